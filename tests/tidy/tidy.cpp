@@ -1,0 +1,220 @@
+// Checks properties of our own source tree that no compiler checks:
+// who may include whom, which names a layer must not utter, and how long files get.
+//
+//   usage: tidy <repository root>      exit status: number of findings, at most 99
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string_view>;
+
+constexpr std::size_t kLineColumnsMax = 100;
+constexpr std::size_t kFileLinesMax = 600;
+
+struct Ban {
+    std::string_view name;
+    std::string_view instead;
+};
+
+using Bans = std::vector<Ban>;
+
+// Names that make a run depend on anything but its inputs.
+const Bans kImpure = {
+    {"::now()", "take a Timestamp argument"},
+    {"random_device", "take an Rng&"},
+    {"std::thread", "threads live in node and transport/*"},
+    {"jthread", "threads live in node and transport/*"},
+    {"std::mutex", "one owner per object; post an input instead"},
+    {"atomic", "one owner per object; post an input instead"},
+    {"sleep_for", "emit WakeAt"},
+    {"getenv", "take an Options field"},
+    {"fstream", "use base::Storage or base::AppendLog"},
+    {"<sys/", "the OS lives in node and transport/*"},
+    {"std::cout", "use base::Log"},
+    {"spdlog", "use base::Log"},
+    {"boost/asio", "event loops live in node and transport/*"},
+};
+// Names whose results may differ between machines or standard libraries.
+const Bans kInexact = {
+    {"double ", "use integers"},
+    {"float ", "use integers"},
+    {"unordered_", "use std::map or a sorted vector"},
+    {"std::hash", "use base::crypto"},
+    {"_distribution", "use Rng::below"},
+};
+
+// The architecture, as data.
+struct Layer {
+    std::string_view path;
+    Names may_include;  // Besides itself.
+    std::vector<const Bans*> must_not_say;
+};
+
+const std::vector<Layer> kLayers = {
+    {"base", {}, {&kImpure, &kInexact}},
+    {"base/crypto", {"base"}, {&kImpure, &kInexact}},
+    {"chain/types", {"base", "base/crypto"}, {&kImpure, &kInexact}},
+    {"chain/abi", {"base", "base/crypto", "chain/types"}, {&kImpure}},
+    {"chain/vm", {"base", "base/crypto"}, {&kImpure}},
+    {"chain/state", {"base", "base/crypto", "chain/types"}, {&kImpure, &kInexact}},
+    {"chain/execution",
+     {"base", "base/crypto", "chain/types", "chain/abi", "chain/vm", "chain/state"},
+     {&kImpure}},
+    {"chain",
+     {"base",
+      "base/crypto",
+      "chain/types",
+      "chain/abi",
+      "chain/vm",
+      "chain/state",
+      "chain/execution"},
+     {&kImpure, &kInexact}},
+    {"consensus", {"base", "base/crypto", "chain/types"}, {&kImpure, &kInexact}},
+    {"genesis",
+     {"base",
+      "base/crypto",
+      "chain/types",
+      "chain/abi",
+      "chain/state",
+      "chain/execution",
+      "chain",
+      "consensus"},
+     {&kInexact}},
+    {"node/api", {"base", "base/crypto", "chain/types", "chain/abi"}, {&kImpure}},
+    {"node/core",
+     {"base",
+      "base/crypto",
+      "chain/types",
+      "chain/abi",
+      "chain/vm",
+      "chain/state",
+      "chain/execution",
+      "chain",
+      "consensus",
+      "genesis",
+      "node/api"},
+     {&kImpure}},
+    {"node/disk", {"base", "base/crypto", "chain/types", "consensus"}, {}},
+    {"node/compiler", {"base", "base/crypto", "chain/vm"}, {}},
+    {"node/http", {"base"}, {}},
+    {"node",
+     {"base",
+      "base/crypto",
+      "chain/types",
+      "chain/abi",
+      "chain/vm",
+      "chain/state",
+      "chain/execution",
+      "chain",
+      "consensus",
+      "genesis",
+      "node/api",
+      "node/core",
+      "node/disk",
+      "node/compiler",
+      "node/http"},
+     {}},
+    {"wallet", {"base", "base/crypto", "chain/types", "chain/abi", "consensus", "node/http"}, {}},
+    {"cli",
+     {"base",
+      "base/crypto",
+      "chain/types",
+      "chain/abi",
+      "consensus",
+      "wallet",
+      "genesis",
+      "node/api",
+      "chain/vm"},
+     {}},
+};
+
+// The layer that owns a path relative to the root: the longest prefix wins.
+const Layer* layer_of(std::string_view path) {
+    const Layer* best = nullptr;
+    for (const Layer& layer : kLayers) {
+        const bool inside = path.starts_with(layer.path) && path.size() > layer.path.size() &&
+                            path[layer.path.size()] == '/';
+        if (inside && (best == nullptr || layer.path.size() > best->path.size())) best = &layer;
+    }
+    return best;
+}
+
+// "chain/block.hpp" from `#include "chain/block.hpp"`; empty for any other line.
+std::string_view quoted_include(std::string_view line) {
+    constexpr std::string_view kPrefix = "#include \"";
+    if (!line.starts_with(kPrefix)) return {};
+    line.remove_prefix(kPrefix.size());
+    return line.substr(0, line.find('"'));
+}
+
+// Every reason why `line` may not stand in `layer`.
+std::vector<std::string> complaints(const Layer& layer, std::string_view line) {
+    std::vector<std::string> found;
+    if (line.size() > kLineColumnsMax) found.emplace_back("line longer than 100 columns");
+    if (const std::string_view header = quoted_include(line); !header.empty()) {
+        const Layer* target = layer_of(header);
+        if (target == nullptr) {
+            found.emplace_back("include by path from the root: " + std::string(header));
+        } else if (target != &layer && std::ranges::count(layer.may_include, target->path) == 0) {
+            found.emplace_back(std::string(layer.path) + " must not include " +
+                               std::string(target->path));
+        }
+    }
+    const std::string_view code = line.substr(0, line.find("//"));
+    for (const Bans* bans : layer.must_not_say) {
+        for (const Ban& ban : *bans) {
+            if (code.find(ban.name) == std::string_view::npos) continue;
+            found.emplace_back(std::string(layer.path) + " must not use " + std::string(ban.name) +
+                               "; " + std::string(ban.instead));
+        }
+    }
+    return found;
+}
+
+// Prints the findings of one file; returns how many.
+int check_file(const Layer& layer, const fs::path& file) {
+    std::ifstream in(file);
+    int findings = 0;
+    std::size_t number = 0;
+    for (std::string line; std::getline(in, line);) {
+        ++number;
+        for (const std::string& complaint : complaints(layer, line)) {
+            std::cerr << file.generic_string() << ':' << number << ": " << complaint << '\n';
+            ++findings;
+        }
+    }
+    if (number <= kFileLinesMax) return findings;
+    std::cerr << file.generic_string() << ": " << number << " lines, more than 600\n";
+    return findings + 1;
+}
+
+int check_tree(const fs::path& root) {
+    int findings = 0;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
+        const fs::path extension = entry.path().extension();
+        if (extension != ".hpp" && extension != ".cpp") continue;
+        const Layer* layer = layer_of(fs::relative(entry.path(), root).generic_string());
+        if (layer != nullptr) findings += check_file(*layer, entry.path());
+    }
+    return findings;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return argc == 2 ? std::min(check_tree(argv[1]), 99) : 100;
+    } catch (const std::exception& error) {
+        std::cerr << "tidy: " << error.what() << '\n';
+        return 101;
+    }
+}
