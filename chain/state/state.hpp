@@ -72,11 +72,13 @@ class StateDelta final : public StateView, base::Pinned {
     // An absent value is a row erased here that may exist in the parent.
     using Changes = std::map<base::Bytes, Value, base::BytesLess>;
 
-    // `parent` outlives this delta.
+    // `parent` outlives this delta. From another StateDelta write StateDelta::on(parent), since
+    // StateDelta(parent) would name the copy constructor, which does not exist.
     explicit StateDelta(const StateView& parent);
     // Shares the ownership of an immutable parent (a block on its parent block).
     explicit StateDelta(std::shared_ptr<const StateView> parent);
     ~StateDelta() override;
+    [[nodiscard]] static StateDelta on(const StateView& parent) { return StateDelta(parent); }
 
     void put(Table table, base::ByteView key, base::Bytes value);
     void erase(Table table, base::ByteView key);
