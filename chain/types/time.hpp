@@ -1,0 +1,91 @@
+#pragma once
+
+#include "base/time.hpp"
+#include "chain/types/codec.hpp"
+#include "chain/types/limits.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace chain {
+
+// Microseconds since 1970-01-01T00:00:00 UTC.
+struct TimePoint {
+    std::int64_t microseconds = 0;
+
+    friend constexpr auto operator<=>(const TimePoint&, const TimePoint&) = default;
+    // "2026-11-21T01:02:03.500": always three digits, no zone.
+    [[nodiscard]] std::string to_string() const;
+    // Reads that form, and less than three digits or none. malformed: anything else.
+    [[nodiscard]] static base::Result<TimePoint> from_string(std::string_view text);
+    // base::Timestamp counts nanoseconds from the same epoch.
+    [[nodiscard]] constexpr base::Timestamp to_timestamp() const {
+        return base::Timestamp(base::Duration(microseconds * 1000));
+    }
+    [[nodiscard]] static constexpr TimePoint from_timestamp(base::Timestamp time) {
+        return {time.time_since_epoch().count() / 1000};
+    }
+};
+
+// Seconds since 1970-01-01T00:00:00 UTC, until 2106.
+struct TimePointSec {
+    std::uint32_t seconds = 0;
+
+    friend constexpr auto operator<=>(const TimePointSec&, const TimePointSec&) = default;
+    // "2026-11-21T01:02:03".
+    [[nodiscard]] std::string to_string() const;
+    // Reads that form; a fraction of a second is dropped. malformed: anything else.
+    [[nodiscard]] static base::Result<TimePointSec> from_string(std::string_view text);
+    [[nodiscard]] constexpr TimePoint to_time_point() const {
+        return {static_cast<std::int64_t>(seconds) * 1'000'000};
+    }
+};
+
+// Antelope's block_timestamp_type: half-seconds since 2000-01-01T00:00:00 UTC. Only a value in
+// contract data; BoR's own blocks count slots (SlotTimes).
+struct BlockTimestamp {
+    std::uint32_t slot = 0;
+
+    static constexpr std::int64_t kEpochMilliseconds = 946'684'800'000;
+    static constexpr std::int64_t kIntervalMilliseconds = 500;
+
+    friend constexpr auto operator<=>(const BlockTimestamp&, const BlockTimestamp&) = default;
+    [[nodiscard]] constexpr TimePoint to_time_point() const {
+        return {(kEpochMilliseconds + kIntervalMilliseconds * slot) * 1000};
+    }
+    // The slot that contains `time`; 0 before 2000.
+    [[nodiscard]] static BlockTimestamp from_time_point(TimePoint time);
+    [[nodiscard]] std::string to_string() const { return to_time_point().to_string(); }
+    [[nodiscard]] static base::Result<BlockTimestamp> from_string(std::string_view text);
+};
+
+using Slot = std::uint64_t;    // Counted from genesis, which is slot 0; at most kSlotMax.
+using Height = std::uint32_t;  // JSON "block_num": 1 for genesis.
+
+// When slots are: slot s begins at initial + s * interval (spec 03, "Block header").
+struct SlotTimes {
+    TimePoint initial;
+    std::uint32_t interval_milliseconds = 500;
+
+    [[nodiscard]] constexpr TimePoint time_of(Slot slot) const {
+        return {initial.microseconds + static_cast<std::int64_t>(slot) * 1000 *
+                                           static_cast<std::int64_t>(interval_milliseconds)};
+    }
+    // The last slot that has begun at `time`; 0 before genesis.
+    [[nodiscard]] constexpr Slot slot_at(TimePoint time) const {
+        if (time <= initial) return 0;
+        return static_cast<Slot>(time.microseconds - initial.microseconds) /
+               (std::uint64_t{1000} * interval_milliseconds);
+    }
+};
+
+void encode(base::Writer& out, TimePoint time);
+void encode(base::Writer& out, TimePointSec time);
+void encode(base::Writer& out, BlockTimestamp time);
+void decode(base::Reader& in, TimePoint& time, std::string_view field);
+void decode(base::Reader& in, TimePointSec& time, std::string_view field);
+void decode(base::Reader& in, BlockTimestamp& time, std::string_view field);
+
+}  // namespace chain
