@@ -156,6 +156,20 @@ std::string_view quoted_include(std::string_view line) {
     return line.substr(0, line.find('"'));
 }
 
+bool is_name_character(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Whether `code` has `name` other than as the end of a longer name ("index_double ").
+bool says(std::string_view code, std::string_view name) {
+    for (std::size_t at = code.find(name); at != std::string_view::npos;
+         at = code.find(name, at + 1)) {
+        const bool longer = at > 0 && is_name_character(code[at - 1]);
+        if (!longer || !is_name_character(name.front())) return true;
+    }
+    return false;
+}
+
 // Every reason why `line` may not stand in `layer`.
 std::vector<std::string> complaints(const Layer& layer, std::string_view line) {
     std::vector<std::string> found;
@@ -172,7 +186,7 @@ std::vector<std::string> complaints(const Layer& layer, std::string_view line) {
     const std::string_view code = line.substr(0, line.find("//"));
     for (const Bans* bans : layer.must_not_say) {
         for (const Ban& ban : *bans) {
-            if (code.find(ban.name) == std::string_view::npos) continue;
+            if (!says(code, ban.name)) continue;
             found.emplace_back(std::string(layer.path) + " must not use " + std::string(ban.name) +
                                "; " + std::string(ban.instead));
         }
@@ -199,7 +213,13 @@ int check_file(const Layer& layer, const fs::path& file) {
 
 int check_tree(const fs::path& root) {
     int findings = 0;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
+    for (auto at = fs::recursive_directory_iterator(root); at != fs::recursive_directory_iterator();
+         ++at) {
+        const fs::directory_entry& entry = *at;
+        if (entry.path().filename() == "build" || entry.path().filename() == "node_modules") {
+            at.disable_recursion_pending();
+            continue;
+        }
         const fs::path extension = entry.path().extension();
         if (extension != ".hpp" && extension != ".cpp") continue;
         const Layer* layer = layer_of(fs::relative(entry.path(), root).generic_string());

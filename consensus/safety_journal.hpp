@@ -1,0 +1,102 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/crypto/keys.hpp"
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace consensus {
+
+// What a record says (spec 04, "Safety journal"); the value is the byte on disk.
+enum class RecordKind : std::uint8_t { notarize = 1, commit = 2, produced = 3, base = 4 };
+
+// The first 8 bytes of SHA-256 of a binary public key: names a key in the journal.
+using KeyTag = std::uint64_t;
+[[nodiscard]] KeyTag key_tag(const base::crypto::PublicKey& key);
+
+// One promise of one key, durable before the message it allows leaves.
+//
+// notarize: voted NOTARIZE for `block` in `slot`, whose justify has `justify_slot`.
+// commit: locked on `lock` in `lock_slot`, whose certificate is stored beside.
+// produced: signed the header `block` of `slot`.
+// base: the key exists and has promised nothing yet, or what the other fields say.
+struct SafetyRecord {
+    RecordKind kind = RecordKind::base;
+    KeyTag key = 0;
+    std::uint64_t slot = 0;
+    std::uint64_t justify_slot = 0;
+    std::uint64_t lock_slot = 0;
+    base::Hash256 block{};
+    base::Hash256 lock{};
+
+    friend bool operator==(const SafetyRecord&, const SafetyRecord&) = default;
+};
+
+// A NOTARIZE vote of ours that rule R2 still needs.
+struct PastVote {
+    std::uint64_t slot = 0;
+    std::uint64_t justify_slot = 0;
+    base::Hash256 block{};
+};
+
+// Everything one key has promised: what R1, R2 and the watermark are checked against.
+struct KeySafety {
+    PastVote last_notarize;
+    std::uint64_t lock_slot = 0;
+    base::Hash256 lock{};
+    std::uint64_t produced_slot = 0;
+    std::vector<PastVote> past_votes;  // Ascending slots; above the last final block.
+};
+
+// The safety journal of all keys of a node: 128-byte records, at most 32 to a page of 4,096
+// bytes, each page written once (spec 04).
+//
+// Pure: it makes pages and understands them; the caller writes them to a base::AppendLog.
+// Thread: core only. A promise counts from apply() on, but only a durable page makes it safe
+// to act on it: act after the page's write returned.
+// Invariants: (1) sequences are contiguous; (2) each record carries the checksum of the one
+// before; (3) slots of one kind of one key never decrease.
+class SafetyJournal {
+  public:
+    static constexpr std::size_t kRecordBytes = 128;
+    static constexpr std::size_t kPageBytes = 4096;
+    static constexpr std::size_t kRecordsPerPage = kPageBytes / kRecordBytes;
+
+    // An empty journal, for the creation of keys.
+    SafetyJournal() = default;
+
+    // Reads every page of a log. A torn last page counts as never written. corrupt: a hole,
+    // a bad checksum or a sequence gap anywhere else; the key must not vote then.
+    [[nodiscard]] static base::Result<SafetyJournal> read(std::span<const base::Bytes> pages);
+
+    // Takes the records' promises into account and returns the page to make durable.
+    // At most kRecordsPerPage records.
+    [[nodiscard]] base::Bytes append(std::span<const SafetyRecord> records);
+
+    // One page that says what the whole journal says, for AppendLog::compact. Needs no more
+    // than 32 records: past votes at or below `final_slot` are dropped first.
+    // would_block: too many votes above `final_slot` to fit.
+    [[nodiscard]] base::Result<base::Bytes> compacted(std::uint64_t final_slot);
+
+    // Null when the journal has no BASE record of this key: the key must not sign.
+    [[nodiscard]] const KeySafety* find(KeyTag key) const;
+    [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
+    [[nodiscard]] std::size_t pages() const { return pages_; }
+
+    // Forgets past votes that R2 cannot need any more.
+    void forget_votes_up_to(std::uint64_t final_slot);
+
+  private:
+    void apply(const SafetyRecord& record);
+
+    std::map<KeyTag, KeySafety> keys_;
+    std::uint64_t last_sequence_ = 0;
+    std::uint32_t last_checksum_ = 0;
+    std::size_t pages_ = 0;
+};
+
+}  // namespace consensus

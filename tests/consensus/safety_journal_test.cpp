@@ -1,0 +1,115 @@
+#include "consensus/safety_journal.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+// The journal is what keeps a validator honest over a crash: every promise must be there
+// after a restart, and a damaged file must never read as "nothing promised".
+
+namespace {
+
+using consensus::RecordKind;
+using consensus::SafetyJournal;
+using consensus::SafetyRecord;
+
+base::Hash256 block(unsigned char tag) {
+    base::Hash256 id;
+    id.bytes[0] = std::byte{tag};
+    return id;
+}
+
+SafetyRecord notarize(std::uint64_t slot) {
+    return {.kind = RecordKind::notarize,
+            .key = 1,
+            .slot = slot,
+            .justify_slot = slot - 1,
+            .block = block(static_cast<unsigned char>(slot))};
+}
+
+std::vector<base::Bytes> three_pages() {
+    SafetyJournal journal;
+    const std::vector<SafetyRecord> first{{.kind = RecordKind::base, .key = 1}};
+    const std::vector<SafetyRecord> second{{.kind = RecordKind::produced, .key = 1, .slot = 5},
+                                           notarize(5)};
+    const std::vector<SafetyRecord> third{{.kind = RecordKind::commit,
+                                           .key = 1,
+                                           .slot = 5,
+                                           .lock_slot = 5,
+                                           .block = block(5),
+                                           .lock = block(5)}};
+    return {journal.append(first), journal.append(second), journal.append(third)};
+}
+
+}  // namespace
+
+TEST_CASE("a journal reads back every promise it made", "[consensus][journal]") {
+    const auto journal = SafetyJournal::read(three_pages());
+    REQUIRE(journal.has_value());
+    const auto* safety = journal->find(1);
+    REQUIRE(safety != nullptr);
+    CHECK(safety->produced_slot == 5);
+    CHECK(safety->last_notarize.slot == 5);
+    CHECK(safety->last_notarize.block == block(5));
+    CHECK(safety->lock_slot == 5);
+    CHECK(journal->last_sequence() == 4);
+    CHECK(journal->find(2) == nullptr);
+}
+
+TEST_CASE("a torn last page counts as never written, at every length", "[consensus][journal]") {
+    auto pages = three_pages();
+    const base::Bytes whole = pages.back();
+    for (std::size_t kept = 0; kept < SafetyJournal::kRecordBytes; ++kept) {
+        base::Bytes torn(SafetyJournal::kPageBytes);
+        std::copy_n(whole.begin(), kept, torn.begin());
+        if (torn == whole) continue;  // What is torn off was zero: the page is whole.
+        pages.back() = torn;
+        const auto journal = SafetyJournal::read(pages);
+        REQUIRE(journal.has_value());
+        CHECK(journal->last_sequence() == 3);
+        CHECK(journal->find(1)->lock_slot == 0);
+    }
+}
+
+TEST_CASE("damage anywhere but in the last page refuses the journal", "[consensus][journal]") {
+    SECTION("a flipped bit, wherever it is in a record") {
+        for (std::size_t at = 0; at < 2 * SafetyJournal::kRecordBytes; ++at) {
+            auto pages = three_pages();
+            pages[1][at] ^= std::byte{1};
+            CHECK(SafetyJournal::read(pages).error().code == base::Errc::corrupt);
+        }
+    }
+    SECTION("a missing page") {
+        auto pages = three_pages();
+        pages.erase(pages.begin() + 1);
+        CHECK(SafetyJournal::read(pages).error().code == base::Errc::corrupt);
+    }
+    SECTION("an empty page in the middle") {
+        auto pages = three_pages();
+        pages[1] = base::Bytes(SafetyJournal::kPageBytes);
+        CHECK(SafetyJournal::read(pages).error().code == base::Errc::corrupt);
+    }
+}
+
+TEST_CASE("compaction keeps what the rules need and forgets the rest", "[consensus][journal]") {
+    SafetyJournal journal;
+    const std::vector<SafetyRecord> base_record{{.kind = RecordKind::base, .key = 1}};
+    (void)journal.append(base_record);
+    for (std::uint64_t slot = 1; slot <= 100; ++slot) {
+        const std::vector<SafetyRecord> votes{notarize(slot)};
+        (void)journal.append(votes);
+    }
+    CHECK(journal.compacted(10).error().code == base::Errc::would_block);
+    const auto page = journal.compacted(95);
+    REQUIRE(page.has_value());
+    auto again = SafetyJournal::read(std::vector<base::Bytes>{*page});
+    REQUIRE(again.has_value());
+    CHECK(again->find(1)->past_votes.size() == 5);
+    CHECK(again->find(1)->last_notarize.slot == 100);
+    CHECK(again->last_sequence() == journal.last_sequence());
+    // It goes on where it stopped.
+    const std::vector<SafetyRecord> next{notarize(101)};
+    const auto both = SafetyJournal::read(std::vector<base::Bytes>{*page, again->append(next)});
+    REQUIRE(both.has_value());
+    CHECK(both->find(1)->last_notarize.slot == 101);
+}
