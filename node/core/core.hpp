@@ -1,0 +1,168 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/storage.hpp"
+#include "base/time.hpp"
+#include "chain/chain_manager.hpp"
+#include "chain/types/trace.hpp"
+#include "consensus/consensus.hpp"
+#include "genesis/genesis.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace node {
+
+// Names an input's answer; chosen by the runtime, never 0.
+using Ticket = std::uint64_t;
+
+// What can happen to a node.
+namespace input {
+struct Tick {};  // Time passed; nothing else happened.
+// A transaction whose form was checked and whose signatures were recovered by a worker.
+struct Submit {
+    Ticket ticket = 0;
+    chain::TransactionPtr transaction;
+    std::vector<base::crypto::PublicKey> keys;  // Of its signatures, in their order.
+};
+// An effect::Write with a ticket was carried out, or failed as a whole.
+struct Written {
+    Ticket ticket = 0;
+    base::Result<void> outcome;
+};
+struct SetPaused {
+    bool paused = false;
+};
+}  // namespace input
+using Input = std::variant<input::Tick, input::Submit, input::Written, input::SetPaused>;
+
+// A block that was executed here, with what came out of it. Immutable; any thread.
+struct AcceptedBlock {
+    chain::BlockPtr block;
+    std::vector<chain::TransactionTrace> traces;  // In the order of the block's receipts.
+    std::shared_ptr<const chain::StateDelta> delta;  // What it changed.
+};
+using AcceptedBlockPtr = std::shared_ptr<const AcceptedBlock>;
+
+// What reading threads see: one consistent moment. Immutable; replaced as a whole.
+struct Published {
+    chain::BlockPtr head;
+    chain::BlockPtr finalized;  // The last block that is final, durably.
+    std::optional<chain::Certificate> certificate;  // Of `finalized`; absent for genesis.
+    std::vector<AcceptedBlockPtr> reversible;       // Above `finalized`, up to head, ascending.
+    std::shared_ptr<const chain::StateView> head_state;
+    std::shared_ptr<const chain::StateView> final_state;
+    std::size_t pool_transactions = 0;
+    std::size_t pool_bytes = 0;
+    bool paused = false;
+    std::string trouble;  // Why the node cannot go on, in a sentence; empty: it can.
+};
+
+// What a node asks of its runtime, in this order.
+namespace effect {
+// Carry out on the disk thread, in order. The batch and the page may be written side by side;
+// answered with input::Written once both are durable. Ticket 0: not waited for, no sync.
+struct Write {
+    Ticket ticket = 0;
+    base::Batch batch;
+    base::Bytes journal_page;          // Empty: none.
+    bool compact_journal = false;      // The page replaces the whole journal.
+};
+// To who submitted the transaction: its trace on the pending block, or why it is refused.
+// A failed execution is an error here; the trace of it is in `failed`.
+struct Answer {
+    Ticket ticket = 0;
+    base::Result<std::shared_ptr<const chain::TransactionTrace>> outcome;
+    std::shared_ptr<const chain::TransactionTrace> failed;
+};
+struct Publish {
+    std::shared_ptr<const Published> view;
+};
+struct WakeAt {
+    base::Timestamp time;
+};
+// For plugins (indexers, metrics, stream, status): what happened.
+struct Pending {  // Executed on the pending block.
+    chain::TransactionPtr transaction;
+    std::shared_ptr<const chain::TransactionTrace> trace;
+};
+struct Accepted {  // The head is now this block.
+    AcceptedBlockPtr block;
+};
+struct Finalized {  // Durable; published before. Ancestors come first, each once.
+    AcceptedBlockPtr block;
+    std::optional<chain::Certificate> certificate;  // Of this very block, if it has one.
+};
+struct Dropped {  // A transaction that was in the pool will not be in a block.
+    chain::TransactionId id;
+    chain::TimePointSec expiration;
+    base::Error reason;
+};
+}  // namespace effect
+using Effect = std::variant<effect::Write,
+                            effect::Answer,
+                            effect::Publish,
+                            effect::WakeAt,
+                            effect::Pending,
+                            effect::Accepted,
+                            effect::Finalized,
+                            effect::Dropped>;
+using Effects = std::vector<Effect>;
+
+// Signs with the keys of this node. Implemented by node over key files and wallets.
+//
+// Thread: core only. unavailable: the key is not at hand (a locked wallet); retried next slot.
+class Signer : base::Pinned {
+  public:
+    virtual ~Signer() = default;
+    [[nodiscard]] virtual std::vector<base::crypto::PublicKey> keys() const = 0;
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign(
+        const base::crypto::PublicKey& key, const base::Hash256& digest) = 0;
+};
+
+// Joins the ledger and the agreement: routes inputs to them and orders what they ask for.
+//
+// Pure but for the Storage it reads while opening: no thread, no OS call, no clock; a simulator
+// links it as it is. Thread: one owner calls step().
+class Core : base::Pinned {
+  public:
+    struct Options {
+        genesis::Genesis genesis;
+        std::size_t pool_bytes_max = 64 * 1024 * 1024;
+        bool produce = true;
+    };
+    // All outlive the core.
+    struct Environment {
+        const base::Storage& storage;
+        chain::Executor& executor;
+        Signer& signer;
+        base::Log log;
+    };
+
+    // Opens what the storage holds, or makes the first state; re-applies the blocks that were
+    // not final. `journal` is what AppendLog::read_pages returned. `out` gets the first writes,
+    // the first Publish and a WakeAt. corrupt, invalid: the message says what to do.
+    [[nodiscard]] static base::Result<std::unique_ptr<Core>> open(const Options& options,
+                                                                  const Environment& environment,
+                                                                  consensus::SafetyJournal journal,
+                                                                  Effects& out);
+    ~Core();
+
+    // Applies one input and appends to `out` what must now be done, in this order. `now` never
+    // decreases between calls.
+    void step(base::Timestamp now, const Input& input, Effects& out);
+
+  private:
+    class Impl;
+    explicit Core(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace node
