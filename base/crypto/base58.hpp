@@ -4,10 +4,14 @@
 
 namespace base::crypto {
 
-// Bitcoin's alphabet, no checksum. Pure; quadratic in the length, hence the limit.
+// The longest text read; the cost grows with the square of the length.
+inline constexpr std::size_t kBase58CharactersMax = 2'048;
+
+// Bitcoin's alphabet, no checksum. Pure; quadratic in the length.
 [[nodiscard]] std::string to_base58(ByteView bytes);
 
-// malformed: a character outside the alphabet, or more than 1,024 characters.
+// malformed (Antelope code 4): a character outside the alphabet, or more than
+// kBase58CharactersMax.
 [[nodiscard]] Result<Bytes> from_base58(std::string_view text);
 
 }  // namespace base::crypto

@@ -4,13 +4,13 @@
 
 namespace base::crypto {
 
-// One-shot digests (OpenSSL). Pure; any thread.
+// One-shot digests. Pure; any thread. No allocation and no algorithm look-up per call.
 [[nodiscard]] Hash256 sha256(ByteView data);
 [[nodiscard]] Hash512 sha512(ByteView data);
 [[nodiscard]] Hash160 sha1(ByteView data);
 [[nodiscard]] Hash160 ripemd160(ByteView data);
-[[nodiscard]] Hash256 sha3_256(ByteView data);
-[[nodiscard]] Hash256 keccak256(ByteView data);
+[[nodiscard]] Hash256 sha3_256(ByteView data);   // FIPS 202.
+[[nodiscard]] Hash256 keccak256(ByteView data);  // The padding before FIPS 202, as Ethereum.
 
 // SHA-256 over parts that need not lie together. Reusable after finish().
 class Sha256 {
@@ -26,5 +26,8 @@ class Sha256 {
   private:
     alignas(8) std::array<std::byte, 128> state_;  // SHA256_CTX; the .cpp asserts its size.
 };
+
+// RFC 2104 over SHA-256. Pure.
+[[nodiscard]] Hash256 hmac_sha256(ByteView key, ByteView data);
 
 }  // namespace base::crypto

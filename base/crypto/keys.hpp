@@ -14,6 +14,12 @@ namespace base::crypto {
 // The curves and schemes of Antelope's keys; the value is the index in the binary form.
 enum class KeyType : std::uint8_t { k1 = 0, r1 = 1, webauthn = 2 };
 
+// Limits of the parts of WebAuthn keys and signatures, in bytes: a host name; flags, a counter
+// and few extensions; what browsers write. Signatures stay below kBase58CharactersMax so.
+inline constexpr std::size_t kRelyingPartyBytesMax = 255;
+inline constexpr std::size_t kAuthDataBytesMax = 256;
+inline constexpr std::size_t kClientJsonBytesMax = 1'024;
+
 // A public key: curve point in compressed form; for WebAuthn also the relying party.
 // Binary and text forms: reference "Binary formats" (EOS..., PUB_K1_..., PUB_R1_, PUB_WA_).
 struct PublicKey {
@@ -28,7 +34,8 @@ struct PublicKey {
     [[nodiscard]] std::string to_string() const;
     // "PUB_K1_..." for K1 too.
     [[nodiscard]] std::string to_new_string() const;
-    // Reads every text form. malformed: prefix, base58 or checksum; the message says which.
+    // Reads every text form. malformed: prefix, base58 or checksum, with the text and code of
+    // nodeos. Whether the point is on the curve is not checked, as in nodeos.
     [[nodiscard]] static Result<PublicKey> from_string(std::string_view text);
 };
 
@@ -41,21 +48,27 @@ struct Signature {
 
     friend auto operator<=>(const Signature&, const Signature&) = default;
 
+    // "SIG_K1_...", "SIG_R1_...", "SIG_WA_...".
     [[nodiscard]] std::string to_string() const;
+    // malformed, as for public keys. Being canonical is recover()'s business, as in nodeos.
     [[nodiscard]] static Result<Signature> from_string(std::string_view text);
 };
 
 // A private key. Wiped when destroyed. Not WebAuthn.
 class PrivateKey {
   public:
+    // The scalar must be in range; use from_secret() for one from outside.
     PrivateKey(KeyType type, const std::array<std::byte, 32>& secret);
     ~PrivateKey();
     PrivateKey(const PrivateKey&) = default;
     PrivateKey& operator=(const PrivateKey&) = default;
 
+    // invalid: WebAuthn, or a scalar that is zero or not below the curve's order.
+    [[nodiscard]] static Result<PrivateKey> from_secret(KeyType type, ByteView secret);
     // From the operating system's random source (this is the only chance in base).
     [[nodiscard]] static PrivateKey generate(KeyType type);
-    // "5..." WIF, "PVT_K1_...", "PVT_R1_...". invalid: a scalar outside the curve's order.
+    // "5..." WIF, "PVT_K1_...", "PVT_R1_...". malformed as for public keys. invalid: a scalar
+    // that is zero or not below the curve's order.
     [[nodiscard]] static Result<PrivateKey> from_string(std::string_view text);
 
     [[nodiscard]] KeyType type() const { return type_; }
@@ -73,13 +86,16 @@ class PrivateKey {
 };
 
 // The public key whose owner made `signature` over `digest`. Pure; any thread; about 33 us
-// for K1 (the "R" of the benchmarks). invalid: not canonical, or no such point.
+// for K1 (the "R" of the benchmarks), with nodeos' texts and codes. invalid: a K1 signature
+// that is not canonical, an R1 signature with a high s, a WebAuthn assertion of other data, or
+// no such point.
 [[nodiscard]] Result<PublicKey> recover(const Signature& signature, const Hash256& digest);
 
-// Whether `signature` over `digest` is by `key`. Faster than recover() for K1.
+// Whether `signature` over `digest` is by `key`: exactly when recover() gives `key`.
 [[nodiscard]] bool verify(const PublicKey& key, const Signature& signature, const Hash256& digest);
 
-// Binary forms. Read strictly: a K1 signature that is not canonical is an error.
+// Binary forms. As nodeos, reading checks neither canonicity nor the curve: a zero signature
+// in a block's JSON must survive the way there and back.
 void encode(Writer& out, const PublicKey& key);
 void encode(Writer& out, const Signature& signature);
 [[nodiscard]] PublicKey read_public_key(Reader& in, std::string_view field);

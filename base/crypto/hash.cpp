@@ -1,0 +1,105 @@
+// The only file that uses OpenSSL's low-level digests. OpenSSL 3 calls them deprecated, but
+// they need neither a fetch per call nor the legacy provider in which ripemd160 now lives.
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include "base/crypto/hash.hpp"
+
+#include "base/check.hpp"
+#include "base/crypto/wipe.hpp"
+
+#include <openssl/ripemd.h>
+#include <openssl/sha.h>
+
+#include <cstring>
+
+namespace base::crypto {
+
+namespace {
+
+const unsigned char* raw(ByteView data) {
+    return reinterpret_cast<const unsigned char*>(data.data());
+}
+
+template <std::size_t N>
+unsigned char* raw(Hash<N>& hash) {
+    return reinterpret_cast<unsigned char*>(hash.bytes.data());
+}
+
+}  // namespace
+
+Hash256 sha256(ByteView data) {
+    SHA256_CTX context;
+    Hash256 hash;
+    SHA256_Init(&context);
+    SHA256_Update(&context, data.data(), data.size());
+    SHA256_Final(raw(hash), &context);
+    return hash;
+}
+
+Hash512 sha512(ByteView data) {
+    SHA512_CTX context;
+    Hash512 hash;
+    SHA512_Init(&context);
+    SHA512_Update(&context, data.data(), data.size());
+    SHA512_Final(raw(hash), &context);
+    return hash;
+}
+
+Hash160 sha1(ByteView data) {
+    SHA_CTX context;
+    Hash160 hash;
+    SHA1_Init(&context);
+    SHA1_Update(&context, data.data(), data.size());
+    SHA1_Final(raw(hash), &context);
+    return hash;
+}
+
+Hash160 ripemd160(ByteView data) {
+    Hash160 hash;
+    CHECK(RIPEMD160(raw(data), data.size(), raw(hash)) != nullptr);
+    return hash;
+}
+
+static_assert(sizeof(SHA256_CTX) <= 128 && alignof(SHA256_CTX) <= 8);
+
+Sha256::Sha256() {
+    SHA256_Init(new (state_.data()) SHA256_CTX);
+}
+
+Sha256::~Sha256() {
+    secure_wipe(state_);
+}
+
+Sha256& Sha256::update(ByteView data) {
+    SHA256_Update(reinterpret_cast<SHA256_CTX*>(state_.data()), data.data(), data.size());
+    return *this;
+}
+
+Hash256 Sha256::finish() {
+    auto* context = reinterpret_cast<SHA256_CTX*>(state_.data());
+    Hash256 hash;
+    SHA256_Final(raw(hash), context);
+    SHA256_Init(context);
+    return hash;
+}
+
+Hash256 hmac_sha256(ByteView key, ByteView data) {
+    constexpr std::size_t kBlock = 64;
+    std::array<std::byte, kBlock> pad{};
+    if (key.size() > kBlock) {
+        const Hash256 hashed = sha256(key);
+        std::memcpy(pad.data(), hashed.bytes.data(), hashed.bytes.size());
+    } else if (!key.empty()) {
+        std::memcpy(pad.data(), key.data(), key.size());
+    }
+    for (std::byte& b : pad)
+        b ^= std::byte{0x36};
+    Sha256 hasher;
+    const Hash256 inner = hasher.update(pad).update(data).finish();
+    for (std::byte& b : pad)
+        b ^= std::byte{0x36 ^ 0x5C};
+    const Hash256 outer = hasher.update(pad).update(inner.view()).finish();
+    secure_wipe(pad);
+    return outer;
+}
+
+}  // namespace base::crypto
