@@ -16,7 +16,7 @@ struct ProtocolFeature {
     bool preactivation_required = true;
 };
 
-// In the order of get_supported_protocol_features, by digest.
+// In the order of get_supported_protocol_features.
 [[nodiscard]] std::span<const ProtocolFeature> protocol_features();
 // The same in order of activation, PREACTIVATE_FEATURE first: the index is the ordinal.
 [[nodiscard]] std::span<const ProtocolFeature> activated_protocol_features();

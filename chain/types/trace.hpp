@@ -99,11 +99,13 @@ struct TransactionTrace {
 // Our own compact form, for storage only; the first byte of a TransactionTrace is its version.
 void encode(base::Writer& out, const ActionReceipt& receipt);
 void encode(base::Writer& out, const RamDelta& delta);
+void encode(base::Writer& out, const TraceMessage& message);
 void encode(base::Writer& out, const TraceException& except);
 void encode(base::Writer& out, const ActionTrace& trace);
 void encode(base::Writer& out, const TransactionTrace& trace);
 void decode(base::Reader& in, ActionReceipt& receipt, std::string_view field);
 void decode(base::Reader& in, RamDelta& delta, std::string_view field);
+void decode(base::Reader& in, TraceMessage& message, std::string_view field);
 void decode(base::Reader& in, TraceException& except, std::string_view field);
 void decode(base::Reader& in, ActionTrace& trace, std::string_view field);
 void decode(base::Reader& in, TransactionTrace& trace, std::string_view field);

@@ -76,8 +76,10 @@ struct PackedTransaction {
                                                 Compression compression = Compression::none);
     // Digest of this form, which the receipt of a block covers.
     [[nodiscard]] Digest packed_digest() const;
-    // Bytes that count as net usage: signatures, both packed parts, and the envelope.
-    [[nodiscard]] std::size_t net_bytes() const;
+    // Bytes that count fully as net usage: packed_trx and a fixed 16.
+    [[nodiscard]] std::size_t net_bytes_unprunable() const;
+    // Bytes that count at the context-free discount: signatures, context-free data.
+    [[nodiscard]] std::size_t net_bytes_prunable() const;
 };
 
 // A packed transaction with what is in it. Immutable; made once where the bytes come in and

@@ -1,0 +1,123 @@
+#include "chain/types/authority.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chain {
+
+namespace {
+
+constexpr std::size_t kKeyWeightBytesMin = 36;
+constexpr std::size_t kLevelWeightBytes = 18;
+constexpr std::size_t kWaitWeightBytes = 6;
+
+// What nodeos bills for an entry beyond its key ("billable_size").
+constexpr std::int64_t kBilledKey = 8;
+constexpr std::int64_t kBilledAccount = 24;
+constexpr std::int64_t kBilledWait = 16;
+
+// Whether `key_of` ascends strictly along `items`.
+template <class Items, class KeyOf>
+bool ascends(const Items& items, KeyOf key_of) {
+    return std::ranges::adjacent_find(items, [&](const auto& a, const auto& b) {
+               return !(key_of(a) < key_of(b));
+           }) == items.end();
+}
+
+template <class Items>
+std::uint64_t weight_of(const Items& items) {
+    std::uint64_t sum = 0;
+    for (const auto& item : items) {
+        sum += item.weight;
+    }
+    return sum;
+}
+
+}  // namespace
+
+std::string PermissionLevel::to_json() const {
+    return fmt::format(
+        R"({{"actor":"{}","permission":"{}"}})", actor.to_string(), permission.to_string());
+}
+
+Authority Authority::of_key(const base::crypto::PublicKey& key) {
+    Authority authority;
+    authority.threshold = 1;
+    authority.keys.push_back({key, 1});
+    return authority;
+}
+
+bool Authority::is_valid() const {
+    const bool sorted = ascends(keys, [](const KeyWeight& entry) { return entry.key; }) &&
+                        ascends(accounts, [](const auto& entry) { return entry.permission; }) &&
+                        ascends(waits, [](const WaitWeight& entry) { return entry.wait_sec; });
+    if (!sorted || threshold == 0) return false;
+    if (!waits.empty() && waits.front().wait_sec == 0) return false;
+    return weight_of(keys) + weight_of(accounts) + weight_of(waits) >= threshold;
+}
+
+std::int64_t Authority::billable_bytes() const {
+    std::int64_t bytes = static_cast<std::int64_t>(accounts.size()) * kBilledAccount +
+                         static_cast<std::int64_t>(waits.size()) * kBilledWait;
+    for (const KeyWeight& entry : keys) {
+        bytes += kBilledKey + static_cast<std::int64_t>(pack(entry.key).size());
+    }
+    return bytes;
+}
+
+void encode(base::Writer& out, const PermissionLevel& level) {
+    encode(out, level.actor);
+    encode(out, level.permission);
+}
+
+void encode(base::Writer& out, const KeyWeight& entry) {
+    encode(out, entry.key);
+    out.u16(entry.weight);
+}
+
+void encode(base::Writer& out, const PermissionLevelWeight& entry) {
+    encode(out, entry.permission);
+    out.u16(entry.weight);
+}
+
+void encode(base::Writer& out, const WaitWeight& entry) {
+    out.u32(entry.wait_sec);
+    out.u16(entry.weight);
+}
+
+void encode(base::Writer& out, const Authority& authority) {
+    out.u32(authority.threshold);
+    encode_list(out, authority.keys);
+    encode_list(out, authority.accounts);
+    encode_list(out, authority.waits);
+}
+
+void decode(base::Reader& in, PermissionLevel& level, std::string_view field) {
+    decode(in, level.actor, field);
+    decode(in, level.permission, field);
+}
+
+void decode(base::Reader& in, KeyWeight& entry, std::string_view field) {
+    decode(in, entry.key, field);
+    entry.weight = in.u16(field);
+}
+
+void decode(base::Reader& in, PermissionLevelWeight& entry, std::string_view field) {
+    decode(in, entry.permission, field);
+    entry.weight = in.u16(field);
+}
+
+void decode(base::Reader& in, WaitWeight& entry, std::string_view field) {
+    entry.wait_sec = in.u32(field);
+    entry.weight = in.u16(field);
+}
+
+void decode(base::Reader& in, Authority& authority, std::string_view field) {
+    authority.threshold = in.u32(field);
+    decode_list(in, authority.keys, {kAuthorityEntriesMax, kKeyWeightBytesMin}, field);
+    decode_list(in, authority.accounts, {kAuthorityEntriesMax, kLevelWeightBytes}, field);
+    decode_list(in, authority.waits, {kAuthorityEntriesMax, kWaitWeightBytes}, field);
+}
+
+}  // namespace chain

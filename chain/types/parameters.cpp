@@ -1,0 +1,176 @@
+#include "chain/types/parameters.hpp"
+
+#include "chain/types/exception.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace chain {
+
+namespace {
+
+constexpr std::uint32_t kPercent100 = 10'000;
+constexpr std::uint32_t kPercentMin = 10;          // 0.1 %
+constexpr std::uint32_t kNetDeltaMin = 10 * 1024;  // Between base and maximum of a transaction.
+constexpr std::uint32_t kReturnValueBytesMax = 20 * 1024 * 1024;
+
+constexpr auto kParameters = std::to_array<ParameterInfo>({
+    {"max_block_bytes", &BorParameters::max_block_bytes, 64 * 1024, kBlockBytesCeiling},
+    {"open_accounts", &BorParameters::open_accounts, 0, 1},
+    {"open_contracts", &BorParameters::open_contracts, 0, 1},
+    {"schedule_period", &BorParameters::schedule_period, 2, 1'000'000},
+    {"max_producers", &BorParameters::max_producers, 1, kProducersMax},
+    {"min_producers", &BorParameters::min_producers, 1, kProducersMax},
+    {"repetitions", &BorParameters::repetitions, 1, 1'000},
+    {"max_missed", &BorParameters::max_missed, 1, 1'000'000'000},
+    {"cpu_units_per_us", &BorParameters::cpu_units_per_us, 1, 1'000'000'000},
+    {"max_reversible", &BorParameters::max_reversible, 100, 100'000},
+});
+
+// Calls `visit` for each of Antelope's first 17 fields in order; `Config` may be const.
+template <class Config, class Visit>
+void for_each_v0(Config& config, Visit visit) {
+    visit(config.max_block_net_usage);
+    visit(config.target_block_net_usage_pct);
+    visit(config.max_transaction_net_usage);
+    visit(config.base_per_transaction_net_usage);
+    visit(config.net_usage_leeway);
+    visit(config.context_free_discount_net_usage_num);
+    visit(config.context_free_discount_net_usage_den);
+    visit(config.max_block_cpu_usage);
+    visit(config.target_block_cpu_usage_pct);
+    visit(config.max_transaction_cpu_usage);
+    visit(config.min_transaction_cpu_usage);
+    visit(config.max_transaction_lifetime);
+    visit(config.deferred_trx_expiration_window);
+    visit(config.max_transaction_delay);
+    visit(config.max_inline_action_size);
+    visit(config.max_inline_action_depth);
+    visit(config.max_authority_depth);
+}
+
+template <class Config, class Visit>
+void for_each_wasm(Config& config, Visit visit) {
+    visit(config.max_mutable_global_bytes);
+    visit(config.max_table_elements);
+    visit(config.max_section_elements);
+    visit(config.max_linear_memory_init);
+    visit(config.max_func_local_bytes);
+    visit(config.max_nested_structures);
+    visit(config.max_symbol_bytes);
+    visit(config.max_module_bytes);
+    visit(config.max_code_bytes);
+    visit(config.max_pages);
+    visit(config.max_call_depth);
+}
+
+struct Rule {
+    bool holds;
+    std::string_view otherwise;  // nodeos' text.
+};
+
+}  // namespace
+
+base::Result<void> ChainConfig::validate() const {
+    const std::array rules = {
+        Rule{target_block_net_usage_pct <= kPercent100,
+             "target block net usage percentage cannot exceed 100%"},
+        Rule{target_block_net_usage_pct >= kPercentMin,
+             "target block net usage percentage must be at least 0.1%"},
+        Rule{target_block_cpu_usage_pct <= kPercent100,
+             "target block cpu usage percentage cannot exceed 100%"},
+        Rule{target_block_cpu_usage_pct >= kPercentMin,
+             "target block cpu usage percentage must be at least 0.1%"},
+        Rule{max_transaction_net_usage < max_block_net_usage,
+             "max transaction net usage must be less than max block net usage"},
+        Rule{max_transaction_cpu_usage < max_block_cpu_usage,
+             "max transaction cpu usage must be less than max block cpu usage"},
+        Rule{base_per_transaction_net_usage < max_transaction_net_usage,
+             "base net usage per transaction must be less than the max transaction net usage"},
+        Rule{max_transaction_net_usage >=
+                 std::uint64_t{base_per_transaction_net_usage} + kNetDeltaMin,
+             "max transaction net usage must be at least 10240 bytes larger than base net usage "
+             "per transaction"},
+        Rule{context_free_discount_net_usage_den > 0,
+             "net usage discount ratio for context free data cannot have a 0 denominator"},
+        Rule{context_free_discount_net_usage_num <= context_free_discount_net_usage_den,
+             "net usage discount ratio for context free data cannot exceed 1"},
+        Rule{min_transaction_cpu_usage <= max_transaction_cpu_usage,
+             "min transaction cpu usage cannot exceed max transaction cpu usage"},
+        Rule{std::uint64_t{max_transaction_cpu_usage} + min_transaction_cpu_usage <
+                 max_block_cpu_usage,
+             "max transaction cpu usage must be at less than the difference between the max "
+             "block cpu usage and the min transaction cpu usage"},
+        Rule{max_authority_depth >= 1, "max authority depth should be at least 1"},
+        Rule{max_action_return_value_size <= kReturnValueBytesMax,
+             "max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS"},
+    };
+    for (const Rule& rule : rules) {
+        if (!rule.holds) {
+            return fail(Exception::action_validate_exception, std::string(rule.otherwise));
+        }
+    }
+    return {};
+}
+
+void encode_v0(base::Writer& out, const ChainConfig& config) {
+    for_each_v0(config, [&out](auto value) { out.integer(value); });
+}
+
+void decode_v0(base::Reader& in, ChainConfig& config, std::string_view field) {
+    for_each_v0(config, [&]<class T>(T& value) { value = in.integer<T>(field); });
+}
+
+void encode(base::Writer& out, const ChainConfig& config) {
+    encode_v0(out, config);
+    out.u32(config.max_action_return_value_size);
+}
+
+void decode(base::Reader& in, ChainConfig& config, std::string_view field) {
+    decode_v0(in, config, field);
+    config.max_action_return_value_size = in.u32(field);
+}
+
+void encode(base::Writer& out, const WasmConfig& config) {
+    for_each_wasm(config, [&out](std::uint32_t value) { out.u32(value); });
+}
+
+void decode(base::Reader& in, WasmConfig& config, std::string_view field) {
+    for_each_wasm(config, [&](std::uint32_t& value) { value = in.u32(field); });
+}
+
+std::span<const ParameterInfo> bor_parameter_infos() {
+    return kParameters;
+}
+
+base::Result<void> BorParameters::set(std::string_view name, std::uint64_t value) {
+    for (const ParameterInfo& info : kParameters) {
+        if (info.name != name) continue;
+        if (value < info.minimum || value > info.maximum) {
+            return base::fail(base::Errc::invalid,
+                              fmt::format("parameter {} is {}, it must be from {} to {}",
+                                          name,
+                                          value,
+                                          info.minimum,
+                                          info.maximum));
+        }
+        this->*info.member = value;
+        return {};
+    }
+    return base::fail(base::Errc::not_found, fmt::format("no parameter is named {}", name));
+}
+
+void encode(base::Writer& out, const BorParameters& parameters) {
+    for (const ParameterInfo& info : kParameters) {
+        out.u64(parameters.*info.member);
+    }
+}
+
+void decode(base::Reader& in, BorParameters& parameters, std::string_view field) {
+    for (const ParameterInfo& info : kParameters) {
+        parameters.*info.member = in.u64(field);
+    }
+}
+
+}  // namespace chain

@@ -1,0 +1,227 @@
+#include "chain/types/trace.hpp"
+
+#include "base/crypto/hash.hpp"
+
+#include <array>
+#include <utility>
+
+namespace chain {
+
+namespace {
+
+constexpr std::uint8_t kTraceVersion = 1;
+constexpr std::size_t kTextBytesMax = 4 * 1024 * 1024;
+constexpr std::size_t kTraceItemsMax = 1024 * 1024;
+
+// Messages whose values nodeos reports apart. `value` is what follows the prefix.
+struct KnownMessage {
+    std::string_view prefix;
+    std::string_view value;
+};
+constexpr std::array kKnownMessages = {
+    KnownMessage{"assertion failure with message: ", "s"},
+    KnownMessage{"assertion failure with error code: ", "error_code"},
+};
+
+void encode_error_code(base::Writer& out, const std::optional<std::uint64_t>& code) {
+    out.boolean(code.has_value());
+    if (code) out.u64(*code);
+}
+
+void decode_error_code(base::Reader& in,
+                       std::optional<std::uint64_t>& code,
+                       std::string_view field) {
+    code.reset();
+    if (in.boolean(field)) code = in.u64(field);
+}
+
+}  // namespace
+
+Digest ActionReceipt::digest() const {
+    return base::crypto::sha256(pack(*this));
+}
+
+Digest action_digest(const Action& action, base::ByteView return_value) {
+    base::Writer who;
+    encode(who, action.account);
+    encode(who, action.name);
+    encode_list(who, action.authorization);
+    base::Writer what;
+    what.bytes(action.data);
+    what.bytes(return_value);
+    base::Writer both;
+    both.hash(base::crypto::sha256(who.view()));
+    both.hash(base::crypto::sha256(what.view()));
+    return base::crypto::sha256(both.view());
+}
+
+std::string TraceMessage::text() const {
+    std::string text;
+    std::size_t at = 0;
+    while (true) {
+        const std::size_t open = format.find("${", at);
+        const std::size_t close = open == std::string::npos ? open : format.find('}', open);
+        if (close == std::string::npos) break;
+        text.append(format, at, open - at);
+        const std::string_view name = std::string_view(format).substr(open + 2, close - open - 2);
+        bool found = false;
+        for (const auto& [key, value] : values) {
+            if (key != name || found) continue;
+            text += value;
+            found = true;
+        }
+        if (!found) text.append(format, open, close + 1 - open);
+        at = close + 1;
+    }
+    return text.append(format, at);
+}
+
+TraceException TraceException::from_error(const base::Error& error) {
+    TraceMessage message{error.detail, {}};
+    for (const KnownMessage& known : kKnownMessages) {
+        if (!error.detail.starts_with(known.prefix)) continue;
+        message.format = std::string(known.prefix) + "${" + std::string(known.value) + "}";
+        message.values.emplace_back(known.value, error.detail.substr(known.prefix.size()));
+    }
+    return {exception_of(error), {std::move(message)}};
+}
+
+base::Error TraceException::to_error() const {
+    return make_error(code, stack.empty() ? std::string() : stack.front().text());
+}
+
+void encode(base::Writer& out, const ActionReceipt& receipt) {
+    encode(out, receipt.receiver);
+    out.hash(receipt.act_digest);
+    out.u64(receipt.global_sequence);
+    out.u64(receipt.recv_sequence);
+    out.varuint32(static_cast<std::uint32_t>(receipt.auth_sequence.size()));
+    for (const auto& [account, sequence] : receipt.auth_sequence) {
+        encode(out, account);
+        out.u64(sequence);
+    }
+    out.varuint32(receipt.code_sequence);
+    out.varuint32(receipt.abi_sequence);
+}
+
+void encode(base::Writer& out, const RamDelta& delta) {
+    encode(out, delta.account);
+    out.i64(delta.delta);
+}
+
+void encode(base::Writer& out, const TraceMessage& message) {
+    out.string(message.format);
+    out.varuint32(static_cast<std::uint32_t>(message.values.size()));
+    for (const auto& [name, value] : message.values) {
+        out.string(name);
+        out.string(value);
+    }
+}
+
+void decode(base::Reader& in, TraceMessage& message, std::string_view field) {
+    message.format = in.string(field, kTextBytesMax);
+    message.values.clear();
+    const std::size_t count = in.count(field, kTraceItemsMax, 2);
+    for (std::size_t i = 0; i < count && in.ok(); ++i) {
+        std::string name = in.string(field, kTextBytesMax);
+        std::string value = in.string(field, kTextBytesMax);
+        message.values.emplace_back(std::move(name), std::move(value));
+    }
+}
+
+void encode(base::Writer& out, const TraceException& except) {
+    out.u32(static_cast<std::uint32_t>(except.code));
+    encode_list(out, except.stack);
+}
+
+void encode(base::Writer& out, const ActionTrace& trace) {
+    out.varuint32(trace.action_ordinal);
+    out.varuint32(trace.creator_action_ordinal);
+    out.varuint32(trace.closest_unnotified_ancestor_action_ordinal);
+    encode_optional(out, trace.receipt);
+    encode(out, trace.receiver);
+    encode(out, trace.act);
+    out.boolean(trace.context_free);
+    out.i64(trace.elapsed);
+    out.string(trace.console);
+    encode_list(out, trace.account_ram_deltas);
+    encode_optional(out, trace.except);
+    encode_error_code(out, trace.error_code);
+    out.bytes(trace.return_value);
+}
+
+void encode(base::Writer& out, const TransactionTrace& trace) {
+    out.u8(kTraceVersion);
+    out.hash(trace.id);
+    out.u32(trace.block_num);
+    encode(out, trace.block_time);
+    encode_optional(out, trace.producer_block_id);
+    encode_optional(out, trace.receipt);
+    out.i64(trace.elapsed);
+    out.u64(trace.net_usage);
+    out.boolean(trace.scheduled);
+    encode_list(out, trace.action_traces);
+    encode_optional(out, trace.account_ram_delta);
+    encode_optional(out, trace.except);
+    encode_error_code(out, trace.error_code);
+}
+
+void decode(base::Reader& in, ActionReceipt& receipt, std::string_view field) {
+    decode(in, receipt.receiver, field);
+    decode(in, receipt.act_digest, field);
+    receipt.global_sequence = in.u64(field);
+    receipt.recv_sequence = in.u64(field);
+    receipt.auth_sequence.clear();
+    const std::size_t count = in.count(field, kAuthorizationsMax, 16);
+    for (std::size_t i = 0; i < count && in.ok(); ++i) {
+        const Name account{in.u64(field)};
+        receipt.auth_sequence.emplace_back(account, in.u64(field));
+    }
+    receipt.code_sequence = in.varuint32(field);
+    receipt.abi_sequence = in.varuint32(field);
+}
+
+void decode(base::Reader& in, RamDelta& delta, std::string_view field) {
+    decode(in, delta.account, field);
+    delta.delta = in.i64(field);
+}
+
+void decode(base::Reader& in, TraceException& except, std::string_view field) {
+    except.code = static_cast<Exception>(in.u32(field));
+    decode_list(in, except.stack, {kTraceItemsMax, 2}, field);
+}
+
+void decode(base::Reader& in, ActionTrace& trace, std::string_view field) {
+    trace.action_ordinal = in.varuint32(field);
+    trace.creator_action_ordinal = in.varuint32(field);
+    trace.closest_unnotified_ancestor_action_ordinal = in.varuint32(field);
+    decode_optional(in, trace.receipt, field);
+    decode(in, trace.receiver, field);
+    decode(in, trace.act, field);
+    trace.context_free = in.boolean(field);
+    trace.elapsed = in.i64(field);
+    trace.console = in.string(field, kTextBytesMax);
+    decode_list(in, trace.account_ram_deltas, {kTraceItemsMax, 16}, field);
+    decode_optional(in, trace.except, field);
+    decode_error_code(in, trace.error_code, field);
+    trace.return_value = base::to_bytes(in.bytes(field, kTextBytesMax));
+}
+
+void decode(base::Reader& in, TransactionTrace& trace, std::string_view field) {
+    const std::uint8_t version = in.u8(field);
+    if (in.ok() && version != kTraceVersion) in.set_error(field, "unknown version of a trace");
+    decode(in, trace.id, field);
+    trace.block_num = in.u32(field);
+    decode(in, trace.block_time, field);
+    decode_optional(in, trace.producer_block_id, field);
+    decode_optional(in, trace.receipt, field);
+    trace.elapsed = in.i64(field);
+    trace.net_usage = in.u64(field);
+    trace.scheduled = in.boolean(field);
+    decode_list(in, trace.action_traces, {kTraceItemsMax, 40}, field);
+    decode_optional(in, trace.account_ram_delta, field);
+    decode_optional(in, trace.except, field);
+    decode_error_code(in, trace.error_code, field);
+}
+
+}  // namespace chain
