@@ -1,0 +1,164 @@
+#pragma once
+
+#include "chain/execution/rows.hpp"
+#include "chain/state/state.hpp"
+#include "chain/types/exception.hpp"
+#include "chain/types/parameters.hpp"
+#include "chain/types/trace.hpp"
+#include "chain/vm/host.hpp"
+#include "chain/vm/vm.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace chain {
+
+class ApplyContext;
+class PermissionCache;
+
+// The block that a transaction is executed for.
+struct BlockContext {
+    Height height = 0;
+    Slot slot = 0;
+    TimePoint time;
+    Name producer;
+    BlockId previous;
+    ChainId chain_id;
+    std::uint32_t interval_milliseconds = 500;
+};
+
+// The parameters in force, decoded once a block (begin_block) or after they change.
+struct Rules {
+    ChainConfig config;
+    WasmConfig wasm;
+    BorParameters parameters;
+};
+
+// How a transaction is executed.
+struct ExecutionOptions {
+    // What the receipt in a block says; a result that differs is an error of the block.
+    std::optional<std::uint32_t> expected_cpu_us;
+    bool skip_authorization = false;  // Keys were checked before, or there are none (dry run).
+    bool read_only = false;           // No write, no authorization, nothing is billed.
+    bool dry_run = false;             // Unsatisfied authority is no error; the caller drops it.
+    // A limit of the producer's own, in microseconds of billed CPU; 0: none.
+    std::uint32_t max_cpu_us = 0;
+    // Asked between actions; true: a producer gives up on the transaction (not billed).
+    std::function<bool()> deadline_reached;
+};
+
+// What of a finished transaction is not in its trace.
+struct TransactionResult {
+    TransactionTrace trace;              // `except` is set when it failed.
+    std::vector<Digest> action_digests;  // Of receipts, in the order of execution.
+    [[nodiscard]] bool succeeded() const { return !trace.except.has_value(); }
+};
+
+// One transaction being executed: its delta, its limits, and rows that are hot (nodeos'
+// transaction_context). Nothing reaches the block's delta before the executor merges it.
+//
+// Thread: that of the executor.
+class TransactionContext : base::Pinned {
+  public:
+    struct Environment {
+        StateDelta& state;  // The transaction's own; dropped when it fails.
+        const BlockContext& block;
+        Rules& rules;
+        vm::Engine& engine;
+        PermissionCache& permissions;
+        const ExecutionOptions& options;
+    };
+    TransactionContext(const Environment& environment, const DecodedTransaction& transaction);
+    ~TransactionContext();
+
+    [[nodiscard]] StateDelta& state() { return environment_.state; }
+    [[nodiscard]] const BlockContext& block() const { return environment_.block; }
+    [[nodiscard]] const ChainConfig& config() const { return environment_.rules.config; }
+    [[nodiscard]] const WasmConfig& wasm_config() const { return environment_.rules.wasm; }
+    [[nodiscard]] const BorParameters& parameters() const { return environment_.rules.parameters; }
+    [[nodiscard]] bool read_only() const { return environment_.options.read_only; }
+    [[nodiscard]] bool dry_run() const { return environment_.options.dry_run; }
+    [[nodiscard]] const DecodedTransaction& decoded() const { return decoded_; }
+    [[nodiscard]] const Transaction& transaction() const { return decoded_.content; }
+    [[nodiscard]] vm::Engine& engine() { return environment_.engine; }
+    [[nodiscard]] vm::Meter& meter() { return meter_; }
+    [[nodiscard]] PermissionCache& permissions() { return environment_.permissions; }
+
+    // --- Rows kept decoded until the transaction ends. Pointers stay valid until then. ---
+    // Null: no such account.
+    [[nodiscard]] const AccountRow* find_account(Name account);
+    // The same, to be written back. The account must exist.
+    [[nodiscard]] AccountRow& change_account(Name account);
+    AccountRow& create_account(Name account, AccountRow row);
+    [[nodiscard]] const CountersRow& counters() const { return counters_; }
+    [[nodiscard]] CountersRow& change_counters();
+    // Writes the kept rows into the delta.
+    void flush();
+
+    // --- Parameters; they hold from the next transaction on ---
+    void set_config(const ChainConfig& config);
+    void set_wasm_config(const WasmConfig& config);
+    void set_parameters(const BorParameters& parameters);
+
+    // --- Resources ---
+    // Quotas and weights at once, as set_resource_limits; RAM is checked at the end.
+    void set_account_limits(Name account, std::int64_t ram, std::int64_t net, std::int64_t cpu);
+    [[nodiscard]] base::Result<void> add_ram_usage(Name account, std::int64_t delta);
+    // Microseconds of CPU used so far, rounded up.
+    [[nodiscard]] std::uint64_t cpu_used_us() const;
+    // Fails with the limit that was reached, in nodeos' words.
+    bool fail_cpu_exceeded();
+    // False: the producer's deadline has passed; the failure is recorded.
+    [[nodiscard]] bool check_deadline();
+
+    // --- Actions ---
+    [[nodiscard]] ActionTrace& trace_of(std::uint32_t ordinal) { return traces_[ordinal - 1]; }
+    std::uint32_t schedule_action(const Action& action,
+                                  Name receiver,
+                                  bool context_free,
+                                  std::uint32_t creator,
+                                  std::uint32_t ancestor);
+    [[nodiscard]] bool execute_action(std::uint32_t ordinal, std::uint32_t depth);
+    void add_receipt_digest(const Digest& digest) { action_digests_.push_back(digest); }
+
+    // --- Failing: the first reason counts; always returns false ---
+    bool fail(base::Error error, std::optional<std::uint64_t> error_code = std::nullopt);
+    [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
+    [[nodiscard]] const std::optional<TraceException>& failure() const { return failure_; }
+    [[nodiscard]] TraceException& change_failure() { return *failure_; }
+    [[nodiscard]] std::optional<std::uint64_t> error_code() const { return error_code_; }
+
+  private:
+    friend class TransactionRun;  // The executor's steps before and after the actions.
+
+    struct KeptAccount {
+        Name name;
+        AccountRow row;
+        bool exists;
+        bool changed;
+    };
+    KeptAccount& keep(Name account);
+
+    Environment environment_;
+    const DecodedTransaction& decoded_;
+    vm::Meter meter_;
+    std::uint64_t units_at_start_ = 0;
+    std::deque<KeptAccount> accounts_;  // A handful; searched in order.
+    CountersRow counters_;
+    bool counters_changed_ = false;
+    std::deque<ActionTrace> traces_;  // Stable addresses: actions run while more are scheduled.
+    std::vector<Digest> action_digests_;
+    std::vector<Name> ram_to_check_;  // Sorted.
+    std::optional<TraceException> failure_;
+    std::optional<std::uint64_t> error_code_;
+    std::uint64_t objective_cpu_us_ = 0;  // The lowest limit, and why it is the lowest:
+    std::string cpu_limit_reason_;
+};
+
+}  // namespace chain
