@@ -161,8 +161,9 @@ Bytes body_of(const T& value) {
 }
 
 Bytes with_type(const Suite& suite) {
-    Bytes bytes = {static_cast<std::byte>(suite.type)};
-    bytes.insert(bytes.end(), suite.data.begin(), suite.data.end());
+    Bytes bytes(1 + suite.data.size());
+    bytes.front() = static_cast<std::byte>(suite.type);
+    std::copy(suite.data.begin(), suite.data.end(), bytes.begin() + 1);
     return bytes;
 }
 
@@ -257,11 +258,10 @@ Result<Signature> Signature::from_string(std::string_view text) {
 
 std::string PrivateKey::to_string() const {
     if (type_ != KeyType::k1) return to_new_string();
-    Bytes all = {kWifVersion};
-    all.reserve(kWifBytes);
-    all.insert(all.end(), secret_.begin(), secret_.end());
-    const Hash256 check = sha256(sha256(all).view());
-    all.insert(all.end(), check.bytes.begin(), check.bytes.begin() + kChecksum);
+    std::array<std::byte, kWifBytes> all{kWifVersion};
+    std::copy(secret_.begin(), secret_.end(), all.begin() + 1);
+    const Hash256 check = sha256(sha256(ByteView(all).first(kWifBytes - kChecksum)).view());
+    std::copy_n(check.bytes.begin(), kChecksum, all.end() - kChecksum);
     std::string text = to_base58(all);
     secure_wipe(all);
     return text;
