@@ -20,7 +20,7 @@ std::size_t common_prefix(base::ByteView a, base::ByteView b, std::size_t limit)
 
 }  // namespace
 
-RowKey::RowKey(base::ByteView bytes) : size_(static_cast<std::uint32_t>(bytes.size())) {
+StoredKey::StoredKey(base::ByteView bytes) : size_(static_cast<std::uint32_t>(bytes.size())) {
     std::byte* to = inline_.data();
     if (bytes.size() > kInline) {
         heap_ = std::make_unique<std::byte[]>(bytes.size());
@@ -166,7 +166,7 @@ void Changes::set(base::ByteView key, Value value) {
         chunks_[place.chunk][place.slot].change->value = std::move(value);
         return;
     }
-    insert(place, std::make_unique<Change>(RowKey(key), std::move(value)));
+    insert(place, std::make_unique<Change>(StoredKey(key), std::move(value)));
 }
 
 void Changes::set(std::unique_ptr<Change> change) {

@@ -42,11 +42,11 @@ enum class Table : std::uint16_t {
 using Value = std::shared_ptr<const base::Bytes>;
 
 // The bytes of a row's key. Short ones, which is nearly all, lie in the object itself.
-class RowKey {
+class StoredKey {
   public:
     static constexpr std::size_t kInline = 40;
 
-    explicit RowKey(base::ByteView bytes);
+    explicit StoredKey(base::ByteView bytes);
 
     operator base::ByteView() const {  // NOLINT(google-explicit-constructor): it is those bytes.
         return {size_ <= kInline ? inline_.data() : heap_.get(), size_};
@@ -60,7 +60,7 @@ class RowKey {
 
 // One changed row. An absent value is a row erased here that may exist below.
 struct Change {
-    RowKey key;
+    StoredKey key;
     Value value;
 };
 

@@ -18,7 +18,7 @@ chain::Value value_of(std::uint64_t number) {
 }
 
 // Keys that share beginnings of many lengths, are prefixes of one another, end in zero bytes
-// and are too long to lie in a RowKey: what the search by eight bytes could get wrong.
+// and are too long to lie in a StoredKey: what the search by eight bytes could get wrong.
 base::Bytes key_from(base::Rng& rng) {
     base::Bytes key(rng.below(3) * 8, std::byte{0x42});
     const std::uint64_t tail = rng.below(rng.below(8) == 0 ? 60 : 12);
