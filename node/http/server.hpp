@@ -19,16 +19,16 @@ namespace node::http {
 
 // Where to listen and what is served there.
 struct Listen {
-    std::string address;  // "host:port" (port 0: any free one), or the path of a Unix socket.
+    std::string address{};  // "host:port" (port 0: any free one), or the path of a Unix socket.
     bool is_unix = false;
-    std::set<std::string> categories;  // Empty: all.
+    std::set<std::string> categories{};  // Empty: all.
 };
 
 // What a route allows.
 struct Route {
-    Handler handler;
-    std::string category;           // Served where the listener has it; empty: everywhere.
-    std::set<std::string> queries;  // Queries served besides none; "*": any. Others are 404.
+    Handler handler{};
+    std::string category{};           // Served where the listener has it; empty: everywhere.
+    std::set<std::string> queries{};  // Queries served besides none; "*": any. Others are 404.
 };
 
 // Which path is whose. Filled before the server starts, immutable after.
@@ -53,7 +53,7 @@ class Router {
 
 // Limits and headers. Every refusal names the option by the text given here.
 struct Options {
-    std::vector<Listen> listen;
+    std::vector<Listen> listen{};
     unsigned threads = 2;
     std::string server_name = "bor";                           // The header Server.
     std::size_t body_bytes_max = std::size_t{4} << 20;         // max-body-size: 413.
@@ -69,12 +69,12 @@ struct Options {
     std::size_t socket_message_bytes_max = std::size_t{64} << 10;
     bool verbose_errors = false;
     bool validate_host = true;
-    std::set<std::string> host_aliases;  // Accepted as Host besides our own addresses.
-    unsigned unix_mode = 0660;           // Permissions of Unix sockets.
+    std::set<std::string> host_aliases{};  // Accepted as Host besides our own addresses.
+    unsigned unix_mode = 0660;             // Permissions of Unix sockets.
     // CORS; an empty text or false leaves the header out.
-    std::string allow_origin;
-    std::string allow_headers;
-    std::string max_age;
+    std::string allow_origin{};
+    std::string allow_headers{};
+    std::string max_age{};
     bool allow_credentials = false;
 };
 

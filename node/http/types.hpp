@@ -18,19 +18,19 @@ using Headers = std::vector<std::pair<std::string, std::string>>;
 
 // Who asks. Value.
 struct Remote {
-    std::string address;        // Without the port; empty on a Unix socket.
-    bool unix_socket = false;   // Came over a Unix socket.
-    bool is_local = false;      // Unix socket or a loopback address.
-    std::string listener = "";  // The address of ours that was connected to, as configured.
+    std::string address{};     // Without the port; empty on a Unix socket.
+    bool unix_socket = false;  // Came over a Unix socket.
+    bool is_local = false;     // Unix socket or a loopback address.
+    std::string listener{};    // The address of ours that was connected to, as configured.
 };
 
 struct Request {
     Method method = Method::get;
-    std::string path;   // Without the query, not percent-decoded.
-    std::string query;  // After '?'; empty when there is none.
-    std::string body;
-    Headers headers;
-    Remote remote;
+    std::string path{};   // Without the query, not percent-decoded.
+    std::string query{};  // After '?'; empty when there is none.
+    std::string body{};
+    Headers headers{};
+    Remote remote{};
 
     // The first header of that name (any case); empty when there is none.
     [[nodiscard]] std::string_view header(std::string_view name) const;
@@ -40,19 +40,19 @@ struct Request {
 
 struct Response {
     unsigned status = 200;
-    std::string body;
+    std::string body{};
     std::string content_type = "application/json";
-    Headers headers;
+    Headers headers{};
 };
 
 // The error body of Antelope's HTTP interfaces.
 struct ErrorBody {
     unsigned status = 500;
-    std::string message;     // "Not Found", "Internal Service Error", ...
+    std::string message{};   // "Not Found", "Internal Service Error", ...
     std::uint64_t code = 0;  // Antelope's exception code; 0: none.
     std::string name = "exception";
     std::string what = "unspecified";
-    std::vector<std::string> details;  // The most specific text first.
+    std::vector<std::string> details{};  // The most specific text first.
 };
 
 // {code, message, error{code, name, what, details[{message, file, line_number, method}]}}.

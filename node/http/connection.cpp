@@ -1,0 +1,356 @@
+#include "node/http/connection.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+
+#include <array>
+#include <exception>
+#include <utility>
+
+namespace node::http {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+
+namespace {
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t kReadBytes = 8U << 10;
+constexpr std::size_t kDrainBytesMax = std::size_t{64} << 20;
+constexpr auto kDrainTime = std::chrono::seconds(2);
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+using BeastResponse = bhttp::response<bhttp::string_body>;
+using Parser = bhttp::request_parser<bhttp::string_body>;
+
+Response refusal(unsigned status, std::string message, std::string detail) {
+    return error_response(
+        {.status = status, .message = std::move(message), .details = {std::move(detail)}}, false);
+}
+
+// What to tell a client whose request could not be read; nothing when it is gone or was too slow
+// (Beast has closed the connection then).
+std::optional<Response> refusal_of(const beast::error_code& error, const Options& options) {
+    if (error == bhttp::error::body_limit) {
+        return refusal(413,
+                       "Payload Too Large",
+                       "the request body is larger than max-body-size (" +
+                           std::to_string(options.body_bytes_max) + " bytes)");
+    }
+    if (error == bhttp::error::header_limit || error == bhttp::error::buffer_overflow) {
+        return refusal(431,
+                       "Request Header Fields Too Large",
+                       "the request header is larger than " +
+                           std::to_string(options.header_bytes_max) + " bytes");
+    }
+    const bool is_malformed =
+        error.category() == make_error_code(bhttp::error::bad_method).category();
+    if (!is_malformed || error == bhttp::error::end_of_stream ||
+        error == bhttp::error::partial_message) {
+        return std::nullopt;
+    }
+    return refusal(400, "Bad Request", "malformed HTTP request: " + error.message());
+}
+
+// Nothing for methods that are not served.
+std::optional<Method> method_of(bhttp::verb verb) {
+    switch (verb) {
+        case bhttp::verb::get:
+            return Method::get;
+        case bhttp::verb::head:
+            return Method::head;
+        case bhttp::verb::post:
+            return Method::post;
+        default:
+            return std::nullopt;
+    }
+}
+
+Request to_request(BeastRequest& from, Method method, const Remote& remote) {
+    Request request;
+    request.method = method;
+    const std::string_view target = from.target();
+    const std::size_t question = target.find('?');
+    request.path = target.substr(0, question);
+    if (question != std::string_view::npos) request.query = target.substr(question + 1);
+    for (const auto& field : from) {
+        request.headers.emplace_back(field.name_string(), field.value());
+    }
+    request.body = std::move(from.body());
+    request.remote = remote;
+    return request;
+}
+
+void add_cors(const Options& options, BeastResponse& response) {
+    if (!options.allow_origin.empty()) {
+        response.set(bhttp::field::access_control_allow_origin, options.allow_origin);
+    }
+    if (!options.allow_headers.empty()) {
+        response.set(bhttp::field::access_control_allow_headers, options.allow_headers);
+    }
+    if (!options.max_age.empty()) {
+        response.set(bhttp::field::access_control_max_age, options.max_age);
+    }
+    if (options.allow_credentials) {
+        response.set(bhttp::field::access_control_allow_credentials, "true");
+    }
+}
+
+// One connection, as far as it speaks plain HTTP. Coroutines take references and are awaited in
+// statements of their own: g++ 12 destroys temporaries of larger expressions twice.
+template <class Protocol>
+class Connection : base::Pinned {
+  public:
+    Connection(Service& service, Stream<Protocol>& stream, const Endpoint& endpoint)
+        : service_(service), stream_(stream), endpoint_(endpoint) {}
+
+    asio::awaitable<void> run() {
+        while (!service_.stopping) {
+            const bool has_begun = co_await wait_for_first_byte();
+            if (!has_begun) break;
+            Charge charge(service_.bytes_in_flight);
+            Parser parser;
+            const beast::error_code error = co_await read(parser);
+            if (error) {
+                if (std::optional<Response> answer = refusal_of(error, service_.options)) {
+                    co_await refuse(*answer);
+                }
+                co_return;
+            }
+            const Charge one(service_.requests_in_flight, 1);
+            BeastRequest request = parser.release();
+            if (beast::websocket::is_upgrade(request)) {
+                co_await upgrade(request);
+                co_return;
+            }
+            const bool goes_on = co_await answer(request, charge);
+            if (!goes_on) break;
+        }
+        co_await close();
+    }
+
+  private:
+    asio::awaitable<bool> wait_for_first_byte() {
+        if (buffer_.size() != 0) co_return true;
+        stream_.expires_after(service_.options.idle_timeout);
+        const auto [error, size] =
+            co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
+        buffer_.commit(size);
+        co_return !error;
+    }
+
+    // A whole request within the time for one. The deadline is for all of it, so that a client
+    // that sends a byte now and then does not hold the connection.
+    asio::awaitable<beast::error_code> read(Parser& parser) {
+        parser.header_limit(service_.options.header_bytes_max);
+        parser.body_limit(service_.options.body_bytes_max);
+        stream_.expires_after(service_.options.request_timeout);
+        const auto [error, size] =
+            co_await bhttp::async_read_header(stream_, buffer_, parser, kAwait);
+        if (error) co_return error;
+        if (parser.is_done()) co_return beast::error_code{};
+        if (beast::iequals(parser.get()[bhttp::field::expect], "100-continue")) {
+            const auto [failed, sent] =
+                co_await asio::async_write(stream_, asio::buffer(kContinue), kAwait);
+            if (failed) co_return failed;
+        }
+        const auto [failed, received] =
+            co_await bhttp::async_read(stream_, buffer_, parser, kAwait);
+        co_return failed;
+    }
+
+    // Why a request is not given to a handler.
+    std::optional<Response> refusal_of_request(const BeastRequest& request) {
+        const Options& options = service_.options;
+        if (!endpoint_.hosts.empty() &&
+            !endpoint_.hosts.contains(std::string(request[bhttp::field::host]))) {
+            return error_response({.status = 400,
+                                   .message = "Disallowed HTTP HOST header in the request",
+                                   .name = "",
+                                   .what = ""},
+                                  false);
+        }
+        const bool is_limited = !endpoint_.remote.is_local || options.rate_limits_local;
+        if (is_limited &&
+            !service_.rate.allow(endpoint_.remote.address, RateLimiter::Clock::now())) {
+            ++service_.refused_rate;
+            return refusal(429,
+                           "Too Many Requests",
+                           "more than http-requests-per-second (" +
+                               std::to_string(options.requests_per_second_max) +
+                               ") requests a second from one address; slow down");
+        }
+        return std::nullopt;
+    }
+
+    // False: the connection ends.
+    asio::awaitable<bool> answer(BeastRequest& request, Charge& charge) {
+        ++service_.requests;
+        const bool keep_alive = request.keep_alive() && !service_.stopping;
+        const bool is_head = request.method() == bhttp::verb::head;
+        const unsigned version = request.version();
+        std::optional<Response> refused = refusal_of_request(request);
+        const bool is_foreign_host = refused && refused->status == 400;
+        const std::size_t bytes = request.body().size();
+        if (!refused && charge.add(bytes) > service_.options.bytes_in_flight_max) {
+            refused = refusal(503,
+                              "Busy",
+                              "more than http-max-bytes-in-flight-mb of requests and answers "
+                              "are under way; try again later");
+        }
+        Response response;
+        if (refused) {
+            response = std::move(*refused);
+        } else {
+            response = co_await respond(request);
+        }
+        charge.add(response.body.size());
+        BeastResponse out = to_beast(std::move(response), version);
+        out.keep_alive(keep_alive);
+        if (is_foreign_host) drop_cors(out);
+        const bool is_written = co_await write(out, is_head);
+        co_return is_written&& keep_alive;
+    }
+
+    asio::awaitable<Response> respond(BeastRequest& request) {
+        if (request.method() == bhttp::verb::options) {
+            Response response;
+            response.body = "{}";
+            co_return response;
+        }
+        const std::optional<Method> method = method_of(request.method());
+        if (!method) {
+            Response response =
+                refusal(405, "Method Not Allowed", "only GET, HEAD, POST and OPTIONS are served");
+            response.headers.emplace_back("Allow", "GET, HEAD, POST, OPTIONS");
+            co_return response;
+        }
+        Request ours = to_request(request, *method, endpoint_.remote);
+        const Route* route = service_.router.find(ours, *endpoint_.listen);
+        if (route == nullptr) co_return unknown_endpoint();
+        Response response = co_await ask(*route, ours);
+        co_return response;
+    }
+
+    asio::awaitable<Response> ask(const Route& route, Request& request) {
+        const auto wake = std::make_shared<Wake>(stream_.get_executor());
+        call(route, std::move(request), wake);
+        while (!wake->response)
+            co_await wake->timer.async_wait(kAwait);
+        co_return std::move(*wake->response);
+    }
+
+    void call(const Route& route, Request request, const std::shared_ptr<Wake>& wake) {
+        const Reply reply(std::make_shared<Reply::Target>(service_.gate, wake));
+        try {
+            route.handler(std::move(request), reply);
+        } catch (const std::exception& error) {
+            service_.log.warn("handler failed error={}", error.what());
+            reply(refusal(500, "Internal Service Error", error.what()));
+        }
+    }
+
+    asio::awaitable<void> upgrade(BeastRequest& request) {
+        std::optional<Response> refused = refusal_of_request(request);
+        std::unique_ptr<SocketHandler> handler;
+        if (!refused) {
+            BeastRequest copy = request;
+            const Request ours = to_request(copy, Method::get, endpoint_.remote);
+            const Upgrade* found = service_.router.find_socket(ours, *endpoint_.listen);
+            if (found != nullptr) handler = (*found)(ours);
+        }
+        if (handler == nullptr) {
+            if (!refused) refused = unknown_endpoint();
+            co_await refuse(*refused);
+            co_return;
+        }
+        co_await serve_socket(service_, stream_, request, handler);
+    }
+
+    BeastResponse to_beast(Response response, unsigned version) const {
+        BeastResponse out;
+        out.version(version);
+        out.result(response.status);
+        out.set(bhttp::field::server, service_.options.server_name);
+        add_cors(service_.options, out);
+        out.set(bhttp::field::content_type, response.content_type);
+        for (const auto& [name, value] : response.headers)
+            out.set(name, value);
+        out.body() = std::move(response.body);
+        out.prepare_payload();
+        return out;
+    }
+
+    static void drop_cors(BeastResponse& out) {
+        out.erase(bhttp::field::access_control_allow_origin);
+        out.erase(bhttp::field::access_control_allow_headers);
+        out.erase(bhttp::field::access_control_max_age);
+        out.erase(bhttp::field::access_control_allow_credentials);
+    }
+
+    asio::awaitable<bool> write(BeastResponse& out, bool is_head) {
+        stream_.expires_after(service_.options.write_timeout);
+        bhttp::serializer<false, bhttp::string_body> serializer(out);
+        if (is_head) {
+            const auto [error, size] =
+                co_await bhttp::async_write_header(stream_, serializer, kAwait);
+            co_return !error;
+        }
+        const auto [error, size] = co_await bhttp::async_write(stream_, serializer, kAwait);
+        co_return !error;
+    }
+
+    // Answers a request that was not read to its end, and closes. What still comes is read and
+    // thrown away for a moment, since closing at once would reset the connection and the client
+    // might never see the answer.
+    asio::awaitable<void> refuse(Response& response) {
+        BeastResponse out = to_beast(std::move(response), 11);
+        out.keep_alive(false);
+        const bool is_written = co_await write(out, false);
+        if (is_written) co_await close();
+    }
+
+    asio::awaitable<void> close() {
+        beast::error_code ignored;
+        stream_.socket().shutdown(Protocol::socket::shutdown_send, ignored);
+        stream_.expires_after(kDrainTime);
+        std::array<char, kReadBytes> waste{};
+        for (std::size_t total = 0; total < kDrainBytesMax && !service_.stopping;) {
+            const auto [error, size] =
+                co_await stream_.async_read_some(asio::buffer(waste), kAwait);
+            if (error) break;
+            total += size;
+        }
+        stream_.close();
+    }
+
+    Service& service_;
+    Stream<Protocol>& stream_;
+    const Endpoint& endpoint_;
+    beast::flat_buffer buffer_;
+};
+
+template <class Protocol>
+asio::awaitable<void> serve_any(Service& service,
+                                Stream<Protocol>& stream,
+                                const Endpoint& endpoint) {
+    Connection<Protocol> connection(service, stream, endpoint);
+    co_await connection.run();
+}
+
+}  // namespace
+
+asio::awaitable<void> serve(Service& service, TcpStream& stream, const Endpoint& endpoint) {
+    return serve_any(service, stream, endpoint);
+}
+
+asio::awaitable<void> serve(Service& service, UnixStream& stream, const Endpoint& endpoint) {
+    return serve_any(service, stream, endpoint);
+}
+
+}  // namespace node::http

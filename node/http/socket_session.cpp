@@ -1,0 +1,146 @@
+#include "node/http/connection.hpp"
+#include "node/http/socket_queue.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/websocket.hpp>
+
+#include <utility>
+
+namespace node::http {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace websocket = boost::beast::websocket;
+
+namespace {
+
+constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
+
+// One WebSocket: shared by the coroutine that reads and the one that writes, on one strand.
+template <class Protocol>
+class Session : base::Pinned {
+  public:
+    Session(Service& service, Stream<Protocol> stream, std::unique_ptr<SocketHandler> handler)
+        : service_(service),
+          stream_(std::move(stream)),
+          wake_(std::make_shared<Wake>(stream_.get_executor())),
+          queue_(std::make_shared<SocketQueue>(
+              service.gate, wake_, service.options.socket_queue_bytes_max)),
+          handler_(std::move(handler)) {}
+    ~Session() { end(); }
+
+    asio::awaitable<bool> accept(const BeastRequest& request) {
+        beast::get_lowest_layer(stream_).expires_never();  // The WebSocket has timers of its own.
+        auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
+        timeout.idle_timeout = service_.options.idle_timeout;
+        stream_.set_option(timeout);
+        stream_.read_message_max(service_.options.socket_message_bytes_max);
+        stream_.set_option(
+            websocket::stream_base::decorator([this](websocket::response_type& response) {
+                response.set(beast::http::field::server, service_.options.server_name);
+            }));
+        const auto [error] = co_await stream_.async_accept(request, kAwait);
+        if (error) co_return false;
+        {
+            const std::scoped_lock lock(service_.sockets_mutex);
+            std::erase_if(service_.sockets, [](const auto& each) { return each.expired(); });
+            service_.sockets.push_back(queue_);
+        }
+        handler_->opened(queue_);
+        co_return true;
+    }
+
+    asio::awaitable<void> read() {
+        beast::flat_buffer buffer;
+        while (true) {
+            const auto [error, size] = co_await stream_.async_read(buffer, kAwait);
+            if (error) break;
+            handler_->message({static_cast<const char*>(buffer.data().data()), buffer.size()});
+            buffer.consume(buffer.size());
+        }
+        end();
+    }
+
+    asio::awaitable<void> write() {
+        while (!queue_->is_abandoned()) {
+            if (std::optional<SocketQueue::Message> message = queue_->take()) {
+                const bool is_written = co_await write_one(*message);
+                if (!is_written) break;
+                continue;
+            }
+            if (const std::optional<std::string> reason = queue_->close_reason()) {
+                const websocket::close_reason close(websocket::close_code::normal, *reason);
+                co_await stream_.async_close(close, kAwait);
+                break;
+            }
+            // A wake-up between the look into the queue and here comes on this strand, later.
+            co_await wake_->timer.async_wait(kAwait);
+        }
+    }
+
+  private:
+    asio::awaitable<bool> write_one(const SocketQueue::Message& message) {
+        stream_.binary(message.binary);
+        const auto [error, size] = co_await stream_.async_write(asio::buffer(message.text), kAwait);
+        if (error) co_return false;
+        if (queue_->written(message.text.size()) && handler_ != nullptr) handler_->drained();
+        co_return true;
+    }
+
+    // Tells the application once that it is over.
+    void end() {
+        queue_->abandon();
+        if (handler_ == nullptr) return;
+        const std::unique_ptr<SocketHandler> handler = std::move(handler_);
+        handler->closed();
+    }
+
+    Service& service_;
+    websocket::stream<Stream<Protocol>> stream_;
+    std::shared_ptr<Wake> wake_;
+    std::shared_ptr<SocketQueue> queue_;
+    std::unique_ptr<SocketHandler> handler_;
+};
+
+template <class Protocol>
+asio::awaitable<void> run(std::shared_ptr<Session<Protocol>> session) {
+    co_await session->write();
+}
+
+template <class Protocol>
+asio::awaitable<void> serve_any(Service& service,
+                                Stream<Protocol>& stream,
+                                const BeastRequest& request,
+                                std::unique_ptr<SocketHandler>& handler) {
+    const auto session =
+        std::make_shared<Session<Protocol>>(service, std::move(stream), std::move(handler));
+    const bool is_accepted = co_await session->accept(request);
+    if (!is_accepted) co_return;
+    const asio::any_io_executor strand = co_await asio::this_coro::executor;
+    asio::co_spawn(strand, run(session), asio::detached);
+    co_await session->read();
+}
+
+}  // namespace
+
+asio::awaitable<void> serve_socket(Service& service,
+                                   TcpStream& stream,
+                                   const BeastRequest& request,
+                                   std::unique_ptr<SocketHandler>& handler) {
+    return serve_any(service, stream, request, handler);
+}
+
+asio::awaitable<void> serve_socket(Service& service,
+                                   UnixStream& stream,
+                                   const BeastRequest& request,
+                                   std::unique_ptr<SocketHandler>& handler) {
+    return serve_any(service, stream, request, handler);
+}
+
+}  // namespace node::http

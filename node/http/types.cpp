@@ -1,0 +1,51 @@
+#include "node/http/types.hpp"
+
+#include <boost/beast/core/string.hpp>
+#include <nlohmann/json.hpp>
+
+namespace node::http {
+
+namespace {
+
+constexpr std::size_t kDetailsMax = 10;
+
+}  // namespace
+
+std::string_view Request::header(std::string_view name) const {
+    for (const auto& [key, value] : headers) {
+        if (boost::beast::iequals(key, name)) return value;
+    }
+    return {};
+}
+
+bool Request::wants_html() const {
+    return header("Accept").find("text/html") != std::string_view::npos;
+}
+
+Response error_response(const ErrorBody& error, bool verbose) {
+    using Json = nlohmann::ordered_json;
+    Json details = Json::array();
+    const std::size_t details_max = verbose ? kDetailsMax : 1;
+    for (const std::string& text : error.details) {
+        if (details.size() == details_max) break;
+        details.push_back(
+            {{"message", text}, {"file", "http"}, {"line_number", 0}, {"method", "handle"}});
+    }
+    const Json body = {
+        {"code", error.status},
+        {"message", error.message},
+        {"error",
+         {{"code", error.code}, {"name", error.name}, {"what", error.what}, {"details", details}}}};
+    Response response;
+    response.status = error.status;
+    // Texts may quote what a client sent; bytes that are not UTF-8 are replaced, not refused.
+    response.body = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return response;
+}
+
+Response unknown_endpoint() {
+    return error_response({.status = 404, .message = "Not Found", .details = {"Unknown Endpoint"}},
+                          false);
+}
+
+}  // namespace node::http

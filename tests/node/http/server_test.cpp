@@ -1,0 +1,336 @@
+// A server on a free port of loopback and a client that writes chosen bytes: what is answered,
+// what is refused and by which limit, and that a bad client does not hold a good one.
+#include "node/http/server.hpp"
+
+#include "client.hpp"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace tests;
+using nlohmann::json;
+namespace http = node::http;
+
+// A server with an echo, until the end of the test.
+class Running {
+  public:
+    explicit Running(http::Options options, http::Router router = {}) {
+        if (options.listen.empty()) options.listen.push_back({.address = "127.0.0.1:0"});
+        router.add("/echo", {.handler = echo});
+        router.add("/later", {.handler = [this](http::Request request, http::Reply reply) {
+                       later_.emplace_back([request, reply] {
+                           std::this_thread::sleep_for(20ms);
+                           reply({.body = request.body});
+                       });
+                   }});
+        router.add("/dropped", {.handler = [](const http::Request&, const http::Reply&) {}});
+        router.add("/state", {.handler = echo, .queries = {"at=final"}});
+        router.add("/throws", {.handler = [](const http::Request&, const http::Reply&) {
+                       throw std::runtime_error("on purpose");
+                   }});
+        server_.emplace(std::move(options), std::move(router), base::Log(log_, "http"));
+        REQUIRE(server_->start());
+    }
+    ~Running() {
+        for (std::thread& thread : later_)
+            thread.join();
+    }
+
+    TcpClient client() { return TcpClient(endpoint_of(server_->addresses().front())); }
+    http::Server& server() { return *server_; }
+
+  private:
+    static void echo(http::Request request, const http::Reply& reply) {
+        reply({.body = request.body.empty() ? request.path : request.body});
+    }
+
+    NoLog log_;
+    std::vector<std::thread> later_;
+    std::optional<http::Server> server_;
+};
+
+std::string detail_of(const bhttp::response<bhttp::string_body>& answer) {
+    return json::parse(answer.body())["error"]["details"][0]["message"];
+}
+
+}  // namespace
+
+TEST_CASE("requests of one connection are answered in order, also when pipelined") {
+    Running running({});
+    auto client = running.client();
+    client.write(request("POST", "/later", "one") + request("GET", "/echo") +
+                 request("POST", "/echo", "three"));
+    CHECK(client.read().body() == "one");
+    CHECK(client.read().body() == "/echo");
+    CHECK(client.read().body() == "three");
+    CHECK(running.server().counters().requests == 3);
+}
+
+TEST_CASE("an unknown path has Antelope's error body") {
+    Running running({});
+    auto client = running.client();
+    for (const char* target : {"/", "/echo/", "/ECHO", "/echo?x=1", "/state?at=head"}) {
+        const auto answer = client.ask(request("POST", target, "{}"));
+        CHECK(answer.result_int() == 404);
+        CHECK(answer[bhttp::field::content_type] == "application/json");
+        json body = json::parse(answer.body());
+        CHECK(body["error"]["details"].size() == 1);
+        body["error"]["details"][0].erase("file");
+        body["error"]["details"][0].erase("line_number");
+        body["error"]["details"][0].erase("method");
+        CHECK(body == json::parse(R"({"code":404,"message":"Not Found","error":{"code":0,
+            "name":"exception","what":"unspecified","details":[{"message":"Unknown Endpoint"}]}})"));
+    }
+    CHECK(client.ask(request("GET", "/state?at=final")).result_int() == 200);
+}
+
+TEST_CASE("HEAD has the headers of GET and no body; OPTIONS answers for every path") {
+    Running running({.allow_origin = "*", .allow_headers = "Content-Type", .max_age = "600"});
+    auto client = running.client();
+    client.write(request("HEAD", "/echo"));
+    const auto head = client.read(true);
+    CHECK(head.result_int() == 200);
+    CHECK(head[bhttp::field::content_length] == "5");
+    const auto options = client.ask(request("OPTIONS", "/whatever"));
+    CHECK(options.result_int() == 200);
+    CHECK(options.body() == "{}");
+    CHECK(options[bhttp::field::access_control_allow_origin] == "*");
+    CHECK(options[bhttp::field::access_control_allow_headers] == "Content-Type");
+    CHECK(options[bhttp::field::access_control_max_age] == "600");
+    CHECK(options.count(bhttp::field::access_control_allow_credentials) == 0);
+    CHECK(client.ask(request("GET", "/nosuch"))[bhttp::field::access_control_allow_origin] == "*");
+}
+
+TEST_CASE("other methods are refused with 405 and the connection stays") {
+    Running running({});
+    auto client = running.client();
+    for (const char* method : {"PUT", "DELETE", "PATCH", "TRACE"}) {
+        const auto answer = client.ask(request(method, "/echo"));
+        CHECK(answer.result_int() == 405);
+        CHECK(answer[bhttp::field::allow] == "GET, HEAD, POST, OPTIONS");
+    }
+    CHECK(client.ask(request("GET", "/echo")).result_int() == 200);
+}
+
+TEST_CASE("a foreign Host is refused, our own and aliases are served") {
+    Running running({.host_aliases = {"api.example.com"}, .allow_origin = "*"});
+    auto client = running.client();
+    const auto refused = client.ask("GET /echo HTTP/1.1\r\nHost: evil.example.com\r\n\r\n");
+    CHECK(refused.result_int() == 400);
+    CHECK(json::parse(refused.body())["message"] == "Disallowed HTTP HOST header in the request");
+    CHECK(json::parse(refused.body())["error"]["details"].empty());
+    CHECK(refused.count(bhttp::field::access_control_allow_origin) == 0);
+    for (const std::string& host : {running.server().addresses().front(),
+                                    std::string("localhost"),
+                                    std::string("api.example.com")}) {
+        const auto answer = client.ask("GET /echo HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+        CHECK(answer.result_int() == 200);
+    }
+}
+
+TEST_CASE("a body above the limit gets 413 and its sender can read that") {
+    Running running({.body_bytes_max = 1000});
+    auto client = running.client();
+    CHECK(client.ask(request("POST", "/echo", std::string(1000, 'x'))).body().size() == 1000);
+    const auto answer = client.ask(request("POST", "/echo", std::string(2'000'000, 'x')));
+    CHECK(answer.result_int() == 413);
+    CHECK(detail_of(answer).find("max-body-size (1000 bytes)") != std::string::npos);
+    CHECK(json::parse(answer.body())["code"] == 413);
+    auto chunked = running.client();
+    std::string text =
+        "POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    text += "400\r\n" + std::string(0x400, 'y') + "\r\n0\r\n\r\n";
+    CHECK(chunked.ask(text).result_int() == 413);
+}
+
+TEST_CASE("a header above the limit gets 431, a malformed request 400") {
+    Running running({.header_bytes_max = 2000});
+    CHECK(running.client()
+              .ask("GET /echo HTTP/1.1\r\nX: " + std::string(3000, 'x') + "\r\n\r\n")
+              .result_int() == 431);
+    for (const char* text : {"GET /echo HTTP/9.9\r\n\r\n",
+                             "no request at all\r\n\r\n",
+                             "GET /echo HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+                             "POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+        auto client = running.client();
+        CHECK(client.ask(text).result_int() == 400);
+        CHECK(client.is_closed());
+    }
+}
+
+TEST_CASE("a client that dribbles its request is cut off while others are served") {
+    Running running({.request_timeout = 200ms});
+    auto slow = running.client();
+    const auto started = std::chrono::steady_clock::now();
+    for (int i = 0; i < 40; ++i) {
+        slow.write(i == 0 ? "GET /echo HTTP/1.1\r\nX: " : "x");
+        if (i == 5) CHECK(running.client().ask(request("GET", "/echo")).result_int() == 200);
+        std::this_thread::sleep_for(10ms);
+    }
+    CHECK(slow.is_closed());
+    CHECK(std::chrono::steady_clock::now() - started < 5s);
+}
+
+TEST_CASE("an idle connection is closed") {
+    Running running({.idle_timeout = 100ms});
+    auto client = running.client();
+    CHECK(client.ask(request("GET", "/echo")).result_int() == 200);
+    CHECK(client.is_closed());
+}
+
+TEST_CASE("a client that does not read its answer loses the connection") {
+    http::Router router;
+    router.add("/big", {.handler = [](const http::Request&, const http::Reply& reply) {
+                   reply({.body = std::string(std::size_t{32} << 20, 'x')});
+               }});
+    Running running({.write_timeout = 200ms}, std::move(router));
+    auto client = running.client();
+    client.write(request("GET", "/big"));
+    for (int i = 0; i < 500 && running.server().counters().bytes_in_flight == 0; ++i) {
+        std::this_thread::sleep_for(1ms);
+    }
+    CHECK(running.server().counters().bytes_in_flight >= std::size_t{32} << 20);
+    for (int i = 0; i < 500 && running.server().counters().connections != 0; ++i) {
+        std::this_thread::sleep_for(10ms);
+    }
+    CHECK(running.server().counters().connections == 0);
+    CHECK(running.server().counters().bytes_in_flight == 0);
+}
+
+TEST_CASE("more connections than allowed are told so") {
+    Running running({.connections_max = 1});
+    auto first = running.client();
+    CHECK(first.ask(request("GET", "/echo")).result_int() == 200);
+    const auto refused = running.client().read();
+    CHECK(refused.result_int() == 503);
+    CHECK(detail_of(refused).find("http-max-connections (1)") != std::string::npos);
+    CHECK(running.server().counters().refused_connections == 1);
+    CHECK(first.ask(request("GET", "/echo")).result_int() == 200);
+}
+
+TEST_CASE("an address that asks too often gets 429") {
+    Running running({.requests_per_second_max = 5, .rate_limits_local = true});
+    auto client = running.client();
+    int served = 0;
+    for (int i = 0; i < 30; ++i) {
+        const auto answer = client.ask(request("GET", "/echo"));
+        if (answer.result_int() == 200) ++served;
+        if (answer.result_int() == 429) {
+            CHECK(detail_of(answer).find("http-requests-per-second (5)") != std::string::npos);
+        }
+    }
+    CHECK(served >= 10);
+    CHECK(served < 20);
+}
+
+TEST_CASE("bytes in flight are bounded") {
+    Running running({.bytes_in_flight_max = 100});
+    auto client = running.client();
+    CHECK(client.ask(request("POST", "/echo", std::string(101, 'x'))).result_int() == 503);
+    CHECK(client.ask(request("POST", "/echo", std::string(99, 'x'))).result_int() == 200);
+}
+
+TEST_CASE("a handler that fails or forgets its answer gives 500") {
+    Running running({});
+    auto client = running.client();
+    CHECK(client.ask(request("GET", "/throws")).result_int() == 500);
+    CHECK(client.ask(request("GET", "/dropped")).result_int() == 500);
+    CHECK(client.ask(request("GET", "/echo")).result_int() == 200);
+}
+
+TEST_CASE("Expect: 100-continue and Connection: close are obeyed") {
+    Running running({});
+    auto client = running.client();
+    client.write(
+        "POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\n"
+        "Content-Length: 2\r\nConnection: close\r\n\r\n");
+    CHECK(client.read(true).result_int() == 100);
+    client.write("hi");
+    const auto answer = client.read();
+    CHECK(answer.body() == "hi");
+    CHECK(answer[bhttp::field::connection] == "close");
+    CHECK(client.is_closed());
+}
+
+TEST_CASE("a Unix socket is served, replaced when its owner died, refused when it lives") {
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("bor-http-" + std::to_string(::getpid())))
+            .string();
+    const http::Options options{.listen = {{.address = path, .is_unix = true}}};
+    NoLog log;
+    {
+        asio::io_context context;  // Leaves its file behind, as a killed process does.
+        asio::local::stream_protocol::acceptor dead(context,
+                                                    asio::local::stream_protocol::endpoint(path));
+    }
+    Running running(options);
+    UnixClient client{asio::local::stream_protocol::endpoint(path)};
+    CHECK(client.ask("GET /echo HTTP/1.1\r\nHost: anything\r\n\r\n").result_int() == 200);
+    http::Server second(options, {}, base::Log(log, "http"));
+    const auto refused = second.start();
+    REQUIRE(!refused);
+    CHECK(refused.error().detail.find("served by another program") != std::string::npos);
+    running.server().stop();
+    CHECK(!std::filesystem::exists(path));
+}
+
+TEST_CASE("categories decide what a listener serves") {
+    http::Router router;
+    router.add("/secret",
+               {.handler = [](const auto&, const auto& reply) { reply({.body = "s"}); },
+                .category = "producer_rw"});
+    http::Options options;
+    options.listen = {{.address = "127.0.0.1:0", .categories = {"chain_ro"}},
+                      {.address = "127.0.0.1:0", .categories = {"producer_rw"}}};
+    Running running(options, std::move(router));
+    CHECK(running.client().ask(request("GET", "/secret")).result_int() == 404);
+    CHECK(running.client().ask(request("GET", "/echo")).result_int() == 200);
+    TcpClient other(endpoint_of(running.server().addresses().at(1)));
+    CHECK(other.ask(request("GET", "/secret")).result_int() == 200);
+}
+
+TEST_CASE("an address in use and a bad address are refused with their text") {
+    Running running({});
+    NoLog log;
+    for (const std::string& address : {running.server().addresses().front(),
+                                       std::string("nonsense"),
+                                       std::string("127.0.0.1:x")}) {
+        http::Server second({.listen = {{.address = address}}}, {}, base::Log(log, "http"));
+        const auto refused = second.start();
+        REQUIRE(!refused);
+        CHECK(refused.error().detail.find(address) != std::string::npos);
+    }
+}
+
+TEST_CASE("a reply after the server's end does nothing") {
+    std::optional<http::Reply> kept;
+    http::Router router;
+    std::atomic<bool> asked = false;
+    router.add("/keep", {.handler = [&](const http::Request&, const http::Reply& reply) {
+                   kept = reply;
+                   asked = true;
+               }});
+    {
+        Running running({}, std::move(router));
+        auto client = running.client();
+        client.write(request("GET", "/keep"));
+        while (!asked)
+            std::this_thread::sleep_for(1ms);
+        running.server().stop(10ms);
+    }
+    (*kept)({.body = "too late"});
+}
+
+TEST_CASE("verbose errors have up to ten details, others one") {
+    const http::ErrorBody error{.details = std::vector<std::string>(12, "text")};
+    CHECK(json::parse(http::error_response(error, true).body)["error"]["details"].size() == 10);
+    CHECK(json::parse(http::error_response(error, false).body)["error"]["details"].size() == 1);
+    CHECK_NOTHROW(http::error_response({.details = {"\xff not UTF-8"}}, false));
+}
