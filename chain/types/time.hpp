@@ -69,6 +69,7 @@ struct SlotTimes {
     TimePoint initial;
     std::uint32_t interval_milliseconds = 500;
 
+    friend constexpr bool operator==(const SlotTimes&, const SlotTimes&) = default;
     [[nodiscard]] constexpr TimePoint time_of(Slot slot) const {
         return {initial.microseconds + static_cast<std::int64_t>(slot) * 1000 *
                                            static_cast<std::int64_t>(interval_milliseconds)};

@@ -1,0 +1,212 @@
+#include "genesis/genesis.hpp"
+
+#include "base/crypto/hash.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace genesis {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+using namespace chain::literals;
+
+constexpr std::uint16_t kFormat = 1;
+constexpr std::size_t kMembersMax = 10'000;
+constexpr std::uint32_t kIntervalMin = 10;  // Milliseconds (spec 04, "Schedule").
+constexpr std::uint32_t kIntervalMax = 5'000;
+constexpr std::size_t kParametersMax = 64;
+
+base::Result<void> check_members(const Genesis& genesis) {
+    if (genesis.members.empty() || genesis.members.size() > kMembersMax) {
+        return fail(
+            Errc::invalid,
+            fmt::format(
+                "members: {} entries, there must be 1 to {}", genesis.members.size(), kMembersMax));
+    }
+    for (std::size_t i = 0; i < genesis.members.size(); ++i) {
+        const Member& member = genesis.members[i];
+        const std::string field = fmt::format("members[{}]", i);
+        if (member.name.empty() || member.name.to_string().starts_with("eosio")) {
+            return fail(
+                Errc::invalid,
+                fmt::format(
+                    "{}.name: '{}' is reserved for the system", field, member.name.to_string()));
+        }
+        if (i > 0 && genesis.members[i - 1].name >= member.name) {
+            return fail(
+                Errc::invalid,
+                fmt::format("{}.name: '{}' is there twice", field, member.name.to_string()));
+        }
+        if (!member.authority.is_valid()) {
+            return fail(Errc::invalid,
+                        fmt::format("{}.authority: the weights must reach the threshold, the "
+                                    "lists be sorted and without duplicates",
+                                    field));
+        }
+    }
+    return {};
+}
+
+base::Result<void> check_schedule(const Genesis& genesis) {
+    const auto& entries = genesis.schedule.entries;
+    const std::uint64_t limit = genesis.parameters.max_producers;
+    if (entries.empty() || entries.size() > limit) {
+        return fail(Errc::invalid,
+                    fmt::format("validators: {} entries, there must be 1 to max_producers ({})",
+                                entries.size(),
+                                limit));
+    }
+    std::set<base::crypto::PublicKey> keys;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const auto& entry = entries[i];
+        const auto member = std::ranges::find(genesis.members, entry.producer, &Member::name);
+        if (member == genesis.members.end()) {
+            return fail(Errc::invalid,
+                        fmt::format("validators[{}].name: '{}' is not among the members",
+                                    i,
+                                    entry.producer.to_string()));
+        }
+        for (const auto& [name, key] : {std::pair("signing_key", &entry.signing_key),
+                                        std::pair("vote_key", &entry.vote_key)}) {
+            if (key->type != base::crypto::KeyType::k1) {
+                return fail(
+                    Errc::invalid,
+                    fmt::format(
+                        "validators[{}].{}: {} is not a K1 key", i, name, key->to_string()));
+            }
+            if (!base::crypto::is_on_curve(*key)) {
+                return fail(Errc::invalid,
+                            fmt::format("validators[{}].{}: no point of the curve", i, name));
+            }
+        }
+        if (!keys.insert(entry.vote_key).second) {
+            return fail(
+                Errc::invalid,
+                fmt::format(
+                    "validators[{}].vote_key: {} is used twice", i, entry.vote_key.to_string()));
+        }
+    }
+    return {};
+}
+
+void encode_parameters(base::Writer& out, const chain::BorParameters& parameters) {
+    // By name, so that a parameter added later does not change the id of older chains.
+    const auto infos = chain::bor_parameter_infos();
+    out.varuint32(static_cast<std::uint32_t>(infos.size()));
+    for (const auto& info : infos) {
+        out.string(info.name);
+        out.u64(parameters.*info.member);
+    }
+}
+
+void decode_parameters(base::Reader& in, chain::BorParameters& parameters) {
+    const std::size_t count = in.count("parameters", kParametersMax, 9);
+    for (std::size_t i = 0; i < count && in.ok(); ++i) {
+        const std::string name = in.string("parameter name", 64);
+        const std::uint64_t value = in.u64("parameter value");
+        if (!in.ok()) return;
+        if (auto set = parameters.set(name, value); !set) in.set_error(set.error());
+    }
+}
+
+}  // namespace
+
+chain::Authority members_authority(const std::vector<Member>& members) {
+    chain::Authority authority;
+    for (const Member& member : members) {
+        authority.accounts.push_back({{member.name, "active"_n}, 1});
+    }
+    authority.threshold = static_cast<std::uint32_t>(members.size() * 2 / 3 + 1);
+    return authority;
+}
+
+base::Result<void> check(const Genesis& genesis) {
+    const std::uint32_t interval = genesis.times.interval_milliseconds;
+    if (interval < kIntervalMin || interval > kIntervalMax) {
+        return fail(
+            Errc::invalid,
+            fmt::format(
+                "block_interval_ms: {}, must be {} to {}", interval, kIntervalMin, kIntervalMax));
+    }
+    const std::int64_t start = genesis.times.initial.microseconds;
+    if (start < 0 || start % (std::int64_t{1000} * interval) != 0) {
+        return fail(Errc::invalid,
+                    fmt::format("initial_timestamp: {} is not a multiple of block_interval_ms ({})",
+                                genesis.times.initial.to_string(),
+                                interval));
+    }
+    if (auto members = check_members(genesis); !members) return members;
+    if (!genesis.system_authority.is_valid()) {
+        return fail(Errc::invalid,
+                    "system_authority: the weights must reach the threshold, the lists be sorted "
+                    "and without duplicates");
+    }
+    if (auto schedule = check_schedule(genesis); !schedule) return schedule;
+    if (genesis.parameters.min_producers > genesis.parameters.max_producers) {
+        return fail(Errc::invalid,
+                    fmt::format("parameters.min_producers: {} is above max_producers ({})",
+                                genesis.parameters.min_producers,
+                                genesis.parameters.max_producers));
+    }
+    if (auto config = genesis.config.validate(); !config) {
+        return fail(Errc::invalid, "initial_configuration: " + config.error().detail);
+    }
+    return {};
+}
+
+chain::ChainId Genesis::chain_id() const {
+    const base::Bytes packed = genesis::encode(*this);
+    return base::crypto::Sha256().update(base::as_bytes("BoR chain 1")).update(packed).finish();
+}
+
+base::Bytes encode(const Genesis& genesis) {
+    base::Writer out;
+    out.u16(kFormat);
+    chain::encode(out, genesis.times.initial);
+    out.u32(genesis.times.interval_milliseconds);
+    chain::encode(out, genesis.system_authority);
+    out.varuint32(static_cast<std::uint32_t>(genesis.members.size()));
+    for (const Member& member : genesis.members) {
+        chain::encode(out, member.name);
+        chain::encode(out, member.authority);
+        out.u64(member.weight);
+    }
+    chain::encode(out, genesis.schedule);
+    encode_parameters(out, genesis.parameters);
+    chain::encode(out, genesis.config);
+    chain::encode(out, genesis.wasm);
+    return out.take();
+}
+
+base::Result<Genesis> decode(base::ByteView bytes) {
+    base::Reader in(bytes);
+    Genesis genesis;
+    if (const auto format = in.u16("format"); format != kFormat) {
+        in.set_error("format", fmt::format("{}, this release reads {}", format, kFormat));
+    }
+    chain::decode(in, genesis.times.initial, "initial_timestamp");
+    genesis.times.interval_milliseconds = in.u32("block_interval_ms");
+    chain::decode(in, genesis.system_authority, "system_authority");
+    const std::size_t members = in.count("members", kMembersMax, 16);
+    for (std::size_t i = 0; i < members && in.ok(); ++i) {
+        Member& member = genesis.members.emplace_back();
+        chain::decode(in, member.name, "member name");
+        chain::decode(in, member.authority, "member authority");
+        member.weight = in.u64("member weight");
+    }
+    chain::decode(in, genesis.schedule, "validators");
+    decode_parameters(in, genesis.parameters);
+    chain::decode(in, genesis.config, "initial_configuration");
+    chain::decode(in, genesis.wasm, "wasm_configuration");
+    if (auto done = in.finish(); !done) return fail(std::move(done).error());
+    if (auto good = check(genesis); !good) return fail(std::move(good).error());
+    return genesis;
+}
+
+}  // namespace genesis

@@ -1,0 +1,92 @@
+#include "genesis/genesis.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+// The genesis file is written by people. Each wrong field must be named; a field that is not
+// understood must never be ignored, because the chain would differ from what was meant.
+
+namespace {
+
+constexpr std::string_view kKey = "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV";
+
+std::string file(const std::string& extra = "", const std::string& interval = "500") {
+    const std::string key(kKey);
+    return R"({"initial_timestamp":"2026-11-21T00:00:00.000","block_interval_ms":)" + interval +
+           R"(,"members":[{"name":"bank","key":")" + key +
+           R"(","weight":2}],"validators":[{"name":"bank","signing_key":")" + key + R"("}])" +
+           extra + "}";
+}
+
+std::string refusal(const std::string& text) {
+    const auto genesis = genesis::from_json(text);
+    REQUIRE_FALSE(genesis.has_value());
+    return genesis.error().detail;
+}
+
+bool refuses(const std::string& text, std::string_view reason) {
+    return refusal(text).find(reason) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a genesis file is read, written and packed without loss", "[genesis]") {
+    const auto read =
+        genesis::from_json(file(R"(,"parameters":{"open_accounts":1},)"
+                                R"("initial_configuration":{"max_authority_depth":5})"));
+    REQUIRE(read.has_value());
+    CHECK(read->members.size() == 1);
+    CHECK(read->members[0].weight == 2);
+    CHECK(read->parameters.open_accounts == 1);
+    CHECK(read->config.max_authority_depth == 5);
+    CHECK(read->schedule.entries[0].vote_key == read->schedule.entries[0].signing_key);
+    CHECK(read->system_authority.accounts.size() == 1);
+
+    const auto again = genesis::from_json(genesis::to_json(*read));
+    REQUIRE(again.has_value());
+    CHECK(*again == *read);
+    const auto decoded = genesis::decode(genesis::encode(*read));
+    REQUIRE(decoded.has_value());
+    CHECK(*decoded == *read);
+    CHECK(decoded->chain_id() == read->chain_id());
+}
+
+TEST_CASE("genesis files that differ are different chains", "[genesis]") {
+    const auto one = genesis::from_json(file());
+    const auto other = genesis::from_json(file(R"(,"parameters":{"open_accounts":1})"));
+    REQUIRE(one.has_value());
+    REQUIRE(other.has_value());
+    CHECK(one->chain_id() != other->chain_id());
+}
+
+TEST_CASE("a wrong genesis file is refused with the name of the field", "[genesis]") {
+    CHECK(refusal("{") == "genesis file: not valid JSON");
+    CHECK(refuses("[]", "an object is needed"));
+    CHECK(refuses("{}", "initial_timestamp"));
+    CHECK(refuses(file(R"(,"memmbers":[])"), "memmbers: unknown field"));
+    CHECK(refuses(file("", "7"), "block_interval_ms: 7, must be 10 to 5000"));
+    CHECK(refuses(file("", "700"), "initial_timestamp"));
+    CHECK(refuses(file("", "-500"), "block_interval_ms: a whole number"));
+    CHECK(refuses(file(R"(,"parameters":{"open_acounts":1})"), "parameters.open_acounts"));
+    CHECK(refuses(file(R"(,"wasm_configuration":{"max_pages":"many"})"),
+                  "wasm_configuration.max_pages"));
+    CHECK(refuses(file(R"(,"system_authority":{"threshold":3,"keys":[]})"), "system_authority"));
+    std::string stranger = file();
+    stranger.replace(stranger.rfind("bank"), 4, "shop");
+    CHECK(refuses(stranger, "'shop' is not among the members"));
+    std::string reserved = file();
+    reserved.replace(reserved.find("bank"), 4, "eosio.x");
+    CHECK(refuses(reserved, "reserved"));
+    std::string bad_key = file();
+    bad_key.replace(bad_key.find("EOS6"), 4, "EOS7");
+    CHECK(refuses(bad_key, "members[0].key"));
+    CHECK(refuses(std::string(2'000'000, ' '), "limit"));
+}
+
+TEST_CASE("every truncation of a packed genesis is refused", "[genesis]") {
+    const base::Bytes packed = genesis::encode(genesis::from_json(file()).value());
+    for (std::size_t size = 0; size < packed.size(); ++size) {
+        CHECK_FALSE(genesis::decode(base::ByteView(packed).first(size)).has_value());
+    }
+}
