@@ -29,7 +29,7 @@ struct Limits {
     std::uint32_t max_code_bytes = 512 * 1024;  // One function body.
     std::uint32_t max_br_table_elements = 8191;
     std::uint32_t max_pages = 528;       // Of 64 KiB.
-    std::uint32_t max_call_depth = 251;  // apply is 1.
+    std::uint32_t max_call_depth = 251;  // apply is 1. At most 1,000.
     std::uint32_t max_stack_bytes = 1024 * 1024;
 
     friend bool operator==(const Limits&, const Limits&) = default;

@@ -1,0 +1,154 @@
+#pragma once
+
+#include "base/bytes.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace chain::vm {
+
+// Reads WebAssembly's encodings from borrowed bytes. The first error sticks; later reads
+// return zero. LEB128 numbers may be padded (linkers do that) up to their longest form.
+class WasmReader {
+  public:
+    explicit WasmReader(base::ByteView bytes, std::size_t base_offset = 0)
+        : bytes_(bytes), base_(base_offset) {}
+
+    std::uint8_t u8();
+    std::uint32_t u32();  // Unsigned LEB128.
+    std::int32_t s32();   // Signed LEB128.
+    std::int64_t s64();
+    std::uint32_t fixed32();  // Little-endian.
+    std::uint64_t fixed64();
+    base::ByteView raw(std::uint32_t count);
+    // A number of items, of at least one byte each: at most `limit` and what is left.
+    std::uint32_t count(std::uint32_t limit, std::string_view what);
+
+    void set_error(std::string text);
+    [[nodiscard]] bool ok() const { return error_.empty(); }
+    [[nodiscard]] const std::string& error() const { return error_; }
+    [[nodiscard]] bool done() const { return offset_ == bytes_.size(); }
+    [[nodiscard]] std::size_t offset() const { return offset_; }
+    // Position in the module, for messages.
+    [[nodiscard]] std::size_t module_offset() const { return base_ + offset_; }
+    [[nodiscard]] base::ByteView since(std::size_t start) const {
+        return bytes_.subspan(start, offset_ - start);
+    }
+
+  private:
+    std::uint64_t leb(unsigned bits, bool is_signed);
+
+    base::ByteView bytes_;
+    std::size_t base_;
+    std::size_t offset_ = 0;
+    std::string error_;
+};
+
+// The opcodes that the scan or the rewriter treat one by one; the rest goes by its class.
+namespace op {
+enum : std::uint8_t {
+    unreachable = 0x00,
+    nop = 0x01,
+    block = 0x02,
+    loop = 0x03,
+    if_ = 0x04,
+    else_ = 0x05,
+    end = 0x0b,
+    br = 0x0c,
+    br_if = 0x0d,
+    br_table = 0x0e,
+    return_ = 0x0f,
+    call = 0x10,
+    call_indirect = 0x11,
+    drop = 0x1a,
+    select = 0x1b,
+    local_get = 0x20,
+    local_set = 0x21,
+    local_tee = 0x22,
+    global_get = 0x23,
+    global_set = 0x24,
+    i32_load = 0x28,
+    i64_store32 = 0x3e,
+    memory_size = 0x3f,
+    memory_grow = 0x40,
+    i32_const = 0x41,
+    i64_const = 0x42,
+    f32_const = 0x43,
+    f64_const = 0x44,
+    i64_lt_s = 0x53,
+    i64_ge_s = 0x59,
+    i32_le_u = 0x4d,
+    i64_ne = 0x52,
+    f32_eq = 0x5b,
+    f64_eq = 0x61,
+    i32_div_s = 0x6d,
+    i32_rem_u = 0x70,
+    i32_and = 0x71,
+    i32_or = 0x72,
+    i32_xor = 0x73,
+    i64_add = 0x7c,
+    i64_sub = 0x7d,
+    i64_mul = 0x7e,
+    i64_div_s = 0x7f,
+    i64_rem_u = 0x82,
+    i64_and = 0x83,
+    i64_or = 0x84,
+    i64_xor = 0x85,
+    i64_shr_u = 0x88,
+    f32_abs = 0x8b,
+    f32_neg = 0x8c,
+    f32_ceil = 0x8d,
+    f32_add = 0x92,
+    f32_max = 0x97,
+    f32_copysign = 0x98,
+    f64_abs = 0x99,
+    f64_neg = 0x9a,
+    f64_ceil = 0x9b,
+    f64_add = 0xa0,
+    f64_mul = 0xa2,
+    f64_max = 0xa5,
+    f64_copysign = 0xa6,
+    i32_trunc_f32_s = 0xa8,
+    i32_trunc_f64_u = 0xab,
+    i64_extend_i32_u = 0xad,
+    i64_trunc_f32_s = 0xae,
+    f32_convert_i32_u = 0xb3,
+    f32_convert_i64_s = 0xb4,
+    f32_convert_i64_u = 0xb5,
+    f32_demote_f64 = 0xb6,
+    f64_convert_i32_u = 0xb8,
+    f64_convert_i64_s = 0xb9,
+    f64_convert_i64_u = 0xba,
+    f64_promote_f32 = 0xbb,
+    i32_reinterpret_f32 = 0xbc,
+    i64_reinterpret_f64 = 0xbd,
+    f32_reinterpret_i32 = 0xbe,
+    f64_reinterpret_i64 = 0xbf,
+};
+}  // namespace op
+
+inline constexpr std::uint8_t kEmptyBlock = 0x40;
+
+// One decoded instruction of a function body.
+struct Instruction {
+    std::uint8_t op = 0;
+    std::uint32_t index = 0;  // Label, function, type, local or global; table size.
+    std::uint8_t block = 0;   // Block type byte.
+    std::uint64_t bits = 0;   // Of a constant of floating point.
+    base::ByteView raw;       // As it stands in the module.
+};
+
+// Reads the next instruction. An opcode outside the MVP is an error that names it.
+[[nodiscard]] Instruction read_instruction(WasmReader& in, std::uint32_t br_table_limit);
+
+// How many values a plain instruction takes and gives; nothing for control instructions,
+// calls and what is no MVP opcode.
+struct StackEffect {
+    std::uint8_t pops;
+    std::uint8_t pushes;
+};
+[[nodiscard]] std::optional<StackEffect> stack_effect(std::uint8_t opcode);
+
+}  // namespace chain::vm

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "chain/vm/vm.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace chain::vm {
+
+struct FunctionType {
+    std::vector<ValueType> params;
+    std::optional<ValueType> result;
+
+    friend auto operator<=>(const FunctionType&, const FunctionType&) = default;
+};
+
+// A module taken apart by scan(). Views borrow from the scanned bytes.
+struct Module {
+    struct Import {
+        std::string name;
+        std::uint32_t type = 0;
+        std::uint32_t host = 0;  // Index in the host table.
+    };
+    struct Pages {
+        std::uint32_t initial = 0;
+        std::uint32_t maximum = 0;  // At most Limits::max_pages.
+    };
+    struct Global {
+        ValueType type = ValueType::i32;
+        bool is_mutable = false;
+        base::ByteView initial;  // The constant expression without its end.
+    };
+    struct Elements {
+        std::uint32_t offset = 0;
+        std::vector<std::uint32_t> functions;
+    };
+    struct Data {
+        std::uint32_t offset = 0;
+        base::ByteView bytes;
+    };
+    struct Body {
+        std::vector<std::pair<std::uint32_t, ValueType>> locals;  // Runs, without parameters.
+        base::ByteView code;                                      // With the final end.
+        std::size_t offset = 0;                                   // In the module.
+    };
+
+    std::vector<FunctionType> types;
+    std::vector<Import> imports;
+    std::vector<std::uint32_t> functions;  // Types of the defined functions.
+    std::optional<std::uint32_t> table;    // Its size.
+    std::optional<Pages> memory;
+    std::vector<Global> globals;
+    std::uint32_t apply = 0;  // Index among all functions.
+    std::optional<std::uint32_t> start;
+    std::vector<Elements> elements;
+    std::vector<Data> data;
+    std::vector<Body> bodies;
+    base::Bytes without_custom;  // The module's bytes but for custom sections.
+
+    // The type of a function by its index among imported and defined ones; it exists.
+    [[nodiscard]] const FunctionType& type_of(std::uint32_t function) const {
+        const std::size_t imported = imports.size();
+        return types[function < imported ? imports[function].type : functions[function - imported]];
+    }
+    [[nodiscard]] std::size_t function_count() const { return imports.size() + functions.size(); }
+    // One past the last byte that data segments write.
+    [[nodiscard]] std::uint32_t data_end() const;
+};
+
+// Takes a module apart and checks every limit, so that neither WABT nor the rewriter meets
+// what they are not made for. Does not check types: that is WABT's validator's.
+// invalid: with Antelope's exception number.
+[[nodiscard]] base::Result<Module> scan(base::ByteView wasm,
+                                        const Limits& limits,
+                                        const HostTable& hosts);
+
+// scan() and WABT's validator.
+[[nodiscard]] base::Result<Module> scan_and_validate(base::ByteView wasm,
+                                                     const Limits& limits,
+                                                     const HostTable& hosts);
+
+}  // namespace chain::vm

@@ -1,0 +1,137 @@
+#pragma once
+
+#include "base/crypto/hash.hpp"
+#include "chain/vm/vm.hpp"
+#include "chain/vm/wabt_adapter.hpp"
+
+#include <string>
+
+// A small host and helpers for the tests and benchmarks of the VM.
+namespace base {
+// base/check.hpp defines a macro that Catch2 defines too.
+[[noreturn]] void check_failed(std::string_view expression, std::string_view file, int line);
+}  // namespace base
+
+namespace machine {
+
+namespace vm = chain::vm;
+
+// Remembers what the contract told it.
+struct Recorder : vm::Context {
+    std::vector<std::uint64_t> told;
+    base::Hash256 memory;
+};
+
+inline bool tell(
+    vm::Context& context, vm::Memory&, vm::Meter&, const std::uint64_t* args, std::uint64_t*) {
+    static_cast<Recorder&>(context).told.push_back(args[0]);
+    return true;
+}
+
+// sum(offset, length): adds bytes of the memory.
+inline bool sum(vm::Context&,
+                vm::Memory& memory,
+                vm::Meter& meter,
+                const std::uint64_t* args,
+                std::uint64_t* result) {
+    const auto bytes =
+        memory.read(static_cast<std::uint32_t>(args[0]), static_cast<std::uint32_t>(args[1]));
+    if (!bytes || !meter.charge(args[1])) return false;
+    *result = 0;
+    for (const std::byte byte : *bytes)
+        *result += std::to_integer<std::uint64_t>(byte);
+    return true;
+}
+
+// fill(offset, length, value)
+inline bool fill(vm::Context& context,
+                 vm::Memory& memory,
+                 vm::Meter&,
+                 const std::uint64_t* args,
+                 std::uint64_t*) {
+    const auto bytes =
+        memory.write(static_cast<std::uint32_t>(args[0]), static_cast<std::uint32_t>(args[1]));
+    if (!bytes) {
+        context.stop_text = "fill outside the memory";
+        return false;
+    }
+    for (std::byte& byte : *bytes)
+        byte = static_cast<std::byte>(args[2]);
+    return true;
+}
+
+inline bool leave(
+    vm::Context& context, vm::Memory&, vm::Meter&, const std::uint64_t*, std::uint64_t*) {
+    context.stop = vm::Stop::exit;
+    return false;
+}
+
+// mix(f32, f64) -> f64: the arguments come as bits.
+inline bool mix(vm::Context& context,
+                vm::Memory&,
+                vm::Meter&,
+                const std::uint64_t* args,
+                std::uint64_t* result) {
+    static_cast<Recorder&>(context).told.push_back(args[0]);
+    *result = args[1] ^ (args[0] << 20U);
+    return true;
+}
+
+// digest(): hashes the whole memory.
+inline bool digest(
+    vm::Context& context, vm::Memory& memory, vm::Meter&, const std::uint64_t*, std::uint64_t*) {
+    const auto whole = memory.read(0, static_cast<std::uint32_t>(memory.size()));
+    static_cast<Recorder&>(context).memory = base::crypto::sha256(*whole);
+    return true;
+}
+
+inline const vm::HostTable& hosts() {
+    using T = vm::ValueType;
+    static const vm::HostTable table({
+        {"tell", {T::i64}, std::nullopt, &tell, 10},
+        {"sum", {T::i32, T::i32}, T::i64, &sum, 20},
+        {"fill", {T::i32, T::i32, T::i32}, std::nullopt, &fill, 20},
+        {"leave", {}, std::nullopt, &leave, 1},
+        {"mix", {T::f32, T::f64}, T::f64, &mix, 5},
+        {"digest", {}, std::nullopt, &digest, 0},
+    });
+    return table;
+}
+
+inline base::Bytes assemble(const std::string& text) {
+    std::vector<std::uint8_t> out;
+    std::string error;
+    const bool ok = vm::wabt_parse_text(text.data(), text.size(), &out, &error);
+    if (!ok) base::check_failed(error, __FILE__, __LINE__);
+    const auto* first = reinterpret_cast<const std::byte*>(out.data());
+    return {first, first + out.size()};
+}
+
+// Everything that consensus could see of a run.
+struct Seen {
+    vm::Outcome::Kind kind{};
+    vm::Trap trap{};
+    std::string text;
+    std::uint64_t used = 0;
+    std::vector<std::uint64_t> told;
+    base::Hash256 memory;
+
+    friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+inline Seen run(vm::Engine& engine,
+                const base::Bytes& wasm,
+                const vm::ApplyArgs& args = {},
+                std::uint64_t fuel = 100'000'000) {
+    Recorder context;
+    vm::Meter meter(fuel);
+    const vm::Outcome outcome = engine.run(base::crypto::sha256(wasm), wasm, args, context, meter);
+    return {outcome.kind,
+            outcome.trap,
+            outcome.text,
+            fuel - meter.remaining(),
+            context.told,
+            context.memory};
+}
+
+}  // namespace machine
