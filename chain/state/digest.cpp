@@ -1,0 +1,102 @@
+#include "chain/state/digest.hpp"
+
+#include "base/codec.hpp"
+#include "base/crypto/chacha.hpp"
+#include "base/crypto/hash.hpp"
+
+#include <string>
+
+namespace chain {
+
+namespace {
+
+using Expansion = std::array<std::byte, StateLanes::kPackedBytes>;
+
+std::uint16_t lane_of(const std::byte* bytes) {
+    return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) |
+                                      std::to_integer<unsigned>(bytes[1]) << 8U);
+}
+
+void expand(Table table, base::ByteView key, base::ByteView value, Expansion& out) {
+    base::Writer head;
+    head.u16(static_cast<std::uint16_t>(table));
+    head.u32(static_cast<std::uint32_t>(key.size()));
+    base::crypto::Sha256 hash;
+    hash.update(base::as_bytes("BoR entry 1")).update(head.view()).update(key).update(value);
+    base::crypto::chacha20_keystream(hash.finish(), out);
+}
+
+}  // namespace
+
+void StateLanes::add(Table table, base::ByteView key, base::ByteView value) {
+    Expansion stream;
+    expand(table, key, value, stream);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] + lane_of(&stream[2 * i]));
+    }
+}
+
+void StateLanes::subtract(Table table, base::ByteView key, base::ByteView value) {
+    Expansion stream;
+    expand(table, key, value, stream);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] - lane_of(&stream[2 * i]));
+    }
+}
+
+StateLanes& StateLanes::operator+=(const StateLanes& other) {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] + other.lanes_[i]);
+    }
+    return *this;
+}
+
+base::Hash256 StateLanes::digest() const {
+    return base::crypto::sha256(packed());
+}
+
+base::Bytes StateLanes::packed() const {
+    base::Bytes out(kPackedBytes);
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        out[2 * i] = static_cast<std::byte>(lanes_[i] & 0xFFU);
+        out[2 * i + 1] = static_cast<std::byte>(lanes_[i] >> 8U);
+    }
+    return out;
+}
+
+base::Result<StateLanes> StateLanes::unpack(base::ByteView packed) {
+    if (packed.size() != kPackedBytes) {
+        return base::fail(
+            base::Errc::malformed,
+            "the lanes of a state take 2048 bytes, found " + std::to_string(packed.size()));
+    }
+    StateLanes lanes;
+    for (std::size_t i = 0; i < lanes.lanes_.size(); ++i) {
+        lanes.lanes_[i] = lane_of(&packed[2 * i]);
+    }
+    return lanes;
+}
+
+std::vector<NetChange> net_changes(const ChangeSet& changes, const StateView& parent) {
+    std::vector<NetChange> net;
+    net.reserve(changes.size());
+    for (const auto& [table, rows] : changes.tables()) {
+        for (const auto& [key, after] : rows) {
+            Value before = parent.find(table, key);
+            const bool same = before && after ? *before == *after : before == after;
+            if (!same) net.push_back({table, key, std::move(before), after});
+        }
+    }
+    return net;
+}
+
+StateLanes lanes_moved(std::span<const NetChange> changes) {
+    StateLanes lanes;
+    for (const NetChange& change : changes) {
+        if (change.before) lanes.subtract(change.table, change.key, *change.before);
+        if (change.after) lanes.add(change.table, change.key, *change.after);
+    }
+    return lanes;
+}
+
+}  // namespace chain
