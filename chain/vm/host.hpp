@@ -63,6 +63,10 @@ class Context : base::Pinned {
 // host function returns.
 class Memory : base::Pinned {
   public:
+    Memory() = default;
+    // Over bytes that outlive it: for host functions without an engine.
+    explicit Memory(std::span<std::byte> bytes) : data_(bytes.data()), size_(bytes.size()) {}
+
     // Nothing: the range leaves the memory. A length of zero fits anywhere up to the end.
     [[nodiscard]] std::optional<base::ByteView> read(std::uint32_t offset,
                                                      std::uint32_t length) const;
