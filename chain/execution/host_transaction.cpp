@@ -1,0 +1,100 @@
+#include "chain/execution/apply_context.hpp"
+#include "chain/execution/host_groups.hpp"
+
+#include <algorithm>
+
+namespace chain::host {
+
+namespace {
+
+using base::Result;
+using std::int32_t;
+using std::uint32_t;
+using std::uint64_t;
+
+// Trailing bytes are ignored, as in nodeos.
+Result<Action> unpack_action(const Call& call, base::ByteView bytes) {
+    if (bytes.size() >= call.context.transaction().config().max_inline_action_size) {
+        return fail(Exception::inline_action_too_big, "inline action too big");
+    }
+    base::Reader in(bytes);
+    Action action;
+    decode(in, action, "action");
+    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
+    return action;
+}
+
+Result<void> send_inline(const Call& call, Input packed) {
+    Result<Action> action = unpack_action(call, packed.bytes);
+    if (!action) return base::fail(std::move(action).error());
+    return done(call.context.send_inline(*std::move(action)));
+}
+
+Result<void> send_context_free_inline(const Call& call, Input packed) {
+    Result<Action> action = unpack_action(call, packed.bytes);
+    if (!action) return base::fail(std::move(action).error());
+    return done(call.context.send_context_free_inline(*std::move(action)));
+}
+
+// Spec 03: there are no deferred transactions.
+Result<void> send_deferred(const Call&, In<Uint128>, uint64_t, Input, uint32_t) {
+    return fail(Exception::unsupported_feature,
+                "deferred transactions do not exist on this chain: send an inline action, or a "
+                "transaction of its own later");
+}
+Result<bool> cancel_deferred(const Call&, In<Uint128>) {
+    return false;
+}
+
+Result<int32_t> read_transaction(const Call& call, Output out) {
+    return copy_out(pack(call.context.transaction().transaction()), out);
+}
+Result<int32_t> transaction_size(const Call& call) {
+    return static_cast<int32_t>(pack(call.context.transaction().transaction()).size());
+}
+Result<int32_t> expiration(const Call& call) {
+    return static_cast<int32_t>(call.context.transaction().transaction().expiration.seconds);
+}
+Result<int32_t> tapos_block_num(const Call& call) {
+    return call.context.transaction().transaction().ref_block_num;
+}
+Result<int32_t> tapos_block_prefix(const Call& call) {
+    return static_cast<int32_t>(call.context.transaction().transaction().ref_block_prefix);
+}
+
+// Type 0: context-free actions, 1: actions. Unlike others it copies all or nothing.
+Result<int32_t> get_action(const Call& call, uint32_t type, uint32_t index, Output out) {
+    if (type > 1) return fail(Exception::action_not_found_exception, "action is not found");
+    const Transaction& transaction = call.context.transaction().transaction();
+    const std::vector<Action>& actions =
+        type == 0 ? transaction.context_free_actions : transaction.actions;
+    if (index >= actions.size()) return -1;
+    const base::Bytes packed = pack(actions[index]);
+    if (packed.size() <= out.bytes.size()) std::ranges::copy(packed, out.bytes.begin());
+    return static_cast<int32_t>(packed.size());
+}
+
+Result<int32_t> get_context_free_data(const Call& call, uint32_t index, Output out) {
+    const std::vector<base::Bytes>& entries =
+        call.context.transaction().decoded().content.context_free_data;
+    if (index >= entries.size()) return -1;
+    return copy_out(entries[index], out);
+}
+
+}  // namespace
+
+void add_transaction(Functions& out) {
+    add<&send_inline, Access::context_aware, kSend>(out, "send_inline");
+    add<&send_context_free_inline, Access::context_aware, kSend>(out, "send_context_free_inline");
+    add<&send_deferred, Access::context_aware, kRefused>(out, "send_deferred");
+    add<&cancel_deferred, Access::context_aware, kTrivial>(out, "cancel_deferred");
+    add<&read_transaction, Access::anyone, kTransaction>(out, "read_transaction");
+    add<&transaction_size, Access::anyone, kTransaction>(out, "transaction_size");
+    add<&expiration, Access::anyone, kTrivial>(out, "expiration");
+    add<&tapos_block_num, Access::anyone, kTrivial>(out, "tapos_block_num");
+    add<&tapos_block_prefix, Access::anyone, kTrivial>(out, "tapos_block_prefix");
+    add<&get_action, Access::anyone, kTransaction>(out, "get_action");
+    add<&get_context_free_data, Access::context_free, kCopy>(out, "get_context_free_data");
+}
+
+}  // namespace chain::host
