@@ -85,15 +85,16 @@ class ApplyContext final : public vm::Context {
     [[nodiscard]] bool set_return_value(base::ByteView value);
 
     // The iterators of this run; made on first use and dropped before the next notification.
+    // Defined with HostDatabase in host_database.cpp.
     [[nodiscard]] HostDatabase& database();
     void set_database(std::shared_ptr<HostDatabase> database) { database_ = std::move(database); }
     [[nodiscard]] bool has_database() const { return database_ != nullptr; }
 
   private:
     [[nodiscard]] bool execute_one();
-    [[nodiscard]] bool run_code(AccountRow& receiver);
+    [[nodiscard]] bool run_code();
     [[nodiscard]] bool check_ram_restrictions();
-    [[nodiscard]] bool make_receipt();
+    void make_receipt();
     void close_trace();
     std::uint32_t schedule(const Action& action, Name receiver, bool context_free);
     [[nodiscard]] bool check_inline(const Action& action);

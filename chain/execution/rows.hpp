@@ -262,7 +262,8 @@ inline constexpr std::string_view kGlobalConfig = "config";          // ChainCon
 inline constexpr std::string_view kGlobalWasm = "wasm";              // WasmConfig
 inline constexpr std::string_view kGlobalParameters = "parameters";  // BorParameters
 inline constexpr std::string_view kGlobalSchedule = "schedule";      // Schedule in force
-inline constexpr std::string_view kGlobalProposed = "proposed";      // Schedule to come
+inline constexpr std::string_view kGlobalProposed = "proposed";      // Not announced yet
+inline constexpr std::string_view kGlobalPending = "pending";        // Announced by a block
 inline constexpr std::string_view kGlobalRules = "rules";            // RulesRow
 inline constexpr std::string_view kGlobalFixed = "schedule_fixed";   // Present: no elections
 inline constexpr std::string_view kGlobalTimes = "times";            // SlotTimes of the chain
@@ -307,6 +308,7 @@ struct RulesRow {
 [[nodiscard]] base::Result<RulesRow> load_rules(const StateView& state);
 [[nodiscard]] base::Result<Schedule> load_schedule(const StateView& state);
 [[nodiscard]] base::Result<std::optional<Schedule>> load_proposed(const StateView& state);
+[[nodiscard]] base::Result<std::optional<Schedule>> load_pending(const StateView& state);
 [[nodiscard]] base::Result<SlotTimes> load_times(const StateView& state);
 
 // --- RAM billing, in bytes (Leap's config::billable_size) ------------------------------------

@@ -31,6 +31,10 @@ struct BlockContext {
     BlockId previous;
     ChainId chain_id;
     std::uint32_t interval_milliseconds = 500;
+    // The schedule that is in force from this block on; null: as before.
+    const Schedule* activated_schedule = nullptr;
+    // Whether this block may announce a proposed schedule (spec 04, "Changes").
+    bool may_announce_schedule = false;
 };
 
 // The parameters in force, decoded once a block (begin_block) or after they change.
@@ -39,6 +43,9 @@ struct Rules {
     WasmConfig wasm;
     BorParameters parameters;
 };
+
+// The bounds of the VM under these rules: Antelope's wasm_config, within BoR's own.
+[[nodiscard]] vm::Limits vm_limits(const WasmConfig& config);
 
 // How a transaction is executed.
 struct ExecutionOptions {
@@ -69,8 +76,9 @@ class TransactionContext : base::Pinned {
     struct Environment {
         StateDelta& state;  // The transaction's own; dropped when it fails.
         const BlockContext& block;
-        Rules& rules;
+        const Rules& rules;
         vm::Engine& engine;
+        const vm::HostTable& hosts;  // Those of the engine.
         PermissionCache& permissions;
         const ExecutionOptions& options;
     };
@@ -79,14 +87,18 @@ class TransactionContext : base::Pinned {
 
     [[nodiscard]] StateDelta& state() { return environment_.state; }
     [[nodiscard]] const BlockContext& block() const { return environment_.block; }
-    [[nodiscard]] const ChainConfig& config() const { return environment_.rules.config; }
-    [[nodiscard]] const WasmConfig& wasm_config() const { return environment_.rules.wasm; }
-    [[nodiscard]] const BorParameters& parameters() const { return environment_.rules.parameters; }
+    [[nodiscard]] const ChainConfig& config() const { return rules().config; }
+    [[nodiscard]] const WasmConfig& wasm_config() const { return rules().wasm; }
+    [[nodiscard]] const BorParameters& parameters() const { return rules().parameters; }
+    [[nodiscard]] const Rules& rules() const {
+        return changed_rules_ ? *changed_rules_ : environment_.rules;
+    }
     [[nodiscard]] bool read_only() const { return environment_.options.read_only; }
     [[nodiscard]] bool dry_run() const { return environment_.options.dry_run; }
     [[nodiscard]] const DecodedTransaction& decoded() const { return decoded_; }
     [[nodiscard]] const Transaction& transaction() const { return decoded_.content; }
     [[nodiscard]] vm::Engine& engine() { return environment_.engine; }
+    [[nodiscard]] const vm::HostTable& hosts() const { return environment_.hosts; }
     [[nodiscard]] vm::Meter& meter() { return meter_; }
     [[nodiscard]] PermissionCache& permissions() { return environment_.permissions; }
 
@@ -100,8 +112,11 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] CountersRow& change_counters();
     // Writes the kept rows into the delta.
     void flush();
+    // Set when this transaction changed parameters: the executor takes them over with it.
+    [[nodiscard]] const std::optional<Rules>& changed_rules() const { return changed_rules_; }
 
-    // --- Parameters; they hold from the next transaction on ---
+    // --- Parameters. Seen by this transaction at once; limits that it has already been given
+    // stay. The VM's own limits hold from the next transaction on. ---
     void set_config(const ChainConfig& config);
     void set_wasm_config(const WasmConfig& config);
     void set_parameters(const BorParameters& parameters);
@@ -138,18 +153,22 @@ class TransactionContext : base::Pinned {
     friend class TransactionRun;  // The executor's steps before and after the actions.
 
     struct KeptAccount {
-        Name name;
         AccountRow row;
-        bool exists;
-        bool changed;
+        bool exists = false;
+        bool changed = false;
     };
     KeptAccount& keep(Name account);
+    Rules& change_rules();
+
+    // Which limit on CPU is the lowest, for the message when it is reached.
+    enum class CpuLimit : std::uint8_t { block, on_chain, header, account, node };
 
     Environment environment_;
     const DecodedTransaction& decoded_;
     vm::Meter meter_;
     std::uint64_t units_at_start_ = 0;
-    std::deque<KeptAccount> accounts_;  // A handful; searched in order.
+    std::map<Name, KeptAccount> accounts_;
+    std::optional<Rules> changed_rules_;
     CountersRow counters_;
     bool counters_changed_ = false;
     std::deque<ActionTrace> traces_;  // Stable addresses: actions run while more are scheduled.
@@ -157,8 +176,8 @@ class TransactionContext : base::Pinned {
     std::vector<Name> ram_to_check_;  // Sorted.
     std::optional<TraceException> failure_;
     std::optional<std::uint64_t> error_code_;
-    std::uint64_t objective_cpu_us_ = 0;  // The lowest limit, and why it is the lowest:
-    std::string cpu_limit_reason_;
+    std::uint64_t cpu_limit_us_ = 0;
+    CpuLimit cpu_limit_ = CpuLimit::on_chain;
 };
 
 }  // namespace chain

@@ -12,9 +12,9 @@ constexpr std::size_t kKeyWeightBytesMin = 36;
 constexpr std::size_t kLevelWeightBytes = 18;
 constexpr std::size_t kWaitWeightBytes = 6;
 
-// What nodeos bills for an entry beyond its key ("billable_size").
-constexpr std::int64_t kBilledKey = 8;
-constexpr std::int64_t kBilledAccount = 24;
+// What nodeos bills for an entry beyond its key ("billable_size", rounded up to 16).
+constexpr std::int64_t kBilledKey = 16;
+constexpr std::int64_t kBilledAccount = 32;
 constexpr std::int64_t kBilledWait = 16;
 
 // Whether `key_of` ascends strictly along `items`.

@@ -1,0 +1,142 @@
+#include "chain/execution/authority_checker.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+
+namespace chain {
+
+namespace {
+
+// Units for an entry of an authority, and for the permission it is in.
+constexpr std::uint64_t kEntryUnits = 50;
+constexpr std::uint64_t kPermissionUnits = 500;
+
+// An entry of an authority in the order in which it is looked at: heavier first, then waits,
+// keys, accounts, as in nodeos. The order decides which keys count as used.
+struct Factor {
+    Weight weight;
+    std::uint8_t priority;  // 3 wait, 2 key, 1 account.
+    std::size_t index;
+};
+
+std::vector<Factor> factors_of(const Authority& authority) {
+    std::vector<Factor> factors;
+    factors.reserve(authority.keys.size() + authority.accounts.size() + authority.waits.size());
+    for (std::size_t i = 0; i < authority.accounts.size(); ++i) {
+        factors.push_back({authority.accounts[i].weight, 1, i});
+    }
+    for (std::size_t i = 0; i < authority.keys.size(); ++i) {
+        factors.push_back({authority.keys[i].weight, 2, i});
+    }
+    for (std::size_t i = 0; i < authority.waits.size(); ++i) {
+        factors.push_back({authority.waits[i].weight, 3, i});
+    }
+    std::ranges::stable_sort(factors, [](const Factor& a, const Factor& b) {
+        return a.weight != b.weight ? a.weight > b.weight : a.priority > b.priority;
+    });
+    return factors;
+}
+
+}  // namespace
+
+PermissionPtr PermissionCache::find(const StateView& state, PermissionLevel level) {
+    Value value = state.find(Table::permission, permission_key(level));
+    if (!value) return nullptr;
+    const auto known = entries_.find(level);
+    if (known != entries_.end() && known->second.value == value) return known->second.permission;
+    auto row = decode_permission(*value);
+    CHECK(row);
+    auto permission = std::make_shared<const PermissionRow>(std::move(*row));
+    if (known == entries_.end() && entries_.size() >= kEntriesMax) entries_.clear();
+    entries_[level] = Entry{std::move(value), permission};
+    return permission;
+}
+
+AuthorityChecker::AuthorityChecker(const AuthoritySource& source, const Provided& provided)
+    : source_(source), provided_(provided), used_(provided.keys.size()) {}
+
+bool AuthorityChecker::satisfied(PermissionLevel level) {
+    Statuses statuses;
+    for (const PermissionLevel& given : provided_.permissions) {
+        statuses.emplace(given, Status::satisfied);
+    }
+    return permission_satisfied(level, statuses, 0);
+}
+
+bool AuthorityChecker::all_keys_used() const {
+    return std::ranges::find(used_, false) == used_.end();
+}
+
+std::vector<PublicKey> AuthorityChecker::used_keys() const {
+    std::vector<PublicKey> keys;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+        if (used_[i]) keys.push_back(provided_.keys[i]);
+    }
+    return keys;
+}
+
+std::vector<PublicKey> AuthorityChecker::unused_keys() const {
+    std::vector<PublicKey> keys;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+        if (!used_[i]) keys.push_back(provided_.keys[i]);
+    }
+    return keys;
+}
+
+std::optional<AuthorityChecker::Status> AuthorityChecker::status_of(
+    PermissionLevel level, const Statuses& statuses) const {
+    auto known = statuses.find(level);
+    if (known == statuses.end()) known = statuses.find({level.actor, Name{}});
+    if (known == statuses.end()) return std::nullopt;
+    return known->second;
+}
+
+// Recursion is bounded by max_authority_depth, a chain parameter of at most 6 by default.
+bool AuthorityChecker::permission_satisfied(PermissionLevel level,
+                                            Statuses& statuses,
+                                            std::uint16_t depth) {
+    if (const auto status = status_of(level, statuses)) return *status == Status::satisfied;
+    if (depth >= source_.depth_max) return false;
+    if (!source_.meter.charge(kPermissionUnits)) return false;
+    const PermissionPtr permission = source_.cache.find(source_.state, level);
+    if (!permission) return false;
+    statuses.emplace(level, Status::being_evaluated);
+    const bool result =
+        authority_satisfied(permission->authority, statuses, static_cast<std::uint16_t>(depth + 1));
+    statuses[level] = result ? Status::satisfied : Status::unsatisfied;
+    return result;
+}
+
+bool AuthorityChecker::authority_satisfied(const Authority& authority,
+                                           Statuses& statuses,
+                                           std::uint16_t depth) {
+    // Keys used for an authority that is not satisfied in the end are not used.
+    std::vector<bool> used_before = used_;
+    std::uint64_t total = 0;
+    for (const Factor& factor : factors_of(authority)) {
+        if (!source_.meter.charge(kEntryUnits)) break;
+        bool counts = false;
+        if (factor.priority == 3) {
+            counts = provided_.delay_seconds >= authority.waits[factor.index].wait_sec;
+        } else if (factor.priority == 2) {
+            counts = use_key(authority.keys[factor.index].key);
+        } else {
+            const PermissionLevel level = authority.accounts[factor.index].permission;
+            counts = permission_satisfied(level, statuses, depth);
+        }
+        if (counts) total += factor.weight;
+        if (total >= authority.threshold) return true;
+    }
+    used_ = std::move(used_before);
+    return false;
+}
+
+bool AuthorityChecker::use_key(const PublicKey& key) {
+    const auto found = std::ranges::find(provided_.keys, key);
+    if (found == provided_.keys.end()) return false;
+    used_[static_cast<std::size_t>(found - provided_.keys.begin())] = true;
+    return true;
+}
+
+}  // namespace chain

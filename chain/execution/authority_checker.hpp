@@ -1,0 +1,82 @@
+#pragma once
+
+#include "chain/execution/rows.hpp"
+#include "chain/state/state.hpp"
+#include "chain/types/transaction.hpp"
+#include "chain/vm/host.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace chain {
+
+using PermissionPtr = std::shared_ptr<const PermissionRow>;
+
+// Decoded permissions, by their rows: an entry is good as long as the state has the very value
+// it was decoded from, so nobody needs to invalidate it. Thread: one.
+class PermissionCache : base::Pinned {
+  public:
+    // Null: no such permission.
+    [[nodiscard]] PermissionPtr find(const StateView& state, PermissionLevel level);
+
+  private:
+    static constexpr std::size_t kEntriesMax = 16'384;
+    struct Entry {
+        Value value;
+        PermissionPtr permission;
+    };
+    std::map<PermissionLevel, Entry> entries_;
+};
+
+// What a transaction or action brings to satisfy permissions with.
+struct Provided {
+    std::vector<PublicKey> keys;               // Sorted, without duplicates.
+    std::vector<PermissionLevel> permissions;  // Satisfied already; an empty name means any.
+    std::uint64_t delay_seconds = 0;
+};
+
+// Where permissions are looked up, and what that may cost.
+struct AuthoritySource {
+    const StateView& state;
+    PermissionCache& cache;
+    std::uint16_t depth_max = 6;
+    vm::Meter& meter;
+};
+
+// Decides whether keys, permissions and a delay satisfy authorities (nodeos'
+// authority_checker), and which keys that took. Remembers answers: use one for all
+// permissions of a transaction.
+class AuthorityChecker : base::Pinned {
+  public:
+    // Both outlive this.
+    AuthorityChecker(const AuthoritySource& source, const Provided& provided);
+
+    // A permission that does not exist is not satisfied. An exhausted meter: false.
+    [[nodiscard]] bool satisfied(PermissionLevel level);
+    [[nodiscard]] bool all_keys_used() const;
+    [[nodiscard]] std::vector<PublicKey> used_keys() const;
+    [[nodiscard]] std::vector<PublicKey> unused_keys() const;
+
+  private:
+    enum class Status : std::uint8_t { being_evaluated, unsatisfied, satisfied };
+    using Statuses = std::map<PermissionLevel, Status>;
+
+    [[nodiscard]] bool authority_satisfied(const Authority& authority,
+                                           Statuses& statuses,
+                                           std::uint16_t depth);
+    [[nodiscard]] bool permission_satisfied(PermissionLevel level,
+                                            Statuses& statuses,
+                                            std::uint16_t depth);
+    [[nodiscard]] std::optional<Status> status_of(PermissionLevel level,
+                                                  const Statuses& statuses) const;
+    bool use_key(const PublicKey& key);
+
+    const AuthoritySource& source_;
+    const Provided& provided_;
+    std::vector<bool> used_;
+};
+
+}  // namespace chain

@@ -1,0 +1,122 @@
+#include "chain/execution/executor.hpp"
+
+#include "base/check.hpp"
+#include "chain/execution/resource_limits.hpp"
+#include "chain/execution/transaction_run.hpp"
+
+namespace chain {
+
+namespace {
+
+constexpr std::uint32_t kRulesKnown = 1;
+
+base::Result<void> switch_rules(StateDelta& delta, const BlockContext& block) {
+    auto rules = load_rules(delta);
+    if (!rules) return base::fail(std::move(rules).error());
+    if (rules->next_version != 0 && block.height >= rules->next_height) {
+        rules->version = rules->next_version;
+        rules->next_version = 0;
+        rules->next_height = 0;
+        delta.put(Table::global, global_key(kGlobalRules), encode_rules(*rules));
+    }
+    if (rules->version <= kRulesKnown) return {};
+    return base::fail(base::Errc::unavailable,
+                      "height " + std::to_string(block.height) + " needs rules version " +
+                          std::to_string(rules->version) + ", this program knows " +
+                          std::to_string(kRulesKnown) + ": install a newer release");
+}
+
+void remove_expired(StateDelta& delta, TimePoint now) {
+    while (auto row = delta.at_or_after(Table::transaction_id, RowKey().view())) {
+        CHECK(row->key.size() == 36);
+        const TimePointSec expiration{static_cast<std::uint32_t>(key_u64(row->key, 0) >> 32U)};
+        if (expiration.to_time_point() >= now) return;
+        delta.erase(Table::transaction_id, row->key);
+    }
+}
+
+}  // namespace
+
+Executor::Executor(vm::Engine& engine, const vm::HostTable& hosts)
+    : engine_(engine), hosts_(hosts), limits_(vm_limits(WasmConfig{})) {
+    engine_.configure(limits_, vm::Prices{});
+}
+
+Executor::~Executor() = default;
+
+const Rules& Executor::rules(const StateView& state) {
+    Value config = state.find(Table::global, global_key(kGlobalConfig));
+    Value wasm = state.find(Table::global, global_key(kGlobalWasm));
+    Value parameters = state.find(Table::global, global_key(kGlobalParameters));
+    if (config == config_value_ && wasm == wasm_value_ && parameters == parameters_value_) {
+        return rules_;
+    }
+    auto new_config = load_config(state);
+    auto new_wasm = load_wasm_config(state);
+    auto new_parameters = load_parameters(state);
+    CHECK(new_config && new_wasm && new_parameters);
+    rules_ = {.config = *new_config, .wasm = *new_wasm, .parameters = *new_parameters};
+    config_value_ = std::move(config);
+    wasm_value_ = std::move(wasm);
+    parameters_value_ = std::move(parameters);
+    const vm::Limits limits = vm_limits(rules_.wasm);
+    if (limits != limits_) engine_.configure(limits, vm::Prices{});
+    limits_ = limits;
+    return rules_;
+}
+
+base::Result<void> Executor::begin_block(StateDelta& delta, const BlockContext& block) {
+    if (auto switched = switch_rules(delta, block); !switched) return switched;
+    if (block.height > 1) {
+        const auto low = static_cast<std::uint16_t>((block.height - 1) & 0xFFFFU);
+        delta.put(Table::block_id, block_id_key(low), base::to_bytes(block.previous.view()));
+    }
+    remove_expired(delta, block.time);
+    if (block.activated_schedule != nullptr) {
+        delta.put(Table::global, global_key(kGlobalSchedule), pack(*block.activated_schedule));
+        delta.erase(Table::global, global_key(kGlobalPending));
+    }
+    return {};
+}
+
+TransactionResult Executor::execute(const TransactionInput& input,
+                                    StateDelta& delta,
+                                    const BlockContext& block,
+                                    const ExecutionOptions& options) {
+    StateDelta own(static_cast<const StateView&>(delta));
+    TransactionContext context({.state = own,
+                                .block = block,
+                                .rules = rules(delta),
+                                .engine = engine_,
+                                .hosts = hosts_,
+                                .permissions = permissions_,
+                                .options = options},
+                               input.transaction);
+    TransactionRun run(context, input.keys);
+    const bool done = run.run();
+    CHECK(done != context.has_failed());
+    if (done && !options.read_only && !options.dry_run) {
+        context.flush();
+        delta.merge(own);
+    }
+    return run.take_result();
+}
+
+base::Result<std::optional<Schedule>> Executor::finish_block(StateDelta& delta,
+                                                             const BlockContext& block) {
+    auto counters = load_counters(delta);
+    if (!counters) return base::fail(std::move(counters).error());
+    end_block_usage(*counters,
+                    rules(delta).config,
+                    block.height,
+                    ResourceWindows::of_interval(block.interval_milliseconds));
+    delta.put(Table::global, global_key(kGlobalCounters), encode_counters(*counters));
+    if (!block.may_announce_schedule) return std::optional<Schedule>();
+    auto proposed = load_proposed(delta);
+    if (!proposed || !*proposed) return proposed;
+    delta.put(Table::global, global_key(kGlobalPending), pack(**proposed));
+    delta.erase(Table::global, global_key(kGlobalProposed));
+    return proposed;
+}
+
+}  // namespace chain

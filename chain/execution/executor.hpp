@@ -1,0 +1,62 @@
+#pragma once
+
+#include "chain/execution/authority_checker.hpp"
+#include "chain/execution/transaction_context.hpp"
+#include "chain/vm/vm.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace chain {
+
+// A transaction to execute, with what a signature worker found out about it.
+struct TransactionInput {
+    const DecodedTransaction& transaction;
+    std::vector<PublicKey> keys;  // One recovered from each signature, in their order.
+};
+
+// Executes transactions and what surrounds them in a block (spec 03). The same state, block
+// and transactions give the same results on every machine.
+//
+// Thread: one, that of `engine`. Owns caches only: results do not depend on them.
+class Executor : base::Pinned {
+  public:
+    // Both outlive this; `hosts` is the table that `engine` was made with.
+    Executor(vm::Engine& engine, const vm::HostTable& hosts);
+    ~Executor();
+
+    // What comes before a block's transactions: its parent's id for TAPOS, expired
+    // transaction ids, schedule and rules that become valid. unavailable: the rules of this
+    // height are newer than this program; the text says so.
+    [[nodiscard]] base::Result<void> begin_block(StateDelta& delta, const BlockContext& block);
+
+    // Runs one transaction on top of `delta`, which gets its changes when it succeeds and is
+    // untouched when it fails, and in a read-only or dry run. Why it failed is in the trace.
+    // `trace.producer_block_id` is left to the caller; elapsed times are metered, not measured.
+    [[nodiscard]] TransactionResult execute(const TransactionInput& input,
+                                            StateDelta& delta,
+                                            const BlockContext& block,
+                                            const ExecutionOptions& options);
+
+    // What comes after: averages and virtual limits. Returns the schedule that this block
+    // announces, if any.
+    [[nodiscard]] base::Result<std::optional<Schedule>> finish_block(StateDelta& delta,
+                                                                     const BlockContext& block);
+
+    // The parameters in force in `state`.
+    [[nodiscard]] const Rules& rules(const StateView& state);
+
+  private:
+    vm::Engine& engine_;
+    const vm::HostTable& hosts_;
+    PermissionCache permissions_;
+    // The rows that rules_ were decoded from.
+    Value config_value_;
+    Value wasm_value_;
+    Value parameters_value_;
+    Rules rules_;
+    vm::Limits limits_;  // As the engine has them.
+};
+
+}  // namespace chain

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "chain/execution/apply_context.hpp"
+#include "chain/execution/native_types.hpp"
+
+namespace chain::native {
+
+// The native actions by group; each returns what run_native_action() passes on.
+// native_account.cpp
+bool newaccount(ApplyContext& context);
+bool setcode(ApplyContext& context);
+bool setabi(ApplyContext& context);
+// native_permission.cpp
+bool updateauth(ApplyContext& context);
+bool deleteauth(ApplyContext& context);
+bool linkauth(ApplyContext& context);
+bool unlinkauth(ApplyContext& context);
+// native_bios.cpp
+bool setpriv(ApplyContext& context);
+bool setalimits(ApplyContext& context);
+bool setparams(ApplyContext& context);
+bool setprods(ApplyContext& context);
+bool reqauth(ApplyContext& context);
+bool activate(ApplyContext& context);
+bool regproducer(ApplyContext& context);
+bool unregprod(ApplyContext& context);
+bool voteproducer(ApplyContext& context);
+bool regproxy(ApplyContext& context);
+// native_governance.cpp
+bool setvotekey(ApplyContext& context);
+bool ready(ApplyContext& context);
+bool addmember(ApplyContext& context);
+bool rmmember(ApplyContext& context);
+bool setweight(ApplyContext& context);
+bool allow(ApplyContext& context);
+bool regnode(ApplyContext& context);
+bool rmnode(ApplyContext& context);
+bool rotatekey(ApplyContext& context);
+bool reportbad(ApplyContext& context);
+bool setrules(ApplyContext& context);
+bool setchain(ApplyContext& context);
+
+// The action's data; without a value the context has the failure.
+template <class T>
+[[nodiscard]] std::optional<T> data_of(ApplyContext& context) {
+    auto data = native_data<T>(context.action());
+    if (data) return std::move(*data);
+    context.fail(std::move(data).error());
+    return std::nullopt;
+}
+
+// Fails in a read-only transaction, as nodeos does.
+[[nodiscard]] inline bool refuse_read_only(ApplyContext& context, std::string_view action) {
+    if (!context.read_only()) return true;
+    return context.fail(Exception::action_validate_exception,
+                        std::string(action) + " not allowed in read-only transaction");
+}
+
+// Whether the accounts and permissions that an authority names exist.
+[[nodiscard]] bool check_references(ApplyContext& context, const Authority& authority);
+
+}  // namespace chain::native
