@@ -139,11 +139,13 @@ void operator delete[](void*) noexcept {}
 void operator delete(void*, std::size_t) noexcept {}
 void operator delete[](void*, std::size_t) noexcept {}
 
-// The standard library says that this one is compiled elsewhere; unused parts are dropped when
-// linking.
-template class std::basic_string<char>;
-
 namespace std {
+// libc++ declares these members of std::string as compiled elsewhere: here. The linker drops what
+// is not used.
+#define BOR_DEFINE_TEMPLATE(...) template __VA_ARGS__;
+_LIBCPP_STRING_UNSTABLE_EXTERN_TEMPLATE_LIST(BOR_DEFINE_TEMPLATE, char)
+#undef BOR_DEFINE_TEMPLATE
+
 // The standard library's way to fail: a length that cannot be, an empty optional.
 [[noreturn]] void __libcpp_verbose_abort(const char* format, ...) {  // NOLINT: libc++ names it.
     bor::host::eosio_assert(0, format);

@@ -156,6 +156,56 @@ int32_t BOR_HOST(alt_bn128_mul)(const char* point,
                                 uint32_t out_size);
 int32_t BOR_HOST(alt_bn128_pair)(const char* pairs, uint32_t pairs_size);
 
+// BLS12-381, points in affine form: 96 bytes on G1, 192 on G2. 0 is success.
+int32_t BOR_HOST(bls_g1_add)(const char* left,
+                             uint32_t left_size,
+                             const char* right,
+                             uint32_t right_size,
+                             char* out,
+                             uint32_t out_size);
+int32_t BOR_HOST(bls_g2_add)(const char* left,
+                             uint32_t left_size,
+                             const char* right,
+                             uint32_t right_size,
+                             char* out,
+                             uint32_t out_size);
+int32_t BOR_HOST(bls_g1_weighted_sum)(const char* points,
+                                      uint32_t points_size,
+                                      const char* scalars,
+                                      uint32_t scalars_size,
+                                      uint32_t count,
+                                      char* out,
+                                      uint32_t out_size);
+int32_t BOR_HOST(bls_g2_weighted_sum)(const char* points,
+                                      uint32_t points_size,
+                                      const char* scalars,
+                                      uint32_t scalars_size,
+                                      uint32_t count,
+                                      char* out,
+                                      uint32_t out_size);
+int32_t BOR_HOST(bls_pairing)(const char* g1_points,
+                              uint32_t g1_size,
+                              const char* g2_points,
+                              uint32_t g2_size,
+                              uint32_t count,
+                              char* out,
+                              uint32_t out_size);
+int32_t BOR_HOST(bls_g1_map)(const char* element, uint32_t size, char* out, uint32_t out_size);
+int32_t BOR_HOST(bls_g2_map)(const char* element, uint32_t size, char* out, uint32_t out_size);
+int32_t BOR_HOST(bls_fp_mod)(const char* number, uint32_t size, char* out, uint32_t out_size);
+int32_t BOR_HOST(bls_fp_mul)(const char* left,
+                             uint32_t left_size,
+                             const char* right,
+                             uint32_t right_size,
+                             char* out,
+                             uint32_t out_size);
+int32_t BOR_HOST(bls_fp_exp)(const char* base,
+                             uint32_t base_size,
+                             const char* exponent,
+                             uint32_t exponent_size,
+                             char* out,
+                             uint32_t out_size);
+
 // For privileged accounts.
 int32_t BOR_HOST(is_privileged)(uint64_t account);
 void BOR_HOST(set_privileged)(uint64_t account, int32_t is_privileged);
