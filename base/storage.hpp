@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +17,7 @@ enum class Family : std::uint8_t { state, blocks, index, traces, reversible, poo
 inline constexpr std::size_t kFamilies = 7;
 
 // Changes that become visible and durable together, or not at all.
+// Where a key is changed twice, the later change counts.
 struct Batch {
     struct Change {
         Family family;
@@ -52,6 +54,21 @@ class StorageView {
     // The last entry whose key is before `key`.
     [[nodiscard]] virtual Result<std::optional<StoredRow>> before(Family family,
                                                                   ByteView key) const = 0;
+    // Shows each entry from `from` on to `visit`, in order, until that says false. For many
+    // entries: this is one pass, where at_or_after() searches anew each time.
+    using Visit = std::function<bool(ByteView key, ByteView value)>;
+    [[nodiscard]] virtual Result<void> scan(Family family,
+                                            ByteView from,
+                                            const Visit& visit) const {
+        Bytes at = to_bytes(from);
+        while (true) {
+            const Result<std::optional<StoredRow>> row = at_or_after(family, at);
+            if (!row) return fail(row.error());
+            if (!*row || !visit((*row)->key, (*row)->value)) return {};
+            at = (*row)->key;
+            at.push_back(std::byte{0});
+        }
+    }
 };
 
 // The key-value storage below a node. Implemented over RocksDB (node/disk) and in memory with

@@ -38,6 +38,8 @@ enum class Table : std::uint16_t {
     node = 24,
 };
 
+inline constexpr std::uint16_t kTables = 24;  // The highest number.
+
 // A row's bytes: immutable, shared between the deltas, the cache and reading threads.
 using Value = std::shared_ptr<const base::Bytes>;
 

@@ -1,0 +1,121 @@
+#include "chain/state/row_cache.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace chain {
+
+namespace {
+
+constexpr std::size_t kRowBytesUsual = 256;  // Of a row with all that keeps it.
+constexpr std::size_t kOverhead = 160;       // Of an entry besides its value's bytes.
+
+std::uint64_t stir(std::uint64_t state, std::uint64_t word) {
+    state = (state ^ word) * 0x9E3779B97F4A7C15ULL;
+    return state ^ (state >> 32U);
+}
+
+}  // namespace
+
+RowCache::RowCache(std::size_t bytes_max, std::uint64_t seed)
+    : bytes_max_(bytes_max),
+      seed_(seed),
+      slots_(std::bit_ceil(std::max<std::size_t>(bytes_max / kRowBytesUsual, kWays))) {}
+
+std::uint64_t RowCache::mix(Table table, base::ByteView key) const {
+    std::uint64_t state = stir(seed_, static_cast<std::uint64_t>(table) << 32U | key.size());
+    std::size_t at = 0;
+    for (; at + 8 <= key.size(); at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, key.data() + at, 8);
+        state = stir(state, word);
+    }
+    if (at < key.size()) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, key.data() + at, key.size() - at);
+        state = stir(state, word);
+    }
+    return stir(state, 0);
+}
+
+const RowCache::Slot* RowCache::set_of(std::uint64_t mix) const {
+    const std::size_t sets = slots_.size() / kWays;
+    return &slots_[(mix & (sets - 1)) * kWays];
+}
+
+RowCache::Slot* RowCache::set_of(std::uint64_t mix) {
+    const std::size_t sets = slots_.size() / kWays;
+    return &slots_[(mix & (sets - 1)) * kWays];
+}
+
+std::size_t RowCache::cost(const Entry& entry) {
+    const base::ByteView key = entry.key;
+    return kOverhead + (key.size() > StoredKey::kInline ? key.size() : 0) +
+           (entry.value ? entry.value->capacity() : 0);
+}
+
+const Value* RowCache::find(Table table, base::ByteView key) const {
+    const std::uint64_t mixed = mix(table, key);
+    const Slot* set = set_of(mixed);
+    for (std::size_t way = 0; way < kWays; ++way) {
+        const Slot& slot = set[way];
+        if (slot.mix != mixed || !slot.entry) continue;
+        const Entry& entry = *slot.entry;
+        if (entry.table != table || !base::equal(entry.key, key)) continue;
+        entry.used = true;
+        return &entry.value;
+    }
+    return nullptr;
+}
+
+void RowCache::put(Table table, base::ByteView key, Value value) {
+    const std::uint64_t mixed = mix(table, key);
+    Slot* set = set_of(mixed);
+    Slot* place = nullptr;
+    for (std::size_t way = 0; way < kWays; ++way) {
+        Slot& slot = set[way];
+        if (slot.entry && slot.mix == mixed && slot.entry->table == table &&
+            base::equal(slot.entry->key, key)) {
+            bytes_ -= cost(*slot.entry);
+            slot.entry->value = std::move(value);
+            bytes_ += cost(*slot.entry);
+            shrink();
+            return;
+        }
+        if (!slot.entry && place == nullptr) place = &slot;
+    }
+    // The set is full: the first that was not used since the last time makes room.
+    for (std::size_t way = 0; way < kWays && place == nullptr; ++way) {
+        if (!std::exchange(set[way].entry->used, false)) place = &set[way];
+    }
+    if (place == nullptr) place = &set[mixed >> 61U];
+    drop(*place);
+    place->mix = mixed;
+    place->entry = std::make_unique<Entry>(table, true, StoredKey(key), std::move(value));
+    bytes_ += cost(*place->entry);
+    shrink();
+}
+
+void RowCache::drop(Slot& slot) {
+    if (!slot.entry) return;
+    bytes_ -= cost(*slot.entry);
+    slot.entry.reset();
+}
+
+void RowCache::shrink() {
+    while (bytes_ > bytes_max_) {
+        Slot& slot = slots_[hand_];
+        hand_ = (hand_ + 1) & (slots_.size() - 1);
+        if (slot.entry && !std::exchange(slot.entry->used, false)) drop(slot);
+    }
+}
+
+void RowCache::clear() {
+    for (Slot& slot : slots_) {
+        drop(slot);
+    }
+}
+
+}  // namespace chain
