@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace chain::abi {
 
@@ -59,5 +60,14 @@ struct JsonLimits {
 
 // Hexadecimal text to bytes with fc's messages (assert_exception for an odd length).
 [[nodiscard]] base::Result<base::Bytes> bytes_from_hex(std::string_view text);
+[[nodiscard]] base::Result<base::Bytes> bytes_from_json(const Json& json);
+
+// A value with a text form: what get_string and then T::from_string give.
+template <class T>
+[[nodiscard]] base::Result<T> from_text(const Json& json) {
+    auto text = get_string(json);
+    if (!text) return base::fail(std::move(text).error());
+    return T::from_string(*text);
+}
 
 }  // namespace chain::abi

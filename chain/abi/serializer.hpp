@@ -51,7 +51,7 @@ class Serializer {
   private:
     friend class Packer;
     friend class Unpacker;
-    class Validator;
+    friend class Validator;
 
     explicit Serializer(Definition definition);
     // Follows typedefs from `type` to a type that is none.

@@ -18,8 +18,9 @@ namespace chain::abi {
 // {account, name, authorization, data, hex_data}: data decoded by the account's ABI, or the
 // hexadecimal digits where that is not possible. Without a resolver there is no hex_data.
 [[nodiscard]] Json action_to_json(const Action& action, const Resolver& resolver);
-// data: hexadecimal text, or a value for the ABI; hex_data goes before data.
-// packed_transaction_type_exception: a value for data, but no ABI knows the action.
+// data: hexadecimal text, or an object for the ABI; hex_data counts where data gives nothing.
+// Without a resolver only the text will do. packed_transaction_type_exception: no account, no
+// name, or no data and no ABI that knows the action.
 [[nodiscard]] base::Result<Action> action_from_json(const Json& json, const Resolver& resolver);
 
 // Which members a transaction gets besides its header and actions.

@@ -472,6 +472,23 @@ base::Error make_error(Exception exception, std::string detail) {
     return {exception_errc(exception), std::move(detail), static_cast<std::uint32_t>(exception)};
 }
 
+base::Error with_detail(base::Error error, std::string_view message) {
+    error.detail += kDetailSeparator;
+    error.detail += message;
+    return error;
+}
+
+std::vector<std::string> details_of(const base::Error& error) {
+    std::vector<std::string> details;
+    std::size_t start = 0;
+    while (true) {
+        const std::size_t end = error.detail.find(kDetailSeparator, start);
+        details.push_back(error.detail.substr(start, end - start));
+        if (end == std::string::npos) return details;
+        start = end + 1;
+    }
+}
+
 Exception exception_of(const base::Error& error) {
     if (error.exception != 0) return static_cast<Exception>(error.exception);
     switch (error.code) {

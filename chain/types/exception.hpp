@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace chain {
 
@@ -224,6 +225,12 @@ enum class Exception : std::uint32_t {
 [[nodiscard]] inline tl::unexpected<base::Error> fail(Exception exception, std::string detail) {
     return base::fail(make_error(exception, std::move(detail)));
 }
+// nodeos reports several messages for some errors. In Error::detail they follow each other,
+// the reason first, with this between them.
+inline constexpr char kDetailSeparator = '\x1e';
+// `error` with one more message at the end.
+[[nodiscard]] base::Error with_detail(base::Error error, std::string_view message);
+[[nodiscard]] std::vector<std::string> details_of(const base::Error& error);
 // The exception of an error; if it has none, the one that stands for its Errc.
 [[nodiscard]] Exception exception_of(const base::Error& error);
 
