@@ -1,6 +1,7 @@
 #include "chain/execution/executor.hpp"
 
 #include "base/check.hpp"
+#include "chain/execution/genesis_state.hpp"
 #include "chain/execution/resource_limits.hpp"
 #include "chain/execution/transaction_run.hpp"
 
@@ -75,6 +76,7 @@ base::Result<void> Executor::begin_block(StateDelta& delta, const BlockContext& 
     if (block.activated_schedule != nullptr) {
         delta.put(Table::global, global_key(kGlobalSchedule), pack(*block.activated_schedule));
         delta.erase(Table::global, global_key(kGlobalPending));
+        set_producers_authority(delta, *block.activated_schedule, block.time);
     }
     return {};
 }

@@ -56,7 +56,7 @@ void create_permission(ApplyContext& context,
                             .last_updated = context.block().time,
                             .last_used = context.block().time,
                             .authority = authority};
-    context.state().put(Table::permission, permission_key(level), encode_permission(row));
+    put_permission(context.state(), level, &row);
 }
 
 // Takes one user away from stored code; the last one takes it along.

@@ -124,7 +124,7 @@ bool updateauth(ApplyContext& context) {
                             .last_updated = context.block().time,
                             .last_used = old ? old->last_used : context.block().time,
                             .authority = data->authority};
-    context.state().put(Table::permission, permission_key(level), encode_permission(row));
+    put_permission(context.state(), level, &row);
     const std::int64_t old_bytes =
         old ? ram::kPermission + old->authority.billable_bytes() : std::int64_t{0};
     return context.add_ram_usage(data->account,
@@ -149,7 +149,7 @@ bool deleteauth(ApplyContext& context) {
     if (has_children(context, level)) {
         return invalid(context, "Cannot remove a permission which has children");
     }
-    context.state().erase(Table::permission, permission_key(level));
+    put_permission(context.state(), level, nullptr);
     return context.add_ram_usage(data->account,
                                  -(ram::kPermission + (*permission)->authority.billable_bytes()));
 }

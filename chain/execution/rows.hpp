@@ -113,6 +113,15 @@ struct PermissionRow {
 [[nodiscard]] base::Bytes encode_permission(const PermissionRow& row);
 [[nodiscard]] base::Result<PermissionRow> decode_permission(base::ByteView bytes);
 
+// --- Table::authorizer: what an authority names, the permission it is of -> nothing ---------
+
+// 'k' and SHA-256 of the packed key, or 'a' and actor and permission; then the permission.
+[[nodiscard]] RowKey authorizer_prefix(const PublicKey& key);
+[[nodiscard]] RowKey authorizer_prefix(PermissionLevel level);
+[[nodiscard]] RowKey authorizer_prefix(Name actor);  // Of every permission of the account.
+// Writes a permission and what finds it by its authority; erases it when `row` is null.
+void put_permission(StateDelta& state, PermissionLevel level, const PermissionRow* row);
+
 // --- Table::permission_link: account, code, action (empty: every action) -> name ---------
 
 struct LinkKey {

@@ -36,6 +36,7 @@ enum class Table : std::uint16_t {
     producer = 22,        // name -> registration, votes, misses.
     member = 23,
     node = 24,
+    authorizer = 25,  // Key or permission, permission: in whose authority it is.
 };
 
 inline constexpr std::uint16_t kTables = 24;  // The highest number.

@@ -1,0 +1,225 @@
+#include "chain/execution/queries.hpp"
+
+#include "chain/execution/authorization.hpp"
+#include "chain/execution/native_actions.hpp"
+#include "chain/types/exception.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace chain {
+
+namespace {
+
+using base::Result;
+
+// What a query may spend on authorities before it gives up.
+constexpr std::uint64_t kQueryUnits = 50'000'000;
+
+bool starts_with(base::ByteView key, base::ByteView prefix) {
+    return key.size() >= prefix.size() && base::equal(key.first(prefix.size()), prefix);
+}
+
+// Calls `visit` with each row whose key starts with `prefix`, until it returns false.
+template <class Visit>
+void for_each_row(const StateView& state, Table table, base::ByteView prefix, Visit visit) {
+    base::Bytes from = base::to_bytes(prefix);
+    while (auto row = state.at_or_after(table, from)) {
+        if (!starts_with(row->key, prefix) || !visit(*row)) return;
+        from = std::move(row->key);
+        from.push_back(std::byte{0});
+    }
+}
+
+void add_links(const StateView& state, AccountSummary& summary) {
+    const RowKey prefix = account_key(summary.name);
+    for_each_row(state, Table::permission_link, prefix, [&](const Row& row) {
+        LinkedAction link{.code = Name{key_u64(row.key, 8)}, .action = std::nullopt};
+        const Name action{key_u64(row.key, 16)};
+        if (!action.empty()) link.action = action;
+        const Name permission{decode_u64(*row.value)};
+        if (permission == "eosio.any"_n) {
+            summary.linked_to_any.push_back(link);
+            return true;
+        }
+        const auto place =
+            std::ranges::find(summary.permissions, permission, &PermissionSummary::name);
+        if (place != summary.permissions.end()) place->linked.push_back(link);
+        return true;
+    });
+}
+
+Result<void> add_permissions(const StateView& state, AccountSummary& summary) {
+    Result<void> status;
+    const RowKey prefix = account_key(summary.name);
+    for_each_row(state, Table::permission, prefix, [&](const Row& row) {
+        auto permission = decode_permission(*row.value);
+        if (!permission) {
+            status = base::fail(std::move(permission).error());
+            return false;
+        }
+        summary.permissions.push_back(
+            {.name = Name{key_u64(row.key, 8)}, .row = std::move(*permission), .linked = {}});
+        return true;
+    });
+    return status;
+}
+
+struct Found {
+    PermissionLevel permission;
+    std::optional<PermissionLevel> account;
+};
+
+// The permissions that the index has under `prefix`; with `of_actor` the authorizing
+// permission is in the key too.
+std::vector<Found> find_authorized(const StateView& state,
+                                   const RowKey& prefix,
+                                   std::size_t limit) {
+    std::vector<Found> found;
+    for_each_row(state, Table::authorizer, prefix, [&](const Row& row) {
+        if (found.size() >= limit) return false;
+        const std::size_t end = row.key.size();
+        Found entry;
+        entry.permission = {Name{key_u64(row.key, end - 16)}, Name{key_u64(row.key, end - 8)}};
+        if (row.key[0] == std::byte{'a'}) {
+            entry.account = PermissionLevel{Name{key_u64(row.key, 1)}, Name{key_u64(row.key, 9)}};
+        }
+        found.push_back(entry);
+        return true;
+    });
+    return found;
+}
+
+// Fills in weight and threshold from the permission itself.
+Result<void> add_weights(const StateView& state, AuthorizedAccount& entry) {
+    const Value value = state.find(Table::permission, permission_key(entry.permission));
+    if (!value) return base::fail(base::Errc::corrupt, "the index of authorizers is damaged");
+    auto row = decode_permission(*value);
+    if (!row) return base::fail(std::move(row).error());
+    const Authority& authority = row->authority;
+    entry.threshold = authority.threshold;
+    if (entry.key) {
+        const auto place = std::ranges::find(authority.keys, *entry.key, &KeyWeight::key);
+        if (place != authority.keys.end()) entry.weight = place->weight;
+        return {};
+    }
+    const auto place =
+        std::ranges::find(authority.accounts, *entry.account, &PermissionLevelWeight::permission);
+    if (place != authority.accounts.end()) entry.weight = place->weight;
+    return {};
+}
+
+}  // namespace
+
+Result<std::optional<AccountRow>> find_account(const StateView& state, Name account) {
+    const Value value = state.find(Table::account, account_key(account));
+    if (!value) return std::optional<AccountRow>();
+    auto row = decode_account(*value);
+    if (!row) return base::fail(std::move(row).error());
+    return std::optional<AccountRow>(*row);
+}
+
+Result<AccountSummary> account_summary(const StateView& state, Name account, Slot slot) {
+    auto row = find_account(state, account);
+    if (!row) return base::fail(std::move(row).error());
+    if (!*row) {
+        return fail(Exception::account_query_exception,
+                    "unknown key (eosio::chain::name): " + account.to_string());
+    }
+    auto counters = load_counters(state);
+    if (!counters) return base::fail(std::move(counters).error());
+    auto times = load_times(state);
+    if (!times) return base::fail(std::move(times).error());
+    AccountSummary summary;
+    summary.name = account;
+    summary.row = **row;
+    if (auto added = add_permissions(state, summary); !added) {
+        return base::fail(std::move(added).error());
+    }
+    add_links(state, summary);
+    const auto windows = ResourceWindows::of_interval(times->interval_milliseconds);
+    const std::uint32_t now = usage_ordinal(slot);
+    summary.net = account_limit(summary.row, *counters, Resource::net, windows, now);
+    summary.cpu = account_limit(summary.row, *counters, Resource::cpu, windows, now);
+    return summary;
+}
+
+TimePoint time_of_ordinal(const SlotTimes& times, std::uint32_t ordinal) {
+    if (ordinal == 0) return BlockTimestamp{}.to_time_point();
+    return times.time_of(ordinal);
+}
+
+std::optional<base::Bytes> account_code(const StateView& state, Name account) {
+    const auto row = find_account(state, account);
+    if (!row || !*row || (*row)->code_hash.is_zero()) return std::nullopt;
+    const Value code = state.find(Table::code, code_key((*row)->code_hash));
+    if (!code) return std::nullopt;
+    return base::to_bytes(code_bytes(*code));
+}
+
+base::Bytes account_abi(const StateView& state, Name account) {
+    if (const Value abi = state.find(Table::abi, abi_key(account))) return *abi;
+    if (account == "eosio"_n) return native_abi();
+    return {};
+}
+
+Result<std::vector<PublicKey>> required_keys(const StateView& state,
+                                             const Transaction& transaction,
+                                             std::vector<PublicKey> candidates) {
+    auto config = load_config(state);
+    if (!config) return base::fail(std::move(config).error());
+    PermissionCache cache;
+    vm::Meter meter(kQueryUnits);
+    const Authorization authorization(
+        {.state = state, .cache = cache, .config = *config, .meter = meter});
+    return authorization.required_keys(transaction, std::move(candidates));
+}
+
+Result<std::vector<AuthorizedAccount>> accounts_by_authorizers(
+    const StateView& state,
+    std::span<const PublicKey> keys,
+    std::span<const PermissionLevel> accounts,
+    std::size_t limit) {
+    std::vector<AuthorizedAccount> result;
+    const auto add = [&](const RowKey& prefix, const PublicKey* key) -> Result<void> {
+        for (const Found& found : find_authorized(state, prefix, limit - result.size())) {
+            AuthorizedAccount entry;
+            entry.permission = found.permission;
+            entry.account = found.account;
+            if (key != nullptr) entry.key = *key;
+            if (auto added = add_weights(state, entry); !added) return added;
+            result.push_back(std::move(entry));
+        }
+        return {};
+    };
+    for (const PublicKey& key : keys) {
+        if (auto added = add(authorizer_prefix(key), &key); !added) {
+            return base::fail(std::move(added).error());
+        }
+    }
+    for (const PermissionLevel& level : accounts) {
+        const RowKey prefix =
+            level.permission.empty() ? authorizer_prefix(level.actor) : authorizer_prefix(level);
+        if (auto added = add(prefix, nullptr); !added) return base::fail(std::move(added).error());
+    }
+    return result;
+}
+
+Result<std::vector<RegisteredProducer>> registered_producers(const StateView& state,
+                                                             Name from,
+                                                             std::size_t limit) {
+    std::vector<RegisteredProducer> producers;
+    base::Bytes key = base::to_bytes(producer_key(from));
+    while (producers.size() < limit) {
+        auto row = state.at_or_after(Table::producer, key);
+        if (!row || row->key.size() != 9 || row->key[0] != std::byte{'p'}) break;
+        auto producer = decode_producer(*row->value);
+        if (!producer) return base::fail(std::move(producer).error());
+        producers.push_back({.name = Name{key_u64(row->key, 1)}, .row = std::move(*producer)});
+        key = std::move(row->key);
+        key.push_back(std::byte{0});
+    }
+    return producers;
+}
+
+}  // namespace chain
