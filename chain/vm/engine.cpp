@@ -126,7 +126,9 @@ void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) const {
     }
     const std::uint64_t pages = module->memory ? module->memory->initial : 0;
     loaded.image.memory_bytes = pages * 65536;
-    loaded.start_price = options_.prices.run + pages * options_.prices.page;
+    const std::uint64_t data = (loaded.image.bytes.size() + 1023) / 1024;
+    loaded.start_price =
+        options_.prices.run + pages * options_.prices.page + data * options_.prices.data;
 }
 
 // Takes better code if the compiler has some by now. Which tier runs changes nothing but

@@ -83,7 +83,8 @@ void Sandbox::attach(Context& context, Meter& meter, std::uint64_t stack) {
 // Makes the arena hold `image` and zeros: clears what the last run wrote, and changes the
 // image if it was another module's.
 void Sandbox::restore(const Image& image) {
-    const std::size_t blocks = dirty_.size() - 1;
+    // No run writes beyond the end of its memory; host functions see the same end.
+    const std::size_t blocks = used_bytes_ / kBlock;
     const auto clean = [&](std::uint64_t begin, std::uint64_t end) {
         const std::uint64_t known = loaded_ == &image ? image.bytes.size() : 0;
         const std::uint64_t middle = std::clamp<std::uint64_t>(known, begin, end);
@@ -111,6 +112,7 @@ void Sandbox::restore(const Image& image) {
     }
     loaded_ = &image;
     loaded_bytes_ = image.bytes.size();
+    used_bytes_ = image.memory_bytes;
 }
 
 Trap Sandbox::run(NativeCode& code, const Image& image, const ApplyArgs& args) {
@@ -202,7 +204,9 @@ bool Sandbox::call_interpreted(void* self,
 }
 
 void Sandbox::resized(void* self, std::uint64_t bytes) {
-    static_cast<Sandbox*>(self)->memory_.size_ = bytes;
+    auto& sandbox = *static_cast<Sandbox*>(self);
+    sandbox.memory_.size_ = bytes;
+    sandbox.used_bytes_ = bytes;
 }
 
 }  // namespace chain::vm

@@ -59,6 +59,7 @@ class Sandbox : base::Pinned {
     std::vector<std::uint8_t> dirty_;  // Per 4,096 bytes of the arena.
     const Image* loaded_ = nullptr;    // What the clean parts of the arena hold, or null.
     std::uint64_t loaded_bytes_ = 0;   // How far an image was put there.
+    std::uint64_t used_bytes_ = 0;     // Size of the memory of the last run.
     NativeHost host_{};
     Memory memory_;
     Context* context_ = nullptr;

@@ -42,7 +42,8 @@ struct Prices {
     std::uint32_t divide = 10;    // Integer division and remainder.
     std::uint32_t floating = 10;  // Floating point arithmetic and conversion.
     std::uint32_t call = 10;      // Direct and indirect calls, and br_table.
-    std::uint32_t page = 2500;    // A page of memory, at the start and at memory.grow.
+    std::uint32_t page = 5000;    // A page of memory, at the start and at memory.grow.
+    std::uint32_t data = 256;     // 1,024 bytes of initial data, put into memory at the start.
     std::uint32_t run = 1000;     // Starting an action.
 
     friend bool operator==(const Prices&, const Prices&) = default;

@@ -122,6 +122,8 @@ TEST_CASE("units are what the instructions cost") {
     CHECK(cost(apply("")) == 0);
     CHECK(cost(apply("(drop (i32.add (i32.const 1) (i32.const 2)))")) == 4 * prices.plain);
     CHECK(cost("(memory 3)" + apply("")) == 3 * prices.page);
+    CHECK(cost("(memory 1) (data (i32.const 1024) \"x\")" + apply("")) ==
+          prices.page + 2 * prices.data);
     CHECK(cost("(memory 1)" + apply("(drop (memory.grow (i32.const 2)))")) ==
           3 * prices.page + prices.call + 2 * prices.plain);
     CHECK(cost(kTell + apply("(call $tell (i64.const 0))")) == prices.plain + prices.call + 10);
@@ -162,7 +164,7 @@ TEST_CASE("memory grows to its limit and no further") {
     CHECK(grow("(memory 1)", "-1") == Told{~0ULL, 1});
     CHECK(grow("(memory 1 3)", "3") == Told{~0ULL, 1});
     CHECK(grow("(memory 1 9999)", "527") == Told{1, 528});
-    CHECK(run("(memory 1)" + apply("(drop (memory.grow (i32.const 500)))"), {}, 100'000).trap ==
+    CHECK(run("(memory 1)" + apply("(drop (memory.grow (i32.const 500)))"), {}, 1'000'000).trap ==
           vm::Trap::out_of_fuel);
 }
 
