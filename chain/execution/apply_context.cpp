@@ -30,7 +30,10 @@ ApplyContext::ApplyContext(TransactionContext& transaction,
       depth_(depth),
       action_(&transaction.trace_of(ordinal).act),
       receiver_(transaction.trace_of(ordinal).receiver),
-      context_free_(transaction.trace_of(ordinal).context_free) {}
+      context_free_(transaction.trace_of(ordinal).context_free) {
+    const AccountRow* account = transaction.find_account(receiver_);
+    privileged_ = account != nullptr && account->privileged;
+}
 
 ApplyContext::~ApplyContext() = default;
 
@@ -113,7 +116,7 @@ bool ApplyContext::add_ram_usage(Name payer, std::int64_t delta) {
 
 bool ApplyContext::set_return_value(ByteView value) {
     const std::uint32_t limit = transaction_.config().max_action_return_value_size;
-    if (value.size() > limit) {
+    if (!read_only() && value.size() > limit) {
         return fail(Exception::action_return_value_exception,
                     "action return value size must be less or equal to " + std::to_string(limit) +
                         " bytes");
@@ -181,6 +184,7 @@ bool ApplyContext::execute() {
         ordinal_ = notified_[notified_index_].ordinal;
         if (!execute_one()) return false;
     }
+    database_.reset();  // Nothing of this action runs any more; inline actions have their own.
     if (inline_actions_.empty() && context_free_inline_actions_.empty()) return true;
     if (depth_ >= transaction_.config().max_inline_action_depth) {
         return transaction_.fail(make_error(Exception::transaction_exception,
@@ -197,7 +201,6 @@ bool ApplyContext::execute() {
 
 bool ApplyContext::execute_one() {
     return_value_.clear();
-    database_.reset();
     stop = vm::Stop::error;
     const std::uint64_t price = kRunUnits + kActionByteUnits * action_->data.size();
     bool done = transaction_.meter().charge(price) ? transaction_.check_deadline()
@@ -301,7 +304,6 @@ void ApplyContext::close_trace() {
     ram_deltas_.clear();
     console_.clear();
     return_value_.clear();
-    database_.reset();
 }
 
 }  // namespace chain

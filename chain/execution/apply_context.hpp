@@ -84,11 +84,10 @@ class ApplyContext final : public vm::Context {
     // Replaces the action's return value. action_return_value_exception: too big.
     [[nodiscard]] bool set_return_value(base::ByteView value);
 
-    // The iterators of this run; made on first use and dropped before the next notification.
-    // Defined with HostDatabase in host_database.cpp.
+    // The iterators of this action, made on first use. As in nodeos they live through its
+    // notifications; inline actions have their own. Defined with HostDatabase in
+    // host_database.cpp.
     [[nodiscard]] HostDatabase& database();
-    void set_database(std::shared_ptr<HostDatabase> database) { database_ = std::move(database); }
-    [[nodiscard]] bool has_database() const { return database_ != nullptr; }
 
   private:
     [[nodiscard]] bool execute_one();

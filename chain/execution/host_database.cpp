@@ -8,9 +8,9 @@
 
 namespace chain {
 
-HostDatabase& HostDatabase::of(ApplyContext& context) {
-    if (!context.has_database()) context.set_database(std::make_shared<HostDatabase>());
-    return context.database();
+HostDatabase& ApplyContext::database() {
+    if (database_ == nullptr) database_ = std::make_shared<HostDatabase>();
+    return *database_;
 }
 
 base::Result<HostDatabase::Table*> HostDatabase::load(ApplyContext& context, const TableId& table) {
@@ -106,7 +106,7 @@ constexpr std::size_t kRowBytesMax = 1024 * 1024;  // Spec 03, "Limits stated".
 // The primary tables as host functions see them.
 struct Primary {
     ApplyContext& context;
-    HostDatabase& database = HostDatabase::of(context);
+    HostDatabase& database = context.database();
     IteratorCache& cache = database.iterators(HostDatabase::Kind::primary);
 
     [[nodiscard]] StateDelta& state() const { return context.state(); }

@@ -19,9 +19,6 @@ class HostDatabase : base::Pinned {
     enum class Kind : std::uint8_t { primary, index64, index128, index256, double_, long_double };
     static constexpr std::size_t kKinds = 6;
 
-    // The database of `context`, made on first use.
-    [[nodiscard]] static HostDatabase& of(ApplyContext& context);
-
     [[nodiscard]] host::IteratorCache& iterators(Kind kind) {
         return iterators_[static_cast<std::size_t>(kind)];
     }

@@ -113,7 +113,7 @@ class Secondary {
 
     explicit Secondary(ApplyContext& apply_context)
         : context(apply_context),
-          database(HostDatabase::of(apply_context)),
+          database(apply_context.database()),
           cache(database.iterators(Index::kKind)) {}
 
     [[nodiscard]] StateDelta& state() const { return context.state(); }
