@@ -121,7 +121,7 @@ std::string_view type_name(const Json& json) {
         case Json::value_t::boolean:
             return "bool_type";
         case Json::value_t::number_integer:
-            return "int64_type";
+            return json.get<std::int64_t>() < 0 ? "int64_type" : "uint64_type";
         case Json::value_t::number_unsigned:
             return "uint64_type";
         case Json::value_t::number_float:

@@ -125,9 +125,10 @@ base::Result<TimePointSec> TimePointSec::from_string(std::string_view text) {
 }
 
 BlockTimestamp BlockTimestamp::from_time_point(TimePoint time) {
-    const std::int64_t since = time.microseconds / 1000 - kEpochMilliseconds;
-    if (since < 0) return {};
-    return {static_cast<std::uint32_t>(since / kIntervalMilliseconds)};
+    // Unsigned, because nodeos has its constant unsigned: that decides how it wraps.
+    const auto since = static_cast<std::uint64_t>(time.microseconds / 1000) -
+                       static_cast<std::uint64_t>(kEpochMilliseconds);
+    return {static_cast<std::uint32_t>(since / static_cast<std::uint64_t>(kIntervalMilliseconds))};
 }
 
 base::Result<BlockTimestamp> BlockTimestamp::from_string(std::string_view text) {

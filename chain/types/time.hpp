@@ -55,7 +55,7 @@ struct BlockTimestamp {
     [[nodiscard]] constexpr TimePoint to_time_point() const {
         return {(kEpochMilliseconds + kIntervalMilliseconds * slot) * 1000};
     }
-    // The slot that contains `time`; 0 before 2000.
+    // The slot that contains `time`; it wraps around before 2000 and after 2068, as nodeos' does.
     [[nodiscard]] static BlockTimestamp from_time_point(TimePoint time);
     [[nodiscard]] std::string to_string() const { return to_time_point().to_string(); }
     [[nodiscard]] static base::Result<BlockTimestamp> from_string(std::string_view text);
