@@ -118,6 +118,10 @@ class Consensus {
     [[nodiscard]] const chain::BlockId& head() const { return head_; }
     [[nodiscard]] chain::BlockRef finalized() const { return {final_slot_, final_}; }
     [[nodiscard]] const SafetyJournal& journal() const { return journal_; }
+    // One page that replaces the whole journal; see SafetyJournal::compacted().
+    [[nodiscard]] base::Result<base::Bytes> compact_journal() {
+        return journal_.compacted(final_slot_);
+    }
     // While paused it makes no blocks; it votes all the same.
     void set_paused(bool paused) { paused_ = paused; }
     [[nodiscard]] bool paused() const { return paused_; }

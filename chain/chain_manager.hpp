@@ -1,0 +1,116 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/storage.hpp"
+#include "chain/pending_block.hpp"
+#include "chain/state/block_store.hpp"
+#include "chain/state/state_manager.hpp"
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace chain {
+
+// What a chain is, from its genesis file.
+struct ChainIdentity {
+    ChainId chain_id;
+    SlotTimes times;
+    Schedule schedule;
+};
+
+// Sequences the managers of state, blocks and producers; it has no rule of its own (spec 02).
+// Holds the final block and the tree of executed blocks above it.
+//
+// Makes batches and does no I/O but reading; the caller commits them in the order in which
+// they were made. Thread: core only; what it hands out is immutable.
+// Invariant: every block held extends the final one and has its parent here.
+class ChainManager : base::Pinned {
+  public:
+    struct Environment {
+        const base::Storage& storage;  // Outlives this.
+        Executor& executor;            // Outlives this.
+        StateManager::Options state;
+        Retention retention;
+    };
+
+    // The batch that makes a chain: the first state, the genesis block, which is final, and its
+    // digest. `state` has the rows of the genesis state.
+    [[nodiscard]] static base::Batch make_genesis(const ChainIdentity& identity, StateDelta& state);
+
+    // Whether the storage holds a chain. invalid: that of another genesis; names both ids.
+    [[nodiscard]] static base::Result<bool> holds_chain(const base::StorageView& storage,
+                                                        const ChainId& expected);
+
+    // Opens the chain in the storage at its final block, and executes again the blocks above
+    // it that were stored. corrupt: says what is missing.
+    [[nodiscard]] static base::Result<std::unique_ptr<ChainManager>> open(
+        const ChainIdentity& identity, const Environment& environment);
+
+    // Begins a block on a held one.
+    [[nodiscard]] base::Result<std::unique_ptr<PendingBlock>> begin(const BlockId& parent,
+                                                                    Slot slot,
+                                                                    Name producer);
+    // Executes a block on its parent, which is held, and holds it. Signatures of transactions
+    // are not checked again. invalid: names the field of the header that does not follow.
+    [[nodiscard]] base::Result<ExecutedBlockPtr> execute(const BlockPtr& block);
+    // Holds a block that was made here on begin() and close().
+    ExecutedBlockPtr adopt(BlockPtr block, PendingBlock::Taken taken);
+
+    // --- What must be stored ---
+    // A held block that is not final; its transactions leave the pool's rows.
+    void store(const ExecutedBlock& block, base::Batch& batch) const;
+    // The newest certificate of its kind.
+    void store(const Certificate& certificate, base::Batch& batch) const;
+    // So that a journal that was put back is found out (spec 04).
+    void store_journal_sequence(std::uint64_t sequence, base::Batch& batch) const;
+
+    // What became final together, ancestors first, and the rows to append to the batch.
+    struct BecameFinal {
+        std::vector<ExecutedBlockPtr> blocks;
+        std::shared_ptr<const FinalState> state;
+    };
+    // Makes a held block final, with its ancestors; what does not build on it is forgotten.
+    // `batch`, with the rows, must be committed at once, before the next call.
+    [[nodiscard]] BecameFinal finalize(const Certificate& certificate, base::Batch& batch);
+    // The batch of finalize() was committed: reads move to the storage as it is now.
+    base::Result<void> committed();
+
+    // --- What is held ---
+    [[nodiscard]] ExecutedBlockPtr find(const BlockId& id) const;
+    // The state after a held or the final block, for any thread; null: neither.
+    [[nodiscard]] std::shared_ptr<const StateView> shared_state_of(const BlockId& id) const;
+    [[nodiscard]] const BlockPtr& finalized() const { return final_; }
+    [[nodiscard]] const std::optional<Certificate>& final_certificate() const {
+        return final_certificate_;
+    }
+    // The newest NOTARIZE certificate that was stored, as found on open().
+    [[nodiscard]] const std::optional<Certificate>& stored_notarize() const {
+        return stored_notarize_;
+    }
+    [[nodiscard]] std::uint64_t stored_journal_sequence() const { return journal_sequence_; }
+    // The held blocks from the first above the final one up to `tip`.
+    [[nodiscard]] std::vector<ExecutedBlockPtr> branch(const BlockId& tip) const;
+    // All held blocks, parents before children.
+    [[nodiscard]] std::vector<ExecutedBlockPtr> held() const;
+    [[nodiscard]] const ChainIdentity& identity() const { return identity_; }
+
+  private:
+    ChainManager(const ChainIdentity& identity, const Environment& environment);
+    [[nodiscard]] base::Result<void> open_final();
+    [[nodiscard]] base::Result<void> open_reversible();
+    [[nodiscard]] base::Result<void> open_certificates();
+
+    ChainIdentity identity_;
+    Environment environment_;
+    std::unique_ptr<StateManager> state_;
+    BlockPtr final_;
+    std::optional<Certificate> final_certificate_;
+    std::optional<Certificate> stored_notarize_;
+    std::uint64_t journal_sequence_ = 0;
+    std::map<BlockId, ExecutedBlockPtr> blocks_;  // Above the final block.
+};
+
+}  // namespace chain

@@ -1,0 +1,133 @@
+#include "chain/pending_block.hpp"
+
+#include "base/check.hpp"
+#include "chain/execution/rows.hpp"
+#include "chain/state/merkle.hpp"
+#include "chain/types/exception.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace chain {
+
+namespace {
+
+// Table::global: the mountain range over the ids of all blocks that headers call final.
+constexpr std::string_view kGlobalFinalRange = "final_range";
+// What a receipt adds to a packed transaction, at most.
+constexpr std::size_t kReceiptBytes = 32;
+
+base::Result<MountainRange> load_final_range(const StateView& state) {
+    const Value row = state.find(Table::global, global_key(kGlobalFinalRange));
+    if (row == nullptr) return MountainRange{};
+    return MountainRange::unpack(*row);
+}
+
+}  // namespace
+
+PendingBlock::PendingBlock(Executor& executor, Parent parent, const Place& place)
+    : executor_(executor),
+      parent_(std::move(parent)),
+      context_{.height = parent_.header.height + 1,
+               .slot = place.slot,
+               .time = place.times.time_of(place.slot),
+               .producer = place.producer,
+               .previous = parent_.id,
+               .chain_id = place.chain_id,
+               .interval_milliseconds = place.times.interval_milliseconds} {}
+
+base::Result<std::unique_ptr<PendingBlock>> PendingBlock::begin(Executor& executor,
+                                                                Parent parent,
+                                                                const Place& place) {
+    CHECK(place.slot > parent.header.slot);
+    std::unique_ptr<PendingBlock> block(new PendingBlock(executor, std::move(parent), place));
+    if (auto begun = executor.begin_block(block->delta(), block->context_); !begun) {
+        return base::fail(std::move(begun).error());
+    }
+    return block;
+}
+
+TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
+                                    const ExecutionOptions& options) {
+    const DecodedTransaction& decoded = *transaction.transaction;
+    const std::size_t bytes = packed_bytes(decoded.packed) + kReceiptBytes;
+    const std::size_t limit = executor_.rules(delta()).parameters.max_block_bytes;
+    if (packed_bytes_ + bytes > limit) {
+        TransactionTrace trace;
+        trace.id = decoded.id;
+        trace.except = TraceException::from_error(make_error(
+            Exception::block_net_usage_exceeded,
+            fmt::format(
+                "the block has {} bytes, at most {} are allowed", packed_bytes_ + bytes, limit)));
+        return trace;
+    }
+    TransactionResult result =
+        executor_.execute({decoded, transaction.keys}, delta(), context_, options);
+    if (!result.succeeded()) return std::move(result.trace);
+    CHECK(result.trace.receipt.has_value());
+    TransactionReceipt& receipt = receipts_.emplace_back();
+    static_cast<TransactionReceiptHeader&>(receipt) = *result.trace.receipt;
+    receipt.transaction = decoded.packed;
+    packed_bytes_ += bytes;
+    action_digests_.insert(
+        action_digests_.end(), result.action_digests.begin(), result.action_digests.end());
+    traces_.push_back(result.trace);
+    return std::move(result.trace);
+}
+
+base::Result<BlockHeader> PendingBlock::close(const Progress& progress) {
+    auto announced = executor_.finish_block(delta(), context_);
+    if (!announced) return base::fail(std::move(announced).error());
+    BlockHeader header;
+    header.slot = context_.slot;
+    header.height = context_.height;
+    header.producer = context_.producer;
+    header.previous = parent_.id;
+    header.schedule_version = parent_.header.schedule_version;
+    header.schedule_change = *std::move(announced);
+    header.justify = progress.justify ? progress.justify->data.block() : parent_.header.justify;
+    header.finalized =
+        progress.finalized ? progress.finalized->data.block() : parent_.header.finalized;
+    auto root = advance_finality(progress.finalized ? progress.finalized->data.height : Height{0});
+    if (!root) return base::fail(std::move(root).error());
+    header.finality_root = *root;
+
+    std::vector<Digest> receipt_digests;
+    receipt_digests.reserve(receipts_.size());
+    for (const TransactionReceipt& receipt : receipts_) {
+        receipt_digests.push_back(receipt.digest());
+    }
+    header.transaction_root = merkle_root(receipt_digests);
+    header.action_root = merkle_root(action_digests_);
+
+    parent_.lanes += lanes_moved(net_changes(delta().changes(), delta().parent()));
+    header.state_digest = parent_.lanes.digest();
+    return header;
+}
+
+base::Result<Digest> PendingBlock::advance_finality(Height final_height) {
+    auto range = load_final_range(delta());
+    if (!range) return base::fail(std::move(range).error());
+    if (final_height <= range->count()) return range->root();
+    for (auto height = static_cast<Height>(range->count()) + 1; height <= final_height; ++height) {
+        const Value id =
+            delta().find(Table::block_id, block_id_key(static_cast<std::uint16_t>(height)));
+        if (id == nullptr || id->size() != sizeof(BlockId)) {
+            return base::fail(base::Errc::corrupt,
+                              fmt::format("the state has no id of block {}", height));
+        }
+        range->append(base::to_hash<32>(*id).value());
+    }
+    delta().put(Table::global, global_key(kGlobalFinalRange), range->packed());
+    return range->root();
+}
+
+PendingBlock::Taken PendingBlock::take(const BlockId& id) {
+    for (TransactionTrace& trace : traces_) {
+        trace.producer_block_id = id;
+    }
+    return {std::move(traces_), delta().take(), parent_.lanes};
+}
+
+}  // namespace chain
