@@ -43,20 +43,12 @@ struct SetPaused {
 }  // namespace input
 using Input = std::variant<input::Tick, input::Submit, input::Written, input::SetPaused>;
 
-// A block that was executed here, with what came out of it. Immutable; any thread.
-struct AcceptedBlock {
-    chain::BlockPtr block;
-    std::vector<chain::TransactionTrace> traces;  // In the order of the block's receipts.
-    std::shared_ptr<const chain::StateDelta> delta;  // What it changed.
-};
-using AcceptedBlockPtr = std::shared_ptr<const AcceptedBlock>;
-
 // What reading threads see: one consistent moment. Immutable; replaced as a whole.
 struct Published {
     chain::BlockPtr head;
-    chain::BlockPtr finalized;  // The last block that is final, durably.
-    std::optional<chain::Certificate> certificate;  // Of `finalized`; absent for genesis.
-    std::vector<AcceptedBlockPtr> reversible;       // Above `finalized`, up to head, ascending.
+    chain::BlockPtr finalized;                        // The last block that is final, durably.
+    std::optional<chain::Certificate> certificate;    // Of `finalized`; absent for genesis.
+    std::vector<chain::ExecutedBlockPtr> reversible;  // Above `finalized`, up to head, ascending.
     std::shared_ptr<const chain::StateView> head_state;
     std::shared_ptr<const chain::StateView> final_state;
     std::size_t pool_transactions = 0;
@@ -72,8 +64,10 @@ namespace effect {
 struct Write {
     Ticket ticket = 0;
     base::Batch batch;
-    base::Bytes journal_page;          // Empty: none.
-    bool compact_journal = false;      // The page replaces the whole journal.
+    // Rows of blocks that became final: the disk thread appends them to the batch.
+    std::shared_ptr<const chain::FinalState> final_state;
+    base::Bytes journal_page;      // Empty: none.
+    bool compact_journal = false;  // The page replaces the whole journal.
 };
 // To who submitted the transaction: its trace on the pending block, or why it is refused.
 // A failed execution is an error here; the trace of it is in `failed`.
@@ -94,10 +88,10 @@ struct Pending {  // Executed on the pending block.
     std::shared_ptr<const chain::TransactionTrace> trace;
 };
 struct Accepted {  // The head is now this block.
-    AcceptedBlockPtr block;
+    chain::ExecutedBlockPtr block;
 };
 struct Finalized {  // Durable; published before. Ancestors come first, each once.
-    AcceptedBlockPtr block;
+    chain::ExecutedBlockPtr block;
     std::optional<chain::Certificate> certificate;  // Of this very block, if it has one.
 };
 struct Dropped {  // A transaction that was in the pool will not be in a block.
@@ -143,17 +137,24 @@ class Core : base::Pinned {
         const base::Storage& storage;
         chain::Executor& executor;
         Signer& signer;
+        // How a new transaction is executed: the producer's own limits.
+        chain::ExecutionOptions limits;
+        chain::StateManager::Options state;
+        chain::Retention retention;
         base::Log log;
     };
 
-    // Opens what the storage holds, or makes the first state; re-applies the blocks that were
-    // not final. `journal` is what AppendLog::read_pages returned. `out` gets the first writes,
-    // the first Publish and a WakeAt. corrupt, invalid: the message says what to do.
+    // Opens what the storage holds and executes again the blocks that were not final. `journal` is
+    // what AppendLog::read_pages returned. `out` gets the first writes, the first Publish and a
+    // WakeAt. corrupt, invalid: the message says what to do.
     [[nodiscard]] static base::Result<std::unique_ptr<Core>> open(const Options& options,
                                                                   const Environment& environment,
                                                                   consensus::SafetyJournal journal,
                                                                   Effects& out);
     ~Core();
+
+    // What to commit to an empty storage before the first open().
+    [[nodiscard]] static base::Result<base::Batch> first_batch(const genesis::Genesis& genesis);
 
     // Applies one input and appends to `out` what must now be done, in this order. `now` never
     // decreases between calls.

@@ -1,0 +1,183 @@
+#include "base/check.hpp"
+#include "chain/execution/genesis_state.hpp"
+#include "node/core/core_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace node {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+
+// The state below the first one.
+class EmptyState final : public chain::StateView {
+  public:
+    [[nodiscard]] chain::Value find(chain::Table /*table*/, base::ByteView /*key*/) const override {
+        return nullptr;
+    }
+    [[nodiscard]] std::optional<chain::Row> at_or_after(chain::Table /*table*/,
+                                                        base::ByteView /*key*/) const override {
+        return std::nullopt;
+    }
+    [[nodiscard]] std::optional<chain::Row> before(chain::Table /*table*/,
+                                                   base::ByteView /*key*/) const override {
+        return std::nullopt;
+    }
+};
+
+chain::ChainIdentity identity_of(const genesis::Genesis& genesis) {
+    return {genesis.chain_id(), genesis.times, genesis.schedule};
+}
+
+// A journal that is behind what the storage saw was put back from a copy: its keys may have
+// promised what it does not know (spec 04, "Safety journal").
+base::Result<void> check_journal(const consensus::SafetyJournal& journal,
+                                 const chain::ChainManager& chain,
+                                 const Signer& signer) {
+    if (journal.last_sequence() < chain.stored_journal_sequence()) {
+        return fail(Errc::corrupt,
+                    fmt::format("safety journal: its last record is {}, the storage has seen {}; "
+                                "put back the newest journal, or start with new keys",
+                                journal.last_sequence(),
+                                chain.stored_journal_sequence()));
+    }
+    for (const base::crypto::PublicKey& key : signer.keys()) {
+        if (journal.find(consensus::key_tag(key)) == nullptr) {
+            return fail(Errc::invalid,
+                        fmt::format("safety journal: no record of key {}; journals are made with "
+                                    "their key by 'bor-cli key create --vote'",
+                                    key.to_string()));
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+base::Result<base::Batch> Core::first_batch(const genesis::Genesis& genesis) {
+    if (auto good = genesis::check(genesis); !good) return fail(std::move(good).error());
+    if (genesis.schedule.entries.size() > 1) {
+        return fail(Errc::invalid,
+                    fmt::format("genesis file: {} validators, this release runs a chain of one; "
+                                "several need the peer-to-peer layer, which is not there yet",
+                                genesis.schedule.entries.size()));
+    }
+    chain::GenesisParameters parameters{.times = genesis.times,
+                                        .system_authority = genesis.system_authority,
+                                        .members = {},
+                                        .schedule = genesis.schedule,
+                                        .parameters = genesis.parameters,
+                                        .config = genesis.config,
+                                        .wasm = genesis.wasm};
+    for (const genesis::Member& member : genesis.members) {
+        parameters.members.push_back({member.name, member.authority, member.weight});
+    }
+    const EmptyState nothing;
+    chain::StateDelta state(nothing);
+    chain::write_genesis_state(state, parameters);
+    return chain::ChainManager::make_genesis(identity_of(genesis), state);
+}
+
+base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
+                                               const Environment& environment,
+                                               consensus::SafetyJournal journal,
+                                               Effects& out) {
+    const chain::ChainIdentity identity = identity_of(options.genesis);
+    auto chain = chain::ChainManager::open(
+        identity,
+        {environment.storage, environment.executor, environment.state, environment.retention});
+    if (!chain) return fail(std::move(chain).error());
+    if (auto good = check_journal(journal, **chain, environment.signer); !good) {
+        return fail(std::move(good).error());
+    }
+    const chain::BlockPtr& root = (*chain)->finalized();
+    consensus::Consensus consensus(
+        {.chain_id = identity.chain_id,
+         .times = identity.times,
+         .schedule = identity.schedule,
+         .repetitions = static_cast<std::uint32_t>(options.genesis.parameters.repetitions),
+         .own_keys = environment.signer.keys()},
+        {root->header, root->id, (*chain)->final_certificate()},
+        std::move(journal));
+    auto impl =
+        std::make_unique<Impl>(options, environment, *std::move(chain), std::move(consensus));
+    if (auto started = impl->start(out); !started) return fail(std::move(started).error());
+    return std::unique_ptr<Core>(new Core(std::move(impl)));
+}
+
+Core::Impl::Impl(const Options& options,
+                 const Environment& environment,
+                 std::unique_ptr<chain::ChainManager> chain,
+                 consensus::Consensus consensus)
+    : options_(options),
+      environment_(environment),
+      chain_(std::move(chain)),
+      consensus_(std::move(consensus)),
+      pool_(options.pool_bytes_max),
+      shown_final_(chain_->finalized()),
+      shown_certificate_(chain_->final_certificate()),
+      shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
+
+base::Result<void> Core::Impl::start(Effects& out) {
+    for (const chain::ExecutedBlockPtr& block : chain_->held()) {
+        consensus_.restore(block->block->header, block->block->id);
+    }
+    if (chain_->stored_notarize()) consensus_.restore(*chain_->stored_notarize());
+    if (auto loaded = load_pool(out); !loaded) return loaded;
+    environment_.log.info("opened at block {}, final {}; {} transactions wait",
+                          chain_->find(consensus_.head()) == nullptr
+                              ? shown_final_->header.height
+                              : chain_->find(consensus_.head())->block->header.height,
+                          shown_final_->header.height,
+                          pool_.size());
+    publish(out);
+    out.push_back(effect::WakeAt{});
+    return {};
+}
+
+// What was accepted before the node stopped waits again. Its signatures are recovered here: it
+// is little, and nothing else runs yet.
+base::Result<void> Core::Impl::load_pool(Effects& out) {
+    const chain::ChainId& chain_id = chain_->identity().chain_id;
+    base::Bytes next;
+    while (true) {
+        auto row = environment_.storage.at_or_after(base::Family::pool, next);
+        if (!row) return fail(std::move(row).error());
+        if (!row->has_value()) return {};
+        next = (*row)->key;
+        next.push_back(std::byte{0});
+        auto transaction = chain::decode_transaction((*row)->value);
+        if (!transaction) return fail(Errc::corrupt, "pool: " + transaction.error().detail);
+        chain::PooledTransaction entry{*transaction, {}};
+        const auto& content = (*transaction)->content;
+        const base::Hash256 digest = content.signing_digest(chain_id, content.context_free_data);
+        for (const auto& signature : content.signatures) {
+            auto key = base::crypto::recover(signature, digest);
+            if (!key) return fail(Errc::corrupt, "pool: " + key.error().detail);
+            entry.keys.push_back(*key);
+        }
+        std::vector<chain::Pool::Evicted> evicted;
+        // One that no longer fits was accepted by a larger pool: it is dropped with the reason.
+        if (auto added = pool_.add(entry, evicted); !added) {
+            evicted.push_back({*transaction, added.error()});
+        }
+        drop(evicted, out);
+    }
+}
+
+// The journal has grown: one page that says the same takes its place.
+void Core::Impl::compact_journal(effect::Write& write) {
+    auto page = consensus_.compact_journal();
+    if (!page) {
+        environment_.log.warn("journal is not compacted: {}", page.error().detail);
+        return;
+    }
+    write.journal_page = *std::move(page);
+    write.compact_journal = true;
+}
+
+}  // namespace node
