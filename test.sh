@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every test; prints what each part took.
+#
+#   ./test.sh                  everything (what .ci/run calls)
+#   ./test.sh --fast           one build, unit tests, guards and clients
+#   ./test.sh --campaign NAME  a long one: crash, fuzz or tidy; its result goes to tests/CAMPAIGNS.md
+set -euo pipefail
+cd "$(dirname "$0")"
+
+source tests/tools/install.sh
+source tests/tools/parts.sh
+
+mode=all
+campaign=
+case "${1:-}" in
+  "") ;;
+  --fast) mode=fast ;;
+  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, fuzz or tidy"} ;;
+  *) echo "test.sh: unknown option '$1'; known are --fast and --campaign NAME" >&2; exit 2 ;;
+esac
+
+part "install" install_packages
+if [ "$mode" = campaign ]; then
+  source tests/tools/campaigns.sh
+  run_campaign "$campaign"
+  exit
+fi
+
+part "build release" build_preset release
+part "guards" run_guards
+part "unit tests" run_unit_tests release
+part "clients" run_clients
+if [ "$mode" = all ]; then
+  part "clang-tidy" run_clang_tidy
+  part "crash" run_crash_rounds 8
+  part "package" run_package
+  part "build asan" build_preset asan
+  part "unit tests asan" run_unit_tests asan
+  part "build tsan" build_preset tsan
+  part "unit tests tsan" run_unit_tests tsan
+  part "build fuzz" build_preset fuzz
+  part "fuzz" run_fuzz 180
+fi
+summary

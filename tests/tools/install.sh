@@ -1,0 +1,40 @@
+# Sourced by test.sh and demo.sh: the Debian packages that the project needs, and installing them.
+
+BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache pkg-config
+  libboost1.81-dev libboost-program-options1.81-dev libssl-dev libsecp256k1-dev librocksdb-dev
+  nlohmann-json3-dev libexpected-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libzstd-dev
+  zlib1g-dev wabt libibverbs-dev librdmacm-dev catch2 libbenchmark-dev
+  libclang-rt-16-dev-wasm32 libc++-16-dev-wasm32 tcc git ca-certificates"
+TEST_PACKAGES="clang-tidy-16 clang-format-16 llvm-16 nodejs npm python3 chromium curl jq iproute2
+  faketime procps file"
+
+# install_packages [runtime]   installs what is missing; says what it does.
+install_packages() {
+  local wanted missing=()
+  wanted=$BUILD_PACKAGES
+  [ "${1:-all}" = build ] || wanted="$wanted $TEST_PACKAGES"
+  for package in $wanted; do
+    # A tool that is there from elsewhere (a newer nodejs, say) is as good as its package.
+    case $package in nodejs) command -v node > /dev/null && continue ;;
+      npm | python3 | git | curl | jq) command -v "$package" > /dev/null && continue ;; esac
+    dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2> /dev/null | grep -q '^ii' || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  echo "installing: ${missing[*]}"
+  if [ "$(id -u)" -ne 0 ]; then
+    echo "these packages are missing and only root may install them: ${missing[*]}" >&2
+    return 1
+  fi
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" > /dev/null
+}
+
+# build_preset <preset> [target...]   configures if needed and builds.
+build_preset() {
+  local preset=$1 targets=()
+  shift
+  for target in "$@"; do targets+=(--target "$target"); done
+  cmake --preset "$preset" > "/tmp/bor-configure-$preset.log" 2>&1 ||
+    { cat "/tmp/bor-configure-$preset.log"; return 1; }
+  cmake --build --preset "$preset" "${targets[@]}" | { grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Compiling|Re-checking)' || true; }
+}

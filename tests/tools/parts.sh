@@ -1,0 +1,77 @@
+# Sourced by test.sh: the parts of the tests, each timed.
+
+PART_LINES=()
+
+# part <name> <command...>   runs a part; on failure says which and ends.
+part() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  if ! "$@"; then
+    echo "== $name FAILED after $((SECONDS - start)) s" >&2
+    exit 1
+  fi
+  PART_LINES+=("$(printf '%-20s %5d s' "$name" $((SECONDS - start)))")
+}
+
+summary() {
+  echo "== minutes of each part"
+  printf '%s\n' "${PART_LINES[@]}"
+  printf 'all parts: %d min\n' $((SECONDS / 60))
+  echo "${#PART_LINES[@]} passed, 0 failed"
+}
+
+sources() { git ls-files '*.cpp' '*.hpp' | grep -v '^contracts/include/libc' ; }
+
+# Formatting, layering and purity: nothing of it is a matter of taste.
+run_guards() {
+  sources | xargs -n 64 clang-format-16 --dry-run -Werror
+  build/release/bin/tidy .
+  tests/tidy/planted.sh build/release/bin/tidy
+}
+
+run_unit_tests() {
+  local only=()
+  # The thread sanitizer is for what starts threads.
+  [ "$1" = tsan ] && only=(-L threads)
+  ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
+}
+
+# clang-tidy over the files that changed since the commit in tests/tidy/CLEAN, at which the
+# campaign `tidy` has passed over all of them.
+run_clang_tidy() {
+  local clean files
+  clean=$(cat tests/tidy/CLEAN)
+  files=$(git diff --name-only --diff-filter=d "$clean" -- '*.cpp' | grep -v '^contracts/\|^tests/contracts/' || true)
+  [ -z "$files" ] && { echo "no file changed since $clean"; return; }
+  echo "$files" | wc -l
+  echo "$files" | xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet
+}
+
+run_clients() { tests/clients/run.sh build/release; }
+
+run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1"; }
+
+run_package() { tests/package/run.sh build/release; }
+
+# run_fuzz <seconds>   all targets together, each with its corpus.
+run_fuzz() {
+  local targets seconds
+  targets=$(ls build/fuzz/bin/fuzz_* | grep -v '\.')
+  seconds=$(($1 / $(echo "$targets" | wc -l) + 1))
+  for target in $targets; do fuzz_one "$target" "$seconds" || return 1; done
+}
+
+fuzz_one() {
+  local name corpus
+  name=$(basename "$1")
+  corpus=tests/fuzz/corpus/${name#fuzz_}
+  mkdir -p "$corpus" "build/fuzz/found/$name"
+  if ! "$1" -max_total_time="$2" -rss_limit_mb=2048 -timeout=20 -print_final_stats=1 \
+      -artifact_prefix="build/fuzz/found/$name-" "build/fuzz/found/$name" "$corpus" \
+      > "build/fuzz/$name.log" 2>&1; then
+    tail -40 "build/fuzz/$name.log"
+    return 1
+  fi
+  echo "$name: $(grep -o 'number_of_executed_units: [0-9]*' "build/fuzz/$name.log" | grep -o '[0-9]*') runs"
+}
