@@ -1,0 +1,53 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/pinned.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace node {
+
+// An open file descriptor that closes itself. Never inherited by child processes.
+class File {
+  public:
+    File() = default;
+    explicit File(int descriptor) : descriptor_(descriptor) {}
+    File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    File& operator=(File&& other) noexcept;
+    ~File();
+
+    // `flags` as of open(2). not_found: there is no such file. unavailable: anything else.
+    [[nodiscard]] static base::Result<File> open(const std::string& path,
+                                                 int flags,
+                                                 unsigned mode = 0600);
+
+    // Exactly all of `bytes`, at `offset`. A short write is an error.
+    base::Result<void> write_at(std::uint64_t offset, base::ByteView bytes);
+    // Exactly `size` bytes. corrupt: the file ends before.
+    [[nodiscard]] base::Result<base::Bytes> read_at(std::uint64_t offset, std::size_t size) const;
+    [[nodiscard]] base::Result<std::uint64_t> size() const;
+    // The bytes written and all that is needed to read them again are durable.
+    base::Result<void> sync();
+    // unavailable: another process holds the lock. Freed when the file is closed.
+    base::Result<void> lock();
+
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+
+  private:
+    int descriptor_ = -1;
+};
+
+// Makes the entries of the directory that `path` lies in durable: names made and renamed.
+base::Result<void> sync_directory_of(const std::string& path);
+
+// All of a file of at most `bytes_max` bytes. not_found, unavailable; malformed: it is longer.
+[[nodiscard]] base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_max);
+
+// Replaces a file as a whole, durably: after a crash it has the old or the new contents.
+base::Result<void> write_file_atomically(const std::string& path,
+                                         base::ByteView bytes,
+                                         unsigned mode = 0600);
+
+}  // namespace node

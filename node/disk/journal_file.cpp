@@ -1,0 +1,167 @@
+#include "node/disk/journal_file.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+namespace node {
+
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::uint64_t kRoomPages = 1024;       // Prepared at a time: 4 MiB.
+constexpr std::uint64_t kPagesMax = 256 * 1024;  // 1 GiB: far above what compaction leaves.
+
+bool is_blank(base::ByteView page) {
+    return std::all_of(
+        page.begin(), page.end(), [](std::byte byte) { return byte == std::byte{}; });
+}
+
+base::Result<void> add_zeros(File& file, std::uint64_t first_page, std::uint64_t pages) {
+    const base::Bytes zeros(kPageBytes * 64);
+    for (std::uint64_t done = 0; done < pages; done += 64) {
+        const std::uint64_t now = std::min<std::uint64_t>(64, pages - done);
+        const base::Result<void> written =
+            file.write_at((first_page + done) * kPageBytes,
+                          base::ByteView(zeros).first(static_cast<std::size_t>(now) * kPageBytes));
+        if (!written) return written;
+    }
+    return file.sync();
+}
+
+// A prepared file with one page, durable but for its name.
+base::Result<File> make_file(const std::string& path, base::ByteView page, int flags) {
+    CHECK(page.size() == kPageBytes);
+    base::Result<File> made = File::open(path, O_RDWR | O_CREAT | flags);
+    if (!made) return made;
+    base::Result<void> done = made->lock();
+    if (done) done = add_zeros(*made, 0, kRoomPages);
+    if (done) done = made->write_at(0, page);
+    if (done) done = made->sync();
+    if (done) return made;
+    ::unlink(path.c_str());
+    return base::fail(done.error());
+}
+
+base::Error about(const std::string& path, const base::Error& error) {
+    return {error.code, "the safety journal " + path + ": " + error.detail};
+}
+
+}  // namespace
+
+base::Result<void> JournalFile::create(const std::string& path, base::ByteView page) {
+    if (::access(path.c_str(), F_OK) == 0) {
+        return base::fail(base::Errc::invalid,
+                          "the safety journal " + path +
+                              " exists already and is not replaced: without it its keys could "
+                              "vote twice");
+    }
+    // Made beside and renamed, so that a journal that is there is whole.
+    const std::string next = path + ".next";
+    const base::Result<File> made = make_file(next, page, O_TRUNC);
+    if (!made) return base::fail(about(path, made.error()));
+    if (::link(next.c_str(), path.c_str()) != 0) {
+        const std::string reason = std::generic_category().message(errno);
+        ::unlink(next.c_str());
+        return base::fail(base::Errc::unavailable,
+                          "cannot make the journal " + path + ": " + reason);
+    }
+    ::unlink(next.c_str());
+    return sync_directory_of(path);
+}
+
+base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& path) {
+    base::Result<File> file = File::open(path, O_RDWR);
+    if (!file && file.error().code == base::Errc::not_found) {
+        return base::fail(base::Errc::not_found,
+                          "there is no safety journal " + path +
+                              "; bor-cli key create --vote makes one together with its key");
+    }
+    if (!file) return base::fail(about(path, file.error()));
+    if (const base::Result<void> locked = file->lock(); !locked) {
+        return base::fail(base::Errc::unavailable,
+                          "the safety journal " + path +
+                              " is in use by another process; the same keys must not vote twice");
+    }
+    const base::Result<std::uint64_t> size = file->size();
+    if (!size) return base::fail(about(path, size.error()));
+    if (*size % kPageBytes != 0 || *size / kPageBytes > kPagesMax) {
+        return base::fail(base::Errc::corrupt,
+                          "the safety journal " + path + " has " + std::to_string(*size) +
+                              " bytes, which is no journal's size");
+    }
+    const std::uint64_t room = *size / kPageBytes;
+    std::unique_ptr<JournalFile> made(new JournalFile(path, std::move(*file), 0, room));
+    // The end is the last page that is not blank: a blank one before it is a hole to be seen.
+    for (std::uint64_t i = room; i > 0 && made->pages_ == 0; --i) {
+        const base::Result<base::Bytes> page =
+            made->file_.read_at((i - 1) * kPageBytes, kPageBytes);
+        if (!page) return base::fail(about(path, page.error()));
+        if (!is_blank(*page)) made->pages_ = i;
+    }
+    return made;
+}
+
+base::Result<void> JournalFile::append_page(base::ByteView page) {
+    CHECK(page.size() == kPageBytes);
+    CHECK(!is_blank(page));
+    if (failed_) {
+        return base::fail(base::Errc::unavailable,
+                          "the safety journal " + path_ +
+                              " failed before; start the node again once the disk is well");
+    }
+    const base::Result<void> done = append_to_room(page);
+    if (done) return {};
+    failed_ = true;
+    return base::fail(about(path_, done.error()));
+}
+
+base::Result<void> JournalFile::append_to_room(base::ByteView page) {
+    if (pages_ == room_) {
+        if (const base::Result<void> more = add_zeros(file_, room_, kRoomPages); !more) return more;
+        room_ += kRoomPages;
+    }
+    if (const base::Result<void> written = file_.write_at(pages_ * kPageBytes, page); !written) {
+        return written;
+    }
+    if (const base::Result<void> synced = file_.sync(); !synced) return synced;
+    ++pages_;
+    return {};
+}
+
+base::Result<std::vector<base::Bytes>> JournalFile::read_pages() const {
+    std::vector<base::Bytes> pages;
+    for (std::uint64_t i = 0; i < pages_; ++i) {
+        base::Result<base::Bytes> page = file_.read_at(i * kPageBytes, kPageBytes);
+        if (!page) return base::fail(about(path_, page.error()));
+        pages.push_back(std::move(*page));
+    }
+    return pages;
+}
+
+base::Result<void> JournalFile::compact(base::ByteView page) {
+    const std::string next = path_ + ".next";
+    base::Result<File> made = make_file(next, page, O_TRUNC);
+    if (!made) return base::fail(about(path_, made.error()));
+    if (std::rename(next.c_str(), path_.c_str()) != 0) {
+        const std::string reason = std::generic_category().message(errno);
+        ::unlink(next.c_str());
+        return base::fail(base::Errc::unavailable,
+                          "the safety journal " + path_ + ": cannot rename: " + reason);
+    }
+    // From here on the name is the new file's, so all that follows must go there.
+    file_ = std::move(*made);
+    pages_ = 1;
+    room_ = kRoomPages;
+    const base::Result<void> synced = sync_directory_of(path_);
+    failed_ = !synced.has_value();
+    return synced;
+}
+
+}  // namespace node

@@ -1,0 +1,465 @@
+#include "node/disk/rocksdb_storage.hpp"
+
+#include "base/codec.hpp"
+
+#include <fmt/format.h>
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+#include <rocksdb/write_buffer_manager.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace node {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, base::kFamilies> kNames = {
+    "state", "blocks", "index", "traces", "reversible", "pool", "meta"};
+constexpr std::string_view kSchemaKey = "schema";
+
+std::size_t number(base::Family family) {
+    return static_cast<std::size_t>(family);
+}
+
+rocksdb::Slice slice(base::ByteView bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+base::ByteView view(const rocksdb::Slice& bytes) {
+    return std::as_bytes(std::span(bytes.data(), bytes.size()));
+}
+
+base::Error error_of(const rocksdb::Status& status, const std::string& directory) {
+    const std::string said = status.ToString();
+    if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace) {
+        return {base::Errc::unavailable,
+                "no space is left on the device of " + directory + "; free some: " + said};
+    }
+    if (status.IsCorruption()) {
+        return {base::Errc::corrupt,
+                "the database in " + directory +
+                    " is damaged; check the disk, then restore it from a snapshot: " + said};
+    }
+    return {base::Errc::unavailable, "the database in " + directory + " failed: " + said};
+}
+
+// RocksDB reports by Status, but the standard library below it may throw.
+template <class Function>
+auto guarded(const std::string& directory, Function&& function) -> decltype(function()) {
+    try {
+        return function();
+    } catch (const std::exception& error) {
+        return base::fail(base::Errc::unavailable,
+                          "the database in " + directory + " failed: " + error.what());
+    }
+}
+
+rocksdb::DBOptions database_options(const RocksDbStorage::Options& options,
+                                    const std::shared_ptr<rocksdb::Cache>& cache) {
+    rocksdb::DBOptions made;
+    made.create_if_missing = true;
+    made.create_missing_column_families = true;
+    made.paranoid_checks = true;
+    made.max_open_files = options.open_files_max;
+    made.max_background_jobs = 2;
+    made.write_buffer_manager =
+        std::make_shared<rocksdb::WriteBufferManager>(options.write_buffer_bytes, cache);
+    // What is replayed after a crash; one second to a serving API is promised.
+    made.max_total_wal_size = options.write_buffer_bytes * 3 / 2;
+    made.avoid_flush_during_recovery = true;
+    made.bytes_per_sync = 1024 * 1024;
+    made.keep_log_file_num = 4;
+    made.max_log_file_size = 4 * 1024 * 1024;
+    made.stats_dump_period_sec = 0;
+    made.max_manifest_file_size = 16 * 1024 * 1024;
+    return made;
+}
+
+rocksdb::ColumnFamilyOptions family_options(base::Family family,
+                                            const RocksDbStorage::Options& options,
+                                            const std::shared_ptr<rocksdb::Cache>& cache) {
+    rocksdb::ColumnFamilyOptions made;
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = cache;
+    table.cache_index_and_filter_blocks = true;
+    table.pin_l0_filter_and_index_blocks_in_cache = true;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    table.format_version = 5;
+    made.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    made.write_buffer_size = std::max<std::size_t>(options.write_buffer_bytes / 2, 64 * 1024);
+    made.compression = rocksdb::kLZ4Compression;
+    made.level_compaction_dynamic_level_bytes = true;
+    if (family == base::Family::blocks || family == base::Family::traces) {
+        // Big values that are never changed must not be rewritten by compaction; and what is
+        // pruned gives its space back.
+        made.enable_blob_files = true;
+        made.min_blob_size = 512;
+        made.blob_file_size = 64 * 1024 * 1024;
+        made.blob_compression_type = rocksdb::kLZ4Compression;
+        made.enable_blob_garbage_collection = true;
+        made.blob_garbage_collection_age_cutoff = 0.5;
+        made.blob_garbage_collection_force_threshold = 0.5;
+    }
+    return made;
+}
+
+base::Error open_error(const rocksdb::Status& status, const std::string& directory) {
+    const std::string said = status.ToString();
+    if (status.IsIOError() && said.find("/LOCK:") != std::string::npos) {
+        return {base::Errc::invalid,
+                fmt::format("the data directory {} is in use by another process; stop that one, or "
+                            "give this node a directory of its own ({})",
+                            directory,
+                            said)};
+    }
+    if (status.IsInvalidArgument()) {
+        return {base::Errc::invalid,
+                fmt::format("the directory {} holds a database that is not of this program, or of "
+                            "a later release; give this node a directory of its own ({})",
+                            directory,
+                            said)};
+    }
+    return error_of(status, directory);
+}
+
+base::Bytes schema_value() {
+    base::Writer out;
+    out.u32(kSchemaVersion);
+    return out.take();
+}
+
+}  // namespace
+
+std::string_view family_name(base::Family family) {
+    return kNames.at(number(family));
+}
+
+// The open database; shared by the storage and its snapshots, closed with the last of them.
+class RocksDbStorage::Database : base::Pinned {
+  public:
+    Database(Options options, std::shared_ptr<rocksdb::Cache> cache)
+        : options_(std::move(options)), cache_(std::move(cache)) {}
+
+    ~Database() {
+        for (rocksdb::ColumnFamilyHandle* handle : handles_) {
+            db_->DestroyColumnFamilyHandle(handle);
+        }
+    }
+
+    base::Result<void> open() {
+        const rocksdb::DBOptions options = database_options(options_, cache_);
+        std::vector<rocksdb::ColumnFamilyDescriptor> families;
+        for (std::size_t i = 0; i < base::kFamilies; ++i) {
+            families.emplace_back(std::string(kNames[i]),
+                                  family_options(static_cast<base::Family>(i), options_, cache_));
+        }
+        // RocksDB insists on this one. It stays empty, but the size of its buffer counts when
+        // RocksDB decides whether a full disk has room again.
+        rocksdb::ColumnFamilyOptions unused;
+        unused.write_buffer_size = 64 * 1024;
+        families.emplace_back(rocksdb::kDefaultColumnFamilyName, unused);
+        rocksdb::DB* db = nullptr;
+        const rocksdb::Status status =
+            rocksdb::DB::Open(options, options_.directory, families, &handles_, &db);
+        if (!status.ok()) return base::fail(open_error(status, options_.directory));
+        db_.reset(db);
+        return check_schema();
+    }
+
+    base::Result<void> commit(const base::Batch& batch, bool sync) {
+        rocksdb::WriteBatch writes;
+        for (const base::Batch::Change& change : batch.changes) {
+            const rocksdb::Status added =
+                change.value
+                    ? writes.Put(family(change.family), slice(change.key), slice(*change.value))
+                    : writes.Delete(family(change.family), slice(change.key));
+            if (!added.ok()) return base::fail(error_of(added, options_.directory));
+        }
+        rocksdb::WriteOptions how;
+        how.sync = sync;
+        rocksdb::Status written = db_->Write(how, &writes);
+        // After an error RocksDB refuses all writes until it is told to try again. When the disk
+        // was full it tries by itself every five seconds, and until then is busy doing so.
+        if (!written.ok() && db_->Resume().ok()) written = db_->Write(how, &writes);
+        if (!written.ok()) return base::fail(error_of(written, options_.directory));
+        return {};
+    }
+
+    base::Result<std::optional<base::Bytes>> get(base::Family from,
+                                                 base::ByteView key,
+                                                 const rocksdb::Snapshot* at) const {
+        rocksdb::ReadOptions how;
+        how.snapshot = at;
+        rocksdb::PinnableSlice value;
+        const rocksdb::Status status = db_->Get(how, family(from), slice(key), &value);
+        if (status.IsNotFound()) return std::nullopt;
+        if (!status.ok()) return base::fail(error_of(status, options_.directory));
+        return base::to_bytes(view(value));
+    }
+
+    std::unique_ptr<rocksdb::Iterator> iterator(base::Family from,
+                                                const rocksdb::Snapshot* at) const {
+        rocksdb::ReadOptions how;
+        how.snapshot = at;
+        return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(how, family(from)));
+    }
+
+    // The entry that the iterator is at, if it is at one.
+    base::Result<std::optional<base::StoredRow>> entry(const rocksdb::Iterator& at) const {
+        if (at.Valid()) {
+            return base::StoredRow{base::to_bytes(view(at.key())),
+                                   base::to_bytes(view(at.value()))};
+        }
+        if (!at.status().ok()) return base::fail(error_of(at.status(), options_.directory));
+        return std::nullopt;
+    }
+
+    base::Result<std::optional<base::StoredRow>> at_or_after(rocksdb::Iterator& at,
+                                                             base::ByteView key) const {
+        at.Seek(slice(key));
+        return entry(at);
+    }
+
+    base::Result<std::optional<base::StoredRow>> before(rocksdb::Iterator& at,
+                                                        base::ByteView key) const {
+        at.SeekForPrev(slice(key));
+        if (at.Valid() && base::equal(view(at.key()), key)) at.Prev();
+        return entry(at);
+    }
+
+    base::Result<void> scan(rocksdb::Iterator& at, base::ByteView from, const Visit& visit) const {
+        for (at.Seek(slice(from)); at.Valid(); at.Next()) {
+            if (!visit(view(at.key()), view(at.value()))) return {};
+        }
+        if (!at.status().ok()) return base::fail(error_of(at.status(), options_.directory));
+        return {};
+    }
+
+    base::Result<void> flush() {
+        for (std::size_t i = 0; i < base::kFamilies; ++i) {
+            const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), handles_[i]);
+            if (!status.ok()) return base::fail(error_of(status, options_.directory));
+        }
+        return {};
+    }
+
+    Statistics statistics() const;
+
+    const std::string& directory() const { return options_.directory; }
+    rocksdb::DB& db() { return *db_; }
+
+  private:
+    rocksdb::ColumnFamilyHandle* family(base::Family family) const {
+        return handles_[number(family)];
+    }
+
+    bool is_empty() const {
+        return std::none_of(handles_.begin(), handles_.end(), [&](auto* handle) {
+            const std::unique_ptr<rocksdb::Iterator> at(
+                db_->NewIterator(rocksdb::ReadOptions(), handle));
+            at->SeekToFirst();
+            return at->Valid();
+        });
+    }
+
+    base::Result<void> check_schema() {
+        const base::ByteView key = base::as_bytes(kSchemaKey);
+        base::Result<std::optional<base::Bytes>> found = get(base::Family::meta, key, nullptr);
+        if (!found) return base::fail(found.error());
+        if (*found) {
+            base::Reader in(**found);
+            const std::uint32_t version = in.u32("schema");
+            if (!in.finish()) {
+                return base::fail(base::Errc::corrupt,
+                                  "the schema version in " + options_.directory + " is damaged");
+            }
+            if (version == kSchemaVersion) return {};
+            return base::fail(
+                base::Errc::invalid,
+                fmt::format("the data in {} has schema version {}, this release reads version {}; "
+                            "start the release that wrote it, or move the directory away and "
+                            "start from a snapshot",
+                            options_.directory,
+                            version,
+                            kSchemaVersion));
+        }
+        if (!is_empty()) {
+            return base::fail(base::Errc::invalid,
+                              "the directory " + options_.directory +
+                                  " holds a database without a schema version, so it is not of "
+                                  "this program; give this node a directory of its own");
+        }
+        base::Batch batch;
+        batch.put(base::Family::meta, base::to_bytes(key), schema_value());
+        return commit(batch, true);
+    }
+
+    Options options_;
+    std::shared_ptr<rocksdb::Cache> cache_;
+    std::unique_ptr<rocksdb::DB> db_;
+    std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // In the order of base::Family.
+};
+
+RocksDbStorage::Statistics RocksDbStorage::Database::statistics() const {
+    const auto property = [&](std::size_t i, const rocksdb::Slice& name) {
+        std::uint64_t value = 0;
+        return db_->GetIntProperty(handles_[i], name, &value) ? value : 0;
+    };
+    Statistics made;
+    for (std::size_t i = 0; i < base::kFamilies; ++i) {
+        made.families[i] = {
+            .rows = property(i, rocksdb::DB::Properties::kEstimateNumKeys),
+            .table_bytes = property(i, rocksdb::DB::Properties::kLiveSstFilesSize),
+            .blob_bytes = property(i, rocksdb::DB::Properties::kTotalBlobFileSize),
+            .memory_bytes = property(i, rocksdb::DB::Properties::kCurSizeAllMemTables)};
+        made.compaction_pending_bytes +=
+            property(i, rocksdb::DB::Properties::kEstimatePendingCompactionBytes);
+    }
+    made.cache_bytes = cache_->GetUsage();
+    made.background_errors = property(0, rocksdb::DB::Properties::kBackgroundErrors);
+    made.delayed_write_rate = property(0, rocksdb::DB::Properties::kActualDelayedWriteRate);
+    made.writes_stopped = property(0, rocksdb::DB::Properties::kIsWriteStopped) != 0;
+    std::error_code failed;
+    const fs::space_info space = fs::space(options_.directory, failed);
+    if (!failed) made.disk_free_bytes = space.available;
+    return made;
+}
+
+// One moment of the database. Searches of the state, which contracts do all the time, reuse
+// iterators: making one costs more than the search.
+class RocksDbStorage::Snapshot final : public base::StorageView, base::Pinned {
+  public:
+    explicit Snapshot(std::shared_ptr<Database> database)
+        : database_(std::move(database)), at_(database_->db().GetSnapshot()) {}
+    ~Snapshot() override {
+        idle_.clear();
+        database_->db().ReleaseSnapshot(at_);
+    }
+
+    [[nodiscard]] base::Result<std::optional<base::Bytes>> get(base::Family family,
+                                                               base::ByteView key) const override {
+        return guarded(database_->directory(), [&] { return database_->get(family, key, at_); });
+    }
+    [[nodiscard]] base::Result<std::optional<base::StoredRow>> at_or_after(
+        base::Family family, base::ByteView key) const override {
+        return search(family,
+                      [&](rocksdb::Iterator& at) { return database_->at_or_after(at, key); });
+    }
+    [[nodiscard]] base::Result<std::optional<base::StoredRow>> before(
+        base::Family family, base::ByteView key) const override {
+        return search(family, [&](rocksdb::Iterator& at) { return database_->before(at, key); });
+    }
+    [[nodiscard]] base::Result<void> scan(base::Family family,
+                                          base::ByteView from,
+                                          const Visit& visit) const override {
+        const std::unique_ptr<rocksdb::Iterator> at = database_->iterator(family, at_);
+        return database_->scan(*at, from, visit);
+    }
+
+  private:
+    static constexpr std::size_t kIdleMax = 8;
+
+    template <class Search>
+    base::Result<std::optional<base::StoredRow>> search(base::Family family, Search&& with) const {
+        return guarded(database_->directory(), [&] {
+            if (family != base::Family::state) {
+                const std::unique_ptr<rocksdb::Iterator> at = database_->iterator(family, at_);
+                return with(*at);
+            }
+            std::unique_ptr<rocksdb::Iterator> at = take_idle();
+            if (!at) at = database_->iterator(family, at_);
+            auto found = with(*at);
+            give_back(std::move(at));
+            return found;
+        });
+    }
+
+    std::unique_ptr<rocksdb::Iterator> take_idle() const {
+        const std::scoped_lock lock(mutex_);
+        if (idle_.empty()) return nullptr;
+        std::unique_ptr<rocksdb::Iterator> at = std::move(idle_.back());
+        idle_.pop_back();
+        return at;
+    }
+
+    void give_back(std::unique_ptr<rocksdb::Iterator> at) const {
+        const std::scoped_lock lock(mutex_);
+        if (idle_.size() < kIdleMax) idle_.push_back(std::move(at));
+    }
+
+    std::shared_ptr<Database> database_;
+    const rocksdb::Snapshot* at_;
+    mutable std::mutex mutex_;
+    mutable std::vector<std::unique_ptr<rocksdb::Iterator>> idle_;  // Of the state.
+};
+
+RocksDbStorage::RocksDbStorage(std::shared_ptr<Database> database)
+    : database_(std::move(database)) {}
+
+RocksDbStorage::~RocksDbStorage() = default;
+
+base::Result<std::unique_ptr<RocksDbStorage>> RocksDbStorage::open(const Options& options) {
+    using Opened = base::Result<std::unique_ptr<RocksDbStorage>>;
+    return guarded(options.directory, [&]() -> Opened {
+        auto cache = rocksdb::NewLRUCache(options.cache_bytes);
+        auto database = std::make_shared<Database>(options, std::move(cache));
+        if (const base::Result<void> opened = database->open(); !opened) {
+            return base::fail(opened.error());
+        }
+        return std::unique_ptr<RocksDbStorage>(new RocksDbStorage(std::move(database)));
+    });
+}
+
+base::Result<void> RocksDbStorage::commit(const base::Batch& batch, bool sync) {
+    return guarded(database_->directory(), [&] { return database_->commit(batch, sync); });
+}
+
+std::shared_ptr<const base::StorageView> RocksDbStorage::snapshot() const {
+    return std::make_shared<const Snapshot>(database_);
+}
+
+base::Result<std::optional<base::Bytes>> RocksDbStorage::get(base::Family family,
+                                                             base::ByteView key) const {
+    return guarded(database_->directory(), [&] { return database_->get(family, key, nullptr); });
+}
+
+base::Result<std::optional<base::StoredRow>> RocksDbStorage::at_or_after(base::Family family,
+                                                                         base::ByteView key) const {
+    return guarded(database_->directory(), [&] {
+        return database_->at_or_after(*database_->iterator(family, nullptr), key);
+    });
+}
+
+base::Result<std::optional<base::StoredRow>> RocksDbStorage::before(base::Family family,
+                                                                    base::ByteView key) const {
+    return guarded(database_->directory(),
+                   [&] { return database_->before(*database_->iterator(family, nullptr), key); });
+}
+
+base::Result<void> RocksDbStorage::scan(base::Family family,
+                                        base::ByteView from,
+                                        const Visit& visit) const {
+    const std::unique_ptr<rocksdb::Iterator> at = database_->iterator(family, nullptr);
+    return database_->scan(*at, from, visit);
+}
+
+base::Result<void> RocksDbStorage::flush() {
+    return guarded(database_->directory(), [&] { return database_->flush(); });
+}
+
+RocksDbStorage::Statistics RocksDbStorage::statistics() const {
+    return database_->statistics();
+}
+
+}  // namespace node
