@@ -155,8 +155,10 @@ void Core::Impl::run_queue(Effects& out) {
             cast_vote(*vote, out);
         } else if (const auto* final = std::get_if<consensus::effect::Finalize>(&effect)) {
             begin_finalize(final->certificate, out);
+        } else if (const auto* announce = std::get_if<consensus::effect::Announce>(&effect)) {
+            show(announce->block, out);
         }
-        // Announce and PassOn are for peers, of which a node alone has none.
+        // PassOn is for peers, of which a node alone has none.
     }
 }
 
@@ -264,13 +266,20 @@ void Core::Impl::accept(const chain::ExecutedBlockPtr& block, bool own, Effects&
     consensus::Effects asked;
     consensus_.step(
         now_, consensus::input::BlockAdopted{block->block->header, block->block->id, own}, asked);
-    if (consensus_.head() == block->block->id) {
-        out.push_back(effect::Accepted{block});
-        publish(out);
-    }
+    // A block of ours is shown when it is announced: not before its record is durable, for its
+    // signature must not be seen if the slot could be signed again after a crash.
+    if (!own && consensus_.head() == block->block->id) show(block->block->id, out);
     route(std::move(asked), out);
     const chain::Slot next = next_slot();
     begin_pending(consensus_.head(), next, producer_of(next), out);
+}
+
+void Core::Impl::show(const chain::BlockId& id, Effects& out) {
+    const chain::ExecutedBlockPtr block = chain_->find(id);
+    if (block == nullptr) return;  // Lost to another branch meanwhile.
+    shown_head_ = id;
+    out.push_back(effect::Accepted{block});
+    publish(out);
 }
 
 // The slot that a block begun now will most likely have: after the clock's and after the head's.
@@ -345,17 +354,16 @@ void Core::Impl::answer(Ticket ticket, const base::Error& error, Effects& out) {
 
 void Core::Impl::publish(Effects& out) const {
     auto view = std::make_shared<Published>();
-    const chain::BlockId& head = consensus_.head();
     view->finalized = shown_final_;
     view->certificate = shown_certificate_;
     view->final_state = shown_final_state_;
     // Blocks that are final but not durably so are still shown as reversible.
     if (finalizing_) view->reversible = finalizing_->blocks;
-    for (chain::ExecutedBlockPtr& block : chain_->branch(head)) {
+    for (chain::ExecutedBlockPtr& block : chain_->branch(shown_head_)) {
         view->reversible.push_back(std::move(block));
     }
     view->head = view->reversible.empty() ? shown_final_ : view->reversible.back()->block;
-    view->head_state = chain_->shared_state_of(head);
+    view->head_state = chain_->shared_state_of(shown_head_);
     view->pool_transactions = pool_.size();
     view->pool_bytes = pool_.bytes();
     view->paused = consensus_.paused();

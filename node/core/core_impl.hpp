@@ -46,6 +46,7 @@ class Core::Impl {
 
     void make_block(const consensus::effect::Produce& produce, Effects& out);
     void accept(const chain::ExecutedBlockPtr& block, bool own, Effects& out);
+    void show(const chain::BlockId& id, Effects& out);
     bool begin_pending(const chain::BlockId& parent,
                        chain::Slot slot,
                        chain::Name producer,
@@ -77,6 +78,7 @@ class Core::Impl {
     base::Timestamp now_{};
     std::string trouble_;
 
+    chain::BlockId shown_head_;  // What is published as head.
     // What was published as final: not before it is durable.
     chain::BlockPtr shown_final_;
     std::optional<chain::Certificate> shown_certificate_;

@@ -127,6 +127,7 @@ base::Result<void> Core::Impl::start(Effects& out) {
         consensus_.restore(block->block->header, block->block->id);
     }
     if (chain_->stored_notarize()) consensus_.restore(*chain_->stored_notarize());
+    shown_head_ = consensus_.head();
     if (auto loaded = load_pool(out); !loaded) return loaded;
     environment_.log.info("opened at block {}, final {}; {} transactions wait",
                           chain_->find(consensus_.head()) == nullptr
