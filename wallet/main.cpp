@@ -1,0 +1,59 @@
+// bor-wallet: keeps keys and signs with them, for clients of keosd.
+#include "wallet/daemon.hpp"
+#include "wallet/secret.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace {
+
+// Blocks the signals that end the program, for all threads, so that main can wait for them.
+sigset_t block_ending_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    return signals;
+}
+
+int run(const wallet::Options& options) {
+    wallet::StderrLog sink;
+    const base::Log log(sink, "wallet");
+    const wallet::Protection protection = wallet::protect_process();
+    if (!protection.area_locked) {
+        log.warn("keys may be swapped out: raise the limit on locked memory (ulimit -l) to 8192");
+    }
+    const sigset_t signals = block_ending_signals();
+    wallet::Daemon daemon(options, log, [] { kill(getpid(), SIGTERM); });
+    if (const auto started = daemon.start(); !started) {
+        fmt::print(stderr, "bor-wallet: {}\n", started.error().detail);
+        return EXIT_FAILURE;
+    }
+    log.info("keeping the wallets in {}", options.wallet_dir);
+    int signal = 0;
+    sigwait(&signals, &signal);
+    log.info("ending");
+    return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    umask(S_IRWXG | S_IRWXO);
+    const auto options = wallet::read_options(argc, argv);
+    if (!options) {
+        fmt::print(stderr, "bor-wallet: {}\n", options.error().detail);
+        return EXIT_FAILURE;
+    }
+    if (!options->text.empty()) {
+        fmt::print("{}", options->text);
+        return EXIT_SUCCESS;
+    }
+    return run(*options);
+}
