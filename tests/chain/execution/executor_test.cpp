@@ -81,7 +81,7 @@ TEST_CASE("A transfer notifies both parties and gets nodeos' receipts") {
         CHECK(result.action_digests.at(i) == traces[i].receipt->digest());
     }
     CHECK(traces[2].receipt->auth_sequence ==
-          std::vector<std::pair<Name, std::uint64_t>>{{name("alice"), 5}});
+          std::vector<std::pair<Name, std::uint64_t>>{{name("alice"), 4}});
     // bob's row: 112 and 16 bytes, in a table of 112, which alice pays.
     CHECK(traces[0].account_ram_deltas == std::vector<RamDelta>{{name("alice"), 240}});
     CHECK(result.trace.receipt->status == TransactionStatus::executed);
