@@ -73,7 +73,9 @@ class Arguments {
 // checked; everything else is as in a node.
 class Ledger {
   public:
-    Ledger() : engine_(chain::host_table(), {}, nullptr), executor_(engine_, chain::host_table()) {
+    // Without a compiler contracts are interpreted; it outlives the ledger.
+    explicit Ledger(chain::vm::Compiler* compiler = nullptr)
+        : engine_(chain::host_table(), {}, compiler), executor_(engine_, chain::host_table()) {
         chain::GenesisParameters genesis;
         genesis.times.initial = kStart;
         genesis.system_authority = no_keys();
@@ -151,6 +153,7 @@ class Ledger {
         return base::to_hex(chain::row_value(*found->row));
     }
     [[nodiscard]] chain::StateDelta& state() { return state_; }
+    [[nodiscard]] chain::vm::Engine& engine() { return engine_; }
     // The block's time in seconds since 1970.
     [[nodiscard]] std::uint32_t now() const {
         return static_cast<std::uint32_t>(block_.time.microseconds / 1'000'000);
