@@ -13,15 +13,47 @@ constexpr std::uint8_t kTraceVersion = 1;
 constexpr std::size_t kTextBytesMax = 4 * 1024 * 1024;
 constexpr std::size_t kTraceItemsMax = 1024 * 1024;
 
-// Messages whose values nodeos reports apart. `value` is what follows the prefix.
-struct KnownMessage {
-    std::string_view prefix;
-    std::string_view value;
-};
-constexpr std::array kKnownMessages = {
-    KnownMessage{"assertion failure with message: ", "s"},
-    KnownMessage{"assertion failure with error code: ", "error_code"},
-};
+// Messages whose values clients find apart in a trace.
+constexpr std::array<std::string_view, 7> kKnownFormats = {
+    "assertion failure with message: ${s}",
+    "assertion failure with error code: ${error_code}",
+    "missing authority of ${account}",
+    "action's authorizing actor '${account}' does not exist",
+    "read-only action '${name}' cannot have authorizations",
+    "transaction declares authority '${auth}', but does not have signatures for it under a "
+    "provided "
+    "delay of ${provided_delay} ms, provided permissions ${provided_permissions}, provided keys "
+    "${provided_keys}, and a delay max limit of ${delay_max_limit_ms} ms",
+    "${receiver} <= ${account}::${action} pending console output: ${console}"};
+
+// Whether `text` is `format` with its ${names} filled in; the values then go to `values`. Each
+// value is the shortest text before what the format has next.
+bool match(std::string_view format, std::string_view text, TraceMessage& message) {
+    message = {std::string(format), {}};
+    while (true) {
+        const std::size_t open = format.find("${");
+        const std::string_view literal = format.substr(0, open);
+        if (!text.starts_with(literal)) return false;
+        text.remove_prefix(literal.size());
+        if (open == std::string_view::npos) return text.empty();
+        const std::size_t close = format.find('}', open);
+        const std::string_view name = format.substr(open + 2, close - open - 2);
+        format.remove_prefix(close + 1);
+        const std::string_view next = format.substr(0, format.find("${"));
+        const std::size_t end = next.empty() ? text.size() : text.find(next);
+        if (end == std::string_view::npos) return false;
+        message.values.emplace_back(name, text.substr(0, end));
+        text.remove_prefix(end);
+    }
+}
+
+TraceMessage message_of(const std::string& text) {
+    TraceMessage message;
+    for (const std::string_view format : kKnownFormats) {
+        if (match(format, text, message)) return message;
+    }
+    return {text, {}};
+}
 
 void encode_error_code(base::Writer& out, const std::optional<std::uint64_t>& code) {
     out.boolean(code.has_value());
@@ -77,17 +109,19 @@ std::string TraceMessage::text() const {
 }
 
 TraceException TraceException::from_error(const base::Error& error) {
-    TraceMessage message{error.detail, {}};
-    for (const KnownMessage& known : kKnownMessages) {
-        if (!error.detail.starts_with(known.prefix)) continue;
-        message.format = std::string(known.prefix) + "${" + std::string(known.value) + "}";
-        message.values.emplace_back(known.value, error.detail.substr(known.prefix.size()));
+    TraceException except{exception_of(error), {}};
+    for (const std::string& detail : details_of(error)) {
+        except.stack.push_back(message_of(detail));
     }
-    return {exception_of(error), {std::move(message)}};
+    return except;
 }
 
 base::Error TraceException::to_error() const {
-    return make_error(code, stack.empty() ? std::string() : stack.front().text());
+    base::Error error = make_error(code, stack.empty() ? std::string() : stack.front().text());
+    for (std::size_t i = 1; i < stack.size(); ++i) {
+        error = with_detail(std::move(error), stack[i].text());
+    }
+    return error;
 }
 
 void encode(base::Writer& out, const ActionReceipt& receipt) {

@@ -55,7 +55,8 @@ struct TraceException {
 
     friend bool operator==(const TraceException&, const TraceException&) = default;
 
-    // Finds again the format behind messages whose values clients look at (assert).
+    // One entry for each of the error's details. Finds again the format behind messages whose
+    // values clients look at (assertions, authorizations, pending console output).
     [[nodiscard]] static TraceException from_error(const base::Error& error);
     [[nodiscard]] base::Error to_error() const;
 };

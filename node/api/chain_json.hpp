@@ -25,8 +25,9 @@ enum class TraceForm : std::uint8_t { flat, nested };
 [[nodiscard]] Json processed_to_json(const chain::TransactionTrace& trace,
                                      const Resolver& resolver,
                                      TraceForm form);
-// {code, name, message, stack[]}: "except".
-[[nodiscard]] Json except_to_json(const chain::TraceException& except);
+// {code, name, message, stack[]}: "except". `time` stands for that of each message; file, line
+// and thread are empty, since they would be ours.
+[[nodiscard]] Json except_to_json(const chain::TraceException& except, chain::TimePoint time);
 
 // get_block: transactions decoded. `times` gives the block's timestamp.
 [[nodiscard]] Json block_to_json(const chain::Block& block,
