@@ -55,7 +55,10 @@ Trap trap_of(const std::string& reason) {
 }  // namespace
 
 Sandbox::Sandbox(const HostTable& hosts, std::uint32_t max_pages)
-    : hosts_(hosts), reserved_(max_pages * kPage) {
+    : hosts_(hosts), reserved_(max_pages * kPage) {}
+
+// An engine that only interprets needs no arena.
+void Sandbox::reserve() {
     // calloc maps fresh zero pages for a block of this size and touches none of them.
     arena_ = static_cast<std::byte*>(std::calloc(reserved_ + kBlock, 1));
     CHECK(arena_ != nullptr);
@@ -116,6 +119,7 @@ void Sandbox::restore(const Image& image) {
 }
 
 Trap Sandbox::run(NativeCode& code, const Image& image, const ApplyArgs& args) {
+    if (arena_ == nullptr) reserve();
     restore(image);
     memory_.data_ = arena_;
     memory_.size_ = image.memory_bytes;

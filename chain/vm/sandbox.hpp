@@ -47,6 +47,7 @@ class Sandbox : base::Pinned {
               std::uint64_t& fuel,
               const std::uint64_t* args,
               std::uint64_t* result);
+    void reserve();
     void restore(const Image& image);
     [[nodiscard]] Trap settle(Trap trap,
                               std::uint64_t fuel,

@@ -42,7 +42,7 @@ class MultiIndex {
         }
         Iterator& operator--() {
             uint64_t id = 0;
-            const int32_t previous = host::db_previous_i64(handle_, &id);
+            const int32_t previous = handle_ == -1 ? -1 : host::db_previous_i64(handle_, &id);
             check(previous >= 0, "cannot decrement iterator at beginning of table");
             load(previous);
             return *this;
@@ -84,7 +84,7 @@ class MultiIndex {
             }
             Iterator& operator--() {
                 uint64_t id = 0;
-                const int32_t previous = Access::previous(handle_, &id);
+                const int32_t previous = handle_ == -1 ? -1 : Access::previous(handle_, &id);
                 check(previous >= 0, "cannot decrement iterator at beginning of index");
                 load(previous, id);
                 return *this;
@@ -173,7 +173,8 @@ class MultiIndex {
     [[nodiscard]] uint64_t available_primary_key() const {
         const int32_t end = host::db_end_i64(code_.value, scope_, TableName.value);
         uint64_t last = 0;
-        if (host::db_previous_i64(end, &last) < 0) return 0;
+        // -1 is the end of a table that does not exist, before which there is nothing to ask for.
+        if (end == -1 || host::db_previous_i64(end, &last) < 0) return 0;
         check(last < UINT64_MAX - 1, "next primary key in table is at autoincrement limit");
         return last + 1;
     }
