@@ -9,6 +9,9 @@
 
 namespace node {
 
+// Its name in a node's data directory.
+inline constexpr const char* kJournalFileName = "safety.journal";
+
 // The safety journal's file (spec 04, "Safety journal"): pages of 4,096 bytes, each written
 // once, with a sync of its own, into space that was written with zeros before, so that the sync
 // has no metadata to move. What comes after the last page is zeros.

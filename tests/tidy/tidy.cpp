@@ -132,6 +132,7 @@ const std::vector<Layer> kLayers = {
       "consensus",
       "wallet",
       "genesis",
+      "node/disk",
       "node/api",
       "chain/vm"},
      {}},

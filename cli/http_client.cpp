@@ -1,0 +1,155 @@
+#include "cli/http_client.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace cli {
+
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using base::Errc;
+using base::fail;
+
+constexpr std::size_t kAnswerBytesMax = 256 * 1024 * 1024;
+
+// Sends one request over an opening stream and reads the answer, within the stream's expiry.
+template <class Stream, class Connect>
+base::Result<HttpAnswer> exchange(asio::io_context& context,
+                                  Stream& stream,
+                                  const Connect& connect,
+                                  http::request<http::string_body>& request,
+                                  std::chrono::milliseconds timeout) {
+    beast::error_code failure;
+    beast::flat_buffer buffer;
+    http::response_parser<http::string_body> parser;
+    parser.body_limit(kAnswerBytesMax);
+    stream.expires_after(timeout);
+    connect(stream, [&](beast::error_code connected) {
+        failure = connected;
+        if (connected) return;
+        http::async_write(stream, request, [&](beast::error_code written, std::size_t /*bytes*/) {
+            failure = written;
+            if (written) return;
+            http::async_read(
+                stream, buffer, parser, [&](beast::error_code read, std::size_t /*bytes*/) {
+                    failure = read;
+                });
+        });
+    });
+    context.run();
+    if (failure) return fail(Errc::unavailable, failure.message());
+    return HttpAnswer{static_cast<int>(parser.get().result_int()), std::move(parser.get().body())};
+}
+
+base::Result<HttpAnswer> over_unix(const std::string& path,
+                                   http::request<http::string_body>& request,
+                                   std::chrono::milliseconds timeout) {
+    using Stream = beast::basic_stream<asio::local::stream_protocol>;
+    asio::io_context context;
+    Stream stream(context);
+    const asio::local::stream_protocol::endpoint endpoint(path);
+    const auto connect = [&](Stream& to, auto done) {
+        to.async_connect(endpoint, std::move(done));
+    };
+    return exchange(context, stream, connect, request, timeout);
+}
+
+base::Result<HttpAnswer> over_tcp(const std::string& host,
+                                  const std::string& port,
+                                  http::request<http::string_body>& request,
+                                  std::chrono::milliseconds timeout) {
+    asio::io_context context;
+    beast::error_code failure;
+    asio::ip::tcp::resolver resolver(context);
+    const auto found = resolver.resolve(host, port, failure);
+    if (failure) return fail(Errc::unavailable, failure.message());
+    beast::tcp_stream stream(context);
+    const auto connect = [&](beast::tcp_stream& to, auto done) {
+        to.async_connect(
+            found, [done](beast::error_code error, const auto& /*endpoint*/) { done(error); });
+    };
+    return exchange(context, stream, connect, request, timeout);
+}
+
+// The text of an answer that is an error: Antelope's first detail, else the whole body.
+base::Error error_of(const HttpAnswer& answer) {
+    base::Error error{Errc::invalid, fmt::format("HTTP status {}: {}", answer.status, answer.body)};
+    const auto json = chain::abi::parse_json(answer.body);
+    if (!json) return error;
+    const Json* inner = chain::abi::find_member(*json, "error");
+    if (inner == nullptr) return error;
+    if (const Json* code = chain::abi::find_member(*inner, "code")) {
+        if (code->is_number_unsigned()) error.exception = code->get<std::uint32_t>();
+    }
+    std::string text;
+    if (const Json* what = chain::abi::find_member(*inner, "what")) text = what->dump();
+    const Json* details = chain::abi::find_member(*inner, "details");
+    if (details != nullptr && details->is_array()) {
+        for (const Json& detail : *details) {
+            const Json* message = chain::abi::find_member(detail, "message");
+            if (message != nullptr && message->is_string()) {
+                text += "\n  " + message->get<std::string>();
+            }
+        }
+    }
+    if (!text.empty()) error.detail = fmt::format("error {}: {}", error.exception, text);
+    return error;
+}
+
+}  // namespace
+
+base::Result<HttpAnswer> http_post(const std::string& url,
+                                   std::string_view path,
+                                   const std::string& body,
+                                   std::chrono::milliseconds timeout) {
+    constexpr std::string_view kHttp = "http://";
+    constexpr std::string_view kUnix = "unix://";
+    http::request<http::string_body> request(
+        http::verb::post, beast::string_view(path.data(), path.size()), 11);
+    request.set(http::field::content_type, "application/json");
+    request.body() = body;
+    base::Result<HttpAnswer> answer = fail(Errc::invalid, "");
+    if (url.starts_with(kUnix)) {
+        request.set(http::field::host, "localhost");
+        request.prepare_payload();
+        answer = over_unix(url.substr(kUnix.size()), request, timeout);
+    } else if (url.starts_with(kHttp)) {
+        std::string host = url.substr(kHttp.size());
+        host = host.substr(0, host.find('/'));
+        const std::size_t colon = host.rfind(':');
+        const std::string port = colon == std::string::npos ? "80" : host.substr(colon + 1);
+        request.set(http::field::host, host);
+        request.prepare_payload();
+        answer = over_tcp(host.substr(0, colon), port, request, timeout);
+    } else {
+        return fail(Errc::invalid,
+                    fmt::format("'{}' is no address: http://HOST:PORT or unix:///PATH", url));
+    }
+    if (answer) return answer;
+    return fail(
+        Errc::unavailable,
+        fmt::format("no answer from {}: {}; is it running there?", url, answer.error().detail));
+}
+
+base::Result<Json> call(const std::string& url, std::string_view path, const Json& body) {
+    const std::string text = body.is_null() ? "" : chain::abi::dump_json(body);
+    auto answer = http_post(url, path, text);
+    if (!answer) return fail(std::move(answer).error());
+    if (answer->status >= 300) return fail(error_of(*answer));
+    chain::abi::JsonLimits limits;
+    limits.bytes = kAnswerBytesMax;
+    limits.values = kAnswerBytesMax;
+    return chain::abi::parse_json(answer->body, limits);
+}
+
+}  // namespace cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "chain/abi/json.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+using Json = chain::abi::Json;
+
+struct HttpAnswer {
+    int status = 0;
+    std::string body;
+};
+
+// One request to "http://HOST:PORT" or "unix:///PATH", over a connection of its own.
+// unavailable: nobody answers there within `timeout`; says what was tried and what to do.
+[[nodiscard]] base::Result<HttpAnswer> http_post(
+    const std::string& url,
+    std::string_view path,
+    const std::string& body,
+    std::chrono::milliseconds timeout = std::chrono::seconds(30));
+
+// As http_post, with JSON in and out. An answer that is an error becomes one, with the node's
+// text and Antelope's number.
+[[nodiscard]] base::Result<Json> call(const std::string& url,
+                                      std::string_view path,
+                                      const Json& body);
+
+}  // namespace cli

@@ -1,0 +1,71 @@
+#include "base/crypto/keys.hpp"
+#include "cli/command.hpp"
+#include "cli/files.hpp"
+#include "cli/journal.hpp"
+
+#include <fmt/format.h>
+
+namespace cli {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+
+base::Result<void> create_key(const Session& session, const Arguments& arguments) {
+    const auto type = arguments.has("r1") ? base::crypto::KeyType::r1 : base::crypto::KeyType::k1;
+    const auto key = base::crypto::PrivateKey::generate(type);
+    const std::string file = arguments.get("file");
+    if (file.empty() && !arguments.has("to-console")) {
+        return fail(Errc::invalid,
+                    "say where the private key goes: --file FILE, or --to-console to show it");
+    }
+    if (arguments.has("vote")) {
+        // The journal is what keeps the key from voting twice: it is born with the key.
+        if (type != base::crypto::KeyType::k1) return fail(Errc::invalid, "vote keys are K1 keys");
+        const std::string directory = arguments.get("journal");
+        if (directory.empty()) {
+            return fail(Errc::invalid,
+                        "--vote needs --journal DATA_DIR, the node's data directory");
+        }
+        if (auto made = make_journal(directory, {key.public_key()}); !made) return made;
+    }
+    if (!file.empty()) {
+        const std::string text = arguments.has("vote")
+                                     ? key.to_string() + "\n"
+                                     : fmt::format("Private key: {}\nPublic key: {}\n",
+                                                   key.to_string(),
+                                                   key.public_key().to_string());
+        if (auto done = write_file(file, text, Secrecy::secret); !done) return done;
+        fmt::print("saved to {}; public key: {}\n", file, key.public_key().to_string());
+        return {};
+    }
+    if (session.json) {
+        fmt::print("{{\"private_key\":\"{}\",\"public_key\":\"{}\"}}\n",
+                   key.to_string(),
+                   key.public_key().to_string());
+        return {};
+    }
+    fmt::print("Private key: {}\nPublic key: {}\n", key.to_string(), key.public_key().to_string());
+    return {};
+}
+
+const std::vector<Option>& key_options() {
+    static const std::vector<Option> kOptions{
+        {"r1", 0, "", "a key of the R1 curve"},
+        {"k1", 0, "", "a key of the K1 curve (default)"},
+        {"file", 'f', "FILE", "write the private key there, mode 0600"},
+        {"to-console", 0, "", "print the private key"},
+        {"vote", 0, "", "a validator's key, with its safety journal"},
+        {"journal", 0, "DATA_DIR", "the node's data directory, with --vote"}};
+    return kOptions;
+}
+
+}  // namespace
+
+void add_key_commands(std::vector<Command>& commands) {
+    commands.push_back({"create key", "Make a key pair", {}, key_options(), create_key});
+    commands.push_back({"key create", "Make a key pair", {}, key_options(), create_key});
+}
+
+}  // namespace cli

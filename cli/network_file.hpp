@@ -1,0 +1,41 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+// DIR/network.json: what `network up` started, for the other commands and for scripts.
+struct NetworkFile {
+    struct Validator {
+        std::string name;
+        std::string http;  // URL.
+        std::string p2p;   // host:port; empty: not served.
+        std::int64_t pid = 0;
+        std::string data_dir;
+        std::string log;
+    };
+    struct Wallet {
+        std::string socket;
+        std::string name;
+        std::string password_file;
+        std::int64_t pid = 0;
+    };
+
+    std::string chain_id;
+    std::uint32_t block_interval_ms = 0;
+    std::vector<Validator> validators;
+    Wallet wallet;
+    std::string system_public;
+    std::string system_private;
+
+    // not_found: there is no such network; says how to make one. malformed: not that file.
+    [[nodiscard]] static base::Result<NetworkFile> read(const std::filesystem::path& dir);
+    [[nodiscard]] base::Result<void> write(const std::filesystem::path& dir) const;
+};
+
+}  // namespace cli

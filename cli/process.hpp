@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace cli {
+
+// A program of ours: beside bor-cli itself, so that a build never runs an installed one.
+[[nodiscard]] std::filesystem::path program_path(const std::string& name);
+
+// Starts a program in a session of its own, detached, with its output appended to `log`.
+// unavailable: it cannot be started; says why.
+[[nodiscard]] base::Result<pid_t> start_detached(const std::vector<std::string>& words,
+                                                 const std::filesystem::path& log);
+
+// Whether a process runs whose command line begins with this program: pids are used again.
+[[nodiscard]] bool is_running(pid_t pid, const std::string& program);
+
+// SIGTERM, then SIGKILL when it is still there after `patience`. False: it had to be killed.
+bool stop_process(pid_t pid, const std::string& program, std::chrono::seconds patience);
+
+// A TCP port of 127.0.0.1 that nobody listens on now.
+[[nodiscard]] base::Result<std::uint16_t> free_port();
+
+}  // namespace cli

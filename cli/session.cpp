@@ -1,0 +1,29 @@
+#include "cli/command.hpp"
+#include "cli/network_file.hpp"
+
+#include <cstdlib>
+
+namespace cli {
+
+base::Result<Session> make_session(const Arguments& globals) {
+    Session session;
+    session.json = globals.has("json");
+    session.print_request = globals.has("print-request");
+    session.print_response = globals.has("print-response");
+    const char* home = std::getenv("HOME");
+    session.wallet_url =
+        "unix://" + std::string(home == nullptr ? "." : home) + "/bor-wallet/bor-wallet.sock";
+    if (globals.has("dir")) {
+        session.dir = globals.get("dir");
+        // `network up` makes the file that the others read.
+        if (const auto file = NetworkFile::read(session.dir)) {
+            session.url = file->validators.front().http;
+            session.wallet_url = "unix://" + file->wallet.socket;
+        }
+    }
+    session.url = globals.get("url", session.url);
+    session.wallet_url = globals.get("wallet-url", session.wallet_url);
+    return session;
+}
+
+}  // namespace cli
