@@ -58,6 +58,8 @@ class ApplyContext final : public vm::Context {
 
     // --- Console ---
     void print(std::string_view text);
+    // What this run has printed so far.
+    [[nodiscard]] const std::string& console() const { return console_; }
 
     // --- Accounts and authority ---
     [[nodiscard]] bool is_account(Name account);

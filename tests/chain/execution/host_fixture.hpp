@@ -75,6 +75,7 @@ class Host {
             chain::TransactionContext::Environment{
                 state, block, rules, engine, chain::host_table(), permissions, options},
             *decoded);
+        transaction->meter() = chain::vm::Meter(setup_.units);
         const std::uint32_t ordinal =
             transaction->schedule_action(setup_.action, setup_.receiver, setup_.context_free, 0, 0);
         context = std::make_unique<chain::ApplyContext>(*transaction, ordinal, 0);
@@ -101,6 +102,7 @@ class Host {
         return static_cast<std::int32_t>(static_cast<std::uint32_t>(*result));
     }
 
+    [[nodiscard]] const std::string& console() const { return context->console(); }
     // Why the action failed: "number text".
     [[nodiscard]] std::string failure() const {
         if (!transaction->has_failed()) return {};
