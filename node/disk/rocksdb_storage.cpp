@@ -6,6 +6,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 #include <rocksdb/write_buffer_manager.h>
@@ -100,6 +101,8 @@ rocksdb::ColumnFamilyOptions family_options(base::Family family,
     made.write_buffer_size = std::max<std::size_t>(options.write_buffer_bytes / 2, 64 * 1024);
     made.compression = rocksdb::kLZ4Compression;
     made.level_compaction_dynamic_level_bytes = true;
+    // A block's rows come sorted, table by table: each is searched for from the one before.
+    made.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(2));
     if (family == base::Family::blocks || family == base::Family::traces) {
         // Big values that are never changed must not be rewritten by compaction; and what is
         // pruned gives its space back.
