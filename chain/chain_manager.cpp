@@ -68,7 +68,7 @@ base::Batch ChainManager::make_genesis(const ChainIdentity& identity, StateDelta
     const BlockPtr block = genesis_block(identity, lanes);
     base::Batch batch;
     batch.put(Family::meta, meta_key(kMetaChain), base::to_bytes(identity.chain_id.view()));
-    append_final(batch, *block, {}, {});
+    append_final(batch, *block, {});
     auto changes = std::make_shared<const ChangeSet>(state.take());
     FinalState({block->header.height, block->id}, lanes, {std::move(changes)}).append_to(batch);
     return batch;
@@ -229,9 +229,12 @@ ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
     CHECK(!became.blocks.empty() && became.blocks.back()->block->id == id);
     became.state = std::make_shared<const FinalState>(state_->finalize(id));
     for (const ExecutedBlockPtr& block : became.blocks) {
-        append_final(batch, *block->block, block->traces, environment_.retention);
+        append_final(batch, *block->block, block->traces);
     }
     store(certificate, batch);
+    const base::Result<void> pruned =
+        append_pruned(batch, environment_.storage, certificate.data.height, environment_.retention);
+    if (!pruned) environment_.state.on_fault(pruned.error());
     final_ = became.blocks.back()->block;
     final_certificate_ = certificate;
     std::erase_if(blocks_, [&](const auto& entry) {

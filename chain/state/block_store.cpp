@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace chain {
@@ -14,6 +16,8 @@ using base::Family;
 
 // Traces are ours: the limit only keeps a damaged length from costing memory.
 constexpr ListLimit kTracesLimit{kBlockTransactionsMax, 8};
+
+constexpr int kPrunedMax = 16;  // Blocks, and traces of blocks, at a time.
 
 // Big-endian, so that the order of keys is the order of heights.
 base::Bytes height_key(Height height) {
@@ -60,6 +64,70 @@ base::Result<std::optional<Height>> read_height(const base::StorageView& storage
     return std::optional(height_from(**value));
 }
 
+// Where pruning goes on. Kept, because to search for the first entry means to pass all that
+// were erased before it.
+struct Earliest {
+    Height blocks = 0;
+    Height traces = 0;
+    friend bool operator==(const Earliest&, const Earliest&) = default;
+};
+
+base::Bytes earliest_key() {
+    return base::to_bytes(base::as_bytes("earliest"));
+}
+
+// The first height at or after `from` that has an entry; 0: none has.
+base::Result<Height> next_height(const base::StorageView& storage, Family family, Height from) {
+    auto next = storage.at_or_after(family, height_key(from));
+    if (!next) return fail(std::move(next).error());
+    return next->has_value() && (*next)->key.size() == 4 ? height_from((*next)->key) : 0;
+}
+
+base::Result<Earliest> read_earliest(const base::StorageView& storage) {
+    auto kept = storage.get(Family::meta, earliest_key());
+    if (!kept) return fail(std::move(kept).error());
+    Earliest earliest;
+    if (kept->has_value()) {
+        base::Reader in(**kept);
+        earliest.blocks = in.u32("blocks");
+        earliest.traces = in.u32("traces");
+        if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
+        return earliest;
+    }
+    auto blocks = next_height(storage, Family::blocks, 0);
+    if (!blocks) return fail(std::move(blocks).error());
+    auto traces = next_height(storage, Family::traces, 0);
+    if (!traces) return fail(std::move(traces).error());
+    return Earliest{*blocks, *traces};
+}
+
+// Whether what belongs to `at` is to go when `height` is final.
+bool outlived(Height at, Height height, std::uint32_t retention) {
+    return retention != 0 && height > retention && at <= height - retention;
+}
+
+void write_earliest(base::Batch& batch, const Earliest& earliest) {
+    base::Writer out;
+    out.u32(earliest.blocks);
+    out.u32(earliest.traces);
+    batch.put(Family::meta, earliest_key(), out.take());
+}
+
+// A final block and the entries of the index that lead to it.
+void erase_final(base::Batch& batch, const Block& block) {
+    batch.erase(Family::blocks, height_key(block.header.height));
+    batch.erase(Family::index, index_key('b', block.id));
+    for (const TransactionReceipt& receipt : block.transactions) {
+        const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction);
+        if (packed == nullptr) {
+            batch.erase(Family::index,
+                        index_key('t', std::get<TransactionId>(receipt.transaction)));
+        } else if (auto transaction = decode_transaction(*packed)) {
+            batch.erase(Family::index, index_key('t', (*transaction)->id));
+        }
+    }
+}
+
 }  // namespace
 
 void append_reversible(base::Batch& batch, const Block& block) {
@@ -73,8 +141,7 @@ void erase_reversible(base::Batch& batch, const BlockHeader& header, const Block
 
 void append_final(base::Batch& batch,
                   const Block& block,
-                  const std::vector<TransactionTrace>& traces,
-                  const Retention& retention) {
+                  const std::vector<TransactionTrace>& traces) {
     const Height height = block.header.height;
     batch.put(Family::blocks, height_key(height), encode_block(block));
     batch.put(Family::index, index_key('b', block.id), height_key(height));
@@ -87,12 +154,37 @@ void append_final(base::Batch& batch,
     encode_list(packed, traces);
     batch.put(Family::traces, height_key(height), packed.take());
     erase_reversible(batch, block.header, block.id);
-    if (retention.blocks != 0 && height > retention.blocks) {
-        batch.erase(Family::blocks, height_key(height - retention.blocks));
+}
+
+base::Result<void> append_pruned(base::Batch& batch,
+                                 const base::StorageView& storage,
+                                 Height height,
+                                 const Retention& retention) {
+    if (retention.blocks == 0 && retention.traces == 0) return {};
+    auto first = read_earliest(storage);
+    if (!first) return fail(std::move(first).error());
+    const Earliest before = *first;
+    base::Batch pruned;
+    for (int i = 0; i < kPrunedMax && outlived(first->blocks, height, retention.blocks); ++i) {
+        auto block = BlockReader(storage).at(first->blocks);
+        if (!block) return fail(std::move(block).error());
+        if (*block != nullptr) erase_final(pruned, **block);
+        auto next = next_height(storage, Family::blocks, first->blocks + 1);
+        if (!next) return fail(std::move(next).error());
+        if (*next == 0) break;
+        first->blocks = *next;
     }
-    if (retention.traces != 0 && height > retention.traces) {
-        batch.erase(Family::traces, height_key(height - retention.traces));
+    for (int i = 0; i < kPrunedMax && outlived(first->traces, height, retention.traces); ++i) {
+        pruned.erase(Family::traces, height_key(first->traces));
+        auto next = next_height(storage, Family::traces, first->traces + 1);
+        if (!next) return fail(std::move(next).error());
+        if (*next == 0) break;
+        first->traces = *next;
     }
+    if (*first == before) return {};
+    write_earliest(pruned, *first);
+    std::ranges::move(pruned.changes, std::back_inserter(batch.changes));
+    return {};
 }
 
 base::Result<BlockPtr> BlockReader::at(Height height) const {
@@ -135,27 +227,28 @@ base::Result<std::optional<std::vector<TransactionTrace>>> BlockReader::traces(
 }
 
 base::Result<std::optional<Height>> BlockReader::earliest() const {
-    auto first = storage_->at_or_after(Family::blocks, {});
+    auto first = read_earliest(*storage_);
     if (!first) return fail(std::move(first).error());
-    if (!first->has_value() || (*first)->key.size() != 4) return std::optional<Height>();
-    return std::optional(height_from((*first)->key));
+    return first->blocks == 0 ? std::optional<Height>() : std::optional(first->blocks);
 }
 
 base::Result<std::vector<BlockPtr>> BlockReader::reversible() const {
     std::vector<BlockPtr> blocks;
-    base::Bytes next;
-    while (true) {
-        auto row = storage_->at_or_after(Family::reversible, next);
-        if (!row) return fail(std::move(row).error());
-        if (!row->has_value()) return blocks;
-        auto block = decode_block((*row)->value);
-        if (!block) {
-            return fail(Errc::corrupt, "a stored block does not decode: " + block.error().detail);
-        }
-        blocks.push_back(*std::move(block));
-        next = std::move((*row)->key);
-        next.push_back(std::byte{0});
-    }
+    base::Result<void> bad;
+    const auto read =
+        storage_->scan(Family::reversible, {}, [&](base::ByteView, base::ByteView value) {
+            auto block = decode_block(value);
+            if (block) {
+                blocks.push_back(*std::move(block));
+            } else {
+                bad =
+                    fail(Errc::corrupt, "a stored block does not decode: " + block.error().detail);
+            }
+            return bad.has_value();
+        });
+    if (!read) return fail(read.error());
+    if (!bad) return fail(bad.error());
+    return blocks;
 }
 
 }  // namespace chain

@@ -26,12 +26,19 @@ struct Retention {
 void append_reversible(base::Batch& batch, const Block& block);
 void erase_reversible(base::Batch& batch, const BlockHeader& header, const BlockId& id);
 
-// A block that became final: its bytes, traces and indexes; it is reversible no longer. What
-// falls out of `retention` goes.
+// A block that became final: its bytes, traces and indexes; it is reversible no longer.
 void append_final(base::Batch& batch,
                   const Block& block,
-                  const std::vector<TransactionTrace>& traces,
-                  const Retention& retention);
+                  const std::vector<TransactionTrace>& traces);
+
+// What falls out of `retention` now that the block at `height` is final: blocks with their
+// indexes, and traces, the oldest first. At most a few at a time, so that a retention that was
+// shortened costs every block a little. Never the block at `height`.
+// corrupt, unavailable: an old block could not be read; nothing was added.
+base::Result<void> append_pruned(base::Batch& batch,
+                                 const base::StorageView& storage,
+                                 Height height,
+                                 const Retention& retention);
 
 // Reads what was stored. Thread: any, that of the view.
 class BlockReader {
