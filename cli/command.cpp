@@ -196,7 +196,13 @@ int run_command(const Command& command,
     }
     Session adapted = session;
     adapted.json = session.json || arguments->has("json");
-    const auto done = command.run(adapted, *arguments);
+    base::Result<void> done;
+    try {
+        done = command.run(adapted, *arguments);
+    } catch (const std::exception& error) {
+        // JSON of another form than the API's: whatever answers there is no node of ours.
+        done = fail(Errc::malformed, fmt::format("the answer is not understood: {}", error.what()));
+    }
     if (done) return 0;
     fmt::print(stderr, "bor-cli {}: {}\n", command.name, done.error().detail);
     return 1;
@@ -331,6 +337,8 @@ std::vector<Command> all_commands() {
     add_network_commands(commands);
     add_genesis_commands(commands);
     add_key_commands(commands);
+    add_push_commands(commands);
+    add_get_commands(commands);
     std::ranges::sort(commands, {}, &Command::name);
     return commands;
 }

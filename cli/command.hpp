@@ -93,5 +93,7 @@ struct Command {
 void add_network_commands(std::vector<Command>& commands);
 void add_genesis_commands(std::vector<Command>& commands);
 void add_key_commands(std::vector<Command>& commands);
+void add_push_commands(std::vector<Command>& commands);
+void add_get_commands(std::vector<Command>& commands);
 
 }  // namespace cli

@@ -1,0 +1,279 @@
+#include "chain/abi/definition.hpp"
+#include "cli/files.hpp"
+#include "cli/transaction.hpp"
+
+#include <fmt/format.h>
+
+namespace cli {
+
+namespace {
+
+using base::fail;
+
+Json key_authority(const std::string& text) {
+    // "alice@active" names another permission, anything else is a key.
+    Json authority = {{"threshold", 1},
+                      {"keys", Json::array()},
+                      {"accounts", Json::array()},
+                      {"waits", Json::array()}};
+    if (const std::size_t at = text.find('@'); at != std::string::npos) {
+        authority["accounts"].push_back(
+            {{"permission", {{"actor", text.substr(0, at)}, {"permission", text.substr(at + 1)}}},
+             {"weight", 1}});
+    } else {
+        authority["keys"].push_back({{"key", text}, {"weight", 1}});
+    }
+    return authority;
+}
+
+base::Result<void> push_action(const Session& session, const Arguments& arguments) {
+    auto levels = permissions_from(arguments, "");
+    if (!levels) return fail(levels.error());
+    auto action = make_action(session,
+                              arguments.at("account"),
+                              arguments.at("action"),
+                              arguments.at("data"),
+                              *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+base::Result<void> push_transaction(const Session& session, const Arguments& arguments) {
+    const auto json = json_argument(arguments.at("transaction"));
+    if (!json) return fail(json.error());
+    auto transaction = chain::abi::transaction_from_json(*json, node_resolver(session));
+    if (!transaction) return fail(transaction.error());
+    return send_transaction(session, arguments, *std::move(transaction));
+}
+
+base::Result<void> transfer(const Session& session, const Arguments& arguments) {
+    const std::string sender = arguments.at("sender");
+    auto levels = permissions_from(arguments, sender);
+    if (!levels) return fail(levels.error());
+    auto action = make_action(session,
+                              arguments.get("contract", "eosio.token"),
+                              "transfer",
+                              Json{{"from", sender},
+                                   {"to", arguments.at("recipient")},
+                                   {"quantity", arguments.at("amount")},
+                                   {"memo", arguments.at("memo")}},
+                              *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+base::Result<void> create_account(const Session& session, const Arguments& arguments) {
+    const std::string creator = arguments.at("creator");
+    auto levels = permissions_from(arguments, creator);
+    if (!levels) return fail(levels.error());
+    const std::string owner = arguments.at("owner");
+    const std::string active = arguments.at("active");
+    auto action = make_action(session,
+                              "eosio",
+                              "newaccount",
+                              Json{{"creator", creator},
+                                   {"name", arguments.at("name")},
+                                   {"owner", key_authority(owner)},
+                                   {"active", key_authority(active.empty() ? owner : active)}},
+                              *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+base::Result<chain::Action> code_action(const Session& session,
+                                        const Arguments& arguments,
+                                        const std::string& wasm) {
+    const std::string account = arguments.at("account");
+    auto levels = permissions_from(arguments, account);
+    if (!levels) return fail(levels.error());
+    return make_action(session,
+                       "eosio",
+                       "setcode",
+                       Json{{"account", account},
+                            {"vmtype", 0},
+                            {"vmversion", 0},
+                            {"code", base::to_hex(base::as_bytes(wasm))}},
+                       *std::move(levels));
+}
+
+base::Result<chain::Action> abi_action(const Session& session,
+                                       const Arguments& arguments,
+                                       const std::string& file) {
+    const std::string account = arguments.at("account");
+    auto levels = permissions_from(arguments, account);
+    if (!levels) return fail(levels.error());
+    std::string packed;
+    if (!arguments.has("clear")) {
+        const auto json = json_argument(file);
+        if (!json) return fail(json.error());
+        const auto definition = chain::abi::definition_from_json(*json);
+        if (!definition) return fail(definition.error());
+        // A wrong ABI is found here rather than by the first who reads with it.
+        if (auto made = chain::abi::Serializer::make(*definition); !made) return fail(made.error());
+        packed = base::to_hex(chain::abi::encode_definition(*definition));
+    }
+    return make_action(session,
+                       "eosio",
+                       "setabi",
+                       Json{{"account", account}, {"abi", packed}},
+                       *std::move(levels));
+}
+
+base::Result<void> set_code(const Session& session, const Arguments& arguments) {
+    std::string wasm;
+    if (!arguments.has("clear")) {
+        auto contents = read_file(arguments.at("file"));
+        if (!contents) return fail(contents.error());
+        wasm = *std::move(contents);
+    }
+    auto action = code_action(session, arguments, wasm);
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+base::Result<void> set_abi(const Session& session, const Arguments& arguments) {
+    auto action = abi_action(session, arguments, arguments.at("file"));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+base::Result<void> set_contract(const Session& session, const Arguments& arguments) {
+    std::string wasm;
+    std::string abi_file;
+    if (!arguments.has("clear")) {
+        const std::filesystem::path folder = arguments.at("folder");
+        const std::string stem = std::filesystem::absolute(folder).lexically_normal().has_filename()
+                                     ? std::filesystem::absolute(folder).filename().string()
+                                     : folder.parent_path().filename().string();
+        const std::string wasm_file = arguments.at("wasm-file");
+        auto contents =
+            read_file(wasm_file.empty() ? folder / (stem + ".wasm") : folder / wasm_file);
+        if (!contents) return fail(contents.error());
+        wasm = *std::move(contents);
+        const std::string given = arguments.at("abi-file");
+        abi_file = (given.empty() ? folder / (stem + ".abi") : folder / given).string();
+    }
+    auto code = code_action(session, arguments, wasm);
+    if (!code) return fail(code.error());
+    auto abi = abi_action(session, arguments, abi_file);
+    if (!abi) return fail(abi.error());
+    return send_actions(session, arguments, {*std::move(code), *std::move(abi)});
+}
+
+base::Result<void> set_account_permission(const Session& session, const Arguments& arguments) {
+    const std::string account = arguments.at("account");
+    const std::string permission = arguments.at("permission-name");
+    auto levels = permissions_from(arguments, account);
+    if (!levels) return fail(levels.error());
+    const std::string text = arguments.at("authority");
+    Json data = {{"account", account}, {"permission", permission}};
+    if (arguments.has("delete")) {
+        auto action = make_action(session, "eosio", "deleteauth", data, *std::move(levels));
+        if (!action) return fail(action.error());
+        return send_actions(session, arguments, {*std::move(action)});
+    }
+    std::string parent = arguments.at("parent");
+    if (parent.empty()) parent = permission == "active" ? "owner" : "active";
+    Json authority = key_authority(text);
+    if (text.starts_with('{')) {
+        const auto json = chain::abi::parse_json(text);
+        if (!json) return fail(json.error());
+        authority = *json;
+        for (const char* list : {"keys", "accounts", "waits"}) {
+            if (!authority.contains(list)) authority[list] = Json::array();
+        }
+    }
+    data["parent"] = permission == "owner" ? "" : parent;
+    data["auth"] = authority;
+    auto action = make_action(session, "eosio", "updateauth", data, *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+base::Result<void> set_action_permission(const Session& session, const Arguments& arguments) {
+    const std::string account = arguments.at("account");
+    auto levels = permissions_from(arguments, account);
+    if (!levels) return fail(levels.error());
+    Json data = {
+        {"account", account}, {"code", arguments.at("code")}, {"type", arguments.at("action")}};
+    const std::string requirement = arguments.at("requirement");
+    const bool unlink = requirement == "NULL";
+    if (!unlink) data["requirement"] = requirement;
+    auto action =
+        make_action(session, "eosio", unlink ? "unlinkauth" : "linkauth", data, *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+}  // namespace
+
+void add_push_commands(std::vector<Command>& commands) {
+    commands.push_back({"push action",
+                        "Send a transaction with one action",
+                        {{"account", "the contract's account"},
+                         {"action", "the action's name"},
+                         {"data", "its data: JSON, @FILE or hexadecimal digits"}},
+                        with_transaction_options({}),
+                        push_action});
+    commands.push_back({"push transaction",
+                        "Sign and send a transaction given as JSON",
+                        {{"transaction", "JSON, or a file with it"}},
+                        with_transaction_options({}),
+                        push_transaction});
+    commands.push_back({"transfer",
+                        "Transfer tokens",
+                        {{"sender", "who pays"},
+                         {"recipient", "who gets it"},
+                         {"amount", "\"1.0000 SYM\""},
+                         {"memo", "a text for both", true}},
+                        with_transaction_options(
+                            {{"contract", 'c', "ACCOUNT", "the token's contract (eosio.token)"}}),
+                        transfer});
+    for (const std::string_view name : {"create account", "system newaccount"}) {
+        commands.push_back({name,
+                            "Make an account",
+                            {{"creator", "who makes it"},
+                             {"name", "its name"},
+                             {"owner", "its owner's key, or ACCOUNT@PERMISSION"},
+                             {"active", "its active key, likewise (default: as owner)", true}},
+                            with_transaction_options({}),
+                            create_account});
+    }
+    const Option clear{"clear", 0, "", "remove it"};
+    commands.push_back({"set code",
+                        "Set the code of an account",
+                        {{"account", "the account"}, {"file", "the .wasm file", true}},
+                        with_transaction_options({clear}),
+                        set_code});
+    commands.push_back({"set abi",
+                        "Set the ABI of an account",
+                        {{"account", "the account"}, {"file", "the .abi file", true}},
+                        with_transaction_options({clear}),
+                        set_abi});
+    commands.push_back({"set contract",
+                        "Set the code and ABI of an account",
+                        {{"account", "the account"},
+                         {"folder", "with NAME.wasm and NAME.abi, named as the folder", true},
+                         {"wasm-file", "in the folder", true},
+                         {"abi-file", "in the folder", true}},
+                        with_transaction_options({clear}),
+                        set_contract});
+    commands.push_back({"set account permission",
+                        "Set or delete a permission of an account",
+                        {{"account", "the account"},
+                         {"permission-name", "the permission"},
+                         {"authority", "a key, ACCOUNT@PERMISSION, or JSON", true},
+                         {"parent", "its parent (default: active, and owner for active)", true}},
+                        with_transaction_options({{"delete", 0, "", "delete the permission"}}),
+                        set_account_permission});
+    commands.push_back({"set action permission",
+                        "Link an action to the permission that it needs",
+                        {{"account", "the account"},
+                         {"code", "the contract"},
+                         {"action", "the action; \"\" for all"},
+                         {"requirement", "the permission; NULL removes the link"}},
+                        with_transaction_options({}),
+                        set_action_permission});
+}
+
+}  // namespace cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "chain/abi/serializer.hpp"
+#include "chain/abi/transaction_json.hpp"
+#include "chain/types/transaction.hpp"
+#include "cli/command.hpp"
+#include "cli/http_client.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cli {
+
+// The options of every command that makes a transaction, as cleos has them.
+[[nodiscard]] const std::vector<Option>& transaction_options();
+// Those and the command's own.
+[[nodiscard]] std::vector<Option> with_transaction_options(std::vector<Option> own);
+
+// Finds ABIs by asking the node, once for each account.
+[[nodiscard]] chain::abi::Resolver node_resolver(const Session& session);
+
+// "alice@active" or "alice" (then active).
+[[nodiscard]] base::Result<chain::PermissionLevel> permission_from(const std::string& text);
+// Those of -p; `fallback` with active when there are none.
+[[nodiscard]] base::Result<std::vector<chain::PermissionLevel>> permissions_from(
+    const Arguments& arguments, const std::string& fallback);
+
+// An action whose data is JSON for the ABI of `account` (inline, or @FILE), or hexadecimal.
+[[nodiscard]] base::Result<chain::Action> make_action(
+    const Session& session,
+    const std::string& account,
+    const std::string& name,
+    const std::string& data,
+    std::vector<chain::PermissionLevel> authorization);
+[[nodiscard]] base::Result<chain::Action> make_action(
+    const Session& session,
+    const std::string& account,
+    const std::string& name,
+    const Json& data,
+    std::vector<chain::PermissionLevel> authorization);
+
+// Completes, signs with the wallet and sends these actions as the options say, and prints what
+// happened: the trace with -j, else a line for each action.
+[[nodiscard]] base::Result<void> send_actions(const Session& session,
+                                              const Arguments& arguments,
+                                              std::vector<chain::Action> actions);
+// The same for a transaction whose header is set where it is not zero.
+[[nodiscard]] base::Result<void> send_transaction(const Session& session,
+                                                  const Arguments& arguments,
+                                                  chain::SignedTransaction transaction);
+
+// JSON given on the command line: the text itself, or the file named after '@' or as a path.
+[[nodiscard]] base::Result<Json> json_argument(const std::string& text);
+
+}  // namespace cli
