@@ -361,8 +361,11 @@ bool TransactionRun::bill() {
                   usage_ordinal(context_.block().slot),
                   windows_);
     }
-    receipt_.cpu_usage_us = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(billed, std::numeric_limits<std::uint32_t>::max()));
+    // Nobody is billed for a read-only transaction.
+    receipt_.cpu_usage_us = context_.read_only()
+                                ? 0
+                                : static_cast<std::uint32_t>(std::min<std::uint64_t>(
+                                      billed, std::numeric_limits<std::uint32_t>::max()));
     receipt_.net_usage_words = static_cast<std::uint32_t>(net_usage_ / kWordBytes);
     return true;
 }

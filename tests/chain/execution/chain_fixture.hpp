@@ -80,8 +80,8 @@ class TestChain {
         return options;
     }
 
-    explicit TestChain(const Options& options = open_options())
-        : state_(empty_), engine_(host_table(), {}, nullptr), executor_(engine_, host_table()) {
+    explicit TestChain(const Options& options = open_options(), vm::Compiler* compiler = nullptr)
+        : state_(empty_), engine_(host_table(), {}, compiler), executor_(engine_, host_table()) {
         GenesisParameters genesis;
         genesis.times.initial = TimePoint{1'800'000'000'000'000};
         genesis.system_authority = Authority::of_key(public_key("eosio"));
