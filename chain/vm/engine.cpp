@@ -145,7 +145,9 @@ void Engine::State::improve(Loaded& loaded) {
         loaded.native = std::move(better);
         loaded.interpreted.reset();
     }
-    if (!loaded.native || loaded.native->tier() != Tier::optimised) {
+    if (loaded.native && loaded.native->tier() == Tier::optimised) {
+        loaded.rewritten = {};  // No other code will be made of it.
+    } else {
         compiler_->request(loaded.key, loaded.rewritten);
     }
 }

@@ -94,10 +94,30 @@ std::string signatures_of(const wabt::Module& module) {
     return out;
 }
 
-std::string text_of(wabt::MemoryStream& stream) {
-    const std::vector<std::uint8_t>& data = stream.output_buffer().data;
-    return {data.begin(), data.end()};
-}
+// Text without indentation: deeply nested blocks would be spaces for the greatest part,
+// gigabytes of them.
+class Unindented final : public wabt::Stream {
+  public:
+    std::string text;
+
+  protected:
+    wabt::Result WriteDataImpl(std::size_t, const void* data, std::size_t size) override {
+        const char* from = static_cast<const char*>(data);
+        for (const char* const end = from + size; from != end; ++from) {
+            if (at_line_start_ && *from == ' ') continue;
+            at_line_start_ = *from == '\n';
+            text += *from;
+        }
+        return wabt::Result::Ok;
+    }
+    wabt::Result MoveDataImpl(std::size_t, std::size_t, std::size_t) override {
+        return wabt::Result::Error;
+    }
+    wabt::Result TruncateImpl(std::size_t) override { return wabt::Result::Error; }
+
+  private:
+    bool at_line_start_ = true;
+};
 
 std::uint64_t slot_of(wabt::Type type, const interp::Value& value) {
     if (type == wabt::Type::I32) return value.Get<interp::u32>();
@@ -280,15 +300,15 @@ WabtC wabt_write_c(const std::uint8_t* wasm, std::size_t size) {
         if (wabt::Failed(wabt::GenerateNames(&module)) || wabt::Failed(wabt::ApplyNames(&module))) {
             return "names cannot be given";
         }
-        wabt::MemoryStream source;
-        wabt::MemoryStream header;
+        Unindented source;
+        Unindented header;
         wabt::WriteCOptions options;
         options.module_name = kModuleName;
         if (wabt::Failed(wabt::WriteC(&source, &header, "module.h", &module, options))) {
             return "the module cannot be written as C";
         }
-        out.source = text_of(source);
-        out.header = text_of(header);
+        out.source = std::move(source.text);
+        out.header = std::move(header.text);
         out.signatures = signatures_of(module);
         return {};
     });

@@ -107,11 +107,12 @@ const std::string kTell = "(import \"env\" \"tell\" (func $tell (param i64)))";
 
 }  // namespace
 
-TEST_CASE("modules made by chance do the same in all tiers") {
+namespace {
+
+void compare_modules(std::uint64_t first, std::uint64_t count) {
     AllTiers tiers;
-    std::map<vm::Trap, int> ends;
-    constexpr std::uint64_t kModules = 60;
-    for (std::uint64_t seed = 1; seed <= kModules; ++seed) {
+    std::map<vm::Trap, std::uint64_t> ends;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
         const std::string text = RandomModule(seed).text();
         INFO("seed " << seed << "\n" << text);
         const base::Bytes wasm = machine::assemble(text);
@@ -126,7 +127,18 @@ TEST_CASE("modules made by chance do the same in all tiers") {
     }
     // The generator is of use only if it reaches many ends, and the end of apply often.
     CHECK(ends.size() >= 6);
-    CHECK(ends[vm::Trap::none] >= int(kModules) / 5);
+    CHECK(ends[vm::Trap::none] >= count / 5);
+}
+
+}  // namespace
+
+TEST_CASE("modules made by chance do the same in all tiers") {
+    compare_modules(1, 60);
+}
+
+// By name only: takes a minute or two.
+TEST_CASE("many modules made by chance do the same in all tiers", "[.campaign]") {
+    compare_modules(1000, 500);
 }
 
 TEST_CASE("each trap, limit and exit is the same in all tiers") {
@@ -164,6 +176,36 @@ TEST_CASE("each trap, limit and exit is the same in all tiers") {
     const auto exited = tiers.run(
         module_of("(import \"env\" \"leave\" (func $leave))" + apply("(call $leave) unreachable")));
     CHECK(exited.kind == vm::Outcome::Kind::exited);
+}
+
+TEST_CASE("the greatest stack that a contract may use fits that of a thread, in all tiers") {
+    AllTiers tiers;
+    // A thousand locals that live across the call, of both sizes of register, and as many
+    // operands; each recursion has its own.
+    std::string set;
+    std::string use;
+    std::string end;
+    for (int i = 1; i <= 500; ++i) {
+        const std::string local = std::to_string(i);
+        const std::string other = std::to_string(i + 500);
+        set += "(local.set " + local + " (i64.mul (local.get 0) (i64.const " + local + ")))";
+        set += "(local.set " + other + " (f64.convert_i64_s (local.get " + local + ")))";
+        use += "(local.get " + local + ")";
+        end += "(i64.reinterpret_f64 (local.get " + other + ")) i64.xor i64.add ";
+    }
+    std::string locals = "(local ";
+    for (int i = 0; i < 500; ++i)
+        locals += "i64 ";
+    for (int i = 0; i < 500; ++i)
+        locals += "f64 ";
+    const auto deep = [&](int depth) {
+        return module_of(kTell + "(func $f (param i64) (result i64) " + locals + ") (if (i64.eqz " +
+                         "(local.get 0)) (then (return (i64.const 1))))" + set + use +
+                         "(call $f (i64.sub (local.get 0) (i64.const 1)))" + end + ")" +
+                         apply("(call $tell (call $f (i64.const " + std::to_string(depth) + ")))"));
+    };
+    CHECK(tiers.run(deep(80)).trap == vm::Trap::none);
+    CHECK(tiers.run(deep(240)).trap == vm::Trap::stack_bytes);
 }
 
 TEST_CASE("compiled code leaves nothing behind, wherever it wrote") {
