@@ -132,7 +132,7 @@ TEST_CASE("the other contracts of the recordings do what was recorded") {
                                                 .integer(std::uint64_t{5})
                                                 .integer(std::uint64_t{1780})));
         const std::string row = ledger.row("ramlim"_n, ("ramlim"_n).value, "test.table"_n, 5);
-        CHECK(row.size() == 2 * (8 + 2 + 1780));
+        CHECK(row.size() == std::size_t{2} * (8 + 2 + 1780));
         CHECK(row.substr(row.size() - 4) == "f4f4");
     }
     SECTION("asserter says what it is told, and globals begin anew") {

@@ -1,6 +1,7 @@
 // Contracts do the same on every tier: the interpreter, tcc's code and gcc's code give equal traces
 // (consoles, results, failures, metered times) and leave equal states, over every expectation of
 // the contract intrinsics, the recorded contracts, and calls with random arguments.
+#include "base/pinned.hpp"
 #include "ledger.hpp"
 #include "node/compiler/process_compiler.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <bit>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <stdlib.h>
 
@@ -29,7 +31,7 @@ class Silence final : public base::LogSink {
     void write(base::Level, std::string_view, std::string_view) override {}
 };
 
-struct Directory {
+struct Directory : base::Pinned {
     Directory() {
         std::string name = (fs::temp_directory_path() / "bor-contracts-XXXXXX").string();
         path = mkdtemp(name.data());
@@ -42,7 +44,7 @@ struct Directory {
 class TierLedger {
   public:
     explicit TierLedger(Tier tier) : compiler_(options_of(tier), base::Log(silence_, "compiler")) {
-        ledger_.emplace(tier == Tier::interpreter ? nullptr : &compiler_);
+        ledger_ = std::make_unique<Ledger>(tier == Tier::interpreter ? nullptr : &compiler_);
         for (const chain::Name account : {"alice"_n, "bob"_n})
             ledger_->create(account);
         const std::pair<chain::Name, const char*> contracts[] = {
@@ -53,10 +55,10 @@ class TierLedger {
         }
     }
     Ledger& operator*() { return *ledger_; }
-    Ledger* operator->() { return &*ledger_; }
+    Ledger* operator->() { return ledger_.get(); }
 
   private:
-    node::ProcessCompiler::Options options_of(Tier tier) const {
+    [[nodiscard]] node::ProcessCompiler::Options options_of(Tier tier) const {
         node::ProcessCompiler::Options options;
         options.directory = directory_.path;
         if (tier == Tier::quick) options.optimised = "/nonexistent/gcc";
@@ -75,7 +77,7 @@ class TierLedger {
     Silence silence_;
     Directory directory_;
     node::ProcessCompiler compiler_;
-    std::optional<Ledger> ledger_;
+    std::unique_ptr<Ledger> ledger_;
 };
 
 struct AllTiers {
@@ -94,21 +96,26 @@ struct AllTiers {
     }
 
   private:
+    using Rows = std::vector<std::pair<base::Bytes, base::Bytes>>;
+
+    static Rows rows_of(const chain::StateView& state, chain::Table table) {
+        Rows rows;
+        std::optional<chain::Row> row = state.at_or_after(table, {});
+        while (row) {
+            rows.emplace_back(row->key, *row->value);
+            row->key.push_back(std::byte{0});
+            row = state.at_or_after(table, row->key);
+        }
+        return rows;
+    }
     void check_state(const chain::StateDelta& other) {
         const auto& tables = interpreter->state().tables();
         REQUIRE(other.tables().size() == tables.size());
         for (const chain::TableChanges& table : tables) {
-            std::optional<chain::Row> mine = interpreter->state().at_or_after(table.table, {});
-            std::optional<chain::Row> theirs = other.at_or_after(table.table, {});
-            while (mine && theirs) {
-                CHECK(mine->key == theirs->key);
-                CHECK(*mine->value == *theirs->value);
-                mine->key.push_back(std::byte{0});
-                theirs->key.push_back(std::byte{0});
-                mine = interpreter->state().at_or_after(table.table, mine->key);
-                theirs = other.at_or_after(table.table, theirs->key);
-            }
-            CHECK(mine.has_value() == theirs.has_value());
+            const bool equal =
+                rows_of(interpreter->state(), table.table) == rows_of(other, table.table);
+            INFO("table " << static_cast<int>(table.table));
+            CHECK(equal);
         }
     }
 };

@@ -80,9 +80,10 @@ TEST_CASE("tokens are created, issued, transferred and retired") {
 
 TEST_CASE("transfers are refused with eosio.token's texts") {
     TokenLedger ledger;
-    const auto refusal = [&](chain::Name to, const base::Bytes& quantity, std::string memo = "") {
-        return Ledger::failure(ledger.transfer("alice"_n, to, quantity, memo));
-    };
+    const auto refusal =
+        [&](chain::Name to, const base::Bytes& quantity, const std::string& memo = "") {
+            return Ledger::failure(ledger.transfer("alice"_n, to, quantity, memo));
+        };
     CHECK(refusal("alice"_n, asset(1)) == asserted("cannot transfer to self"));
     CHECK(refusal("nobody"_n, asset(1)) == asserted("to account does not exist"));
     CHECK(refusal("bob"_n, asset(1, "XYZ")) == asserted("unable to find key"));
