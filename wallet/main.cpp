@@ -7,7 +7,28 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <malloc.h>
+#include <new>
 #include <unistd.h>
+
+// Requests and answers with passwords and keys pass through buffers of the HTTP server and the
+// JSON library, which do not wipe them. So this program wipes all memory that it gives back.
+void* operator new(std::size_t bytes) {
+    void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+
+void operator delete(void* memory) noexcept {
+    if (memory == nullptr) return;
+    explicit_bzero(memory, malloc_usable_size(memory));
+    std::free(memory);
+}
+
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+    operator delete(memory);
+}
 
 namespace {
 

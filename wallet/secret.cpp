@@ -30,7 +30,9 @@ void free_secret(void* memory, std::size_t bytes) {
     OPENSSL_secure_clear_free(memory, bytes);
 }
 
-Protection protect_process() {
+namespace {
+
+Protection protect() {
     Protection out;
     out.area_locked = CRYPTO_secure_malloc_init(kAreaBytes, kPieceBytesMin) == 1;
     const rlimit no_core{0, 0};
@@ -42,6 +44,13 @@ Protection protect_process() {
         getrlimit(RLIMIT_MEMLOCK, &memory) == 0 && memory.rlim_cur == RLIM_INFINITY;
     out.process_locked = unlimited && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
     return out;
+}
+
+}  // namespace
+
+Protection protect_process() {
+    static const Protection kDone = protect();
+    return kDone;
 }
 
 void wipe(std::string& text) {

@@ -24,7 +24,7 @@ struct Protection {
 };
 
 // Makes the area for secrets, forbids core dumps and debuggers, and locks the process into RAM
-// where the limit on locked memory allows it. Once, before the first secret.
+// where the limit on locked memory allows it. Before the first secret; later calls only tell.
 [[nodiscard]] Protection protect_process();
 
 // An allocator of the standard library over that memory.
