@@ -36,7 +36,7 @@ std::string negative_to_string(std::int64_t microseconds) {
     return fraction == 0 ? text : text + fmt::format(".{:06}", fraction);
 }
 
-// The value of `count` digits from `at`; -1 when there is anything else.
+// The value of `count` digits (at most 9) from `at`; -1 when there is anything else.
 int digits(std::string_view text, std::size_t at, std::size_t count) {
     if (at + count > text.size()) return -1;
     int value = 0;
@@ -115,7 +115,9 @@ std::string TimePointSec::to_string() const {
 
 base::Result<TimePointSec> TimePointSec::from_string(std::string_view text) {
     const std::size_t dot = text.find('.');
-    if (dot != std::string_view::npos && digits(text, dot + 1, text.size() - dot - 1) < 0) {
+    // The fraction is dropped, but it must be one.
+    if (dot != std::string_view::npos &&
+        text.find_first_not_of("0123456789", dot + 1) != std::string_view::npos) {
         return no_time();
     }
     auto seconds = seconds_from(text.substr(0, dot));
