@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The .deb installs in a clean Debian and the installed programs run there.
+#   tests/package/run.sh BUILD_DIR
+set -euo pipefail
+build=$(realpath "${1:?usage: run.sh BUILD_DIR}")
+cache=${BOR_CHROOT_CACHE:-$HOME/.cache/bor-chroot-bookworm.tar}
+root=$(mktemp -d)
+finish() {
+  [ -n "${node:-}" ] && kill "$node" 2> /dev/null || true
+  mountpoint -q "$root/proc" && umount "$root/proc"
+  rm -rf "$root"
+}
+trap finish EXIT
+
+cpack --config "$build/CPackConfig.cmake" -B "$build" > /dev/null
+package=$(ls "$build"/bor_*.deb)
+[ -f "$cache" ] || { mkdir -p "$(dirname "$cache")"; debootstrap --variant=minbase --make-tarball="$cache.new" bookworm "$root/strap" "${BOR_MIRROR:-http://deb.debian.org/debian}" > /dev/null && mv "$cache.new" "$cache"; }
+debootstrap --variant=minbase --unpack-tarball="$cache" bookworm "$root" "${BOR_MIRROR:-http://deb.debian.org/debian}" > /dev/null
+cp "$package" "$root/tmp/bor.deb"
+cp /etc/apt/sources.list "$root/etc/apt/" 2> /dev/null || true
+cp -r /etc/apt/sources.list.d /etc/apt/apt.conf.d "$root/etc/apt/" 2> /dev/null || true
+cp /etc/resolv.conf /etc/hosts "$root/etc/" 2> /dev/null || true
+mount -t proc proc "$root/proc"
+chroot "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /tmp/bor.deb' > "$build/package.log" 2>&1 ||
+  { tail -20 "$build/package.log"; exit 1; }
+
+chroot "$root" getent passwd bor > /dev/null
+for file in /lib/systemd/system/bor-node.service /usr/share/man/man1/bor-node.1 /etc/bor/config.ini \
+    /usr/share/bash-completion/completions/bor-cli /usr/share/bor/contracts/token/token.wasm; do
+  [ -e "$root$file" ] || [ -e "$root/usr$file" ] || [ -e "$root$file.gz" ] || { echo "missing: $file" >&2; exit 1; }
+done
+# As the installed user: a chain of its own, its first blocks, and an orderly end.
+chroot "$root" setpriv --reuid bor --regid bor --clear-groups env HOME=/var/lib/bor \
+  sh -c 'cd /var/lib/bor && bor-cli --dir /var/lib/bor/net network up && bor-cli --dir /var/lib/bor/net get info > /dev/null && bor-cli --dir /var/lib/bor/net network down'
+echo "the package installs and runs in a clean Debian: $(basename "$package"), $(stat -c %s "$package") bytes"

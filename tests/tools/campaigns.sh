@@ -1,0 +1,33 @@
+# Sourced by test.sh: the long tests. Each appends a line to tests/CAMPAIGNS.md.
+
+# note_campaign <name> <amount> <minutes> <outcome>
+note_campaign() {
+  printf '| %s | %s | %s | %s | %s |\n' "$1" "$(git rev-parse --short HEAD)" "$2" "$3" "$4" >> tests/CAMPAIGNS.md
+}
+
+run_campaign() {
+  local start=$SECONDS outcome=passed amount
+  case "$1" in
+    crash)
+      amount="50 rounds"
+      build_preset release
+      tests/network/crash.py --build build/release --rounds 50 || outcome=FAILED
+      ;;
+    fuzz)
+      amount="10 minutes a target"
+      build_preset fuzz
+      ls build/fuzz/bin/fuzz_* | xargs -P 2 -I{} bash -c \
+        'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
+      ;;
+    tidy)
+      amount="every source file"
+      build_preset release
+      git ls-files '*.cpp' | grep -v '^contracts/\|^tests/contracts/' |
+        xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet || outcome=FAILED
+      [ "$outcome" = passed ] && git rev-parse HEAD > tests/tidy/CLEAN
+      ;;
+    *) echo "unknown campaign '$1'; known are crash, fuzz and tidy" >&2; return 2 ;;
+  esac
+  note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
+  [ "$outcome" = passed ]
+}
