@@ -1,6 +1,7 @@
 #include "chain/state/views.hpp"
 
 #include "base/check.hpp"
+#include "chain/state/key_mix.hpp"
 
 #include <utility>
 
@@ -112,8 +113,9 @@ LayeredView::LayeredView(Layers layers, std::shared_ptr<const StateView> below)
 }
 
 Value LayeredView::find(Table table, base::ByteView key) const {
+    const std::uint64_t mix = key_mix(0, key);
     for (const auto& layer : layers_) {
-        if (const Change* change = layer->of(table).find(key)) return change->value;
+        if (const Change* change = layer->of(table).find(key, mix)) return change->value;
     }
     return below_->find(table, key);
 }
