@@ -112,10 +112,7 @@ base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pag
         if (!records) {
             // Only the page that was being written when the power went may be damaged, and
             // nothing was done yet on the strength of it.
-            if (i + 1 == pages.size()) {
-                journal.torn_ = true;
-                break;
-            }
+            if (i + 1 == pages.size()) break;
             return fail(Errc::corrupt,
                         fmt::format("safety journal: page {} of {} is damaged", i, pages.size()));
         }
@@ -194,7 +191,6 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
                                 kRecordsPerPage));
     }
     pages_ = 0;
-    torn_ = false;
     return append(records);
 }
 

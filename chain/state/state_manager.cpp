@@ -257,7 +257,12 @@ FinalState StateManager::finalize(const base::Hash256& block) {
 
 // Brings the cached rows over the changes of a block that storage now has.
 void StateManager::absorb(const Node& node) {
-    cache_->absorb(*node.changes);
+    for (const auto& [table, rows] : node.changes->tables()) {
+        for (const auto& [key, value] : rows) {
+            cache_->rows.put(table, key, value);
+        }
+    }
+    ++cache_->moment;
     base_.block = node.block;
     base_.lanes = node.lanes;
 }

@@ -100,14 +100,13 @@ struct AllTiers {
 
     static Rows rows_of(const chain::StateView& state, chain::Table table) {
         Rows rows;
-        base::Bytes key;
-        while (true) {
-            const std::optional<chain::Row> row = state.at_or_after(table, key);
-            if (!row.has_value()) return rows;
+        std::optional<chain::Row> row = state.at_or_after(table, {});
+        while (row) {
             rows.emplace_back(row->key, *row->value);
-            key = row->key;
-            key.push_back(std::byte{0});
+            row->key.push_back(std::byte{0});
+            row = state.at_or_after(table, row->key);
         }
+        return rows;
     }
     void check_state(const chain::StateDelta& other) {
         const auto& tables = interpreter->state().tables();

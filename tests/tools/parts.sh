@@ -30,9 +30,8 @@ run_guards() {
   tests/tidy/planted.sh build/release/bin/tidy
 }
 
-# run_unit_tests <preset>
 run_unit_tests() {
-  local only=(-LE network)
+  local only=()
   # The thread sanitizer is for what starts threads.
   [ "$1" = tsan ] && only=(-L threads)
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"

@@ -1,0 +1,108 @@
+#include "chain/execution/rows.hpp"
+#include "node/operator_api.hpp"
+
+#include <charconv>
+
+namespace node {
+
+using chain::Exception;
+
+namespace {
+
+Json block_ref_json(const ApiContext& context, const chain::Block& block) {
+    return {{"block_num", block.header.height},
+            {"id", base::to_hex(block.id.view())},
+            {"slot", chain::abi::json_integer(block.header.slot)},
+            {"timestamp", context.times().time_of(block.header.slot).to_string()},
+            {"producer", block.header.producer.to_string()},
+            {"transactions", block.transactions.size()}};
+}
+
+Answer get_finality(const ApiContext& context, const Moment& moment) {
+    const Published& view = *moment.view;
+    const std::uint64_t slots = view.head->header.slot - view.finalized->header.slot;
+    return Json{{"head", block_ref_json(context, *view.head)},
+                {"final", block_ref_json(context, *view.finalized)},
+                {"lag_blocks", view.head->header.height - view.finalized->header.height},
+                {"lag_ms", chain::abi::json_integer(slots * context.times().interval_milliseconds)},
+                {"certificate",
+                 view.certificate ? api::certificate_to_json(*view.certificate) : Json(nullptr)},
+                {"paused", view.paused},
+                {"trouble", view.trouble},
+                {"pool", {{"transactions", view.pool_transactions}, {"bytes", view.pool_bytes}}}};
+}
+
+Answer get_block(const ApiContext& context, const Moment& moment, Params& params) {
+    const std::string text = params.text("block_num_or_id");
+    if (!params.ok()) return refuse(params.error());
+    chain::Height height = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), height);
+    base::Result<chain::BlockPtr> block = chain::BlockPtr();
+    if (error == std::errc{} && end == text.data() + text.size()) {
+        block = context.history.find_block(*moment.view, height);
+    } else {
+        auto id = chain::abi::hash_from_json(Json(text));
+        if (!id) return refuse(Exception::block_id_type_exception, "Invalid block ID: " + text);
+        block = context.history.find_block(*moment.view, *id);
+    }
+    if (!block) return refuse(block.error());
+    if (*block == nullptr) {
+        return refuse(Exception::unknown_block_exception, "Could not find block: " + text);
+    }
+    return api::bor_block_to_json(**block, context.times());
+}
+
+Answer get_schedule(const Moment& moment) {
+    auto active = chain::load_schedule(*moment.state);
+    auto proposed = chain::load_proposed(*moment.state);
+    if (!active) return refuse(active.error());
+    if (!proposed) return refuse(proposed.error());
+    return Json{{"active", api::schedule_to_json(*active)},
+                {"proposed", *proposed ? api::schedule_to_json(**proposed) : Json(nullptr)}};
+}
+
+}  // namespace
+
+void add_bor_calls(Calls& calls) {
+    const ApiContext& context = calls.context();
+    calls.read({.path = "/v1/bor/finality"},
+               [&context](const Moment& moment, Params&) { return get_finality(context, moment); });
+    calls.read({.path = "/v1/bor/block", .need = Need::required},
+               [&context](const Moment& moment, Params& params) {
+                   return get_block(context, moment, params);
+               });
+    calls.read({.path = "/v1/bor/schedule"},
+               [](const Moment& moment, Params&) { return get_schedule(moment); });
+}
+
+void add_db_size_call(Calls& calls, const RocksDbStorage& storage) {
+    calls.plain({.path = "/v1/db_size/get", .category = "db_size"}, [&storage](Params&) -> Answer {
+        const RocksDbStorage::Statistics statistics = storage.statistics();
+        std::uint64_t used = 0;
+        Json indices = Json::array();
+        for (std::size_t i = 0; i < statistics.families.size(); ++i) {
+            const RocksDbStorage::FamilyStatistics& family = statistics.families[i];
+            used += family.table_bytes + family.blob_bytes + family.memory_bytes;
+            indices.push_back({{"index", family_name(static_cast<base::Family>(i))},
+                               {"row_count", chain::abi::json_integer(family.rows)}});
+        }
+        using chain::abi::json_integer;
+        return Json{{"free_bytes", json_integer(statistics.disk_free_bytes)},
+                    {"used_bytes", json_integer(used)},
+                    {"size", json_integer(statistics.disk_free_bytes + used)},
+                    {"indices", std::move(indices)}};
+    });
+}
+
+void add_node_call(Calls& calls) {
+    constexpr const char* kPath = "/v1/node/get_supported_apis";
+    Json apis = Json::array();
+    for (const std::string& path : calls.router().paths()) {
+        if (path.starts_with("/v1/")) apis.push_back(path);
+    }
+    apis.push_back(kPath);
+    const Json answer{{"apis", std::move(apis)}};
+    calls.plain({.path = kPath, .category = ""}, [answer](Params&) -> Answer { return answer; });
+}
+
+}  // namespace node

@@ -1,0 +1,143 @@
+#include "node/ledger.hpp"
+
+#include "chain/chain_manager.hpp"
+#include "chain/execution/host_functions.hpp"
+#include "node/core/core.hpp"
+#include "node/disk/file.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace node {
+
+namespace fs = std::filesystem;
+using base::Errc;
+
+namespace {
+
+constexpr std::size_t kGenesisBytesMax = std::size_t{1} << 20U;
+
+// The journal of a node without keys, which promises nothing.
+class NoJournal final : public base::AppendLog {
+  public:
+    base::Result<void> append_page(base::ByteView) override {
+        return base::fail(Errc::unavailable, "this node has no key and no safety journal");
+    }
+    [[nodiscard]] base::Result<std::vector<base::Bytes>> read_pages() const override {
+        return std::vector<base::Bytes>{};
+    }
+    base::Result<void> compact(base::ByteView page) override { return append_page(page); }
+};
+
+base::Result<genesis::Genesis> read_genesis(const fs::path& path, base::Bytes& bytes) {
+    auto read = read_file(path.string(), kGenesisBytesMax);
+    if (!read) return base::fail(Errc::invalid, path.string() + ": " + read.error().detail);
+    bytes = std::move(*read);
+    auto genesis = genesis::from_json(base::as_text(bytes));
+    if (!genesis) return base::fail(Errc::invalid, path.string() + ": " + genesis.error().detail);
+    return genesis;
+}
+
+// The genesis file of the data directory; the first start copies that of the options there.
+base::Result<genesis::Genesis> open_genesis(const Options& options) {
+    const fs::path kept = options.data_dir / kGenesisFile;
+    base::Bytes bytes;
+    if (!fs::exists(kept)) {
+        if (options.genesis_json.empty()) {
+            return base::fail(Errc::invalid,
+                              kept.string() +
+                                  " is not there: the first start needs genesis-json "
+                                  "(made by 'bor-cli genesis init')");
+        }
+        auto genesis = read_genesis(options.genesis_json, bytes);
+        if (!genesis) return genesis;
+        if (auto wrote = write_file_atomically(kept.string(), bytes, 0644); !wrote) {
+            return base::fail(wrote.error());
+        }
+        return genesis;
+    }
+    auto genesis = read_genesis(kept, bytes);
+    if (!genesis || options.genesis_json.empty()) return genesis;
+    auto given = read_genesis(options.genesis_json, bytes);
+    if (!given) return given;
+    if (given->chain_id() == genesis->chain_id()) return genesis;
+    return base::fail(Errc::invalid,
+                      "genesis-json = " + options.genesis_json.string() + " is of chain " +
+                          base::to_hex(given->chain_id().view()) + ", the data directory of " +
+                          base::to_hex(genesis->chain_id().view()) +
+                          "; use another data-dir or leave the option out");
+}
+
+base::Result<void> open_journal(const Options& options, Ledger& ledger) {
+    const std::string path = (options.data_dir / kJournalFileName).string();
+    if (ledger.signer->keys().empty()) {
+        ledger.journal = std::make_unique<NoJournal>();
+        return {};
+    }
+    auto journal = JournalFile::open(path);
+    if (!journal) {
+        if (journal.error().code != Errc::not_found) return base::fail(journal.error());
+        return base::fail(Errc::invalid,
+                          path +
+                              " is not there: a key signs only with the safety journal that was "
+                              "made with it ('bor-cli key create --vote --journal DATA_DIR', "
+                              "'bor-cli network up')");
+    }
+    auto pages = (*journal)->read_pages();
+    if (!pages) return base::fail(pages.error());
+    auto safety = consensus::SafetyJournal::read(*pages);
+    if (!safety) return base::fail(safety.error());
+    ledger.safety = std::move(*safety);
+    ledger.journal = std::move(*journal);
+    return {};
+}
+
+base::Result<void> make_first_state(Ledger& ledger, const base::Log& log) {
+    const chain::ChainId id = ledger.genesis.chain_id();
+    auto holds = chain::ChainManager::holds_chain(*ledger.storage, id);
+    if (!holds) return base::fail(holds.error());
+    if (*holds) return {};
+    auto batch = Core::first_batch(ledger.genesis);
+    if (!batch) return base::fail(batch.error());
+    log.info("made the first state chain={}", base::to_hex(id.view()));
+    return ledger.storage->commit(*batch, true);
+}
+
+}  // namespace
+
+base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
+    std::error_code error;
+    fs::create_directories(options.data_dir, error);
+    if (error) {
+        return base::fail(
+            Errc::unavailable,
+            "cannot make data-dir " + options.data_dir.string() + ": " + error.message());
+    }
+    Ledger ledger;
+    auto genesis = open_genesis(options);
+    if (!genesis) return base::fail(genesis.error());
+    ledger.genesis = std::move(*genesis);
+    RocksDbStorage::Options disk;
+    disk.directory = (options.data_dir / "state").string();
+    auto storage = RocksDbStorage::open(disk);
+    if (!storage) return base::fail(storage.error());
+    ledger.storage = std::move(*storage);
+    auto signer = NodeSigner::make(options.signature_providers);
+    if (!signer) return base::fail(signer.error());
+    ledger.signer = std::move(*signer);
+    if (auto opened = open_journal(options, ledger); !opened) return base::fail(opened.error());
+    if (auto made = make_first_state(ledger, log); !made) return base::fail(made.error());
+    ProcessCompiler::Options compiler;
+    compiler.directory = options.data_dir / "compiled";
+    ledger.compiler = std::make_unique<ProcessCompiler>(compiler, log);
+    if (!ledger.compiler->available()) {
+        log.warn("contracts are interpreted, which is slow: {}", ledger.compiler->reason());
+    }
+    return ledger;
+}
+
+Execution::Execution(chain::vm::Compiler* compiler)
+    : engine_(chain::host_table(), chain::vm::Engine::Options{}, compiler),
+      executor_(engine_, chain::host_table()) {}
+
+}  // namespace node

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "chain/execution/executor.hpp"
+#include "chain/vm/vm.hpp"
+#include "genesis/genesis.hpp"
+#include "node/compiler/process_compiler.hpp"
+#include "node/disk/journal_file.hpp"
+#include "node/disk/rocksdb_storage.hpp"
+#include "node/options.hpp"
+#include "node/signer.hpp"
+
+#include <memory>
+
+namespace node {
+
+// What a node has on disk and what executes it, opened from a data directory.
+struct Ledger {
+    genesis::Genesis genesis;
+    std::unique_ptr<RocksDbStorage> storage;
+    std::unique_ptr<base::AppendLog> journal;  // Of no effect when there is no key.
+    consensus::SafetyJournal safety;
+    std::unique_ptr<NodeSigner> signer;
+    std::unique_ptr<ProcessCompiler> compiler;
+};
+
+// Its name in the data directory.
+inline constexpr const char* kGenesisFile = "genesis.json";
+
+// Opens the data directory; on the first start makes it, with the genesis file of the options
+// and the first state. invalid: contradicting genesis files, a key without journal, a directory
+// that another process has; every text says what to do.
+[[nodiscard]] base::Result<Ledger> open_ledger(const Options& options, const base::Log& log);
+
+// An engine with its executor, for one thread.
+class Execution : base::Pinned {
+  public:
+    explicit Execution(chain::vm::Compiler* compiler);
+
+    [[nodiscard]] chain::Executor& executor() { return executor_; }
+
+  private:
+    chain::vm::Engine engine_;
+    chain::Executor executor_;
+};
+
+}  // namespace node

@@ -1,0 +1,82 @@
+// bor-node: one node of a BoR network.
+#include "node/node.hpp"
+#include "node/option_names.hpp"
+#include "node/service_manager.hpp"
+#include "node/verify_chain.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <pthread.h>
+#include <string>
+#include <vector>
+
+namespace {
+
+int complain(const base::Error& error) {
+    std::cerr << "bor-node: " << error.detail << '\n';
+    return EXIT_FAILURE;
+}
+
+// The signals that end the node; blocked in all threads and waited for here.
+sigset_t end_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    return signals;
+}
+
+int serve(const node::Options& options, node::Logging& log) {
+    const base::Log main_log(log, "main");
+    const sigset_t signals = end_signals();
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);  // A client that went away is an error of its socket.
+    auto opened = node::Node::open(options, log);
+    if (!opened) return complain(opened.error());
+    const std::unique_ptr<node::Node> node = std::move(*opened);
+    if (auto started = node->start(); !started) return complain(started.error());
+    for (const std::string& address : node->addresses()) {
+        main_log.info("serving address={}", address);
+    }
+    node::tell_service_manager("READY=1");
+    int signal = 0;
+    sigwait(&signals, &signal);
+    main_log.info("stopping signal={}", signal);
+    node::tell_service_manager("STOPPING=1");
+    node->stop();
+    main_log.info("stopped");
+    return EXIT_SUCCESS;
+}
+
+int run(const std::vector<std::string>& arguments) {
+    auto command = node::read_options(arguments);
+    if (!command) return complain(command.error());
+    if (!command->text.empty()) {
+        std::cout << command->text;
+        return EXIT_SUCCESS;
+    }
+    const node::Options& options = command->options;
+    auto log = node::Logging::open({options.log_file, options.log_level, options.log_json});
+    if (!log) return complain(log.error());
+    if (options.verify_chain) {
+        auto verified = node::verify_chain(options, base::Log(**log, "verify"));
+        if (!verified) return complain(verified.error());
+        std::cout << *verified << '\n';
+        return EXIT_SUCCESS;
+    }
+    return serve(options, **log);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run({argv + 1, argv + argc});
+    } catch (const std::exception& error) {
+        std::cerr << "bor-node: " << error.what() << '\n';
+        return EXIT_FAILURE;
+    }
+}

@@ -1,0 +1,219 @@
+#include "node/node.hpp"
+
+#include "node/chain_api.hpp"
+#include "node/ledger.hpp"
+#include "node/metrics.hpp"
+#include "node/operator_api.hpp"
+#include "node/option_names.hpp"
+#include "node/page.hpp"
+#include "node/stream.hpp"
+#include "node/transaction_api.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace node {
+
+namespace {
+
+chain::StateManager::Options state_options(const base::Log& log) {
+    chain::StateManager::Options state;
+    state.on_fault = [log](const base::Error& error) { log.warn("storage: {}", error.detail); };
+    return state;
+}
+
+http::Options http_options(const Options& options) {
+    http::Options http;
+    http.threads = options.http_threads;
+    http.server_name = "bor/" + std::string(kVersion);
+    http.body_bytes_max = options.max_body_size;
+    http.connections_max = options.http_max_connections;
+    http.bytes_in_flight_max = options.http_max_bytes_in_flight;
+    http.requests_per_second_max = options.http_requests_per_second;
+    http.verbose_errors = options.verbose_http_errors;
+    http.validate_host = options.http_validate_host;
+    http.host_aliases = options.http_aliases;
+    http.allow_origin = options.access_control_allow_origin;
+    http.allow_headers = options.access_control_allow_headers;
+    http.max_age = options.access_control_max_age;
+    http.allow_credentials = options.access_control_allow_credentials;
+    if (options.category_addresses.empty() && !options.http_server_address.empty()) {
+        http.listen.push_back({.address = options.http_server_address});
+    }
+    for (const std::string& each : options.category_addresses) {
+        const std::size_t comma = each.find(',');
+        const std::string address = each.substr(comma + 1);
+        auto found = std::ranges::find(http.listen, address, &http::Listen::address);
+        if (found == http.listen.end()) {
+            http.listen.push_back({.address = address});
+            found = std::prev(http.listen.end());
+        }
+        found->categories.insert(each.substr(0, comma));
+    }
+    if (!options.unix_socket_path.empty()) {
+        const auto path = options.data_dir / options.unix_socket_path;
+        http.listen.push_back({.address = path.string(), .is_unix = true});
+    }
+    return http;
+}
+
+}  // namespace
+
+// In the order of construction; destroyed in the opposite one.
+class Node::Parts {
+  public:
+    Parts(const Options& options_in, Logging& logging, Ledger ledger_in)
+        : options(options_in),
+          log_sink(logging),
+          ledger(std::move(ledger_in)),
+          core_execution(ledger.compiler.get()),
+          dry_execution(ledger.compiler.get()),
+          history(*ledger.storage) {}
+
+    base::Result<void> open();
+    base::Result<void> start();
+    void stop();
+
+    const Options options;
+    Logging& log_sink;
+    Ledger ledger;
+    Execution core_execution;
+    Execution dry_execution;
+    History history;
+    AbiCache abis;
+    ProducerSettings settings;
+    TransactionStatus status;
+    std::unique_ptr<Runtime> runtime;
+    std::unique_ptr<ApiContext> context;
+    std::unique_ptr<DryRun> dry_runs;
+    std::unique_ptr<StreamHub> stream;
+    std::unique_ptr<Metrics> metrics;
+    http::Router router;
+    std::unique_ptr<Calls> calls;
+    std::unique_ptr<http::Server> server;
+
+  private:
+    [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
+    base::Result<void> open_core();
+    void add_routes();
+};
+
+base::Result<void> Node::Parts::open_core() {
+    Core::Options core_options;
+    core_options.genesis = ledger.genesis;
+    core_options.pool_bytes_max = options.pool_bytes_max;
+    chain::ExecutionOptions limits;
+    const auto microseconds = options.max_transaction_time.count() * 1000;
+    limits.max_cpu_us =
+        static_cast<std::uint32_t>(std::min<std::int64_t>(microseconds, UINT32_MAX));
+    const Core::Environment environment{*ledger.storage,
+                                        core_execution.executor(),
+                                        *ledger.signer,
+                                        limits,
+                                        state_options(log("storage")),
+                                        {.blocks = 0, .traces = options.history_blocks},
+                                        log("core")};
+    Effects first;
+    auto core = Core::open(core_options, environment, std::move(ledger.safety), first);
+    if (!core) return base::fail(core.error());
+    Runtime::Options how;
+    how.workers = options.chain_threads;
+    runtime = std::make_unique<Runtime>(
+        how,
+        Runtime::Environment{*ledger.storage, *ledger.journal, log("runtime")},
+        ledger.genesis.chain_id(),
+        std::move(*core),
+        std::move(first));
+    return {};
+}
+
+base::Result<void> Node::Parts::open() {
+    if (auto opened = open_core(); !opened) return opened;
+    const chain::ChainId chain_id = ledger.genesis.chain_id();
+    context = std::make_unique<ApiContext>(ApiContext{*runtime,
+                                                      history,
+                                                      abis,
+                                                      ledger.genesis,
+                                                      chain_id,
+                                                      options.verbose_http_errors,
+                                                      options.http_max_response_time,
+                                                      settings});
+    dry_runs = std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times},
+                                        dry_execution.executor());
+    stream = std::make_unique<StreamHub>(*context);
+    metrics = std::make_unique<Metrics>(
+        Metrics::Sources{*runtime, *ledger.storage, [this] { return server->counters(); }});
+    runtime->set_admission([this](const chain::DecodedTransaction& transaction) {
+        return settings.admit(transaction);
+    });
+    runtime->add_plugin(status);
+    runtime->add_plugin(*stream);
+    runtime->add_plugin(*metrics);
+    calls = std::make_unique<Calls>(router, *context);
+    add_routes();
+    server = std::make_unique<http::Server>(http_options(options), router, log("http"));
+    return {};
+}
+
+void Node::Parts::add_routes() {
+    add_chain_info_calls(*calls);
+    add_chain_block_calls(*calls);
+    add_chain_account_calls(*calls);
+    add_chain_code_calls(*calls);
+    add_chain_table_calls(*calls);
+    add_chain_currency_calls(*calls);
+    add_chain_key_calls(*calls);
+    add_push_calls(*calls);
+    add_dry_run_calls(*calls, *dry_runs);
+    add_status_call(*calls, status);
+    add_bor_calls(*calls);
+    router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
+    add_page(router);
+    if (options.serves_plugin("producer_api_plugin")) add_producer_calls(*calls, settings);
+    if (options.serves_plugin("trace_api_plugin")) add_trace_calls(*calls);
+    if (options.serves_plugin("db_size_api_plugin")) add_db_size_call(*calls, *ledger.storage);
+    if (options.serves_plugin("prometheus_plugin")) metrics->add_route(router);
+    add_node_call(*calls);
+}
+
+base::Result<void> Node::Parts::start() {
+    runtime->start();
+    if (options.pause_on_startup) runtime->set_paused(true);
+    return server->start();
+}
+
+// From the outside inwards: nobody asks, nothing runs, the disk has it all.
+void Node::Parts::stop() {
+    server->stop();
+    runtime->stop();
+    stream->stop();
+    dry_runs->stop();
+}
+
+Node::Node(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Node::~Node() {
+    stop();
+}
+
+base::Result<std::unique_ptr<Node>> Node::open(const Options& options, Logging& log) {
+    auto ledger = open_ledger(options, base::Log(log, "node"));
+    if (!ledger) return base::fail(ledger.error());
+    auto parts = std::make_unique<Parts>(options, log, std::move(*ledger));
+    if (auto opened = parts->open(); !opened) return base::fail(opened.error());
+    return std::unique_ptr<Node>(new Node(std::move(parts)));
+}
+
+base::Result<void> Node::start() {
+    return parts_->start();
+}
+
+void Node::stop() {
+    parts_->stop();
+}
+
+std::vector<std::string> Node::addresses() const {
+    return parts_->server->addresses();
+}
+
+}  // namespace node

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "node/logging.hpp"
+#include "node/options.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace node {
+
+// A whole node: storage, core, threads, interfaces. Built from the options, in order.
+//
+// Thread: that of main.
+class Node : base::Pinned {
+  public:
+    // Opens what the data directory holds, or makes the first state. The log outlives the node.
+    // The error says what to do.
+    [[nodiscard]] static base::Result<std::unique_ptr<Node>> open(const Options& options,
+                                                                  Logging& log);
+    ~Node();
+
+    // Starts threads and serves. unavailable: an address cannot be served.
+    base::Result<void> start();
+    // Lets answers under way finish, ends the threads, syncs the disk.
+    void stop();
+
+    // The addresses served, with their real ports.
+    [[nodiscard]] std::vector<std::string> addresses() const;
+
+  private:
+    class Parts;
+    explicit Node(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace node

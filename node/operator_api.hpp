@@ -1,0 +1,17 @@
+#pragma once
+
+#include "node/admission.hpp"
+#include "node/calls.hpp"
+#include "node/disk/rocksdb_storage.hpp"
+
+namespace node {
+
+// The calls that are not about the chain's contents; all arguments outlive the server.
+void add_producer_calls(Calls& calls, ProducerSettings& settings);
+void add_trace_calls(Calls& calls);
+void add_bor_calls(Calls& calls);
+void add_db_size_call(Calls& calls, const RocksDbStorage& storage);
+// Last: lists what was added before it.
+void add_node_call(Calls& calls);
+
+}  // namespace node

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "base/result.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace node {
+
+// Everything an operator can set: config.ini and the command line, which wins.
+// Names, defaults and units are those of `bor-node --help` (options.cpp).
+struct Options {
+    // Files.
+    std::filesystem::path config_dir;
+    std::filesystem::path config_file;  // Empty: there is none.
+    std::filesystem::path data_dir;
+    std::filesystem::path genesis_json;  // Empty: the data directory has it from the first start.
+    std::set<std::string> plugins;       // nodeos' names; those that switch interfaces on.
+
+    // HTTP.
+    std::string http_server_address;
+    std::string unix_socket_path;
+    std::vector<std::string> category_addresses;  // "category,address".
+    unsigned http_threads = 2;
+    std::size_t max_body_size = 0;
+    std::size_t http_max_connections = 0;
+    std::size_t http_max_bytes_in_flight = 0;
+    unsigned http_requests_per_second = 0;
+    std::chrono::milliseconds http_max_response_time{0};
+    bool verbose_http_errors = false;
+    bool http_validate_host = true;
+    std::set<std::string> http_aliases;
+    std::string access_control_allow_origin;
+    std::string access_control_allow_headers;
+    std::string access_control_max_age;
+    bool access_control_allow_credentials = false;
+
+    // Ledger.
+    unsigned chain_threads = 1;
+    std::size_t pool_bytes_max = 0;
+    std::chrono::milliseconds max_transaction_time{0};
+    std::uint32_t history_blocks = 0;  // Blocks whose traces are kept; 0: all.
+
+    // Production.
+    std::vector<std::string> producer_names;
+    std::vector<std::string> signature_providers;
+    bool enable_stale_production = false;
+    bool pause_on_startup = false;
+
+    // Log.
+    std::filesystem::path log_file;  // Empty: standard error.
+    std::string log_level;           // "info" or "info,http=debug,core=warn".
+    bool log_json = false;
+
+    // What to do instead of serving.
+    bool verify_chain = false;
+
+    [[nodiscard]] bool serves_plugin(const std::string& name) const {
+        return plugins.contains(name);
+    }
+};
+
+// What the command line asks for.
+struct Command {
+    Options options;
+    std::string text;  // Not empty: print this and exit (--help, --version).
+};
+
+// invalid: an unknown, malformed or contradictory option; the text names the file, the line and
+// the nearest valid name, or what to change.
+[[nodiscard]] base::Result<Command> read_options(const std::vector<std::string>& arguments);
+
+// The name in `names` with the fewest letters to change; empty when all are too far.
+[[nodiscard]] std::string nearest_name(const std::string& name,
+                                       const std::vector<std::string>& names);
+
+}  // namespace node

@@ -1,0 +1,315 @@
+#include "node/runtime.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace node {
+
+namespace {
+
+template <class... Cases>
+struct Overloaded : Cases... {
+    using Cases::operator()...;
+};
+
+constexpr std::size_t kJoinedChangesMax = 1000;
+
+// A batch that nobody waits for, and nothing else.
+bool is_plain(const effect::Write& write) {
+    return write.ticket == 0 && write.journal_page.empty() && write.final_state == nullptr;
+}
+
+base::Timestamp now() {
+    return base::Timestamp(std::chrono::duration_cast<base::Duration>(
+        std::chrono::system_clock::now().time_since_epoch()));
+}
+
+std::chrono::system_clock::time_point to_system(base::Timestamp time) {
+    return std::chrono::system_clock::time_point(
+        std::chrono::duration_cast<std::chrono::system_clock::duration>(time.time_since_epoch()));
+}
+
+}  // namespace
+
+Runtime::Runtime(const Options& options,
+                 const Environment& environment,
+                 const chain::ChainId& chain,
+                 std::unique_ptr<Core> core,
+                 Effects first)
+    : options_(options),
+      environment_(environment),
+      core_(std::move(core)),
+      first_(std::move(first)),
+      recovery_(chain),
+      workers_(options.workers) {}
+
+Runtime::~Runtime() {
+    stop();
+}
+
+void Runtime::start() {
+    // The first view must be there before anybody asks, hence in this thread.
+    disk_thread_ = std::thread([this] { run_disk(); });
+    carry_out(first_);
+    first_.clear();
+    core_thread_ = std::thread([this] { run_core(); });
+}
+
+void Runtime::stop() {
+    if (closed_.exchange(true)) return;
+    {
+        const std::scoped_lock lock(input_mutex_);
+        stopping_ = true;
+    }
+    input_ready_.notify_all();
+    if (core_thread_.joinable()) core_thread_.join();
+    {
+        const std::scoped_lock lock(disk_mutex_);
+        disk_stopping_ = true;
+    }
+    disk_ready_.notify_all();
+    if (disk_thread_.joinable()) disk_thread_.join();
+    std::map<Ticket, Answered> left;
+    {
+        const std::scoped_lock lock(answer_mutex_);
+        left.swap(answered_);
+    }
+    for (auto& [ticket, answered] : left) {
+        answered({ticket, base::fail(base::Errc::unavailable, "the node stops"), nullptr});
+    }
+    workers_.stop();
+}
+
+std::shared_ptr<const Published> Runtime::published() const {
+    const std::scoped_lock lock(view_mutex_);
+    return view_;
+}
+
+base::Result<void> Runtime::submit(chain::PackedTransaction transaction, Answered answered) {
+    if (closed_) return base::fail(base::Errc::unavailable, "the node stops");
+    std::size_t writes = 0;
+    {
+        const std::scoped_lock lock(disk_mutex_);
+        writes = writes_.size();
+    }
+    Ticket ticket = 0;
+    {
+        const std::scoped_lock lock(answer_mutex_);
+        if (answered_.size() >= options_.in_flight_max || writes >= options_.disk_queue_max) {
+            return base::fail(base::Errc::would_block,
+                              "too many transactions are under way; send again later");
+        }
+        ticket = ++last_ticket_;
+        answered_.emplace(ticket, std::move(answered));
+    }
+    ++submitted_;
+    workers_.post([this, ticket, transaction = std::move(transaction)]() mutable {
+        prepare(ticket, std::move(transaction));
+    });
+    return {};
+}
+
+// On a worker: everything that needs no state.
+void Runtime::prepare(Ticket ticket, chain::PackedTransaction packed) {
+    auto decoded = chain::decode_transaction(std::move(packed));
+    if (!decoded) return refuse(ticket, decoded.error());
+    if (admission_) {
+        if (auto admitted = admission_(**decoded); !admitted) {
+            return refuse(ticket, admitted.error());
+        }
+    }
+    auto keys = recovery_.keys_of(**decoded);
+    if (!keys) return refuse(ticket, keys.error());
+    post(input::Submit{ticket, std::move(*decoded), std::move(*keys)});
+}
+
+void Runtime::refuse(Ticket ticket, base::Error error) {
+    ++refused_;
+    if (auto answered = take_answered(ticket)) {
+        (*answered)({ticket, base::fail(std::move(error)), nullptr});
+    }
+}
+
+std::optional<Runtime::Answered> Runtime::take_answered(Ticket ticket) {
+    const std::scoped_lock lock(answer_mutex_);
+    const auto found = answered_.find(ticket);
+    if (found == answered_.end()) return std::nullopt;
+    Answered answered = std::move(found->second);
+    answered_.erase(found);
+    return answered;
+}
+
+void Runtime::set_paused(bool paused) {
+    post(input::SetPaused{paused});
+}
+
+void Runtime::post(Input input) {
+    {
+        const std::scoped_lock lock(input_mutex_);
+        inputs_.push_back(std::move(input));
+    }
+    input_ready_.notify_one();
+}
+
+void Runtime::run_core() {
+    std::unique_lock lock(input_mutex_);
+    while (!stopping_) {
+        const auto is_due = [this] { return stopping_ || !inputs_.empty(); };
+        if (wake_times_.empty()) {
+            input_ready_.wait(lock, is_due);
+        } else {
+            input_ready_.wait_until(lock, to_system(*wake_times_.begin()), is_due);
+        }
+        if (stopping_) break;
+        // One input at a time and the clock between: a slot's block is closed when it begins,
+        // however many transactions wait.
+        std::optional<Input> input;
+        if (!inputs_.empty()) {
+            input = std::move(inputs_.front());
+            inputs_.pop_front();
+        }
+        lock.unlock();
+        if (!wake_times_.empty() && *wake_times_.begin() <= now()) {
+            wake_times_.erase(wake_times_.begin(), wake_times_.upper_bound(now()));
+            step(input::Tick{});
+        }
+        if (input) step(*input);
+        lock.lock();
+    }
+}
+
+void Runtime::step(const Input& input) {
+    Effects effects;
+    core_->step(now(), input, effects);
+    carry_out(effects);
+}
+
+void Runtime::carry_out(Effects& effects) {
+    for (Effect& each : effects) {
+        std::visit(Overloaded{[&](effect::Write& write) { carry_out(write); },
+                              [&](effect::Answer& answer) { carry_out(answer); },
+                              [&](effect::Publish& publish) { carry_out(publish); },
+                              [&](effect::WakeAt& wake) { wake_times_.insert(wake.time); },
+                              [&](effect::Pending& pending) {
+                                  for (Plugin* plugin : plugins_)
+                                      plugin->on_pending(pending);
+                              },
+                              [&](effect::Accepted& accepted) {
+                                  for (Plugin* plugin : plugins_)
+                                      plugin->on_accepted(accepted);
+                              },
+                              [&](effect::Finalized& finalized) {
+                                  for (Plugin* plugin : plugins_)
+                                      plugin->on_finalized(finalized);
+                              },
+                              [&](effect::Dropped& dropped) {
+                                  for (Plugin* plugin : plugins_)
+                                      plugin->on_dropped(dropped);
+                              }},
+                   each);
+    }
+}
+
+void Runtime::carry_out(effect::Write& write) {
+    {
+        const std::scoped_lock lock(disk_mutex_);
+        // Writes that nobody waits for become one.
+        const bool joins = is_plain(write) && !writes_.empty() && is_plain(writes_.back()) &&
+                           writes_.back().batch.changes.size() < kJoinedChangesMax;
+        if (joins) {
+            auto& changes = writes_.back().batch.changes;
+            std::move(write.batch.changes.begin(),
+                      write.batch.changes.end(),
+                      std::back_inserter(changes));
+        } else {
+            writes_.push_back(std::move(write));
+        }
+    }
+    disk_ready_.notify_one();
+}
+
+// JSON is made of it, which is not for this thread.
+void Runtime::carry_out(effect::Answer& answer) {
+    ++(answer.outcome ? accepted_ : refused_);
+    auto answered = take_answered(answer.ticket);
+    if (!answered) return;
+    workers_.post(
+        [answered = std::move(*answered), answer = std::move(answer)] { answered(answer); });
+}
+
+void Runtime::carry_out(const effect::Publish& publish) {
+    {
+        const std::scoped_lock lock(view_mutex_);
+        view_ = publish.view;
+    }
+    for (Plugin* plugin : plugins_)
+        plugin->on_published(publish.view);
+}
+
+void Runtime::run_disk() {
+    std::unique_lock lock(disk_mutex_);
+    while (true) {
+        disk_ready_.wait(lock, [this] { return disk_stopping_ || !writes_.empty(); });
+        if (writes_.empty()) break;
+        effect::Write next = std::move(writes_.front());
+        writes_.pop_front();
+        lock.unlock();
+        auto outcome = write(next);
+        if (!outcome) {
+            ++disk_errors_;
+            std::uint64_t skipped = 0;
+            if (disk_complaints_.allow(RepeatGuard::Clock::now(), skipped)) {
+                environment_.log.warn(
+                    "write failed error={} skipped={}", outcome.error().detail, skipped);
+            }
+        }
+        if (next.ticket != 0) post(input::Written{next.ticket, std::move(outcome)});
+        lock.lock();
+    }
+    lock.unlock();
+    // What was written unsynced must not be lost by an orderly stop.
+    if (auto synced = environment_.storage.commit({}, true); !synced) {
+        environment_.log.warn("last sync failed error={}", synced.error().detail);
+    }
+}
+
+base::Result<void> Runtime::write(effect::Write& write) {
+    const auto started = std::chrono::steady_clock::now();
+    const bool is_waited_for = write.ticket != 0;
+    if (!write.journal_page.empty()) {
+        auto written = write.compact_journal ? environment_.journal.compact(write.journal_page)
+                                             : environment_.journal.append_page(write.journal_page);
+        if (!written) return written;
+    }
+    if (write.final_state != nullptr) write.final_state->append_to(write.batch);
+    if (!write.batch.changes.empty() || is_waited_for) {
+        if (auto done = environment_.storage.commit(write.batch, is_waited_for); !done) return done;
+    }
+    ++disk_writes_;
+    if (is_waited_for) {
+        const auto took = std::chrono::steady_clock::now() - started;
+        disk_microseconds_ += static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    }
+    return {};
+}
+
+RuntimeCounters Runtime::counters() const {
+    RuntimeCounters counters;
+    counters.submitted = submitted_;
+    counters.accepted = accepted_;
+    counters.refused = refused_;
+    counters.worker_queue = workers_.queued();
+    counters.disk_writes = disk_writes_;
+    counters.disk_errors = disk_errors_;
+    counters.disk_microseconds = disk_microseconds_;
+    {
+        const std::scoped_lock lock(answer_mutex_);
+        counters.in_flight = answered_.size();
+    }
+    const std::scoped_lock lock(disk_mutex_);
+    counters.disk_queue = writes_.size();
+    return counters;
+}
+
+}  // namespace node

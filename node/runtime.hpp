@@ -1,0 +1,148 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "base/storage.hpp"
+#include "node/core/core.hpp"
+#include "node/key_recovery.hpp"
+#include "node/logging.hpp"
+#include "node/plugin.hpp"
+#include "node/worker_pool.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace node {
+
+// Amounts for metrics.
+struct RuntimeCounters {
+    std::uint64_t submitted = 0;
+    std::uint64_t accepted = 0;  // Executed on the pending block.
+    std::uint64_t refused = 0;
+    std::size_t in_flight = 0;     // Submitted and not answered.
+    std::size_t worker_queue = 0;  // Jobs.
+    std::size_t disk_queue = 0;    // Writes.
+    std::uint64_t disk_writes = 0;
+    std::uint64_t disk_errors = 0;
+    std::uint64_t disk_microseconds = 0;  // Spent in synced writes.
+};
+
+// Drives a Core: one thread steps it, one writes to disk, workers decode and recover keys.
+//
+// Threads: public functions are for any. Bounds: submissions in flight and waiting writes, above
+// which submit() refuses; the rest follows from these.
+class Runtime : base::Pinned {
+  public:
+    struct Options {
+        unsigned workers = 1;
+        std::size_t in_flight_max = 20'000;
+        std::size_t disk_queue_max = 50'000;
+    };
+    // All outlive the runtime.
+    struct Environment {
+        base::Storage& storage;
+        base::AppendLog& journal;
+        base::Log log;
+    };
+    // What is refused before it reaches the core: subjective lists.
+    using Admission = std::function<base::Result<void>(const chain::DecodedTransaction&)>;
+    // Called once, on a worker.
+    using Answered = std::function<void(effect::Answer)>;
+
+    // `core` was opened and asked for `first` effects, which are carried out by start().
+    Runtime(const Options& options,
+            const Environment& environment,
+            const chain::ChainId& chain,
+            std::unique_ptr<Core> core,
+            Effects first);
+    ~Runtime();
+
+    // Before start().
+    void add_plugin(Plugin& plugin) { plugins_.push_back(&plugin); }
+    void set_admission(Admission admission) { admission_ = std::move(admission); }
+
+    void start();
+    // Ends the core, writes what it asked for, syncs. Submissions under way are answered with
+    // unavailable.
+    void stop();
+
+    // The latest view; never null after start().
+    [[nodiscard]] std::shared_ptr<const Published> published() const;
+    // Decodes, recovers keys and executes on the pending block. would_block: too much is under
+    // way; `answered` is not called then.
+    base::Result<void> submit(chain::PackedTransaction transaction, Answered answered);
+    void set_paused(bool paused);
+
+    [[nodiscard]] WorkerPool& workers() { return workers_; }
+    [[nodiscard]] KeyRecovery& recovery() { return recovery_; }
+    [[nodiscard]] RuntimeCounters counters() const;
+
+  private:
+    void run_core();
+    void run_disk();
+    void step(const Input& input);
+    void carry_out(Effects& effects);
+    void carry_out(effect::Write& write);
+    void carry_out(effect::Answer& answer);
+    void carry_out(const effect::Publish& publish);
+    [[nodiscard]] base::Result<void> write(effect::Write& write);
+    void post(Input input);
+    void prepare(Ticket ticket, chain::PackedTransaction packed);
+    void refuse(Ticket ticket, base::Error error);
+    [[nodiscard]] std::optional<Answered> take_answered(Ticket ticket);
+
+    const Options options_;
+    const Environment environment_;
+    std::unique_ptr<Core> core_;
+    Effects first_;
+    std::vector<Plugin*> plugins_;
+    Admission admission_;
+    KeyRecovery recovery_;
+    WorkerPool workers_;
+
+    // Inputs of the core thread.
+    std::mutex input_mutex_;
+    std::condition_variable input_ready_;
+    std::deque<Input> inputs_;
+    bool stopping_ = false;
+    std::set<base::Timestamp> wake_times_;  // Core thread only.
+
+    // Writes of the disk thread.
+    mutable std::mutex disk_mutex_;
+    std::condition_variable disk_ready_;
+    std::deque<effect::Write> writes_;
+    bool disk_stopping_ = false;
+    RepeatGuard disk_complaints_;  // Disk thread only.
+
+    mutable std::mutex view_mutex_;
+    std::shared_ptr<const Published> view_;
+
+    mutable std::mutex answer_mutex_;
+    std::map<Ticket, Answered> answered_;
+    Ticket last_ticket_ = 0;
+    std::atomic<bool> closed_ = false;
+
+    std::atomic<std::uint64_t> submitted_ = 0;
+    std::atomic<std::uint64_t> accepted_ = 0;
+    std::atomic<std::uint64_t> refused_ = 0;
+    std::atomic<std::uint64_t> disk_writes_ = 0;
+    std::atomic<std::uint64_t> disk_errors_ = 0;
+    std::atomic<std::uint64_t> disk_microseconds_ = 0;
+
+    std::thread disk_thread_;
+    std::thread core_thread_;
+};
+
+}  // namespace node

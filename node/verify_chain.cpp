@@ -1,0 +1,122 @@
+#include "node/verify_chain.hpp"
+
+#include "chain/chain_manager.hpp"
+#include "node/core/core.hpp"
+#include "node/disk/file.hpp"
+#include "node/ledger.hpp"
+
+#include <fmt/format.h>
+
+#include <system_error>
+
+namespace node {
+
+namespace fs = std::filesystem;
+using base::Errc;
+
+namespace {
+
+constexpr chain::Height kBatchBlocks = 256;  // Made final together.
+
+// A directory that is removed at the end.
+class Scratch : base::Pinned {
+  public:
+    explicit Scratch(fs::path path) : path_(std::move(path)) { remove(); }
+    ~Scratch() { remove(); }
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+  private:
+    void remove() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+
+    fs::path path_;
+};
+
+base::Result<std::unique_ptr<RocksDbStorage>> open_storage(const fs::path& directory) {
+    RocksDbStorage::Options options;
+    options.directory = directory.string();
+    return RocksDbStorage::open(options);
+}
+
+// The chain that is made anew.
+struct Replay {
+    std::unique_ptr<RocksDbStorage> storage;
+    std::unique_ptr<chain::ChainManager> chain;
+
+    base::Result<void> make_final(const chain::Block& block) {
+        chain::Certificate certificate;
+        certificate.data.kind = chain::VoteKind::commit;
+        certificate.data.slot = block.header.slot;
+        certificate.data.height = block.header.height;
+        certificate.data.block_id = block.id;
+        base::Batch batch;
+        const auto became = chain->finalize(certificate, batch);
+        became.state->append_to(batch);
+        if (auto done = storage->commit(batch, false); !done) return done;
+        return chain->committed();
+    }
+};
+
+base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made) {
+    chain::BlockPtr last = made.chain->finalized();
+    auto genesis = blocks.at(1);
+    if (!genesis) return base::fail(genesis.error());
+    if (*genesis == nullptr || (*genesis)->id != last->id) {
+        return base::fail(Errc::corrupt, "block 1 is not that of the genesis file");
+    }
+    for (chain::Height height = 2;; ++height) {
+        auto block = blocks.at(height);
+        if (!block) return base::fail(block.error());
+        if (*block == nullptr) break;
+        auto executed = made.chain->execute(*block);
+        if (!executed) {
+            return base::fail(Errc::corrupt,
+                              fmt::format("block {}: {}", height, executed.error().detail));
+        }
+        last = *block;
+        if (height % kBatchBlocks != 0) continue;
+        if (auto done = made.make_final(*last); !done) return base::fail(done.error());
+    }
+    return fmt::format("verified blocks={} last={} state_digest={}",
+                       last->header.height,
+                       base::to_hex(last->id.view()),
+                       base::to_hex(last->header.state_digest.view()));
+}
+
+}  // namespace
+
+base::Result<std::string> verify_chain(const Options& options, const base::Log& log) {
+    auto bytes = read_file((options.data_dir / kGenesisFile).string(), std::size_t{1} << 20U);
+    if (!bytes) return base::fail(bytes.error());
+    auto genesis = genesis::from_json(base::as_text(*bytes));
+    if (!genesis) return base::fail(genesis.error());
+    auto stored = open_storage(options.data_dir / "state");
+    if (!stored) return base::fail(stored.error());
+    const Scratch scratch(options.data_dir / "verify");
+    Replay made;
+    auto storage = open_storage(scratch.path());
+    if (!storage) return base::fail(storage.error());
+    made.storage = std::move(*storage);
+    auto first = Core::first_batch(*genesis);
+    if (!first) return base::fail(first.error());
+    if (auto done = made.storage->commit(*first, false); !done) return base::fail(done.error());
+    ProcessCompiler::Options compiler_options;
+    compiler_options.directory = options.data_dir / "compiled";
+    ProcessCompiler compiler(compiler_options, log);
+    Execution execution(&compiler);
+    chain::StateManager::Options state;
+    state.on_fault = [log](const base::Error& error) { log.warn("storage: {}", error.detail); };
+    auto chain = chain::ChainManager::open(
+        {genesis->chain_id(), genesis->times, genesis->schedule},
+        {*made.storage, execution.executor(), state, {.blocks = 1, .traces = 1}});
+    if (!chain) return base::fail(chain.error());
+    made.chain = std::move(*chain);
+    auto outcome = replay(chain::BlockReader(**stored), made);
+    made.chain.reset();
+    made.storage.reset();
+    return outcome;
+}
+
+}  // namespace node

@@ -1,0 +1,77 @@
+#include "node/signer.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+#include <nlohmann/json.hpp>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+namespace node {
+
+namespace asio = boost::asio;
+namespace bhttp = boost::beast::http;
+
+namespace {
+
+using base::Errc;
+
+// Signing is part of making a block: a wallet that takes longer is as good as none.
+constexpr timeval kTimeout{0, 200'000};
+
+class WalletSource final : public KeySource {
+  public:
+    WalletSource(base::crypto::PublicKey key, std::string socket)
+        : key_(std::move(key)), socket_(std::move(socket)) {}
+
+    [[nodiscard]] const base::crypto::PublicKey& key() const override { return key_; }
+
+    [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::Hash256& digest) override {
+        auto answer = ask(nlohmann::json::array({base::to_hex(digest.view()), key_.to_string()}));
+        if (!answer) return base::fail(answer.error());
+        const nlohmann::json text = nlohmann::json::parse(*answer, nullptr, false);
+        if (!text.is_string()) return base::fail(Errc::unavailable, refused(*answer));
+        auto signature = base::crypto::Signature::from_string(text.get<std::string>());
+        if (signature && base::crypto::verify(key_, *signature, digest)) return signature;
+        return base::fail(Errc::unavailable, refused("a signature of another key or digest"));
+    }
+
+  private:
+    [[nodiscard]] std::string refused(const std::string& reason) const {
+        return "wallet " + socket_ + ": " + reason;
+    }
+
+    [[nodiscard]] base::Result<std::string> ask(const nlohmann::json& arguments) const {
+        asio::io_context context;
+        asio::local::stream_protocol::socket socket(context);
+        boost::system::error_code error;
+        socket.connect(asio::local::stream_protocol::endpoint(socket_), error);
+        if (error) return base::fail(Errc::unavailable, refused(error.message()));
+        ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
+        ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
+        bhttp::request<bhttp::string_body> request(bhttp::verb::post, "/v1/wallet/sign_digest", 11);
+        request.set(bhttp::field::host, "localhost");
+        request.body() = arguments.dump();
+        request.prepare_payload();
+        bhttp::write(socket, request, error);
+        if (error) return base::fail(Errc::unavailable, refused(error.message()));
+        boost::beast::flat_buffer buffer;
+        bhttp::response<bhttp::string_body> response;
+        bhttp::read(socket, buffer, response, error);
+        if (error) return base::fail(Errc::unavailable, refused(error.message()));
+        return std::move(response.body());
+    }
+
+    const base::crypto::PublicKey key_;
+    const std::string socket_;
+};
+
+}  // namespace
+
+std::unique_ptr<KeySource> open_wallet(const base::crypto::PublicKey& key,
+                                       const std::string& socket) {
+    return std::make_unique<WalletSource>(key, socket);
+}
+
+}  // namespace node

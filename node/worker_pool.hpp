@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/pinned.hpp"
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace node {
+
+// Threads that run jobs in the order they were posted.
+//
+// Thread: any may post. Jobs do not throw. stop() runs what is queued, then joins.
+class WorkerPool : base::Pinned {
+  public:
+    explicit WorkerPool(unsigned threads);
+    ~WorkerPool();
+
+    void post(std::function<void()> job);
+    [[nodiscard]] std::size_t queued() const;
+    void stop();
+
+  private:
+    void run();
+
+    mutable std::mutex mutex_;
+    std::condition_variable ready_;
+    std::deque<std::function<void()>> jobs_;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace node

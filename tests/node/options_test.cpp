@@ -1,0 +1,136 @@
+// Options from a file and the command line: which wins, and that whatever is wrong is named with
+// its place and its remedy.
+#include "node/options.hpp"
+
+#include "node/logging.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class ConfigDirectory {
+  public:
+    explicit ConfigDirectory(const std::string& text)
+        : path_(fs::temp_directory_path() / ("bor-options-" + std::to_string(::getpid()))) {
+        fs::create_directories(path_);
+        std::ofstream(path_ / "config.ini") << text;
+    }
+    ~ConfigDirectory() { fs::remove_all(path_); }
+    std::string path() const { return path_.string(); }
+
+  private:
+    fs::path path_;
+};
+
+node::Options read(const std::string& text, std::vector<std::string> arguments = {}) {
+    const ConfigDirectory directory(text);
+    arguments.push_back("--config-dir=" + directory.path());
+    auto command = node::read_options(arguments);
+    if (!command) FAIL(command.error().detail);
+    return command->options;
+}
+
+std::string refusal(const std::string& text, std::vector<std::string> arguments = {}) {
+    const ConfigDirectory directory(text);
+    arguments.push_back("--config-dir=" + directory.path());
+    auto command = node::read_options(arguments);
+    REQUIRE(!command);
+    return command.error().detail;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("options come from the file, and the command line wins") {
+    const node::Options options = read(
+        "# a comment\nhttp-server-address = 0.0.0.0:9999\nmax-body-size=1000\n"
+        "plugin = eosio::producer_api_plugin\nplugin = trace_api_plugin\n"
+        "plugin = eosio::chain_plugin\nverbose-http-errors = true\n",
+        {"--max-body-size=2000", "--http-alias", "a", "--http-alias", "b"});
+    CHECK(options.http_server_address == "0.0.0.0:9999");
+    CHECK(options.max_body_size == 2000);
+    CHECK(options.verbose_http_errors);
+    CHECK(options.plugins ==
+          std::set<std::string>{"chain_api_plugin", "producer_api_plugin", "trace_api_plugin"});
+    CHECK(options.http_aliases.size() == 2);
+}
+
+TEST_CASE("an unknown option is named with file, line and the nearest name") {
+    const std::string text = refusal("\nhttp-server-adress = x\n");
+    CHECK(has(text, "config.ini:2"));
+    CHECK(has(text, "did you mean 'http-server-address'?"));
+    CHECK(has(refusal("", {"--max-bodysize=1"}), "did you mean 'max-body-size'?"));
+    CHECK(has(refusal("completely-different = 1\n"), "bor-node --help"));
+    CHECK(has(refusal("p2p-peer-address = 10.0.0.1:9876\n"), "no network between nodes"));
+    CHECK(has(refusal("plugin = trace_api_plugn\n"), "did you mean trace_api_plugin?"));
+}
+
+TEST_CASE("malformed and contradictory values are refused with their remedy") {
+    CHECK(has(refusal("a = 1\nmax-body-size = many\n"), "unknown option 'a'"));
+    CHECK(has(refusal("\n\nmax-body-size = many\n"), "config.ini:3"));
+    CHECK(has(refusal("producer-name = bank\n"), "needs a signature-provider"));
+    CHECK(has(refusal("http-threads = 0\n"), "1 to 64"));
+    CHECK(has(refusal("http-category-address = chain_ro,127.0.0.1:1\n"), "http-server-address"));
+    CHECK(has(refusal("http-server-address = http-category-address\n"), "http-category-address"));
+    const auto missing = node::read_options({"--config-dir=/nonexistent", "--config=x.ini"});
+    REQUIRE(!missing);
+    CHECK(has(missing.error().detail, "/nonexistent/x.ini"));
+}
+
+TEST_CASE("help names every option with its default and unit") {
+    const auto command = node::read_options({"--help"});
+    REQUIRE(command);
+    for (const char* part : {"--max-body-size arg (=4194304)",
+                             "bytes",
+                             "--signature-provider",
+                             "--http-max-response-time-ms",
+                             "--enable-stale-production"}) {
+        CHECK(has(command->text, part));
+    }
+}
+
+TEST_CASE("the nearest name is near") {
+    CHECK(node::nearest_name("plugn", {"plugin", "data-dir"}) == "plugin");
+    CHECK(node::nearest_name("zzzzzz", {"plugin", "data-dir"}).empty());
+}
+
+TEST_CASE("a log has levels for modules that change at run time") {
+    const fs::path file = fs::temp_directory_path() / ("bor-log-" + std::to_string(::getpid()));
+    {
+        auto log = node::Logging::open({file, "warn,http=debug", false});
+        REQUIRE(log);
+        const base::Log http(**log, "http");
+        const base::Log core(**log, "core");
+        http.info("shown {}", 1);
+        core.info("hidden {}", 2);
+        CHECK(!(*log)->set_levels("loud"));
+        REQUIRE((*log)->set_levels("info"));
+        core.info("shown {}", 3);
+    }
+    std::ifstream in(file);
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    CHECK(has(text, "http shown 1"));
+    CHECK(!has(text, "hidden"));
+    CHECK(has(text, "core shown 3"));
+    fs::remove(file);
+}
+
+TEST_CASE("repeated lines are held back and counted") {
+    node::RepeatGuard guard;
+    const node::RepeatGuard::Clock::time_point start{std::chrono::seconds(100)};
+    std::uint64_t skipped = 0;
+    CHECK(guard.allow(start, skipped));
+    CHECK_FALSE(guard.allow(start + std::chrono::milliseconds(10), skipped));
+    CHECK_FALSE(guard.allow(start + std::chrono::milliseconds(20), skipped));
+    CHECK(guard.allow(start + std::chrono::seconds(1), skipped));
+    CHECK(skipped == 2);
+}
