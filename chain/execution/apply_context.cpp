@@ -5,7 +5,6 @@
 #include "chain/execution/native_actions.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace chain {
 
@@ -14,7 +13,10 @@ namespace {
 using base::ByteView;
 
 constexpr std::uint64_t kRunUnits = 500;       // A run of an action, with its receipt.
-constexpr std::uint64_t kActionByteUnits = 4;  // Of its data, which is copied and hashed.
+constexpr std::uint64_t kActionByteUnits = 4;  // Of its data, which is hashed.
+// Of its data when it is scheduled: it is kept until the block's traces are gone, so this
+// bounds the memory that a transaction can fill.
+constexpr std::uint64_t kKeptByteUnits = 8;
 
 constexpr Name kSystem = "eosio"_n;
 constexpr Name kCode = "eosio.code"_n;
@@ -93,6 +95,8 @@ bool ApplyContext::has_recipient(Name account) const {
 
 void ApplyContext::require_recipient(Name account) {
     if (has_recipient(account)) return;
+    // Without units left the contract stops at its next charge, and the transaction fails.
+    if (!transaction_.meter().charge(kKeptByteUnits * action_->data.size())) return;
     notified_.push_back({account, schedule(*action_, account, false)});
 }
 
@@ -123,6 +127,11 @@ bool ApplyContext::set_return_value(ByteView value) {
     }
     return_value_ = base::to_bytes(value);
     return true;
+}
+
+bool ApplyContext::pay_for_keeping(const Action& action) {
+    return transaction_.meter().charge(kKeptByteUnits * action.data.size()) ||
+           transaction_.fail_cpu_exceeded();
 }
 
 bool ApplyContext::check_inline(const Action& action) {
@@ -173,6 +182,7 @@ bool ApplyContext::send_context_free_inline(Action action) {
         return fail(Exception::action_validate_exception,
                     "context-free actions cannot have authorizations");
     }
+    if (!pay_for_keeping(action)) return false;
     context_free_inline_actions_.push_back(schedule(action, action.account, true));
     return true;
 }
@@ -202,6 +212,7 @@ bool ApplyContext::execute() {
 bool ApplyContext::execute_one() {
     return_value_.clear();
     stop = vm::Stop::error;
+    const std::uint64_t used_before = transaction_.cpu_used_us();
     const std::uint64_t price = kRunUnits + kActionByteUnits * action_->data.size();
     bool done = transaction_.meter().charge(price) ? transaction_.check_deadline()
                                                    : transaction_.fail_cpu_exceeded();
@@ -211,7 +222,7 @@ bool ApplyContext::execute_one() {
     }
     done = done && run_code() && check_ram_restrictions();
     if (done) {
-        make_receipt();
+        done = make_receipt();
     } else {
         TraceMessage message{
             .format = "${receiver} <= ${account}::${action} pending console output: ${console}",
@@ -224,13 +235,15 @@ bool ApplyContext::execute_one() {
         trace.except = transaction_.failure();
         trace.error_code = transaction_.error_code();
     }
+    transaction_.trace_of(ordinal_).elapsed =
+        static_cast<std::int64_t>(transaction_.cpu_used_us() - used_before);
     close_trace();
     return done;
 }
 
 bool ApplyContext::run_code() {
     privileged_ = transaction_.find_account(receiver_)->privileged;
-    if (receiver_ == kSystem && action_->account == kSystem && !context_free_) {
+    if (receiver_ == kSystem && action_->account == kSystem) {
         if (!run_native_action(*this)) return false;
     }
     // Read after the native action: code that setcode has just set runs already, as in nodeos.
@@ -269,7 +282,7 @@ bool ApplyContext::check_ram_restrictions() {
     return true;
 }
 
-void ApplyContext::make_receipt() {
+bool ApplyContext::make_receipt() {
     ActionTrace& trace = transaction_.trace_of(ordinal_);
     ActionReceipt& receipt = trace.receipt.emplace();
     receipt.receiver = receiver_;
@@ -295,6 +308,10 @@ void ApplyContext::make_receipt() {
     }
     transaction_.add_receipt_digest(receipt.digest());
     trace.return_value = std::move(return_value_);
+    if (!read_only() || action_->authorization.empty()) return true;
+    // nodeos counts the authorizations of inline actions here too, which its database refuses.
+    return transaction_.fail(make_error(
+        Exception::std_exception, "rethrow attempting to modify a record in read-only mode: "));
 }
 
 void ApplyContext::close_trace() {

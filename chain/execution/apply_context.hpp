@@ -95,10 +95,11 @@ class ApplyContext final : public vm::Context {
     [[nodiscard]] bool execute_one();
     [[nodiscard]] bool run_code();
     [[nodiscard]] bool check_ram_restrictions();
-    void make_receipt();
+    [[nodiscard]] bool make_receipt();
     void close_trace();
     std::uint32_t schedule(const Action& action, Name receiver, bool context_free);
     [[nodiscard]] bool check_inline(const Action& action);
+    [[nodiscard]] bool pay_for_keeping(const Action& action);
 
     struct Notified {
         Name receiver;

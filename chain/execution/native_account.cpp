@@ -12,6 +12,7 @@ constexpr Name kSystem = "eosio"_n;
 
 // Setting code is priced by its size: it is scanned, validated, rewritten, and compiled later.
 constexpr std::uint64_t kCodeByteUnits = 100;
+constexpr std::uint64_t kEntryUnits = 4'000;  // For a row that an authority's entry costs.
 
 bool is_allowed(ApplyContext& context, Name account, std::uint8_t what) {
     if (context.has_authorization(kSystem)) return true;
@@ -90,6 +91,11 @@ bool validate_code(ApplyContext& context, base::ByteView code) {
 }  // namespace
 
 bool check_references(ApplyContext& context, const Authority& authority) {
+    // Each entry is a row of the index of authorizers.
+    const std::uint64_t entries = authority.keys.size() + authority.accounts.size();
+    if (!context.transaction().meter().charge(kEntryUnits * entries)) {
+        return context.transaction().fail_cpu_exceeded();
+    }
     for (const PermissionLevelWeight& entry : authority.accounts) {
         const PermissionLevel level = entry.permission;
         if (!context.is_account(level.actor)) {

@@ -56,7 +56,7 @@ template <class T>
                         std::string(action) + " not allowed in read-only transaction");
 }
 
-// Whether the accounts and permissions that an authority names exist.
+// Whether the accounts and permissions that an authority names exist; charges for the entries.
 [[nodiscard]] bool check_references(ApplyContext& context, const Authority& authority);
 
 }  // namespace chain::native

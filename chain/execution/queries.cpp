@@ -123,8 +123,14 @@ Result<AccountSummary> account_summary(const StateView& state, Name account, Slo
     auto row = find_account(state, account);
     if (!row) return base::fail(std::move(row).error());
     if (!*row) {
+        // The type's name is part of what nodeos' database says.
+        std::string type = "boost::tuples::tuple<bool, eosio::chain::name";
+        for (int i = 0; i < 8; ++i) {
+            type += ", boost::tuples::null_type";
+        }
         return fail(Exception::account_query_exception,
-                    "unknown key (eosio::chain::name): " + account.to_string());
+                    "unable to retrieve account info (unknown key (" + type + ">): (0 " +
+                        account.to_string() + "))");
     }
     auto counters = load_counters(state);
     if (!counters) return base::fail(std::move(counters).error());

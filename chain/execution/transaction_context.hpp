@@ -112,8 +112,6 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] CountersRow& change_counters();
     // Writes the kept rows into the delta.
     void flush();
-    // Set when this transaction changed parameters: the executor takes them over with it.
-    [[nodiscard]] const std::optional<Rules>& changed_rules() const { return changed_rules_; }
 
     // --- Parameters. Seen by this transaction at once; limits that it has already been given
     // stay. The VM's own limits hold from the next transaction on. ---
