@@ -35,16 +35,17 @@ struct Limits {
     friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-// Prices of instructions by class, in units. About 1 unit a nanosecond in compiled code.
+// Prices of instructions by class, in units. A unit is a nanosecond of work that tcc compiled
+// on the reference machine; what gcc compiled takes a fifth of it (bench/vm).
 struct Prices {
     std::uint32_t plain = 1;      // Constants, locals, arithmetic, comparisons, branches.
     std::uint32_t memory = 2;     // Loads, stores, globals.
     std::uint32_t divide = 10;    // Integer division and remainder.
     std::uint32_t floating = 10;  // Floating point arithmetic and conversion.
     std::uint32_t call = 10;      // Direct and indirect calls, and br_table.
-    std::uint32_t page = 5000;    // A page of memory, at the start and at memory.grow.
-    std::uint32_t data = 256;     // 1,024 bytes of initial data, put into memory at the start.
-    std::uint32_t run = 1000;     // Starting an action.
+    std::uint32_t page = 2500;    // A page of memory, at the start and at memory.grow.
+    std::uint32_t data = 64;      // 1,024 bytes of initial data, put into memory at the start.
+    std::uint32_t run = 500;      // Starting an action.
 
     friend bool operator==(const Prices&, const Prices&) = default;
 };

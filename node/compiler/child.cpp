@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -49,6 +50,8 @@ int start(std::vector<std::string> command,
     posix_spawn_file_actions_addopen(
         &files, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, kPrivate);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
+    // A compiler must not hold the node's sockets and database open.
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
@@ -79,17 +82,19 @@ ChildEnd run_child(const std::vector<std::string>& command,
     const Clock::time_point begin = Clock::now();
     ChildEnd end;
     int status = 0;
-    while (waitpid(child, &status, WNOHANG) == 0) {
+    pid_t ended = 0;
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
         const auto waited = Clock::now() - begin;
         if (waited > limit || cancelled) {
             kill(-child, SIGKILL);
-            waitpid(child, &status, 0);
+            ended = waitpid(child, &status, 0);
             end.text =
                 cancelled ? "cancelled; " : fmt::format("took longer than {} s; ", limit.count());
             break;
         }
         std::this_thread::sleep_for(waited < kPollSlow * 5 ? kPollFast : kPollSlow);
     }
+    if (ended != child) return {false, fmt::format("waiting for it: {}", std::strerror(errno))};
     end.ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     end.text += WIFSIGNALED(status) ? fmt::format("killed by signal {}", WTERMSIG(status))
                                     : first_line(log);
