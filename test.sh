@@ -36,7 +36,7 @@ if [ "$mode" = all ]; then
   part "package" run_package
   part "build asan" build_preset asan
   part "unit tests asan" run_unit_tests asan
-  part "build tsan" build_preset tsan
+  part "build tsan" build_preset tsan thread_tests
   part "unit tests tsan" run_unit_tests tsan
   part "build fuzz" build_preset fuzz
   part "fuzz" run_fuzz 180

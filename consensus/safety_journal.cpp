@@ -112,7 +112,10 @@ base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pag
         if (!records) {
             // Only the page that was being written when the power went may be damaged, and
             // nothing was done yet on the strength of it.
-            if (i + 1 == pages.size()) break;
+            if (i + 1 == pages.size()) {
+                journal.torn_ = true;
+                break;
+            }
             return fail(Errc::corrupt,
                         fmt::format("safety journal: page {} of {} is damaged", i, pages.size()));
         }
@@ -191,6 +194,7 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
                                 kRecordsPerPage));
     }
     pages_ = 0;
+    torn_ = false;
     return append(records);
 }
 

@@ -86,6 +86,8 @@ class SafetyJournal {
     [[nodiscard]] const KeySafety* find(KeyTag key) const;
     [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
     [[nodiscard]] std::size_t pages() const { return pages_; }
+    // read() found a torn last page: compact the log before anything is appended after it.
+    [[nodiscard]] bool torn() const { return torn_; }
 
     // Forgets past votes that R2 cannot need any more.
     void forget_votes_up_to(std::uint64_t final_slot);
@@ -97,6 +99,7 @@ class SafetyJournal {
     std::uint64_t last_sequence_ = 0;
     std::uint32_t last_checksum_ = 0;
     std::size_t pages_ = 0;
+    bool torn_ = false;
 };
 
 }  // namespace consensus

@@ -90,8 +90,8 @@ class Members {
     void note_into(R result, T& out) {
         if (result) {
             out = std::move(*result);
-        } else {
-            note(std::move(result));
+        } else if (!error_) {
+            error_ = std::move(result).error();
         }
     }
 

@@ -35,15 +35,15 @@ inline constexpr Price kSha512{300, 3000};
 inline constexpr Price kRipemd160{400, 5500};
 inline constexpr Price kSha3{600, 6000};
 inline constexpr Price kBlake2{200, 200};  // And kBlake2Round each.
-inline constexpr std::uint32_t kBlake2Round = 12;
+inline constexpr std::uint32_t kBlake2Round = 18;
 inline constexpr Price kModExp{2000, 1000};     // And mod_exp_units().
 inline constexpr Price kRecover{45'000, 4000};  // K1; R1 and WebAuthn pay more:
 inline constexpr std::uint32_t kRecoverR1 = 400'000;
 inline constexpr Price kRefused{100, 100};  // Fails whenever it is called.
 
-inline constexpr Price kState{800, 0};      // Looks up one row.
-inline constexpr Price kIterate{1500, 0};   // Searches in order.
-inline constexpr Price kRowRead{100, 100};  // Copies a row that an iterator holds.
+inline constexpr Price kState{1500, 0};     // Looks up one row, which may be on disk.
+inline constexpr Price kIterate{2500, 0};   // Searches in order.
+inline constexpr Price kRowRead{150, 100};  // Copies a row that an iterator holds.
 inline constexpr Price kRowWrite{3000, 2000};
 inline constexpr Price kIndexWrite{5000, 0};
 

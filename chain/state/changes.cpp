@@ -1,6 +1,9 @@
 #include "chain/state/changes.hpp"
 
+#include "chain/state/key_mix.hpp"
+
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <iterator>
 #include <utility>
@@ -13,9 +16,20 @@ const Changes kNoChanges;
 
 std::size_t common_prefix(base::ByteView a, base::ByteView b, std::size_t limit) {
     const std::size_t most = std::min({a.size(), b.size(), limit});
+    if (std::memcmp(a.data(), b.data(), most) == 0) return most;
     const auto differ =
         std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(most), b.begin());
     return static_cast<std::size_t>(differ.first - a.begin());
+}
+
+constexpr std::size_t kKeysPerWord = 4;
+
+std::size_t filter_word(std::uint64_t mix, std::size_t words) {
+    return (mix >> 12U) & (words - 1);
+}
+
+std::uint64_t filter_bits(std::uint64_t mix) {
+    return std::uint64_t{1} << (mix & 63U) | std::uint64_t{1} << (mix >> 6U & 63U);
 }
 
 }  // namespace
@@ -96,6 +110,14 @@ Changes::Place Changes::locate(base::ByteView key) const {
 }
 
 const Change* Changes::find(base::ByteView key) const {
+    return find(key, filter_.empty() ? 0 : key_mix(0, key));
+}
+
+const Change* Changes::find(base::ByteView key, std::uint64_t mix) const {
+    if (!filter_.empty()) {
+        const std::uint64_t bits = filter_bits(mix);
+        if ((filter_[filter_word(mix, filter_.size())] & bits) != bits) return nullptr;
+    }
     const Place place = locate(key);
     return place.found ? chunks_[place.chunk][place.slot].change.get() : nullptr;
 }
@@ -140,8 +162,21 @@ Changes::Place Changes::split(Place place) {
     return place;
 }
 
+void Changes::add_to_filter(base::ByteView key) {
+    const std::uint64_t mix = key_mix(0, key);
+    filter_[filter_word(mix, filter_.size())] |= filter_bits(mix);
+}
+
 void Changes::insert(Place place, std::unique_ptr<Change> change) {
     ++size_;
+    if (size_ > kChunk) {
+        if (size_ > filter_.size() * kKeysPerWord) {
+            filter_.assign(std::bit_ceil(2 * size_ / kKeysPerWord), 0);
+            for (const Change& each : *this)
+                add_to_filter(each.key);
+        }
+        add_to_filter(change->key);
+    }
     Slot slot{head_of(change->key), std::move(change)};
     if (chunks_.empty()) {
         heads_.push_back(slot.head);

@@ -72,6 +72,8 @@ struct Change {
 // A search compares eight bytes of the keys, those after their common beginning, as one
 // integer: the keys of a table begin with the same contract, and comparing them whole was
 // most of a transfer's time in the state. Entries lie in chunks of at most kChunk, sorted.
+// Of more than one chunk there is a filter, since most keys that are looked for in a block's
+// changes are not there.
 // Thread: one writer; immutable once its block is finished.
 class Changes {
   public:
@@ -97,8 +99,10 @@ class Changes {
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool empty() const { return size_ == 0; }
 
-    // The change of this key; null when there is none.
+    // The change of this key; null when there is none. `mix` is key_mix(0, key), for who asks
+    // for the same key more than once.
     [[nodiscard]] const Change* find(base::ByteView key) const;
+    [[nodiscard]] const Change* find(base::ByteView key, std::uint64_t mix) const;
     // The first change whose key is at or after `key`.
     [[nodiscard]] Iterator lower_bound(base::ByteView key) const;
 
@@ -128,11 +132,14 @@ class Changes {
     Place split(Place place);
     void insert(Place place, std::unique_ptr<Change> change);
     void set(std::unique_ptr<Change> change);
+    void add_to_filter(base::ByteView key);
 
     std::size_t size_ = 0;
     std::size_t common_ = 0;            // All keys are equal in this many first bytes.
     std::vector<std::uint64_t> heads_;  // That of the first slot of each chunk.
     std::vector<Chunk> chunks_;         // None is empty.
+    // Two bits a key, both in the word that its mix chooses; a power of two of words.
+    std::vector<std::uint64_t> filter_;
 };
 
 struct TableChanges {

@@ -1,8 +1,9 @@
 #include "chain/state/row_cache.hpp"
 
+#include "chain/state/key_mix.hpp"
+
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 namespace chain {
@@ -12,11 +13,6 @@ namespace {
 constexpr std::size_t kRowBytesUsual = 256;  // Of a row with all that keeps it.
 constexpr std::size_t kOverhead = 160;       // Of an entry besides its value's bytes.
 
-std::uint64_t stir(std::uint64_t state, std::uint64_t word) {
-    state = (state ^ word) * 0x9E3779B97F4A7C15ULL;
-    return state ^ (state >> 32U);
-}
-
 }  // namespace
 
 RowCache::RowCache(std::size_t bytes_max, std::uint64_t seed)
@@ -25,19 +21,7 @@ RowCache::RowCache(std::size_t bytes_max, std::uint64_t seed)
       slots_(std::bit_ceil(std::max<std::size_t>(bytes_max / kRowBytesUsual, kWays))) {}
 
 std::uint64_t RowCache::mix(Table table, base::ByteView key) const {
-    std::uint64_t state = stir(seed_, static_cast<std::uint64_t>(table) << 32U | key.size());
-    std::size_t at = 0;
-    for (; at + 8 <= key.size(); at += 8) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, key.data() + at, 8);
-        state = stir(state, word);
-    }
-    if (at < key.size()) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, key.data() + at, key.size() - at);
-        state = stir(state, word);
-    }
-    return stir(state, 0);
+    return key_mix(stir(seed_, static_cast<std::uint64_t>(table)), key);
 }
 
 const RowCache::Slot* RowCache::set_of(std::uint64_t mix) const {

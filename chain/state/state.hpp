@@ -3,7 +3,9 @@
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
 #include "chain/state/changes.hpp"
+#include "chain/state/gaps.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,13 +31,16 @@ class StateView {
     [[nodiscard]] virtual std::optional<Row> at_or_after(Table table, base::ByteView key) const = 0;
     // The last row of `table` whose key is before `key`.
     [[nodiscard]] virtual std::optional<Row> before(Table table, base::ByteView key) const = 0;
+    // Differs from what it was when a row may have appeared since. A finished view's does not.
+    [[nodiscard]] virtual std::uint64_t revision() const { return 0; }
 };
 
 // Changes on top of a parent view: of one block, one transaction, or one action.
 //
+// Ordered reads remember where they found no rows, so that what was erased is passed once.
 // Forks are other leaves of the tree of deltas; a transaction works on a delta of its own
 // that is merged into its block's or dropped. Reads see the own changes first.
-// Thread: one writer; immutable and shared once the block is finished.
+// Thread: one. For others, and for as long as a block is needed, its changes are taken out.
 class StateDelta final : public StateView, base::Pinned {
   public:
     // `parent` outlives this delta. From another StateDelta write StateDelta::on(parent), since
@@ -52,6 +57,9 @@ class StateDelta final : public StateView, base::Pinned {
     [[nodiscard]] Value find(Table table, base::ByteView key) const override;
     [[nodiscard]] std::optional<Row> at_or_after(Table table, base::ByteView key) const override;
     [[nodiscard]] std::optional<Row> before(Table table, base::ByteView key) const override;
+    [[nodiscard]] std::uint64_t revision() const override {
+        return revision_ + parent_->revision();
+    }
 
     // Moves every change of `child`, whose parent is this, into this. `child` is empty after.
     void merge(StateDelta& child);
@@ -64,12 +72,20 @@ class StateDelta final : public StateView, base::Pinned {
     // All tables that have changes, in order.
     [[nodiscard]] const std::vector<TableChanges>& tables() const { return changes_.tables(); }
     // Moves the changes out; this is empty after.
-    [[nodiscard]] ChangeSet take() { return std::exchange(changes_, {}); }
+    [[nodiscard]] ChangeSet take();
 
   private:
+    [[nodiscard]] Gaps& gaps_of(Table table) const;
+    [[nodiscard]] std::optional<Row> search_up(Table table, base::ByteView key) const;
+    [[nodiscard]] std::optional<Row> search_down(Table table, base::ByteView key) const;
+    void forget_gaps();
+
     std::shared_ptr<const StateView> owned_parent_;
     const StateView* parent_;
     ChangeSet changes_;
+    std::uint64_t revision_ = 0;
+    mutable TableGaps gaps_;  // As long as the parent has this revision.
+    mutable std::uint64_t gaps_revision_ = 0;
 };
 
 }  // namespace chain

@@ -257,12 +257,7 @@ FinalState StateManager::finalize(const base::Hash256& block) {
 
 // Brings the cached rows over the changes of a block that storage now has.
 void StateManager::absorb(const Node& node) {
-    for (const auto& [table, rows] : node.changes->tables()) {
-        for (const auto& [key, value] : rows) {
-            cache_->rows.put(table, key, value);
-        }
-    }
-    ++cache_->moment;
+    cache_->absorb(*node.changes);
     base_.block = node.block;
     base_.lanes = node.lanes;
 }

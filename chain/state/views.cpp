@@ -1,6 +1,7 @@
 #include "chain/state/views.hpp"
 
 #include "base/check.hpp"
+#include "chain/state/key_mix.hpp"
 
 #include <utility>
 
@@ -13,15 +14,6 @@ constexpr std::size_t kTableBytes = 2;
 std::uint16_t table_number(base::ByteView stored) {
     return static_cast<std::uint16_t>(std::to_integer<unsigned>(stored[0]) << 8U |
                                       std::to_integer<unsigned>(stored[1]));
-}
-
-// The least key that is greater than `key`.
-base::Bytes successor(base::ByteView key) {
-    base::Bytes next;
-    next.reserve(key.size() + 1);
-    next.assign(key.begin(), key.end());
-    next.push_back(std::byte{0});
-    return next;
 }
 
 }  // namespace
@@ -64,8 +56,7 @@ StoredView::StoredView(std::shared_ptr<const base::StorageView> storage,
 }
 
 Value StoredView::find(Table table, base::ByteView key) const {
-    const bool cached = cache_ && cache_->moment == moment_;
-    if (!cached) return read(table, key);
+    if (!is_cached()) return read(table, key);
     if (const Value* known = cache_->rows.find(table, key)) return *known;
     Value value = read(table, key);
     cache_->rows.put(table, key, value);
@@ -98,12 +89,53 @@ std::optional<Row> StoredView::row_of(Table table,
     return Row{std::move(row.key), std::make_shared<const base::Bytes>(std::move(row.value))};
 }
 
-std::optional<Row> StoredView::at_or_after(Table table, base::ByteView key) const {
+std::optional<Row> StoredView::read_up(Table table, base::ByteView key) const {
     return row_of(table, storage_->at_or_after(base::Family::state, stored_key(table, key)));
 }
 
-std::optional<Row> StoredView::before(Table table, base::ByteView key) const {
+std::optional<Row> StoredView::read_down(Table table, base::ByteView key) const {
     return row_of(table, storage_->before(base::Family::state, stored_key(table, key)));
+}
+
+// A search in the database passes every row that was erased there lately. With a cache each
+// such stretch is passed once; and where the row at its end is known, nothing is searched.
+std::optional<Row> StoredView::at_or_after(Table table, base::ByteView key) const {
+    if (!is_cached()) return read_up(table, key);
+    Gaps& gaps = cache_->gaps.of(table);
+    const std::optional<Gaps::Gap> gap = gaps.around(key);
+    if (gap && !gap->to) return std::nullopt;
+    const base::ByteView from = gap ? *gap->to : key;
+    if (const Value* known = cache_->rows.find(table, from); known != nullptr && *known) {
+        return Row{base::to_bytes(from), *known};
+    }
+    std::optional<Row> row = read_up(table, from);
+    if (row) cache_->rows.put(table, row->key, row->value);
+    if (!row) {
+        gaps.add(key, std::nullopt);
+    } else if (!base::equal(row->key, from)) {
+        gaps.add(key, base::ByteView(row->key));
+    }
+    return row;
+}
+
+std::optional<Row> StoredView::before(Table table, base::ByteView key) const {
+    if (!is_cached()) return read_down(table, key);
+    Gaps& gaps = cache_->gaps.of(table);
+    const std::optional<Gaps::Gap> gap = gaps.ahead_of(key);
+    std::optional<Row> row = read_down(table, gap ? gap->from : key);
+    if (row) cache_->rows.put(table, row->key, row->value);
+    gaps.add(row ? key_after(row->key) : base::Bytes(), key);
+    return row;
+}
+
+void FinalRows::absorb(const ChangeSet& changes) {
+    for (const auto& [table, entries] : changes.tables()) {
+        for (const auto& [key, value] : entries) {
+            rows.put(table, key, value);
+        }
+    }
+    gaps.cut(changes);
+    ++moment;
 }
 
 LayeredView::LayeredView(Layers layers, std::shared_ptr<const StateView> below)
@@ -112,8 +144,9 @@ LayeredView::LayeredView(Layers layers, std::shared_ptr<const StateView> below)
 }
 
 Value LayeredView::find(Table table, base::ByteView key) const {
+    const std::uint64_t mix = key_mix(0, key);
     for (const auto& layer : layers_) {
-        if (const Change* change = layer->of(table).find(key)) return change->value;
+        if (const Change* change = layer->of(table).find(key, mix)) return change->value;
     }
     return below_->find(table, key);
 }
@@ -147,7 +180,7 @@ std::optional<Row> LayeredView::at_or_after(Table table, base::ByteView key) con
         for (Cursor& cursor : cursors) {
             if (cursor.at != cursor.end && base::equal(cursor.at->key, first->key)) ++cursor.at;
         }
-        if (order == 0) row = below_->at_or_after(table, successor(first->key));
+        if (order == 0) row = below_->at_or_after(table, key_after(first->key));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/pinned.hpp"
 #include "base/storage.hpp"
+#include "chain/state/gaps.hpp"
 #include "chain/state/row_cache.hpp"
 #include "chain/state/state.hpp"
 
@@ -30,8 +31,12 @@ using RowVisit = std::function<bool(Table table, base::ByteView key, base::ByteV
 struct FinalRows {
     explicit FinalRows(std::size_t bytes_max, std::uint64_t seed) : rows(bytes_max, seed) {}
 
+    // Brings what is known over the changes of a block that storage now has.
+    void absorb(const ChangeSet& changes);
+
     RowCache rows;
-    std::uint64_t moment = 0;  // Raised each time the rows are brought to a later final block.
+    TableGaps gaps;
+    std::uint64_t moment = 0;  // Raised with each block absorbed.
 };
 
 // The state as storage has it at one moment.
@@ -48,7 +53,10 @@ class StoredView final : public StateView {
     [[nodiscard]] std::optional<Row> before(Table table, base::ByteView key) const override;
 
   private:
+    [[nodiscard]] bool is_cached() const { return cache_ && cache_->moment == moment_; }
     [[nodiscard]] Value read(Table table, base::ByteView key) const;
+    [[nodiscard]] std::optional<Row> read_up(Table table, base::ByteView key) const;
+    [[nodiscard]] std::optional<Row> read_down(Table table, base::ByteView key) const;
     [[nodiscard]] std::optional<Row> row_of(
         Table table, base::Result<std::optional<base::StoredRow>> found) const;
 

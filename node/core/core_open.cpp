@@ -137,7 +137,7 @@ base::Result<void> Core::Impl::start(Effects& out) {
                           pool_.size());
     publish(out);
     out.push_back(effect::WakeAt{});
-    return {};
+    return mend_journal(out);
 }
 
 // What was accepted before the node stopped waits again. Its signatures are recovered here: it
@@ -168,6 +168,20 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
         }
         drop(evicted, out);
     }
+}
+
+// Power failed while a page was being written. A page after it would make a hole of it, so the
+// journal is written anew before anything else.
+base::Result<void> Core::Impl::mend_journal(Effects& out) {
+    if (!consensus_.journal().torn()) return {};
+    effect::Write write;
+    auto page = consensus_.compact_journal();
+    if (!page) return fail(std::move(page).error());
+    write.journal_page = *std::move(page);
+    write.compact_journal = true;
+    environment_.log.info("the last page of the safety journal was torn; written anew");
+    begin_write(std::move(write), out);
+    return {};
 }
 
 // The journal has grown: one page that says the same takes its place.

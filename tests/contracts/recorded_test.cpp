@@ -134,6 +134,14 @@ TEST_CASE("the other contracts of the recordings do what was recorded") {
         const std::string row = ledger.row("ramlim"_n, ("ramlim"_n).value, "test.table"_n, 5);
         CHECK(row.size() == std::size_t{2} * (8 + 2 + 1780));
         CHECK(row.substr(row.size() - 4) == "f4f4");
+        const auto printed =
+            ledger.push("ramlim"_n,
+                        "printentry"_n,
+                        "ramlim"_n,
+                        Arguments().integer(std::uint64_t{1}).integer(std::uint64_t{1}));
+        Ledger::require_success(printed);
+        CHECK(printed.action_traces[0].console ==
+              "test_ram_limit::printout ramlim:\nkey=1 size=1780");
     }
     SECTION("asserter says what it is told, and globals begin anew") {
         ledger.deploy("asserter"_n, "asserter");

@@ -100,13 +100,14 @@ struct AllTiers {
 
     static Rows rows_of(const chain::StateView& state, chain::Table table) {
         Rows rows;
-        std::optional<chain::Row> row = state.at_or_after(table, {});
-        while (row) {
+        base::Bytes key;
+        while (true) {
+            const std::optional<chain::Row> row = state.at_or_after(table, key);
+            if (!row.has_value()) return rows;
             rows.emplace_back(row->key, *row->value);
-            row->key.push_back(std::byte{0});
-            row = state.at_or_after(table, row->key);
+            key = row->key;
+            key.push_back(std::byte{0});
         }
-        return rows;
     }
     void check_state(const chain::StateDelta& other) {
         const auto& tables = interpreter->state().tables();

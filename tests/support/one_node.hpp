@@ -190,13 +190,16 @@ class OneNode {
             if (*writes_left == 0) return;
             --*writes_left;
         }
-        base::Batch batch = write.batch;
-        if (write.final_state) write.final_state->append_to(batch);
-        const auto done = storage_.commit(batch, write.ticket != 0);
-        if (done && !write.journal_page.empty()) {
+        // The order of the real runtime: the page, then the batch; a page that is there already
+        // (its batch failed) is not written twice.
+        if (!write.journal_page.empty() &&
+            (pages_.empty() || pages_.back() != write.journal_page)) {
             if (write.compact_journal) pages_.clear();
             pages_.push_back(write.journal_page);
         }
+        base::Batch batch = write.batch;
+        if (write.final_state) write.final_state->append_to(batch);
+        const auto done = storage_.commit(batch, write.ticket != 0);
         if (write.ticket != 0) barrier_.push_back({write.ticket, done});
     }
 

@@ -30,8 +30,9 @@ run_guards() {
   tests/tidy/planted.sh build/release/bin/tidy
 }
 
+# run_unit_tests <preset>
 run_unit_tests() {
-  local only=()
+  local only=(-LE network)
   # The thread sanitizer is for what starts threads.
   [ "$1" = tsan ] && only=(-L threads)
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"

@@ -54,11 +54,18 @@ class MultiIndex {
         void load(int32_t handle) {
             handle_ = handle;
             if (handle < 0) return;
-            const int32_t size = host::db_get_i64(handle, nullptr, 0);
-            Bytes data(static_cast<std::size_t>(size));
+            // Most rows are small: then one call does, and nothing is allocated.
+            char small[kSmallRowBytes];
+            const auto read = static_cast<uint32_t>(host::db_get_i64(handle, small, sizeof(small)));
+            if (read < sizeof(small)) {
+                row_ = unpack<Row>(small, read);
+                return;
+            }
+            Bytes data(static_cast<std::size_t>(host::db_get_i64(handle, nullptr, 0)));
             host::db_get_i64(handle, data.data(), data.size());
             row_ = unpack<Row>(data);
         }
+        static constexpr std::size_t kSmallRowBytes = 256;
         int32_t handle_ = -1;
         Row row_{};
     };

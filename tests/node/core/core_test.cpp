@@ -129,6 +129,22 @@ TEST_CASE("a power cut at any write loses nothing final and signs no slot twice"
     }
 }
 
+TEST_CASE("a torn journal page is mended before anything is written after it", "[core]") {
+    support::OneNode node;
+    node.tick_at(1);
+    node.tick_at(2);
+    base::Bytes torn(consensus::SafetyJournal::kPageBytes);
+    torn[0] = std::byte{0x42};
+    node.pages().push_back(torn);
+    node.start();
+    node.tick_at(3);
+    node.tick_at(4);
+    node.start();  // Reads the journal again: it has no hole.
+    node.tick_at(5);
+    CHECK(node.view().finalized->header.slot == 5);
+    CHECK_FALSE(node.signed_twice);
+}
+
 TEST_CASE("what was acknowledged and kept by the disk is in a block after a restart", "[core]") {
     support::OneNode node;
     node.tick_at(1);
