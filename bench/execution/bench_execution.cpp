@@ -125,7 +125,9 @@ int main(int argc, char** argv) {
     Silence sink;
     const base::Log log(sink, "bench");
     {
-        node::ProcessCompiler compiler({.directory = directory}, log);
+        node::ProcessCompiler::Options options;
+        options.directory = directory;
+        node::ProcessCompiler compiler(options, log);
         {
             // The first run asks for the compilation of the contract.
             Token warm(&compiler);
