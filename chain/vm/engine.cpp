@@ -124,7 +124,7 @@ void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) const {
                   segment.bytes.end(),
                   loaded.image.bytes.begin() + segment.offset);
     }
-    const std::uint64_t pages = module->memory ? module->memory->initial : 0;
+    const std::uint64_t pages = module->initial_pages();
     loaded.image.memory_bytes = pages * 65536;
     const std::uint64_t data = (loaded.image.bytes.size() + 1023) / 1024;
     loaded.start_price =

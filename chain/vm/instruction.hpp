@@ -53,13 +53,13 @@ enum : std::uint8_t {
     nop = 0x01,
     block = 0x02,
     loop = 0x03,
-    if_ = 0x04,
-    else_ = 0x05,
+    if_ = 0x04,    // NOLINT(readability-identifier-naming): a keyword
+    else_ = 0x05,  // NOLINT(readability-identifier-naming): a keyword
     end = 0x0b,
     br = 0x0c,
     br_if = 0x0d,
     br_table = 0x0e,
-    return_ = 0x0f,
+    return_ = 0x0f,  // NOLINT(readability-identifier-naming): a keyword
     call = 0x10,
     call_indirect = 0x11,
     drop = 0x1a,

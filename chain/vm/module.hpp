@@ -68,6 +68,7 @@ struct Module {
         return types[function < imported ? imports[function].type : functions[function - imported]];
     }
     [[nodiscard]] std::size_t function_count() const { return imports.size() + functions.size(); }
+    [[nodiscard]] std::uint32_t initial_pages() const { return memory ? memory->initial : 0; }
     // One past the last byte that data segments write.
     [[nodiscard]] std::uint32_t data_end() const;
 };

@@ -29,8 +29,8 @@ class Rewriter {
         types();
         imports();
         functions();
-        if (module_.table) table();
-        if (module_.memory) memory();
+        if (module_.table) table(*module_.table);
+        if (module_.memory) memory(*module_.memory);
         globals();
         exports();
         if (!module_.elements.empty()) elements();
@@ -55,8 +55,8 @@ class Rewriter {
     void types();
     void imports();
     void functions();
-    void table();
-    void memory();
+    void table(std::uint32_t size);
+    void memory(const Module::Pages& pages);
     void globals();
     void exports();
     void elements();
@@ -108,22 +108,22 @@ void Rewriter::functions() {
     section(3, body);
 }
 
-void Rewriter::table() {
+void Rewriter::table(std::uint32_t size) {
     Emitter body;
     body.u32(1);
     body.u8(0x70);
     body.u8(1);
-    body.u32(*module_.table);
-    body.u32(*module_.table);
+    body.u32(size);
+    body.u32(size);
     section(4, body);
 }
 
-void Rewriter::memory() {
+void Rewriter::memory(const Module::Pages& pages) {
     Emitter body;
     body.u32(1);
     body.u8(1);
-    body.u32(module_.memory->initial);
-    body.u32(module_.memory->maximum);
+    body.u32(pages.initial);
+    body.u32(pages.maximum);
     section(5, body);
 }
 

@@ -60,11 +60,12 @@ Sandbox::Sandbox(const HostTable& hosts, std::uint32_t max_pages)
 // An engine that only interprets needs no arena.
 void Sandbox::reserve() {
     // calloc maps fresh zero pages for a block of this size and touches none of them.
-    arena_ = static_cast<std::byte*>(std::calloc(reserved_ + kBlock, 1));
+    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
+    arena_.reset(static_cast<std::byte*>(std::calloc(reserved_ + kBlock, 1)));
     CHECK(arena_ != nullptr);
     dirty_.assign(reserved_ / kBlock + 1, 0);
     host_ = {this,
-             reinterpret_cast<std::uint8_t*>(arena_),
+             reinterpret_cast<std::uint8_t*>(arena_.get()),
              dirty_.data(),
              &Sandbox::call_native,
              &Sandbox::resized,
@@ -72,8 +73,8 @@ void Sandbox::reserve() {
              &round_as<float>};
 }
 
-Sandbox::~Sandbox() {
-    std::free(arena_);
+void Sandbox::Free::operator()(std::byte* memory) const {
+    std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 }
 
 void Sandbox::attach(Context& context, Meter& meter, std::uint64_t stack) {
@@ -92,11 +93,11 @@ void Sandbox::restore(const Image& image) {
         const std::uint64_t known = loaded_ == &image ? image.bytes.size() : 0;
         const std::uint64_t middle = std::clamp<std::uint64_t>(known, begin, end);
         if (middle > begin) {
-            std::memcpy(arena_ + begin, image.bytes.data() + begin, middle - begin);
+            std::memcpy(arena_.get() + begin, image.bytes.data() + begin, middle - begin);
         }
-        std::memset(arena_ + middle, 0, end - middle);
+        std::memset(arena_.get() + middle, 0, end - middle);
     };
-    if (loaded_ != &image) std::memset(arena_, 0, loaded_bytes_);
+    if (loaded_ != &image) std::memset(arena_.get(), 0, loaded_bytes_);
     for (std::size_t i = 0; i < blocks;) {
         std::uint64_t eight = 1;
         if (i + 8 <= blocks) std::memcpy(&eight, dirty_.data() + i, 8);
@@ -111,7 +112,7 @@ void Sandbox::restore(const Image& image) {
         ++i;
     }
     if (loaded_ != &image && !image.bytes.empty()) {
-        std::memcpy(arena_, image.bytes.data(), image.bytes.size());
+        std::memcpy(arena_.get(), image.bytes.data(), image.bytes.size());
     }
     loaded_ = &image;
     loaded_bytes_ = image.bytes.size();
@@ -121,7 +122,7 @@ void Sandbox::restore(const Image& image) {
 Trap Sandbox::run(NativeCode& code, const Image& image, const ApplyArgs& args) {
     if (arena_ == nullptr) reserve();
     restore(image);
-    memory_.data_ = arena_;
+    memory_.data_ = arena_.get();
     memory_.size_ = image.memory_bytes;
     memory_.dirty_ = dirty_.data();
     code.reset(host_, image.memory_bytes);

@@ -5,6 +5,9 @@
 #include "chain/vm/module.hpp"
 #include "chain/vm/wabt_adapter.hpp"
 
+#include <memory>
+#include <vector>
+
 namespace chain::vm {
 
 // The linear memory of compiled code and the way back from contract to host functions.
@@ -12,7 +15,6 @@ namespace chain::vm {
 class Sandbox : base::Pinned {
   public:
     Sandbox(const HostTable& hosts, std::uint32_t max_pages);
-    ~Sandbox();
 
     // The initial contents of a module's memory.
     struct Image {
@@ -56,7 +58,10 @@ class Sandbox : base::Pinned {
 
     const HostTable& hosts_;
     std::uint64_t reserved_ = 0;  // Bytes of memory mapped.
-    std::byte* arena_ = nullptr;
+    struct Free {
+        void operator()(std::byte* memory) const;
+    };
+    std::unique_ptr<std::byte, Free> arena_;
     std::vector<std::uint8_t> dirty_;  // Per 4,096 bytes of the arena.
     const Image* loaded_ = nullptr;    // What the clean parts of the arena hold, or null.
     std::uint64_t loaded_bytes_ = 0;   // How far an image was put there.

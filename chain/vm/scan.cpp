@@ -387,7 +387,7 @@ void Scanner::check_nesting(const Module::Body&, WasmReader& in) {
 
 void Scanner::read_data(WasmReader& in) {
     const std::uint32_t segments = count(in, "data segments");
-    const std::uint32_t pages = module_.memory ? module_.memory->initial : 0;
+    const std::uint32_t pages = module_.initial_pages();
     for (std::uint32_t i = 0; i < segments && in.ok(); ++i) {
         if (in.u32() != 0) return in.set_error("data segment of an unknown kind");
         Module::Data out;
@@ -461,7 +461,7 @@ base::Result<ModuleInfo> validate(base::ByteView wasm,
     for (const Module::Import& import : module->imports)
         out.imports.push_back(import.name);
     out.functions = static_cast<std::uint32_t>(module->functions.size());
-    out.initial_pages = module->memory ? module->memory->initial : 0;
+    out.initial_pages = module->initial_pages();
     out.data_bytes = module->data_end();
     return out;
 }

@@ -183,7 +183,7 @@ class Interpreter final : public WabtInstance {
         return End::trapped;
     }
 
-    std::uint64_t counter(Counter which) const override {
+    [[nodiscard]] std::uint64_t counter(Counter which) const override {
         const interp::Value value = global(which)->Get();
         return which == Counter::trap ? value.Get<interp::u32>() : value.Get<interp::u64>();
     }
@@ -194,10 +194,12 @@ class Interpreter final : public WabtInstance {
     }
 
     std::uint8_t* memory() override { return memory_ ? memory_->UnsafeData() : nullptr; }
-    std::uint64_t memory_size() const override { return memory_ ? memory_->ByteSize() : 0; }
+    [[nodiscard]] std::uint64_t memory_size() const override {
+        return memory_ ? memory_->ByteSize() : 0;
+    }
 
   private:
-    interp::Global* global(Counter which) const {
+    [[nodiscard]] interp::Global* global(Counter which) const {
         return globals_[globals_.size() - 3 + static_cast<std::size_t>(which)].get();
     }
 
@@ -295,7 +297,7 @@ WabtC wabt_write_c(const std::uint8_t* wasm, std::size_t size) {
     WabtC out;
     out.error = guarded([&]() -> std::string {
         wabt::Module module;
-        const std::string reason = read_module(wasm, size, &module);
+        std::string reason = read_module(wasm, size, &module);
         if (!reason.empty()) return reason;
         if (wabt::Failed(wabt::GenerateNames(&module)) || wabt::Failed(wabt::ApplyNames(&module))) {
             return "names cannot be given";

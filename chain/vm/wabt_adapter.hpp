@@ -53,10 +53,10 @@ class WabtInstance {
     virtual void reset() = 0;
     // Runs apply. When trapped, `reason` is WABT's text.
     virtual End apply(const std::uint64_t* args, std::string* reason) = 0;
-    virtual std::uint64_t counter(Counter which) const = 0;
+    [[nodiscard]] virtual std::uint64_t counter(Counter which) const = 0;
     virtual void set_counter(Counter which, std::uint64_t value) = 0;
     virtual std::uint8_t* memory() = 0;  // Moves when the memory grows.
-    virtual std::uint64_t memory_size() const = 0;
+    [[nodiscard]] virtual std::uint64_t memory_size() const = 0;
 };
 
 }  // namespace chain::vm

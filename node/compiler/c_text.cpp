@@ -16,18 +16,43 @@ namespace {
 constexpr std::string_view kModuleBegins = "static bool s_module_initialized = false;";
 constexpr std::uint32_t kTableSizeMax = 65536;
 
+std::string_view name_of(char type) {
+    switch (type) {
+        case 'i':
+            return "u32";
+        case 'l':
+            return "u64";
+        case 'f':
+            return "f32";
+        case 'd':
+            return "f64";
+        default:
+            return "void";
+    }
+}
+
+std::string_view to_slot(char type) {
+    if (type == 'f') return "i32_reinterpret_f32";
+    return type == 'd' ? "i64_reinterpret_f64" : "";
+}
+
+std::string_view from_slot(char type) {
+    switch (type) {
+        case 'i':
+            return "  return (u32)result;\n";
+        case 'l':
+            return "  return result;\n";
+        case 'f':
+            return "  return f32_reinterpret_i32((u32)result);\n";
+        case 'd':
+            return "  return f64_reinterpret_i64(result);\n";
+        default:
+            return "";
+    }
+}
+
 // The definition of one imported function: packs its arguments into slots and calls the host.
 std::string host_call(const std::string& host, const std::string& types) {
-    const auto name_of = [](char type) {
-        return type == 'v'   ? "void"
-               : type == 'i' ? "u32"
-               : type == 'l' ? "u64"
-               : type == 'f' ? "f32"
-                             : "f64";
-    };
-    const auto to_slot = [](char type) {
-        return type == 'f' ? "i32_reinterpret_f32" : type == 'd' ? "i64_reinterpret_f64" : "";
-    };
     std::string out =
         fmt::format("{} Z_hZ_f{}(struct Z_h_instance_t* none", name_of(types[0]), host);
     for (std::size_t i = 1; i < types.size(); ++i) {
@@ -37,13 +62,8 @@ std::string host_call(const std::string& host, const std::string& types) {
     for (std::size_t i = 1; i < types.size(); ++i) {
         out += fmt::format("  args[{}] = {}(a{});\n", i - 1, to_slot(types[i]), i);
     }
-    out += fmt::format("  bor_call({}, args, &result);\n", host);
-    if (types[0] == 'f') out += "  return f32_reinterpret_i32((u32)result);\n";
-    if (types[0] == 'd') out += "  return f64_reinterpret_i64(result);\n";
-    if (types[0] == 'i' || types[0] == 'l') {
-        out += fmt::format("  return ({})result;\n", name_of(types[0]));
-    }
-    return out + "}\n";
+    out += fmt::format("  bor_call({}, args, &result);\n{}}}\n", host, from_slot(types[0]));
+    return out;
 }
 
 std::string host_calls(const std::string& signatures) {

@@ -24,6 +24,7 @@ constexpr mode_t kPrivate = 0600;
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
     std::vector<char*> out;
+    out.reserve(words.size() + 1);
     for (std::string& word : words)
         out.push_back(word.data());
     out.push_back(nullptr);

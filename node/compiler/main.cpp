@@ -78,6 +78,7 @@ int run(const std::vector<std::string>& args) {
     std::ofstream(source, std::ios::binary) << *text;
     std::vector<std::string> command = command_of(mode, args[2], source, args[4]);
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (std::string& word : command)
         argv.push_back(word.data());
     argv.push_back(nullptr);
