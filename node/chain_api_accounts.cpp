@@ -59,19 +59,20 @@ Json system_row(const ApiContext& context,
     return json ? std::move(*json) : Json(nullptr);
 }
 
-// The balance in the core token, if the account has one.
+// The balance in the core token, if the account has one. Which token that is only the caller
+// knows: there is no system contract that says so.
 std::optional<std::string> core_balance(const Moment& moment,
                                         chain::Name account,
                                         std::optional<chain::Symbol> symbol) {
     constexpr std::size_t kAssetBytes = 16;
-    const chain::Symbol wanted = symbol.value_or(*chain::Symbol::from_string("4,SYS"));
+    if (!symbol) return std::nullopt;
     const chain::TableId id{"eosio.token"_n, account, "accounts"_n};
     const chain::Value row =
-        moment.state->find(chain::Table::contract_row, chain::row_key(id, wanted.code().value));
+        moment.state->find(chain::Table::contract_row, chain::row_key(id, symbol->code().value));
     if (row == nullptr || chain::row_value(*row).size() < kAssetBytes) return std::nullopt;
     auto balance =
         chain::unpack<chain::Asset>(chain::row_value(*row).first(kAssetBytes), "balance");
-    if (!balance || balance->symbol != wanted) return std::nullopt;
+    if (!balance || balance->symbol != *symbol) return std::nullopt;
     return balance->to_string();
 }
 

@@ -67,21 +67,14 @@ Answer get_activated_protocol_features(Params& params) {
     if (!params.ok()) return refuse(params.error());
     const auto features = chain::activated_protocol_features();
     Json list = Json::array();
-    std::optional<std::uint32_t> more;
     const auto count = static_cast<std::uint32_t>(features.size());
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (std::uint32_t i = 0; i < count && list.size() < limit; ++i) {
         const std::uint32_t ordinal = reverse ? count - 1 - i : i;
         const std::uint32_t key = by_block ? 1 : ordinal;
         if (key < lower.value_or(0) || key > upper.value_or(UINT32_MAX)) continue;
-        if (list.size() == limit) {
-            more = key;
-            break;
-        }
         list.push_back(api::activated_feature_to_json(features[ordinal], ordinal, 1));
     }
-    Json answer{{"activated_protocol_features", std::move(list)}};
-    if (more) answer["more"] = *more;
-    return answer;
+    return Json{{"activated_protocol_features", std::move(list)}};
 }
 
 Answer get_producer_schedule(const Moment& moment) {

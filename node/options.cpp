@@ -71,7 +71,7 @@ po::options_description http_options() {
         po::value<unsigned>()->default_value(0),
         "of one address that is not loopback; 0: no limit")(
         "http-max-response-time-ms",
-        po::value<std::int64_t>()->default_value(15),
+        po::value<std::int64_t>()->default_value(100),
         "time to collect one answer, ms; -1: no limit")(
         "verbose-http-errors",
         po::value<bool>()->default_value(false)->implicit_value(true),
@@ -93,7 +93,7 @@ po::options_description http_options() {
 po::options_description ledger_options() {
     po::options_description all("Ledger and production");
     all.add_options()("chain-threads",
-                      po::value<unsigned>()->default_value(1),
+                      po::value<unsigned>()->default_value(2),
                       "threads that check signatures")("pool-size-mb",
                                                        po::value<std::size_t>()->default_value(64),
                                                        "transactions that wait for a block, MiB")(

@@ -34,14 +34,19 @@ Params::Params(std::string_view body, Need need) {
     const std::string_view text = trimmed(body);
     is_blank_ = text.empty();
     if (is_no_body(text)) {
-        if (need == Need::required) fail(api::bad_request("A Request body is required"));
+        if (need == Need::required || need == Need::list)
+            fail(api::bad_request("A Request body is required"));
         return;
     }
     if (need == Need::none) {
         fail_input(malformed("no parameter should be given"));
         return;
     }
-    if (auto parsed = take(chain::abi::parse_json(text))) body_ = std::move(*parsed);
+    auto parsed = take(chain::abi::parse_json(text));
+    if (!parsed) return;
+    take(need == Need::list ? chain::abi::expect_array(*parsed)
+                            : chain::abi::expect_object(*parsed));
+    body_ = std::move(*parsed);
 }
 
 void Params::fail(api::ErrorReport error) {
@@ -66,6 +71,12 @@ chain::Name Params::name(std::string_view field) {
 std::string Params::text(std::string_view field, std::string_view standard) {
     const Json* value = find(field);
     if (value == nullptr) return std::string(standard);
+    // The parser makes a float of an integer that has no room in 64 bits.
+    constexpr double kTooLarge = 18446744073709551616.0;
+    if (value->is_number_float() && value->get<double>() >= kTooLarge) {
+        fail_input(malformed("Couldn't parse uint64_t"));
+        return {};
+    }
     return take(chain::abi::as_string(*value)).value_or(std::string());
 }
 

@@ -135,11 +135,6 @@ void push_next(const ApiContext& context, const std::shared_ptr<Batch>& batch) {
 }
 
 void push_transactions(const ApiContext& context, Params& params, const Respond& reply) {
-    if (!params.body().is_array()) {
-        const base::Error reason = chain::abi::expect_array(params.body()).error();
-        reply(error_response(api::bad_input(reason), context.verbose_errors));
-        return;
-    }
     if (params.body().size() > kBatchMax) {
         reply(refusal(context,
                       chain::make_error(Exception::too_many_tx_at_once,
@@ -156,10 +151,6 @@ void push_plain(const ApiContext& context,
                 Params& params,
                 api::TraceForm form,
                 const Respond& reply) {
-    if (auto object = chain::abi::expect_object(params.body()); !object) {
-        reply(error_response(api::bad_input(object.error()), context.verbose_errors));
-        return;
-    }
     push(context, params.body(), {form, false}, reply);
 }
 
@@ -185,7 +176,9 @@ void add_push_calls(Calls& calls) {
     calls.later(options("/v1/chain/send_transaction2"), [&context](Params& params, Respond reply) {
         send_transaction2(context, params, reply);
     });
-    calls.later(options("/v1/chain/push_transactions"), [&context](Params& params, Respond reply) {
+    Calls::Options list = options("/v1/chain/push_transactions");
+    list.need = Need::list;
+    calls.later(list, [&context](Params& params, Respond reply) {
         push_transactions(context, params, reply);
     });
 }

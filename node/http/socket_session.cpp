@@ -40,6 +40,7 @@ class Session : base::Pinned {
         auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
         timeout.idle_timeout = service_.options.idle_timeout;
         stream_.set_option(timeout);
+        stream_.auto_fragment(false);  // A message is one frame: simpler clients do.
         stream_.read_message_max(service_.options.socket_message_bytes_max);
         stream_.set_option(
             websocket::stream_base::decorator([this](websocket::response_type& response) {

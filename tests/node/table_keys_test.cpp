@@ -1,6 +1,8 @@
 // Keys of contract tables as texts: a bound that next_key gave finds the same place again.
 #include "node/table_keys.hpp"
 
+#include "chain/types/asset.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <bit>
@@ -69,7 +71,7 @@ TEST_CASE("bounds of quadruples are ordered as their doubles") {
     base::Bytes last;
     for (const char* text : {"-1e300", "-5", "-1e-310", "0", "1e-310", "2.5", "7", "1e300"}) {
         const base::Bytes key = bound(KeyKind::float128, text);
-        CHECK(base::compare(last, key) < 0);
+        CHECK((base::compare(last, key) < 0));
         last = key;
     }
     // 5.0 as x86 and contracts have it.
