@@ -3,6 +3,7 @@
 #include "chain/state/key_mix.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -10,6 +11,7 @@ namespace chain {
 
 namespace {
 
+constexpr std::size_t kGroup = 16;           // Rows put side by side.
 constexpr std::size_t kRowBytesUsual = 256;  // Of a row with all that keeps it.
 constexpr std::size_t kOverhead = 160;       // Of an entry besides its value's bytes.
 
@@ -55,7 +57,42 @@ const Value* RowCache::find(Table table, base::ByteView key) const {
 }
 
 void RowCache::put(Table table, base::ByteView key, Value value) {
-    const std::uint64_t mixed = mix(table, key);
+    put(table, key, mix(table, key), std::move(value));
+}
+
+// Each pass asks for what the next one needs, for all of the group.
+void RowCache::put_group(Table table, std::span<const Change* const> group) {
+    std::array<std::uint64_t, kGroup> mixes;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        mixes[i] = mix(table, group[i]->key);
+        const Slot* set = set_of(mixes[i]);
+        __builtin_prefetch(set);
+        __builtin_prefetch(set + kWays / 2);
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        const Slot* set = set_of(mixes[i]);
+        for (std::size_t way = 0; way < kWays; ++way) {
+            if (set[way].mix == mixes[i]) __builtin_prefetch(set[way].entry.get());
+        }
+    }
+    for (std::size_t i = 0; i < group.size(); ++i) {
+        put(table, group[i]->key, mixes[i], group[i]->value);
+    }
+}
+
+void RowCache::put_all(Table table, const Changes& changes) {
+    std::array<const Change*, kGroup> group;
+    std::size_t filled = 0;
+    for (const Change& change : changes) {
+        group[filled++] = &change;
+        if (filled < kGroup) continue;
+        put_group(table, group);
+        filled = 0;
+    }
+    put_group(table, std::span(group).first(filled));
+}
+
+void RowCache::put(Table table, base::ByteView key, std::uint64_t mixed, Value value) {
     Slot* set = set_of(mixed);
     Slot* place = nullptr;
     for (std::size_t way = 0; way < kWays; ++way) {

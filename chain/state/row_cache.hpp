@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace chain {
@@ -23,6 +24,8 @@ class RowCache : base::Pinned {
     // until the next put().
     [[nodiscard]] const Value* find(Table table, base::ByteView key) const;
     void put(Table table, base::ByteView key, Value value);
+    // put() of all changes of a table, so that the waiting for memory overlaps.
+    void put_all(Table table, const Changes& changes);
     void clear();
 
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
@@ -45,6 +48,8 @@ class RowCache : base::Pinned {
     [[nodiscard]] Slot* set_of(std::uint64_t mix);
     [[nodiscard]] const Slot* set_of(std::uint64_t mix) const;
     [[nodiscard]] static std::size_t cost(const Entry& entry);
+    void put(Table table, base::ByteView key, std::uint64_t mixed, Value value);
+    void put_group(Table table, std::span<const Change* const> group);
     void drop(Slot& slot);
     void shrink();
 

@@ -130,9 +130,7 @@ std::optional<Row> StoredView::before(Table table, base::ByteView key) const {
 
 void FinalRows::absorb(const ChangeSet& changes) {
     for (const auto& [table, entries] : changes.tables()) {
-        for (const auto& [key, value] : entries) {
-            rows.put(table, key, value);
-        }
+        rows.put_all(table, entries);
     }
     gaps.cut(changes);
     ++moment;
