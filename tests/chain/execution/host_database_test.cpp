@@ -22,7 +22,6 @@ constexpr uint64_t kOther = ("other"_n).value;
 constexpr uint64_t kAlice = ("alice"_n).value;
 constexpr uint64_t kBob = ("bob"_n).value;
 constexpr uint64_t kTable = ("table"_n).value;
-constexpr uint64_t kSecond = ("second"_n).value;
 
 int32_t store(Host& host, uint64_t id, std::string_view value, uint64_t payer = kAlice) {
     host.write_text(kIn, value);
