@@ -140,35 +140,40 @@ struct TierUnderTest {
     std::unique_ptr<vm::Engine> engine;
 };
 
+// Asks for the module's compilation and registers its measurement.
+void add(const Case& each, const base::Bytes* wasm, TierUnderTest& tier) {
+    if (tier.tier == vm::Tier::interpreter && !each.interpreted) return;
+    (void)tier.engine->prepare(base::crypto::sha256(*wasm), *wasm);
+    const std::string name = std::string(each.name) + " / " + tier.name;
+    benchmark::RegisterBenchmark(name.c_str(), [&tier, wasm](benchmark::State& state) {
+        measure(state, tier.engine.get(), tier.tier, wasm);
+    });
+}
+
+void run_all(const fs::path& directory) {
+    TierUnderTest interpreter(vm::Tier::interpreter, "interpreter", directory);
+    TierUnderTest quick(vm::Tier::quick, "tcc", directory);
+    TierUnderTest optimised(vm::Tier::optimised, "gcc", directory);
+    std::vector<std::unique_ptr<base::Bytes>> modules;
+    for (const Case& each : cases()) {
+        const std::string text = "(module " + each.fields + ")";
+        modules.push_back(std::make_unique<base::Bytes>(machine::assemble(text)));
+        add(each, modules.back().get(), interpreter);
+        add(each, modules.back().get(), quick);
+        add(each, modules.back().get(), optimised);
+    }
+    quick.compiler->wait_idle();
+    optimised.compiler->wait_idle();
+    benchmark::RunSpecifiedBenchmarks();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    benchmark::Initialize(&argc, argv);
     std::string name = (fs::temp_directory_path() / "bor-bench-XXXXXX").string();
     const fs::path directory = mkdtemp(name.data());
-    {
-        TierUnderTest interpreter(vm::Tier::interpreter, "interpreter", directory);
-        TierUnderTest quick(vm::Tier::quick, "tcc", directory);
-        TierUnderTest optimised(vm::Tier::optimised, "gcc", directory);
-        std::vector<std::unique_ptr<base::Bytes>> modules;
-        for (const Case& each : cases()) {
-            modules.push_back(
-                std::make_unique<base::Bytes>(machine::assemble("(module " + each.fields + ")")));
-            const base::Bytes* wasm = modules.back().get();
-            for (TierUnderTest* const tier : {&interpreter, &quick, &optimised}) {
-                if (tier == &interpreter && !each.interpreted) continue;
-                (void)tier->engine->prepare(base::crypto::sha256(*wasm), *wasm);
-                benchmark::RegisterBenchmark((std::string(each.name) + " / " + tier->name).c_str(),
-                                             [tier, wasm](benchmark::State& state) {
-                                                 measure(
-                                                     state, tier->engine.get(), tier->tier, wasm);
-                                             });
-            }
-        }
-        quick.compiler->wait_idle();
-        optimised.compiler->wait_idle();
-        benchmark::Initialize(&argc, argv);
-        benchmark::RunSpecifiedBenchmarks();
-    }
+    run_all(directory);
     fs::remove_all(directory);
     return 0;
 }

@@ -81,6 +81,7 @@ inline bool mix(vm::Context& context,
 inline bool digest(
     vm::Context& context, vm::Memory& memory, vm::Meter&, const std::uint64_t*, std::uint64_t*) {
     const auto whole = memory.read(0, static_cast<std::uint32_t>(memory.size()));
+    if (!whole) return false;
     static_cast<Recorder&>(context).memory = base::crypto::sha256(*whole);
     return true;
 }
