@@ -16,7 +16,7 @@ const Changes kNoChanges;
 
 std::size_t common_prefix(base::ByteView a, base::ByteView b, std::size_t limit) {
     const std::size_t most = std::min({a.size(), b.size(), limit});
-    if (std::memcmp(a.data(), b.data(), most) == 0) return most;
+    if (most == 0 || std::memcmp(a.data(), b.data(), most) == 0) return most;
     const auto differ =
         std::mismatch(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(most), b.begin());
     return static_cast<std::size_t>(differ.first - a.begin());
