@@ -144,6 +144,10 @@ base::Result<void> Node::Parts::open() {
     stream = std::make_unique<StreamHub>(*context);
     metrics = std::make_unique<Metrics>(
         Metrics::Sources{*runtime, *ledger.storage, [this] { return server->counters(); }});
+    ProducerSettings::RuntimeOptions runtime_options;
+    runtime_options.max_transaction_time =
+        static_cast<std::int32_t>(options.max_transaction_time.count());
+    settings.set_runtime_options(runtime_options);
     runtime->set_admission([this](const chain::DecodedTransaction& transaction) {
         return settings.admit(transaction);
     });
