@@ -279,6 +279,11 @@ base::Result<Arguments> parse(const Command& command, const std::vector<std::str
         }
         const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
         const Option* option = find_option(command.options, word.substr(0, equals));
+        if (option == nullptr && word == "-j") {
+            // As for cleos, it may also come after the command.
+            arguments.options.emplace("json", "");
+            continue;
+        }
         if (option == nullptr) {
             std::vector<std::string> names;
             for (const Option& known : command.options)
@@ -339,6 +344,8 @@ std::vector<Command> all_commands() {
     add_key_commands(commands);
     add_push_commands(commands);
     add_get_commands(commands);
+    add_wallet_commands(commands);
+    add_sign_commands(commands);
     std::ranges::sort(commands, {}, &Command::name);
     return commands;
 }

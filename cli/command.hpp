@@ -95,5 +95,14 @@ void add_genesis_commands(std::vector<Command>& commands);
 void add_key_commands(std::vector<Command>& commands);
 void add_push_commands(std::vector<Command>& commands);
 void add_get_commands(std::vector<Command>& commands);
+void add_wallet_commands(std::vector<Command>& commands);
+void add_sign_commands(std::vector<Command>& commands);
+void add_bench_commands(std::vector<Command>& commands);
+void add_doctor_commands(std::vector<Command>& commands);
+void add_convert_commands(std::vector<Command>& commands);
+void add_multisig_commands(std::vector<Command>& commands);
+void add_system_commands(std::vector<Command>& commands);
+void add_net_commands(std::vector<Command>& commands);
+void add_completion_commands(std::vector<Command>& commands);
 
 }  // namespace cli

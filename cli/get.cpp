@@ -1,4 +1,4 @@
-#include "cli/http_client.hpp"
+#include "cli/output.hpp"
 #include "cli/transaction.hpp"
 
 #include <fmt/format.h>
@@ -8,14 +8,6 @@ namespace cli {
 namespace {
 
 using base::fail;
-
-// Asks the node and prints the answer as it is.
-base::Result<void> ask(const Session& session, std::string_view path, const Json& body) {
-    const auto answer = call(session.url, path, body);
-    if (!answer) return fail(answer.error());
-    fmt::print("{}\n", chain::abi::dump_json(*answer, 2));
-    return {};
-}
 
 base::Result<void> get_info(const Session& session, const Arguments& /*arguments*/) {
     return ask(session, "/v1/chain/get_info", Json());

@@ -1,6 +1,7 @@
 #include "cli/transaction.hpp"
 
 #include "cli/files.hpp"
+#include "cli/output.hpp"
 
 #include <fmt/format.h>
 
@@ -17,11 +18,6 @@ using base::fail;
 
 constexpr std::uint64_t kExpirationDefault = 30;  // Seconds, as cleos.
 constexpr std::uint64_t kExpirationMax = 3600;
-
-std::string text_of(const Json& json, std::string_view key) {
-    const Json* value = chain::abi::find_member(json, key);
-    return value != nullptr && value->is_string() ? value->get<std::string>() : "";
-}
 
 base::Result<void> fill_header(const Session& session,
                                const Arguments& arguments,
@@ -92,23 +88,7 @@ base::Result<void> sign(const Session& session,
         if (!required) return fail(required.error());
         keys = *std::move(required);
     }
-    const Json body =
-        Json::array({chain::abi::transaction_to_json(
-                         transaction, nullptr, chain::abi::TransactionForm::with_signatures),
-                     keys,
-                     chain_id});
-    const auto signed_json = call(session.wallet_url, "/v1/wallet/sign_transaction", body);
-    if (!signed_json) return fail(signed_json.error());
-    const Json* signatures = chain::abi::find_member(*signed_json, "signatures");
-    if (signatures == nullptr) return fail(Errc::malformed, "the wallet gave no signatures");
-    transaction.signatures.clear();
-    for (const Json& text : *signatures) {
-        const auto signature =
-            base::crypto::Signature::from_string(text.is_string() ? text.get<std::string>() : "");
-        if (!signature) return fail(signature.error());
-        transaction.signatures.push_back(*signature);
-    }
-    return {};
+    return wallet_sign(session, keys, chain_id, transaction);
 }
 
 void print_trace(const Json& answer) {
@@ -169,6 +149,18 @@ base::Result<void> check_trace(const Json& answer) {
     return fail(Errc::invalid, text);
 }
 
+base::Result<void> send(const Session& session, std::string_view path, const Json& body) {
+    const auto answer = call(session.url, path, body);
+    if (!answer) return fail(answer.error());
+    if (session.json) {
+        print_json(*answer);
+        return check_trace(*answer);
+    }
+    if (auto good = check_trace(*answer); !good) return good;
+    print_trace(*answer);
+    return {};
+}
+
 base::Result<void> broadcast(const Session& session,
                              const Arguments& arguments,
                              const chain::SignedTransaction& transaction) {
@@ -198,15 +190,7 @@ base::Result<void> broadcast(const Session& session,
         path = "/v1/chain/push_transaction";
         body = packed;
     }
-    const auto answer = call(session.url, path, body);
-    if (!answer) return fail(answer.error());
-    if (session.json) {
-        fmt::print("{}\n", chain::abi::dump_json(*answer, 2));
-        return check_trace(*answer);
-    }
-    if (auto good = check_trace(*answer); !good) return good;
-    print_trace(*answer);
-    return {};
+    return send(session, path, body);
 }
 
 }  // namespace
@@ -337,6 +321,37 @@ base::Result<chain::Action> make_action(const Session& session,
     const auto json = json_argument(data);
     if (!json) return fail(json.error());
     return make_action(session, account, name, *json, std::move(authorization));
+}
+
+base::Result<void> wallet_sign(const Session& session,
+                               const Json& keys,
+                               const std::string& chain_id,
+                               chain::SignedTransaction& transaction) {
+    const Json body =
+        Json::array({chain::abi::transaction_to_json(
+                         transaction, nullptr, chain::abi::TransactionForm::with_signatures),
+                     keys,
+                     chain_id});
+    const auto signed_json = call(session.wallet_url, "/v1/wallet/sign_transaction", body);
+    if (!signed_json) return fail(signed_json.error());
+    const Json* signatures = chain::abi::find_member(*signed_json, "signatures");
+    if (signatures == nullptr) return fail(Errc::malformed, "the wallet gave no signatures");
+    transaction.signatures.clear();
+    for (const Json& text : *signatures) {
+        const auto signature =
+            base::crypto::Signature::from_string(text.is_string() ? text.get<std::string>() : "");
+        if (!signature) return fail(signature.error());
+        transaction.signatures.push_back(*signature);
+    }
+    return {};
+}
+
+base::Result<void> push_packed(const Session& session, const chain::PackedTransaction& packed) {
+    return send(session,
+                "/v1/chain/send_transaction2",
+                {{"return_failure_trace", true},
+                 {"retry_trx", false},
+                 {"transaction", chain::abi::packed_transaction_to_json(packed)}});
 }
 
 base::Result<void> send_actions(const Session& session,

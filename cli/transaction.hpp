@@ -49,6 +49,16 @@ namespace cli {
                                                   const Arguments& arguments,
                                                   chain::SignedTransaction transaction);
 
+// Replaces the signatures by those of the wallet's `keys`, an array of public keys as texts.
+[[nodiscard]] base::Result<void> wallet_sign(const Session& session,
+                                             const Json& keys,
+                                             const std::string& chain_id,
+                                             chain::SignedTransaction& transaction);
+
+// Sends it as it is and prints what happened.
+[[nodiscard]] base::Result<void> push_packed(const Session& session,
+                                             const chain::PackedTransaction& packed);
+
 // JSON given on the command line: the text itself, or the file named after '@' or as a path.
 [[nodiscard]] base::Result<Json> json_argument(const std::string& text);
 

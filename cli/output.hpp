@@ -1,0 +1,25 @@
+#pragma once
+
+#include "cli/command.hpp"
+#include "cli/http_client.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace cli {
+
+// Indented, to standard output.
+void print_json(const Json& json);
+
+// Asks the node and prints the answer as it is.
+[[nodiscard]] base::Result<void> ask(const Session& session,
+                                     std::string_view path,
+                                     const Json& body);
+
+// A member that is a text; empty when there is none.
+[[nodiscard]] std::string text_of(const Json& json, std::string_view key);
+
+// A member that is a number, as number or as text; 0 when there is none.
+[[nodiscard]] std::uint64_t number_of(const Json& json, std::string_view key);
+
+}  // namespace cli
