@@ -346,6 +346,13 @@ std::vector<Command> all_commands() {
     add_get_commands(commands);
     add_wallet_commands(commands);
     add_sign_commands(commands);
+    add_bench_commands(commands);
+    add_doctor_commands(commands);
+    add_convert_commands(commands);
+    add_multisig_commands(commands);
+    add_system_commands(commands);
+    add_net_commands(commands);
+    add_completion_commands(commands);
     std::ranges::sort(commands, {}, &Command::name);
     return commands;
 }

@@ -152,6 +152,44 @@ base::Result<void> get_parameters(const Session& session, const Arguments& /*arg
     return ask(session, "/v1/chain/get_consensus_parameters", Json());
 }
 
+base::Result<void> get_block_trace(const Session& session, const Arguments& arguments) {
+    const std::string text = arguments.at("block");
+    if (text.empty() || text.size() > 10 ||
+        text.find_first_not_of("0123456789") != std::string::npos) {
+        return fail(base::Errc::invalid, fmt::format("'{}' is no number of a block", text));
+    }
+    return ask(session, "/v1/trace_api/get_block", {{"block_num", std::stoull(text)}});
+}
+
+base::Result<void> get_accounts(const Session& session, const Arguments& arguments) {
+    return ask(session,
+               "/v1/chain/get_accounts_by_authorizers",
+               {{"accounts", Json::array()}, {"keys", Json::array({arguments.at("key")})}});
+}
+
+base::Result<void> get_servants(const Session& session, const Arguments& arguments) {
+    return ask(session,
+               "/v1/chain/get_accounts_by_authorizers",
+               {{"accounts", Json::array({arguments.at("account")})}, {"keys", Json::array()}});
+}
+
+base::Result<void> get_features(const Session& session, const Arguments& /*arguments*/) {
+    return ask(session, "/v1/producer/get_supported_protocol_features", Json::object());
+}
+
+base::Result<void> version_client(const Session& /*session*/, const Arguments& /*arguments*/) {
+    fmt::print("{}\n", BOR_VERSION);
+    return {};
+}
+
+base::Result<void> version_full(const Session& session, const Arguments& /*arguments*/) {
+    const auto info = call(session.url, "/v1/chain/get_info", Json());
+    fmt::print("client {}\n", BOR_VERSION);
+    if (!info) return fail(info.error());
+    fmt::print("node   {}\n", text_of(*info, "server_full_version_string"));
+    return {};
+}
+
 base::Result<void> get_trace(const Session& session, const Arguments& arguments) {
     return ask(session, "/v1/trace_api/get_transaction_trace", {{"id", arguments.at("id")}});
 }
@@ -220,6 +258,29 @@ void add_get_commands(std::vector<Command>& commands) {
     commands.push_back({"get schedule", "Show who makes blocks", {}, {}, get_schedule});
     commands.push_back(
         {"get consensus_parameters", "Show the chain's parameters", {}, {}, get_parameters});
+    commands.push_back({"get block_trace",
+                        "Show a block's stored traces",
+                        {{"block", "its number"}},
+                        {},
+                        get_block_trace});
+    commands.push_back({"get accounts",
+                        "Show the permissions that a key can satisfy",
+                        {{"key", "the public key"}},
+                        {},
+                        get_accounts});
+    commands.push_back({"get servants",
+                        "Show the permissions that an account can satisfy",
+                        {account},
+                        {},
+                        get_servants});
+    commands.push_back({"get supported_protocol_features",
+                        "Show the protocol features that the node knows",
+                        {},
+                        {},
+                        get_features});
+    commands.push_back({"version client", "Show this program's version", {}, {}, version_client});
+    commands.push_back(
+        {"version full", "Show this program's and the node's version", {}, {}, version_full});
     commands.push_back({"get transaction_trace",
                         "Show a transaction's stored trace",
                         {{"id", "its id"}},

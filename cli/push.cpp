@@ -1,5 +1,6 @@
 #include "chain/abi/definition.hpp"
 #include "cli/files.hpp"
+#include "cli/output.hpp"
 #include "cli/transaction.hpp"
 
 #include <fmt/format.h>
@@ -44,6 +45,21 @@ base::Result<void> push_transaction(const Session& session, const Arguments& arg
     auto transaction = chain::abi::transaction_from_json(*json, node_resolver(session));
     if (!transaction) return fail(transaction.error());
     return send_transaction(session, arguments, *std::move(transaction));
+}
+
+// Several packed, signed transactions: what became of each, in one array.
+base::Result<void> push_transactions(const Session& session, const Arguments& arguments) {
+    const auto json = json_argument(arguments.at("transactions"));
+    if (!json) return fail(json.error());
+    if (!json->is_array()) return fail(base::Errc::invalid, "an array of transactions is needed");
+    Json packed = Json::array();
+    for (const Json& item : *json) {
+        const auto transaction =
+            chain::abi::packed_transaction_from_json(item, node_resolver(session));
+        if (!transaction) return fail(transaction.error());
+        packed.push_back(chain::abi::packed_transaction_to_json(*transaction));
+    }
+    return ask(session, "/v1/chain/push_transactions", packed);
 }
 
 base::Result<void> transfer(const Session& session, const Arguments& arguments) {
@@ -220,6 +236,12 @@ void add_push_commands(std::vector<Command>& commands) {
                         {{"transaction", "JSON, or a file with it"}},
                         with_transaction_options({}),
                         push_transaction});
+    commands.push_back(
+        {"push transactions",
+         "Send signed transactions given as a JSON array",
+         {{"transactions", "JSON, or a file with it: {signatures, packed_trx, ...} each"}},
+         {},
+         push_transactions});
     commands.push_back({"transfer",
                         "Transfer tokens",
                         {{"sender", "who pays"},

@@ -1,0 +1,154 @@
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+namespace cli {
+
+namespace {
+
+using base::fail;
+
+constexpr auto kWatch = std::chrono::seconds(2);
+constexpr std::uint64_t kLagMillisecondsMax = 10'000;
+constexpr std::uint64_t kFreeBytesMin = std::uint64_t{1} << 30U;
+
+struct Finding {
+    std::string_view name;
+    bool good = false;
+    std::string text;  // One sentence, with what to do when it is not good.
+};
+
+Finding check_head(const Session& session, const Json& before) {
+    const std::uint64_t first = number_of(before, "head_block_num");
+    std::this_thread::sleep_for(kWatch);
+    const auto after = call(session.url, "/v1/chain/get_info", Json());
+    if (!after) return {"head", false, after.error().detail};
+    const std::uint64_t second = number_of(*after, "head_block_num");
+    if (second > first) {
+        return {"head",
+                true,
+                fmt::format("The head advances: block {}, {} new ones in {} s.",
+                            second,
+                            second - first,
+                            kWatch.count())};
+    }
+    return {"head",
+            false,
+            fmt::format("The head stays at block {}: is the producer paused "
+                        "(/v1/producer/resume), its key missing, or its disk full? "
+                        "See the node's log.",
+                        second)};
+}
+
+Finding check_finality(const Json& finality) {
+    const std::uint64_t blocks = number_of(finality, "lag_blocks");
+    const std::uint64_t milliseconds = number_of(finality, "lag_ms");
+    const bool good = milliseconds <= kLagMillisecondsMax;
+    return {"finality",
+            good,
+            fmt::format("The final block is {} blocks ({} ms) behind the head{}",
+                        blocks,
+                        milliseconds,
+                        good ? "." : ": too few validators vote, or the disk is too slow.")};
+}
+
+Finding check_producer(const Json& finality) {
+    const Json* paused = chain::abi::find_member(finality, "paused");
+    const Json* trouble = chain::abi::find_member(finality, "trouble");
+    if (trouble != nullptr && trouble->is_string() && !trouble->get<std::string>().empty()) {
+        return {"producer",
+                false,
+                fmt::format("The node is in trouble: {}.", trouble->get<std::string>())};
+    }
+    if (paused != nullptr && paused->is_boolean() && paused->get<bool>()) {
+        return {"producer", false, "The producer is paused; /v1/producer/resume lets it go on."};
+    }
+    return {"producer", true, "The producer is neither paused nor in trouble."};
+}
+
+Finding check_disk(const Session& session) {
+    const auto size = call(session.url, "/v1/db_size/get", Json());
+    if (!size) {
+        return {"disk",
+                true,
+                "How much space is left is not told (plugin db_size_api_plugin is not on)."};
+    }
+    const std::uint64_t free = number_of(*size, "free_bytes");
+    const bool good = free >= kFreeBytesMin;
+    return {"disk",
+            good,
+            fmt::format("The data directory has {} MiB free{}",
+                        free >> 20U,
+                        good ? "." : ": make room before blocks stop.")};
+}
+
+Finding check_wallet(const Session& session) {
+    const auto wallets = call(session.wallet_url, "/v1/wallet/list_wallets", Json());
+    if (!wallets) {
+        return {"wallet",
+                false,
+                fmt::format("The wallet daemon does not answer: {}", wallets.error().detail)};
+    }
+    std::size_t unlocked = 0;
+    for (const Json& name : *wallets) {
+        if (name.is_string() && name.get<std::string>().ends_with('*')) ++unlocked;
+    }
+    return {
+        "wallet",
+        true,
+        fmt::format(
+            "The wallet daemon answers: {} wallets open, {} unlocked.", wallets->size(), unlocked)};
+}
+
+std::vector<Finding> examine(const Session& session) {
+    std::vector<Finding> findings;
+    const auto info = call(session.url, "/v1/chain/get_info", Json());
+    if (info) {
+        findings.push_back({"node",
+                            true,
+                            fmt::format("The node at {} answers, chain {}, version {}.",
+                                        session.url,
+                                        text_of(*info, "chain_id").substr(0, 12),
+                                        text_of(*info, "server_version_string"))});
+        findings.push_back(check_head(session, *info));
+        if (const auto finality = call(session.url, "/v1/bor/finality", Json())) {
+            findings.push_back(check_finality(*finality));
+            findings.push_back(check_producer(*finality));
+        } else {
+            findings.push_back({"finality", false, finality.error().detail});
+        }
+        findings.push_back(check_disk(session));
+    } else {
+        findings.push_back(
+            {"node", false, fmt::format("The node does not answer: {}", info.error().detail)});
+    }
+    findings.push_back(check_wallet(session));
+    return findings;
+}
+
+base::Result<void> doctor(const Session& session, const Arguments& /*arguments*/) {
+    const std::vector<Finding> findings = examine(session);
+    std::size_t bad = 0;
+    Json json = Json::array();
+    for (const Finding& finding : findings) {
+        if (!finding.good) ++bad;
+        json.push_back({{"check", finding.name}, {"good", finding.good}, {"text", finding.text}});
+        if (session.json) continue;
+        fmt::print("{}  {:<9} {}\n", finding.good ? "good" : "BAD ", finding.name, finding.text);
+    }
+    if (session.json) print_json(json);
+    if (bad == 0) return {};
+    return fail(base::Errc::unavailable,
+                fmt::format("{} of {} checks failed", bad, findings.size()));
+}
+
+}  // namespace
+
+void add_doctor_commands(std::vector<Command>& commands) {
+    commands.push_back({"doctor", "Say what is wrong with a node and its wallet", {}, {}, doctor});
+}
+
+}  // namespace cli
