@@ -261,8 +261,8 @@ base::Result<void> bench_load(const Session& session, const Arguments& arguments
     const std::uint64_t count = *seconds * plan->rate;
     if (count > kTransactionsMax) {
         return fail(Errc::invalid,
-                    fmt::format("{} transactions are {}; at most {} are signed in advance",
-                                "--rate times --seconds:",
+                    fmt::format("--rate times --seconds gives {} transactions; at most {} are "
+                                "signed in advance",
                                 count,
                                 kTransactionsMax));
     }

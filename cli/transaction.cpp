@@ -109,10 +109,12 @@ void print_trace(const Json& answer) {
         const std::string account = text_of(*act, "account");
         const std::string receiver = text_of(trace, "receiver");
         const Json* data = chain::abi::find_member(*act, "data");
-        fmt::print("#  {:>14} <= {:<28} {}\n",
-                   receiver,
-                   account + "::" + text_of(*act, "name"),
-                   data == nullptr ? "" : data->dump());
+        std::string shown = data == nullptr ? "" : data->dump();
+        // Code and ABIs would fill the screen; -j shows everything.
+        constexpr std::size_t kShownMax = 200;
+        if (shown.size() > kShownMax) shown = shown.substr(0, kShownMax) + "...";
+        fmt::print(
+            "#  {:>14} <= {:<28} {}\n", receiver, account + "::" + text_of(*act, "name"), shown);
         const std::string console = text_of(trace, "console");
         if (!console.empty()) fmt::print(">> {}\n", console);
         const Json* value = chain::abi::find_member(trace, "return_value_data");

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""Types every group of commands of bor-cli at a network of its own, wrong input included, and
+checks output and exit status.
+
+usage: cli_test.py BIN_DIR CONTRACTS_DIR
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN_DIR, CONTRACTS_DIR = (os.path.realpath(each) for each in sys.argv[1:3])
+KEY = 'EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV'  # Public key of PRIVATE.
+PRIVATE = '5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3'
+
+
+class Network:
+    """One network for all tests: making one takes a second."""
+    dir = tempfile.mkdtemp(prefix='bor-cli-')
+    file = {}
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.dir, name)
+
+    @classmethod
+    def run(cls, *words, given=None):
+        return subprocess.run([os.path.join(BIN_DIR, 'bor-cli'), '--dir', cls.dir, *words],
+                              input='' if given is None else given,
+                              capture_output=True, text=True, timeout=120)
+
+
+def setUpModule():
+    done = Network.run('network', 'up', '--open', '--block-interval', '100')
+    if done.returncode != 0:
+        raise RuntimeError(done.stdout + done.stderr)
+    with open(Network.path('network.json')) as f:
+        Network.file = json.load(f)
+    for name in ('alice', 'bob', 'bank.token', 'eosio.msig'):
+        prepare('create', 'account', 'eosio', name, Network.file['system_key']['public'])
+    for account, folder in (('bank.token', 'token'), ('eosio.msig', 'msig')):
+        prepare('set', 'contract', account, os.path.join(CONTRACTS_DIR, folder))
+    prepare('push', 'action', 'bank.token', 'create', '["alice","1000000.0000 SYS"]',
+            '-p', 'bank.token')
+    prepare('push', 'action', 'bank.token', 'issue', '["alice","1000.0000 SYS",""]', '-p', 'alice')
+
+
+def prepare(*words):
+    done = Network.run(*words)
+    if done.returncode != 0:
+        raise RuntimeError('%s: %s%s' % (' '.join(words), done.stdout, done.stderr))
+
+
+def tearDownModule():
+    Network.run('network', 'down')
+    shutil.rmtree(Network.dir, ignore_errors=True)
+
+
+class Case(unittest.TestCase):
+    def good(self, *words, given=None):
+        done = Network.run(*words, given=given)
+        self.assertEqual(done.returncode, 0, '%s: %s%s' % (words, done.stdout, done.stderr))
+        return done.stdout
+
+    def data(self, *words, given=None):
+        return json.loads(self.good(*words, given=given))
+
+    def bad(self, text, *words, status=1, given=None):
+        done = Network.run(*words, given=given)
+        self.assertEqual(done.returncode, status, '%s: %s' % (words, done.stdout + done.stderr))
+        self.assertIn(text, done.stderr)
+
+    def balance(self, account):
+        return self.good('get', 'currency', 'balance', 'bank.token', account).strip()
+
+
+class CommandLine(Case):
+    def test_wrong_words(self):
+        self.bad("did you mean 'get info'", 'get', 'inof', status=2)
+        self.bad('missing: account', 'get', 'account', status=2)
+        self.bad("unknown option '--lmit'", 'get', 'table', '--lmit', '3', 'a', 'b', 'c', status=2)
+        self.assertIn('usage: bor-cli get table', self.good('get', 'table', '--help'))
+
+    def test_nobody_answers(self):
+        self.bad('is it running there?', '--url', 'http://127.0.0.1:1', 'get', 'info')
+        self.bad('is no address', '--url', 'gopher://x', 'get', 'info')
+
+    def test_completion(self):
+        script = self.good('completion', 'bash')
+        asked = script + 'COMP_WORDS=(bor-cli wallet "un"); COMP_CWORD=2; _bor_cli; ' \
+                         'echo "${COMPREPLY[@]}"\n'
+        done = subprocess.run(['bash', '-c', asked], capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.stdout.strip(), 'unlock', done.stderr)
+
+    def test_version(self):
+        self.assertRegex(self.good('version', 'client'), r'^\d+\.\d+')
+        self.assertIn('node', self.good('version', 'full'))
+
+    def test_peers(self):
+        self.bad('not yet: needs the peer-to-peer layer', 'net', 'peers')
+        self.bad('peer-to-peer', 'network', 'up', '-n', '4', '--dir', Network.path('other'))
+
+
+class Reading(Case):
+    def test_info_and_blocks(self):
+        info = self.data('get', 'info')
+        self.assertEqual(info['chain_id'], Network.file['chain_id'])
+        block = self.data('get', 'block', '2')
+        self.assertEqual(block['block_num'], 2)
+        self.assertEqual(self.data('get', 'block', block['id'])['id'], block['id'])
+        self.assertEqual(self.data('get', 'block', '2', '--info')['block_num'], 2)
+        self.bad('error 31000', 'get', 'block', '999999999')
+        self.bad('needs the number', 'get', 'block', 'x', '--info')
+        self.good('get', 'block_trace', '2')
+        self.bad('is no number', 'get', 'block_trace', 'two')
+
+    def test_accounts(self):
+        self.assertIn('permissions:', self.good('get', 'account', 'alice'))
+        self.assertEqual(self.data('get', 'account', 'alice', '-j')['account_name'], 'alice')
+        self.bad('error', 'get', 'account', 'nobody')
+        key = Network.file['system_key']['public']
+        names = [each['account_name'] for each in self.data('get', 'accounts', key)['accounts']]
+        self.assertIn('alice', names)
+        self.assertEqual(self.data('get', 'servants', 'nobody')['accounts'], [])
+
+    def test_contract(self):
+        self.assertIn('transfer', self.good('get', 'abi', 'bank.token'))
+        self.good('get', 'code', 'bank.token')
+        rows = self.data('get', 'table', 'bank.token', 'SYS', 'stat')['rows']
+        self.assertEqual(rows[0]['issuer'], 'alice')
+        self.assertTrue(self.data('get', 'scope', 'bank.token')['rows'])
+        stats = self.data('get', 'currency', 'stats', 'bank.token', 'SYS')
+        self.assertEqual(stats['SYS']['max_supply'], '1000000.0000 SYS')
+
+    def test_chain(self):
+        self.assertTrue(self.data('get', 'schedule')['active']['producers'])
+        self.good('get', 'consensus_parameters')
+        self.good('get', 'supported_protocol_features')
+        self.assertIn('bora', self.good('system', 'listproducers'))
+
+    def test_doctor(self):
+        checks = self.data('-j', 'doctor')
+        self.assertEqual([each for each in checks if not each['good']], [])
+        self.bad('checks failed', '--url', 'http://127.0.0.1:1', 'doctor')
+
+
+class Transactions(Case):
+    def test_transfer_becomes_final(self):
+        answer = self.data('-j', 'transfer', '--contract', 'bank.token', 'alice', 'bob',
+                           '1.0000 SYS', 'hi', '-f')
+        for _ in range(100):
+            status = self.data('get', 'transaction-status', answer['transaction_id'])
+            if status['state'] == 'IRREVERSIBLE':
+                break
+            time.sleep(0.05)
+        self.assertEqual(status['state'], 'IRREVERSIBLE')
+        self.good('get', 'transaction_trace', answer['transaction_id'])
+        self.assertTrue(self.balance('bob').endswith(' SYS'))
+
+    def test_refusals(self):
+        self.bad('overdrawn balance', 'transfer', '--contract', 'bank.token', 'bob', 'alice',
+                 '99999.0000 SYS')
+        self.bad('knows no ABI', 'transfer', '--contract', 'bob', 'alice', 'bob', '1.0000 SYS')
+        self.bad('has no action', 'push', 'action', 'bank.token', 'dance', '[]', '-p', 'bob')
+        self.bad('neither JSON nor a file', 'push', 'action', 'bank.token', 'issue', 'what',
+                 '-p', 'bob')
+        self.bad('who authorizes it?', 'push', 'action', 'bank.token', 'issue', '[]')
+        self.bad('--expiration 0', 'transfer', '--contract', 'bank.token', 'alice', 'bob',
+                 '1.0000 SYS', '-x', '0')
+
+    def test_pack_sign_validate_push(self):
+        made = self.data('transfer', '--contract', 'bank.token', 'alice', 'bob', '0.0001 SYS',
+                         'packed', '-d', '-s')
+        self.assertEqual(made['signatures'], [])
+        file = Network.path('transaction.json')
+        with open(file, 'w') as f:
+            json.dump(made, f)
+        signed = self.data('sign', file, '--public-key', Network.file['system_key']['public'])
+        self.assertEqual(len(signed['signatures']), 1)
+        with open(file, 'w') as f:
+            json.dump(signed, f)
+        self.assertEqual(self.good('validate', 'signatures', file).strip(),
+                         Network.file['system_key']['public'])
+        packed = self.data('convert', 'pack_transaction', file)
+        again = self.data('convert', 'unpack_transaction', json.dumps(packed))
+        self.assertEqual(again['actions'], signed['actions'])
+        shown = self.data('convert', 'unpack_transaction', json.dumps(packed),
+                          '--unpack-action-data')
+        self.assertEqual(shown['actions'][0]['data']['memo'], 'packed')
+        answers = self.data('push', 'transactions', json.dumps([packed]))
+        self.assertEqual(answers[0]['transaction_id'],
+                         self.good('get', 'transaction_id', file).strip())
+
+    def test_sign_with_a_key_given_on_standard_input(self):
+        made = self.good('transfer', '--contract', 'bank.token', 'alice', 'bob', '0.0001 SYS',
+                         '-d', '-s')
+        signed = self.good('sign', made, given=PRIVATE + '\n')
+        self.assertEqual(self.good('validate', 'signatures', signed).strip(), KEY)
+        self.bad('that is no private key', 'sign', made, given='secret\n')
+        self.bad('no private key', 'sign', made)
+
+    def test_action_data(self):
+        packed = self.good('convert', 'pack_action_data', 'bank.token', 'transfer',
+                           '["alice","bob","1.0000 SYS","x"]').strip()
+        shown = self.data('convert', 'unpack_action_data', 'bank.token', 'transfer', packed)
+        self.assertEqual(shown['quantity'], '1.0000 SYS')
+        self.bad('', 'convert', 'unpack_action_data', 'bank.token', 'transfer', 'zz')
+
+    def test_permissions(self):
+        self.good('set', 'account', 'permission', 'bob', 'pay', KEY)
+        self.good('set', 'action', 'permission', 'bob', 'bank.token', 'transfer', 'pay')
+        shown = self.data('-j', 'get', 'account', 'bob')
+        self.assertIn('pay', [each['perm_name'] for each in shown['permissions']])
+        self.good('set', 'action', 'permission', 'bob', 'bank.token', 'transfer', 'NULL')
+        self.good('set', 'account', 'permission', 'bob', 'pay', '--delete')
+
+    def test_multisig(self):
+        self.good('multisig', 'propose', 'gift', '["bob@active"]', '["bob@active"]', 'bank.token',
+                  'open', '["bob","4,SYS","bob"]', 'alice')
+        self.bad('proposal with the same name exists', 'multisig', 'propose', 'gift',
+                 '["bob@active"]', '["bob@active"]', 'bank.token', 'open',
+                 '["bob","4,SYS","bob"]', 'alice', '-f')
+        shown = self.data('multisig', 'review', 'alice', 'gift')
+        self.assertEqual(shown['transaction']['actions'][0]['name'], 'open')
+        self.bad('transaction authorization failed', 'multisig', 'exec', 'alice', 'gift')
+        self.good('multisig', 'approve', 'alice', 'gift', 'bob@active')
+        self.good('multisig', 'unapprove', 'alice', 'gift', '{"actor":"bob","permission":"active"}')
+        self.good('multisig', 'approve', 'alice', 'gift', 'bob@active')
+        self.good('multisig', 'exec', 'alice', 'gift')
+        self.bad('has no proposal', 'multisig', 'review', 'alice', 'gift')
+
+    def test_system(self):
+        self.bad('is no location', 'system', 'regproducer', 'alice', KEY, '', 'north')
+
+
+class Wallet(Case):
+    def test_a_wallet(self):
+        password = Network.path('mine.password')
+        self.good('wallet', 'create', '-n', 'mine', '--file', password)
+        self.assertEqual(os.stat(password).st_mode & 0o777, 0o600)
+        self.assertIn('mine *', self.good('wallet', 'list'))
+        self.good('wallet', 'import', '-n', 'mine', given=PRIVATE + '\n')
+        self.assertIn(KEY, self.good('wallet', 'keys'))
+        self.assertIn(PRIVATE, self.good('wallet', 'private_keys', '-n', 'mine',
+                                         '--password-file', password))
+        made = self.good('wallet', 'create_key', 'R1', '-n', 'mine')
+        self.assertIn('PUB_R1_', made)
+        self.good('wallet', 'remove_key', KEY, '-n', 'mine', '--password-file', password)
+        self.assertNotIn(KEY, self.good('wallet', 'keys'))
+        self.good('wallet', 'lock', '-n', 'mine')
+        self.bad('nvalid', 'wallet', 'unlock', '-n', 'mine', given='wrong\n')
+        with open(password) as f:
+            self.good('wallet', 'unlock', '-n', 'mine', given=f.read())
+        self.good('wallet', 'open', '-n', 'mine')
+
+    def test_wrong_input(self):
+        self.bad('say where the password goes', 'wallet', 'create', '-n', 'other')
+        self.bad('that is no private key', 'wallet', 'import', given='x\n')
+        self.bad('no password', 'wallet', 'unlock')
+        self.bad('', 'wallet', 'open', '-n', 'absent')
+
+
+class Load(Case):
+    def test_load(self):
+        report = self.data('-j', 'bench', 'load', '--rate', '20', '--seconds', '2',
+                           '--accounts', '4', '--connections', '4',
+                           '--contract-dir', os.path.join(CONTRACTS_DIR, 'token'))
+        self.assertEqual(report['sent'], 40)
+        self.assertEqual(report['refused'], 0)
+        self.assertEqual(report['final']['count'], 40)
+        self.assertGreater(report['final']['p99_ms'], 0)
+        self.assertGreater(report['node_resident_bytes'], 1 << 20)
+        self.bad('--rate 0', 'bench', 'load', '--rate', '0')
+
+
+class Keys(Case):
+    def test_keys(self):
+        file = Network.path('key')
+        self.good('create', 'key', '--file', file)
+        self.assertEqual(os.stat(file).st_mode & 0o777, 0o600)
+        self.assertIn('PUB_R1_', self.good('create', 'key', '--r1', '--to-console'))
+        self.bad('say where the private key goes', 'create', 'key')
+
+
+class ZLast(Case):
+    def test_stop(self):
+        self.assertIn('up', self.good('network', 'status'))
+        self.good('wallet', 'stop')
+        self.assertIn('down', self.good('network', 'down'))
+        self.bad('is it running there?', 'get', 'info')
+
+
+if __name__ == '__main__':
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
