@@ -123,6 +123,16 @@ base::Result<Digest> PendingBlock::advance_finality(Height final_height) {
     return range->root();
 }
 
+std::shared_ptr<const ChangeSet> PendingBlock::copy_changes() const {
+    auto copy = std::make_shared<ChangeSet>();
+    for (const TableChanges& table : parent_.delta->changes().tables()) {
+        for (const Change& change : table.changes) {
+            copy->set(table.table, change.key, change.value);
+        }
+    }
+    return copy;
+}
+
 PendingBlock::Taken PendingBlock::take(const BlockId& id) {
     for (TransactionTrace& trace : traces_) {
         trace.producer_block_id = id;

@@ -72,6 +72,8 @@ class PendingBlock : base::Pinned {
     [[nodiscard]] const BlockContext& context() const { return context_; }
     [[nodiscard]] const BlockId& parent() const { return parent_.id; }
     [[nodiscard]] const std::vector<TransactionReceipt>& receipts() const { return receipts_; }
+    // What was done to the parent's state so far, as a copy that stays.
+    [[nodiscard]] std::shared_ptr<const ChangeSet> copy_changes() const;
     // The state as it is after what was pushed.
     [[nodiscard]] const StateView& state() const { return *parent_.delta; }
 

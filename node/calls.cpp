@@ -21,9 +21,10 @@ http::Response not_local() {
 
 Moment Calls::moment(const http::Request& request) const {
     Moment moment;
-    moment.view = context_.runtime.published();
     const bool is_final = request.query == kFinal;
-    moment.state = is_final ? moment.view->final_state : moment.view->head_state;
+    moment.view =
+        is_final ? context_.runtime.published() : context_.runtime.published_with_pending();
+    moment.state = is_final ? moment.view->final_state : moment.view->pending_state;
     moment.block = is_final ? moment.view->finalized : moment.view->head;
     return moment;
 }

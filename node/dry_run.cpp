@@ -28,7 +28,7 @@ base::Result<chain::TransactionTrace> DryRun::execute(const Job& job) {
     block.previous = job.view->head->id;
     block.chain_id = options_.chain_id;
     block.interval_milliseconds = options_.times.interval_milliseconds;
-    chain::StateDelta delta(job.view->head_state);
+    chain::StateDelta delta(job.view->pending_state);
     if (auto begun = executor_.begin_block(delta, block); !begun) return base::fail(begun.error());
     const auto end = std::chrono::steady_clock::now() + job.time_max;
     chain::ExecutionOptions how;

@@ -43,7 +43,8 @@ bool is_shown(const effect::Answer& answer, const PushStyle& style) {
 Json processed(const ApiContext& context,
                const chain::TransactionTrace& trace,
                const PushStyle& style) {
-    const auto resolver = context.abis.resolver(context.runtime.published()->head_state);
+    const auto resolver =
+        context.abis.resolver(context.runtime.published_with_pending()->pending_state);
     return api::processed_to_json(trace, resolver, style.form);
 }
 
@@ -158,7 +159,8 @@ void push_plain(const ApiContext& context,
 
 base::Result<chain::PackedTransaction> packed_from_json(const ApiContext& context,
                                                         const Json& json) {
-    const auto resolver = context.abis.resolver(context.runtime.published()->head_state);
+    const auto resolver =
+        context.abis.resolver(context.runtime.published_with_pending()->pending_state);
     return chain::abi::packed_transaction_from_json(json, resolver);
 }
 

@@ -85,6 +85,21 @@ std::shared_ptr<const Published> Runtime::published() const {
     return view_;
 }
 
+std::shared_ptr<const Published> Runtime::published_with_pending() {
+    constexpr auto kPatience = std::chrono::milliseconds(200);
+    const std::uint64_t wanted = executed_;
+    const auto is_shown = [&] { return view_->pending_count >= wanted; };
+    {
+        const std::scoped_lock lock(view_mutex_);
+        if (is_shown()) return view_;
+    }
+    // Many may ask at once; one copy serves them all.
+    if (!pending_asked_.exchange(true)) post(input::ShowPending{});
+    std::unique_lock lock(view_mutex_);
+    view_ready_.wait_for(lock, kPatience, is_shown);
+    return view_;
+}
+
 base::Result<void> Runtime::submit(chain::PackedTransaction transaction, Answered answered) {
     if (closed_) return base::fail(base::Errc::unavailable, "the node stops");
     std::size_t writes = 0;
@@ -179,6 +194,8 @@ void Runtime::run_core() {
 }
 
 void Runtime::step(const Input& input) {
+    // Whoever executes something after this asks again.
+    if (std::holds_alternative<input::ShowPending>(input)) pending_asked_ = false;
     Effects effects;
     core_->step(now(), input, effects);
     carry_out(effects);
@@ -191,6 +208,7 @@ void Runtime::carry_out(Effects& effects) {
                               [&](effect::Publish& publish) { carry_out(publish); },
                               [&](effect::WakeAt& wake) { wake_times_.insert(wake.time); },
                               [&](effect::Pending& pending) {
+                                  ++executed_;
                                   for (Plugin* plugin : plugins_)
                                       plugin->on_pending(pending);
                               },
@@ -242,6 +260,7 @@ void Runtime::carry_out(const effect::Publish& publish) {
         const std::scoped_lock lock(view_mutex_);
         view_ = publish.view;
     }
+    view_ready_.notify_all();
     for (Plugin* plugin : plugins_)
         plugin->on_published(publish.view);
 }
@@ -276,10 +295,13 @@ void Runtime::run_disk() {
 base::Result<void> Runtime::write(effect::Write& write) {
     const auto started = std::chrono::steady_clock::now();
     const bool is_waited_for = write.ticket != 0;
-    if (!write.journal_page.empty()) {
+    // A write that failed comes again as a whole; its page may be there already, and a second one
+    // would break the chain of records.
+    if (!write.journal_page.empty() && write.journal_page != last_page_) {
         auto written = write.compact_journal ? environment_.journal.compact(write.journal_page)
                                              : environment_.journal.append_page(write.journal_page);
         if (!written) return written;
+        last_page_ = write.journal_page;
     }
     if (write.final_state != nullptr) write.final_state->append_to(write.batch);
     if (!write.batch.changes.empty() || is_waited_for) {

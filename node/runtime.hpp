@@ -80,6 +80,9 @@ class Runtime : base::Pinned {
 
     // The latest view; never null after start().
     [[nodiscard]] std::shared_ptr<const Published> published() const;
+    // The same, where pending_state has every transaction that was answered before this call:
+    // asks the core to show it if need be, and waits a little. Any thread but the core's.
+    [[nodiscard]] std::shared_ptr<const Published> published_with_pending();
     // Decodes, recovers keys and executes on the pending block. would_block: too much is under
     // way; `answered` is not called then.
     base::Result<void> submit(chain::PackedTransaction transaction, Answered answered);
@@ -132,8 +135,12 @@ class Runtime : base::Pinned {
     mutable std::mutex answer_mutex_;
     std::map<Ticket, Answered> answered_;
     Ticket last_ticket_ = 0;
+    base::Bytes last_page_;  // Of the journal; the disk thread's.
     std::atomic<bool> closed_ = false;
 
+    std::atomic<std::uint64_t> executed_ = 0;  // effect::Pending so far.
+    std::atomic<bool> pending_asked_ = false;  // An input::ShowPending is on its way.
+    std::condition_variable view_ready_;
     std::atomic<std::uint64_t> submitted_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;
     std::atomic<std::uint64_t> refused_ = 0;

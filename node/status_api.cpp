@@ -32,14 +32,15 @@ void dry_run(
             chain::make_error(Exception::transaction_exception, "transaction cannot be delayed")));
         return;
     }
-    DryRun::Job job{context.runtime.published(), *decoded, read_only, context.dry_run_time()};
+    DryRun::Job job{
+        context.runtime.published_with_pending(), *decoded, read_only, context.dry_run_time()};
     auto started =
         runs.run(job, [&context, job, reply](base::Result<chain::TransactionTrace> trace) {
             if (!trace) {
                 reply(refusal(context, trace.error()));
                 return;
             }
-            const auto resolver = context.abis.resolver(job.view->head_state);
+            const auto resolver = context.abis.resolver(job.view->pending_state);
             reply(json_response(api::processed_to_json(*trace, resolver, api::TraceForm::flat)));
         });
     if (!started) reply(refusal(context, started.error()));

@@ -35,6 +35,8 @@ void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
     } else if (const auto* paused = std::get_if<input::SetPaused>(&input)) {
         consensus_.set_paused(paused->paused);
         publish(out);
+    } else {
+        show_pending(out);
     }
 }
 
@@ -98,14 +100,15 @@ bool Core::Impl::run(const chain::PooledTransaction& entry, Ticket ticket, Effec
         out.push_back(effect::Answer{ticket, base::fail(reason), std::move(trace)});
         return true;
     }
-    if (ticket != 0) {
-        base::Batch batch;
-        batch.put(
-            base::Family::pool, base::to_bytes(id.view()), chain::pack(entry.transaction->packed));
-        write_unsynced(std::move(batch), out);
-        out.push_back(effect::Answer{ticket, trace, nullptr});
-    }
-    out.push_back(effect::Pending{entry.transaction, std::move(trace)});
+    // First told of, then answered: who is answered can ask for it.
+    ++executed_;
+    out.push_back(effect::Pending{entry.transaction, trace});
+    if (ticket == 0) return true;
+    base::Batch batch;
+    batch.put(
+        base::Family::pool, base::to_bytes(id.view()), chain::pack(entry.transaction->packed));
+    write_unsynced(std::move(batch), out);
+    out.push_back(effect::Answer{ticket, std::move(trace), nullptr});
     return true;
 }
 
@@ -255,6 +258,7 @@ void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& 
                                                     pending_->receipts(),
                                                     {produce.justify, produce.finalized});
     const chain::ExecutedBlockPtr executed = chain_->adopt(block, pending_->take(id));
+    closed_[id] = executed_;
     pending_.reset();
     accept(executed, /*own=*/true, out);
 }
@@ -278,6 +282,10 @@ void Core::Impl::show(const chain::BlockId& id, Effects& out) {
     const chain::ExecutedBlockPtr block = chain_->find(id);
     if (block == nullptr) return;  // Lost to another branch meanwhile.
     shown_head_ = id;
+    if (const auto closed = closed_.find(id); closed != closed_.end()) {
+        executed_closed_ = closed->second;
+        closed_.erase(closed);
+    }
     out.push_back(effect::Accepted{block});
     publish(out);
 }
@@ -352,7 +360,7 @@ void Core::Impl::answer(Ticket ticket, const base::Error& error, Effects& out) {
     out.push_back(effect::Answer{ticket, base::fail(error), nullptr});
 }
 
-void Core::Impl::publish(Effects& out) const {
+std::shared_ptr<Published> Core::Impl::make_view() const {
     auto view = std::make_shared<Published>();
     view->finalized = shown_final_;
     view->certificate = shown_certificate_;
@@ -368,6 +376,27 @@ void Core::Impl::publish(Effects& out) const {
     view->pool_bytes = pool_.bytes();
     view->paused = consensus_.paused();
     view->trouble = trouble_;
+    view->pending_state = view->head_state;
+    view->pending_count = executed_closed_;
+    return view;
+}
+
+void Core::Impl::publish(Effects& out) const {
+    out.push_back(effect::Publish{make_view()});
+}
+
+void Core::Impl::show_pending(Effects& out) const {
+    auto view = make_view();
+    // Nothing to copy: a block of ours that is not shown yet has it.
+    const chain::BlockId& base = pending_ == nullptr ? shown_head_ : pending_->parent();
+    auto below = chain_->shared_state_of(base);
+    if (below != nullptr) {
+        chain::LayeredView::Layers layers;
+        if (pending_ != nullptr) layers.push_back(pending_->copy_changes());
+        view->pending_state =
+            std::make_shared<const chain::LayeredView>(std::move(layers), std::move(below));
+        view->pending_count = executed_;
+    }
     out.push_back(effect::Publish{std::move(view)});
 }
 

@@ -40,8 +40,11 @@ struct Written {
 struct SetPaused {
     bool paused = false;
 };
+// Somebody wants to read what was executed since the last block: publish it.
+struct ShowPending {};
 }  // namespace input
-using Input = std::variant<input::Tick, input::Submit, input::Written, input::SetPaused>;
+using Input =
+    std::variant<input::Tick, input::Submit, input::Written, input::SetPaused, input::ShowPending>;
 
 // What reading threads see: one consistent moment. Immutable; replaced as a whole.
 struct Published {
@@ -51,6 +54,10 @@ struct Published {
     std::vector<chain::ExecutedBlockPtr> reversible;  // Above `finalized`, up to head, ascending.
     std::shared_ptr<const chain::StateView> head_state;
     std::shared_ptr<const chain::StateView> final_state;
+    // Of the block being made, as of the `pending_count`-th effect::Pending: who was answered
+    // reads what he did. The head's, unless input::ShowPending asked for it.
+    std::shared_ptr<const chain::StateView> pending_state;
+    std::uint64_t pending_count = 0;
     std::size_t pool_transactions = 0;
     std::size_t pool_bytes = 0;
     bool paused = false;

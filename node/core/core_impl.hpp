@@ -60,6 +60,8 @@ class Core::Impl {
     static void write_unsynced(base::Batch batch, Effects& out);
     static void answer(Ticket ticket, const base::Error& error, Effects& out);
     void publish(Effects& out) const;
+    [[nodiscard]] std::shared_ptr<Published> make_view() const;
+    void show_pending(Effects& out) const;
     [[nodiscard]] base::Result<void> load_pool(Effects& out);
 
     Options options_;
@@ -78,6 +80,9 @@ class Core::Impl {
     base::Timestamp retry_at_{};
     base::Timestamp now_{};
     std::string trouble_;
+    std::uint64_t executed_ = 0;                      // effect::Pending so far,
+    std::map<chain::BlockId, std::uint64_t> closed_;  // when a block not shown yet was closed,
+    std::uint64_t executed_closed_ = 0;               // and when the head's block was closed.
 
     chain::BlockId shown_head_;  // What is published as head.
     // What was published as final: not before it is durable.
