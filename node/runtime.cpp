@@ -11,6 +11,9 @@ template <class... Cases>
 struct Overloaded : Cases... {
     using Cases::operator()...;
 };
+// clang 16 does not deduce it for aggregates.
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;
 
 constexpr std::size_t kJoinedChangesMax = 1000;
 
