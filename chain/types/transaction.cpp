@@ -42,6 +42,8 @@ base::Result<std::vector<base::Bytes>> context_free_data_of(const PackedTransact
     if (packed.packed_context_free_data.empty()) return data;
     auto bytes = plain(packed, packed.packed_context_free_data);
     if (!bytes) return base::fail(std::move(bytes).error());
+    // eosjs compresses nothing at all, too.
+    if (bytes->empty()) return data;
     base::Reader in(*bytes);
     decode_context_free_data(in, data);
     if (auto done = in.finish(); !done) return base::fail(std::move(done).error());

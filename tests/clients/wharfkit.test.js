@@ -94,12 +94,12 @@ test('get_table_rows pages with next_key', async () => {
   }
   await chain.final(last.transaction_id);
   const page = await client.v1.chain.get_table_rows({
-    code: account, scope: account, table: 'numobjs', limit: 2,
+    code: account, scope: account, table: 'numobjs', limit: 2, key_type: 'i64',
   });
   assert.equal(page.rows.length, 2);
   assert.equal(page.more, true);
   const rest = await client.v1.chain.get_table_rows({
-    code: account, scope: account, table: 'numobjs', limit: 2, lower_bound: page.next_key,
+    code: account, scope: account, table: 'numobjs', limit: 2, key_type: 'i64', lower_bound: page.next_key,
   });
   assert.equal(rest.rows.length, 1);
   const status = await client.v1.chain.get_transaction_status(last.transaction_id);
