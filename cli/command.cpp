@@ -257,8 +257,6 @@ const std::vector<Option>& global_options() {
         {"wallet-url", 0, "URL", "wallet daemon, likewise"},
         {"dir", 0, "DIR", "a local network's folder: its node and wallet (network up)"},
         {"json", 'j', "", "print JSON"},
-        {"print-request", 0, "", "print what is sent to the node, on standard error"},
-        {"print-response", 0, "", "print what the node answers, on standard error"},
     };
     return kOptions;
 }

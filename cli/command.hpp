@@ -54,8 +54,6 @@ struct Session {
     std::string wallet_url;
     std::string dir = "bor-network";  // A local network's folder.
     bool json = false;
-    bool print_request = false;
-    bool print_response = false;
 };
 
 // A command of bor-cli: its name is the words that select it, "get account".

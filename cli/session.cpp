@@ -8,8 +8,6 @@ namespace cli {
 base::Result<Session> make_session(const Arguments& globals) {
     Session session;
     session.json = globals.has("json");
-    session.print_request = globals.has("print-request");
-    session.print_response = globals.has("print-response");
     const char* home = std::getenv("HOME");
     session.wallet_url =
         "unix://" + std::string(home == nullptr ? "." : home) + "/bor-wallet/bor-wallet.sock";

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <thread>
 
 namespace cli {
 
@@ -19,8 +18,6 @@ using base::fail;
 
 constexpr std::uint64_t kExpirationDefault = 30;  // Seconds, as cleos.
 constexpr std::uint64_t kExpirationMax = 3600;
-constexpr int kBlockTries = 6;  // How often to ask again for what the next block has.
-constexpr auto kBlockPause = std::chrono::milliseconds(100);
 
 base::Result<void> fill_header(const Session& session,
                                const Arguments& arguments,
@@ -72,12 +69,7 @@ base::Result<Json> required_keys(const Session& session,
                         chain::abi::transaction_to_json(
                             transaction, nullptr, chain::abi::TransactionForm::extended)},
                        {"available_keys", *available}};
-    // The node answers from its last block: an account made a moment ago is in the next one.
-    auto required = call(session.url, "/v1/chain/get_required_keys", body);
-    for (int i = 0; i < kBlockTries && !required; ++i) {
-        std::this_thread::sleep_for(kBlockPause);
-        required = call(session.url, "/v1/chain/get_required_keys", body);
-    }
+    const auto required = call(session.url, "/v1/chain/get_required_keys", body);
     if (!required) return fail(required.error());
     const Json* keys = chain::abi::find_member(*required, "required_keys");
     return keys == nullptr ? Json::array() : *keys;
@@ -298,12 +290,7 @@ base::Result<chain::Action> make_action(const Session& session,
     if (!contract) return fail(contract.error());
     const auto action_name = chain::Name::from_string(name);
     if (!action_name) return fail(action_name.error());
-    auto serializer = node_resolver(session)(*contract);
-    for (int i = 0; i < kBlockTries && serializer == nullptr; ++i) {
-        // As for required_keys: an ABI set a moment ago is in the next block.
-        std::this_thread::sleep_for(kBlockPause);
-        serializer = node_resolver(session)(*contract);
-    }
+    const auto serializer = node_resolver(session)(*contract);
     if (serializer == nullptr) {
         return fail(Errc::not_found,
                     fmt::format("the node at {} knows no ABI of account '{}'; give the data as "
