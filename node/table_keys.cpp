@@ -51,7 +51,7 @@ std::optional<Uint256> parse_number(std::string_view text) {
         if (digit < 0) return std::nullopt;
         value = value * (hex ? 16 : 10) + digit;
     }
-    if (value >> 256 != 0) return std::nullopt;
+    if ((value >> 256) != 0) return std::nullopt;
     return Uint256(value);
 }
 
@@ -131,7 +131,7 @@ base::Result<base::Bytes> parse_float(KeyKind kind,
                                       std::string_view field) {
     if (kind == KeyKind::float128 && is_hexadecimal(text)) {
         const auto bits = parse_number(text);
-        if (!bits || *bits >> 128 != 0) return base::fail(bad_bound(field, text));
+        if (!bits || (*bits >> 128) != 0) return base::fail(bad_bound(field, text));
         return bytes_of(chain::RowKey().u128(chain::ordered_long_double(low_half(*bits))));
     }
     const auto value = parse_double(text);
@@ -223,7 +223,7 @@ base::Result<base::Bytes> parse_bound(KeyKind kind,
         }
         case KeyKind::i128: {
             const auto number = parse_number(text);
-            if (!number || *number >> 128 != 0) return base::fail(bad_bound(field, text));
+            if (!number || (*number >> 128) != 0) return base::fail(bad_bound(field, text));
             return bytes_of(chain::RowKey().u128(low_half(*number)));
         }
         case KeyKind::i256:
