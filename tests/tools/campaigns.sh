@@ -24,7 +24,7 @@ run_campaign() {
       build_preset release
       git ls-files '*.cpp' | grep -v '^contracts/\|^tests/contracts/' |
         xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet || outcome=FAILED
-      [ "$outcome" = passed ] && git rev-parse HEAD > tests/tidy/CLEAN
+      [ "$outcome" = passed ] && git rev-parse HEAD > tests/tidy/BASELINE
       ;;
     *) echo "unknown campaign '$1'; known are crash, fuzz and tidy" >&2; return 2 ;;
   esac

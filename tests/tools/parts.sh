@@ -38,14 +38,15 @@ run_unit_tests() {
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
 }
 
-# clang-tidy over the files that changed since the commit in tests/tidy/CLEAN, at which the
-# campaign `tidy` has passed over all of them.
+# clang-tidy over the files that changed since the commit in tests/tidy/BASELINE. The campaign
+# `tidy` checks all files and moves the baseline.
 run_clang_tidy() {
-  local clean files
-  clean=$(cat tests/tidy/CLEAN)
-  files=$(git diff --name-only --diff-filter=d "$clean" -- '*.cpp' | grep -v '^contracts/\|^tests/contracts/' || true)
-  [ -z "$files" ] && { echo "no file changed since $clean"; return; }
-  echo "$files" | wc -l
+  local base files
+  base=$(cat tests/tidy/BASELINE)
+  files=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp' |
+    grep -v '^contracts/\|^tests/contracts/' || true)
+  [ -z "$files" ] && { echo "no file changed since $base"; return; }
+  echo "$(echo "$files" | wc -l) files changed since ${base:0:8}"
   echo "$files" | xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet
 }
 
