@@ -262,15 +262,18 @@ bool TransactionRun::check_net_usage() {
 
 bool TransactionRun::check_authorization() {
     if (context_.read_only() || context_.environment_.options.skip_authorization) return true;
+    // Bounded by what is left, but not billed: whoever executes the block again skips this, and
+    // its receipt must come out the same.
+    vm::Meter meter(context_.meter().remaining());
     const Authorization authorization({.state = context_.state(),
                                        .cache = context_.permissions(),
                                        .config = context_.config(),
-                                       .meter = context_.meter()});
+                                       .meter = meter});
     const Provided provided{.keys = std::move(keys_), .permissions = {}, .delay_seconds = 0};
     auto checked =
         authorization.check(transaction_.actions, provided, {.dry_run = context_.dry_run()});
     if (checked) return true;
-    if (context_.meter().exhausted()) return context_.fail_cpu_exceeded();
+    if (meter.exhausted()) return context_.fail_cpu_exceeded();
     return context_.fail(std::move(checked).error());
 }
 
