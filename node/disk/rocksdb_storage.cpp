@@ -180,7 +180,22 @@ class RocksDbStorage::Database : base::Pinned {
         return check_schema();
     }
 
+    base::Result<void> check_room() const {
+        std::error_code failed;
+        const fs::space_info space = fs::space(options_.directory, failed);
+        if (failed || space.available >= options_.free_bytes_min) return {};
+        return base::fail(base::Errc::unavailable,
+                          fmt::format("no space is left on the device of {}: {} bytes are free, {} "
+                                      "are needed to go on; free some",
+                                      options_.directory,
+                                      space.available,
+                                      options_.free_bytes_min));
+    }
+
     base::Result<void> commit(const base::Batch& batch, bool sync) {
+        if (!batch.changes.empty()) {
+            if (auto room = check_room(); !room) return room;
+        }
         rocksdb::WriteBatch writes;
         for (const base::Batch::Change& change : batch.changes) {
             const rocksdb::Status added =

@@ -29,6 +29,10 @@ class RocksDbStorage final : public base::Storage {
         std::size_t cache_bytes = 128 * 1024 * 1024;  // Of blocks, filters and indexes read.
         std::size_t write_buffer_bytes = 32 * 1024 * 1024;  // Of all families together.
         int open_files_max = 512;
+        // Commits are refused while less is free on the device. RocksDB 7.8 ends the process when
+        // its log is written to after a write to it found the disk full (its pull request 12448),
+        // so it must not come to that; and what it does in the background needs room too.
+        std::uint64_t free_bytes_min = 64 * 1024 * 1024;
     };
 
     // invalid: another process has the directory, or it is of another schema version, or not

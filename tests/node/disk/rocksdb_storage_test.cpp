@@ -33,6 +33,7 @@ std::unique_ptr<RocksDbStorage> open(const std::string& directory) {
     options.directory = directory;
     options.cache_bytes = 8 * 1024 * 1024;
     options.write_buffer_bytes = 1024 * 1024;
+    options.free_bytes_min = 4 * 1024 * 1024;
     auto opened = RocksDbStorage::open(options);
     if (!opened) FAIL(opened.error().detail);
     return std::move(*opened);
