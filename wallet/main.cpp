@@ -3,13 +3,16 @@
 #include "wallet/secret.hpp"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <malloc.h>
 #include <new>
+#include <system_error>
 #include <unistd.h>
 
 // Requests and answers with passwords and keys pass through buffers of the HTTP server and the
@@ -31,6 +34,22 @@ void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
 }
 
 namespace {
+
+// Starts the program anew, in the same process, with all libraries bound at the start. Otherwise
+// the loader binds a function when it is first called, and saves the vector registers on the stack
+// meanwhile, where the piece of a secret that was last copied through them stays.
+void bind_libraries_now(char** argv) {
+    constexpr const char* kVariable = "LD_BIND_NOW";
+    // The loader takes the variable away from programs with privileges of their own.
+    if (getauxval(AT_SECURE) != 0) return;
+    const char* set = std::getenv(kVariable);
+    if (set != nullptr && *set != '\0') return;
+    std::error_code failed;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+    if (failed || setenv(kVariable, "1", 1) != 0) return;
+    // Where this fails, it goes on: the program's own calls are bound by its link options.
+    execv(program.c_str(), argv);
+}
 
 // Blocks the signals that end the program, for all threads, so that main can wait for them.
 sigset_t block_ending_signals() {
@@ -66,6 +85,7 @@ int run(const wallet::Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    bind_libraries_now(argv);
     umask(S_IRWXG | S_IRWXO);
     const auto options = wallet::read_options(argc, argv);
     if (!options) {

@@ -63,12 +63,13 @@ def expect(pid, needles, wanted):
         time.sleep(0.1)
 
 
-def check(daemon, path):
-    while not os.path.exists(path):
-        assert daemon.poll() is None, 'bor-wallet ended'
-        time.sleep(0.05)
+def needles_with(password):
+    return [SECRET, KEY[2:34].encode(), password[4:36].encode()]
+
+
+def check_new(daemon, path):
     password = call(path, 'create', 'w')
-    needles = [SECRET, KEY[2:34].encode(), password[4:36].encode()]
+    needles = needles_with(password)
     call(path, 'import_key', ['w', KEY])
     assert call(path, 'list_keys', ['w', password])[0][1] == KEY
     expect(daemon.pid, needles, [1, 0, 0])
@@ -76,18 +77,39 @@ def check(daemon, path):
     expect(daemon.pid, needles, [0, 0, 0])
     call(path, 'unlock', ['w', password])
     expect(daemon.pid, needles, [1, 0, 0])
+    return password
+
+
+def check_restarted(daemon, path, password):
+    """The first request of a process carries a secret, through code that never ran before."""
+    needles = needles_with(password)
+    call(path, 'unlock', ['w', password])
+    expect(daemon.pid, needles, [1, 0, 0])
+    call(path, 'lock_all')
+    expect(daemon.pid, needles, [0, 0, 0])
+
+
+def with_daemon(directory, check, *arguments):
+    path = directory + '/bor-wallet.sock'
+    daemon = subprocess.Popen([sys.argv[1], '--data-dir', directory])
+    try:
+        while not os.path.exists(path):
+            assert daemon.poll() is None, 'bor-wallet ended'
+            time.sleep(0.05)
+        return check(daemon, path, *arguments)
+    finally:
+        daemon.terminate()
+        daemon.wait()
+        if os.path.exists(path):
+            os.unlink(path)
 
 
 def main():
     if os.geteuid() != 0:
         return 77
     with tempfile.TemporaryDirectory() as directory:
-        daemon = subprocess.Popen([sys.argv[1], '--data-dir', directory])
-        try:
-            check(daemon, directory + '/bor-wallet.sock')
-        finally:
-            daemon.terminate()
-            daemon.wait()
+        password = with_daemon(directory, check_new)
+        with_daemon(directory, check_restarted, password)
     return 0
 
 
