@@ -30,15 +30,16 @@ part "build release" build_preset release
 part "guards" run_guards
 part "unit tests" run_unit_tests release
 part "clients" run_clients
+part "vectors" run_vectors
 if [ "$mode" = all ]; then
   part "clang-tidy" run_clang_tidy
   part "crash" run_crash_rounds 8
   part "package" run_package
-  part "build asan" build_preset asan
-  part "unit tests asan" run_unit_tests asan
+  # One build with ASan and UBSan serves the unit tests and the fuzz targets.
+  part "build fuzz" build_preset fuzz
+  part "unit tests asan" run_unit_tests fuzz
+  part "fuzz" run_fuzz 120
   part "build tsan" build_preset tsan thread_tests
   part "unit tests tsan" run_unit_tests tsan
-  part "build fuzz" build_preset fuzz
-  part "fuzz" run_fuzz 180
 fi
 summary

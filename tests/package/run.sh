@@ -5,6 +5,7 @@ set -euo pipefail
 build=$(realpath "${1:?usage: run.sh BUILD_DIR}")
 cache=${BOR_CHROOT_CACHE:-$HOME/.cache/bor-chroot-bookworm.tar}
 root=$(mktemp -d)
+chmod 755 "$root"
 finish() {
   [ -n "${node:-}" ] && kill "$node" 2> /dev/null || true
   mountpoint -q "$root/proc" && umount "$root/proc"

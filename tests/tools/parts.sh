@@ -50,6 +50,9 @@ run_clang_tidy() {
   echo "$files" | xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet
 }
 
+# The recorded cases of nodeos and keosd.
+run_vectors() { tests/vectors/run.sh build/release; }
+
 run_clients() { tests/clients/run.sh build/release; }
 
 run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1"; }
