@@ -10,6 +10,7 @@
 #include "node/transaction_api.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -19,7 +20,12 @@ namespace {
 
 chain::StateManager::Options state_options(const base::Log& log) {
     chain::StateManager::Options state;
-    state.on_fault = [log](const base::Error& error) { log.warn("storage: {}", error.detail); };
+    // A read that fails looks like a row that is not there: nothing made with it may get out, so
+    // the process ends here. It starts again on what is durable.
+    state.on_fault = [log](const base::Error& error) {
+        log.error("stopped: the state cannot be read: {}", error.detail);
+        std::abort();
+    };
     return state;
 }
 

@@ -200,7 +200,10 @@ void Runtime::step(const Input& input) {
     // Whoever executes something after this asks again.
     if (std::holds_alternative<input::ShowPending>(input)) pending_asked_ = false;
     Effects effects;
-    core_->step(now(), input, effects);
+    // A clock that is set back stands still until it has caught up: slots that have passed must
+    // not come again.
+    last_now_ = std::max(last_now_, now());
+    core_->step(last_now_, input, effects);
     carry_out(effects);
 }
 

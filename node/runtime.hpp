@@ -135,7 +135,8 @@ class Runtime : base::Pinned {
     mutable std::mutex answer_mutex_;
     std::map<Ticket, Answered> answered_;
     Ticket last_ticket_ = 0;
-    base::Bytes last_page_;  // Of the journal; the disk thread's.
+    base::Bytes last_page_;       // Of the journal; the disk thread's.
+    base::Timestamp last_now_{};  // The core thread's.
     std::atomic<bool> closed_ = false;
 
     std::atomic<std::uint64_t> executed_ = 0;  // effect::Pending so far.

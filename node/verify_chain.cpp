@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <system_error>
 
 namespace node {
@@ -107,7 +108,10 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     ProcessCompiler compiler(compiler_options, log);
     Execution execution(&compiler);
     chain::StateManager::Options state;
-    state.on_fault = [log](const base::Error& error) { log.warn("storage: {}", error.detail); };
+    state.on_fault = [log](const base::Error& error) {
+        log.error("stopped: the state cannot be read: {}", error.detail);
+        std::abort();
+    };
     auto chain = chain::ChainManager::open(
         {genesis->chain_id(), genesis->times, genesis->schedule},
         {*made.storage, execution.executor(), state, {.blocks = 1, .traces = 1}});
