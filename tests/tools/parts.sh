@@ -33,7 +33,7 @@ run_guards() {
 # run_unit_tests <preset>
 run_unit_tests() {
   local only=(-LE network)
-  # The thread sanitizer is for what starts threads.
+  [ "$1" = fuzz ] && only=(-L sanitized)
   [ "$1" = tsan ] && only=(-L threads)
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
 }
