@@ -79,10 +79,16 @@ bool is_running(pid_t pid, const std::string& program) {
     if (pid <= 0) return false;
     // A child of ours that has ended is still in the table until it is waited for.
     ::waitpid(pid, nullptr, WNOHANG);
-    std::ifstream in(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-    const std::string line(std::istreambuf_iterator<char>(in), {});
-    const std::string first = line.substr(0, line.find('\0'));
-    return std::filesystem::path(first).filename() == program;
+    // A program that is just becoming another one has no command line for a moment.
+    for (int tries = 0; tries < 20; ++tries) {
+        std::ifstream in(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+        if (!in) return false;
+        const std::string line(std::istreambuf_iterator<char>(in), {});
+        const std::string first = line.substr(0, line.find('\0'));
+        if (!first.empty()) return std::filesystem::path(first).filename() == program;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
 }
 
 bool stop_process(pid_t pid, const std::string& program, std::chrono::seconds patience) {
