@@ -47,7 +47,7 @@ run_clang_tidy() {
     grep -v '^contracts/\|^tests/contracts/' || true)
   [ -z "$files" ] && { echo "no file changed since $base"; return; }
   echo "$(echo "$files" | wc -l) files changed since ${base:0:8}"
-  echo "$files" | xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet
+  echo "$files" | xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet --extra-arg=-Wno-unknown-warning-option
 }
 
 # The recorded cases of nodeos and keosd.
