@@ -49,6 +49,7 @@ using Hash512 = Hash<64>;
 [[nodiscard]] inline std::strong_ordering compare(ByteView a, ByteView b) {
     const std::size_t common = a.size() < b.size() ? a.size() : b.size();
     const int order = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);
+    // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of a comparison.
     return order != 0 ? order <=> 0 : a.size() <=> b.size();
 }
 
@@ -58,7 +59,8 @@ using Hash512 = Hash<64>;
 
 // A transparent "less" for ordered containers of byte strings.
 struct BytesLess {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard's name.
+    // NOLINTNEXTLINE(modernize-use-nullptr): as above.
     bool operator()(ByteView a, ByteView b) const { return compare(a, b) < 0; }
 };
 
