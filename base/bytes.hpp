@@ -49,13 +49,14 @@ using Hash512 = Hash<64>;
 [[nodiscard]] inline std::strong_ordering compare(ByteView a, ByteView b) {
     const std::size_t common = a.size() < b.size() ? a.size() : b.size();
     const int order = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);
-    // NOLINTNEXTLINE(modernize-use-nullptr): the zero is that of a comparison.
+    // NOLINTBEGIN(modernize-use-nullptr): the zeros are those of comparisons.
     return order != 0 ? order <=> 0 : a.size() <=> b.size();
 }
 
 [[nodiscard]] inline bool equal(ByteView a, ByteView b) {
     return compare(a, b) == 0;
 }
+// NOLINTEND(modernize-use-nullptr)
 
 // A transparent "less" for ordered containers of byte strings.
 struct BytesLess {
