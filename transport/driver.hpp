@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/pinned.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace transport {
+
+// All that an event loop has to know of a kind: the contract under which a loop that sleeps,
+// a core that polls and the simulator run the same code (spec 06, "Interface").
+//
+// Thread: its I/O thread.
+class Driver : base::Pinned {
+  public:
+    enum class Arm : std::uint8_t {
+        armed,  // Whatever happens from now on makes event_fd() readable.
+        busy,   // Something happened already: call progress() again before sleeping.
+    };
+
+    virtual ~Driver() = default;
+
+    // Does up to `budget` pieces of work; returns how many it did. Never blocks.
+    virtual std::size_t progress(std::size_t budget) = 0;
+    [[nodiscard]] virtual Arm arm() = 0;
+    // To wait on for reading; -1: this kind can only be polled.
+    [[nodiscard]] virtual int event_fd() const = 0;
+    // Takes the events that made event_fd() readable; progress() comes after it.
+    virtual void drain_events() = 0;
+};
+
+}  // namespace transport
