@@ -79,6 +79,7 @@ const std::vector<Layer> kLayers = {
       "chain/execution"},
      {&kImpure, &kInexact}},
     {"consensus", {"base", "base/crypto", "chain/types"}, {&kImpure, &kInexact}},
+    {"p2p", {"base", "base/crypto", "chain/types", "transport"}, {&kImpure, &kInexact}},
     {"genesis",
      {"base",
       "base/crypto",

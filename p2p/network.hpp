@@ -1,0 +1,276 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/time.hpp"
+#include "chain/types/block.hpp"
+#include "chain/types/name.hpp"
+#include "p2p/messages.hpp"
+#include "p2p/status.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace p2p {
+
+// A node that may connect: a row of the registry, or of the genesis list. A node whose key is
+// being rotated has two.
+struct RegisteredNode {
+    PublicKey key;
+    chain::Name organisation;
+    std::uint8_t roles = 0;
+
+    friend bool operator==(const RegisteredNode&, const RegisteredNode&) = default;
+};
+
+// Names a question to the ledger.
+using ReadTicket = std::uint64_t;
+
+// What an arrived thing is, when the ledger speaks of it.
+enum class Item : std::uint8_t { header, block, transaction, vote, certificate };
+enum class Verdict : std::uint8_t {
+    good,       // Valid: pass it on.
+    duplicate,  // Had it already.
+    unsure,     // Cannot tell (parent, schedule unknown), or no more: may come again.
+    refused,    // Not valid here and now, which its sender need not have known.
+    bad,        // Proves its sender faulty: a signature, a root, a certificate is wrong.
+};
+
+namespace input {
+struct Tick {};  // Time passed.
+struct ChannelUp {
+    ChannelId channel;
+    PublicKey key;        // Proved by TLS.
+    std::string address;  // Of the remote end; what effect::Connect named, if outbound.
+    bool outbound = false;
+    base::Hash256 exporter;  // TLS exporter value, the same at both ends.
+    // Of our vote keys, signed for this channel (statement_digest).
+    std::vector<VoteKeyStatement> statements;
+};
+struct ChannelDown {
+    ChannelId channel;
+    std::string text;
+};
+struct ConnectFailed {
+    std::string address;
+    std::string text;
+};
+struct Message {
+    ChannelId channel;
+    base::ByteView bytes;  // Envelope and body; borrowed for the call.
+};
+// So many bytes of what effect::Send gave to the channel have left for the wire. In the end all
+// of them must be reported: what is not written yet bounds what is sent.
+struct Written {
+    ChannelId channel;
+    std::uint64_t bytes = 0;
+};
+// The ledger stands here. To be told before the first ChannelUp and whenever it changes.
+struct LedgerChanged {
+    BlockPoint head;
+    BlockPoint finalized;
+    std::vector<chain::BlockId> branch;  // Above `finalized` up to `head`, ascending.
+    chain::Height earliest_height = 1;
+};
+// A block that was made here.
+struct PushBlock {
+    chain::BlockPtr block;
+};
+// A transaction that was submitted here and accepted.
+struct PushTransaction {
+    chain::TransactionPtr transaction;
+};
+// A vote that was cast here.
+struct PushVote {
+    chain::Vote vote;
+};
+// What consensus passes on. Saying the same again sends it again, to all.
+struct PassCertificate {
+    chain::Certificate certificate;
+    std::optional<ChannelId> to;  // To this peer only, whatever it has.
+};
+// The answer to an Arrived effect, with its id. Exactly one for each of them.
+struct Judged {
+    Item item = Item::block;
+    base::Hash256 id;
+    ChannelId channel;
+    Verdict verdict = Verdict::good;
+    std::string text;  // Why not, for the peer and the log.
+};
+// The answer to effect::ReadBlocks, packed as stored; those found, in the order asked for.
+struct BlocksRead {
+    ReadTicket ticket = 0;
+    std::vector<SharedBytes> blocks;
+};
+// The nodes that may connect, from the final state; before there is one, the genesis list.
+struct RegistryChanged {
+    std::vector<RegisteredNode> nodes;
+};
+// The operator's local list; an empty `allow` allows all.
+struct ListsChanged {
+    std::vector<PublicKey> allow;
+    std::vector<PublicKey> deny;
+};
+// Keep a connection to this address, or do so no more (which closes it).
+struct Dial {
+    std::string address;
+    std::optional<PublicKey> pinned;
+};
+struct Hangup {
+    std::string address;  // Or that of an inbound peer.
+};
+struct Stop {};  // Says goodbye to all.
+}  // namespace input
+using Input = std::variant<input::Tick,
+                           input::ChannelUp,
+                           input::ChannelDown,
+                           input::ConnectFailed,
+                           input::Message,
+                           input::Written,
+                           input::LedgerChanged,
+                           input::PushBlock,
+                           input::PushTransaction,
+                           input::PushVote,
+                           input::PassCertificate,
+                           input::Judged,
+                           input::BlocksRead,
+                           input::RegistryChanged,
+                           input::ListsChanged,
+                           input::Dial,
+                           input::Hangup,
+                           input::Stop>;
+
+namespace effect {
+struct Send {
+    ChannelId channel;
+    transport::Lane lane = transport::Lane::control;
+    transport::Priority priority = 0;
+    SharedBytes bytes;
+};
+// After what was sent to it before. No input for this channel counts any more but Judged.
+struct Close {
+    ChannelId channel;
+    Reason reason = Reason::internal;
+    std::string text;
+};
+// Answered by ChannelUp or ConnectFailed. Another key than `expected` must fail.
+struct Connect {
+    std::string address;
+    std::optional<PublicKey> expected;
+};
+// Things from a peer, well-formed and not seen before; each is answered by Judged with its id.
+struct HeaderArrived {
+    ChannelId channel;
+    chain::BlockId id;
+    HeaderPush header;
+};
+// Its parent was handed over before, or is the ledger's. The producer's signature, the witness
+// and the body are unchecked.
+struct BlockArrived {
+    ChannelId channel;
+    chain::BlockPtr block;
+    bool is_sync = false;  // A final block of the peer's, asked for by height.
+};
+struct TransactionArrived {
+    ChannelId channel;
+    base::Hash256 id;  // packed_digest().
+    chain::PackedTransaction transaction;
+};
+// Also an answer to our hello: the newest vote that a peer has seen of a key of ours.
+struct VoteArrived {
+    ChannelId channel;
+    base::Hash256 id;
+    chain::Vote vote;
+};
+struct CertificateArrived {
+    ChannelId channel;
+    base::Hash256 id;
+    chain::Certificate certificate;
+};
+// Read stored blocks: of these heights of the final chain, or with these ids. Answered by
+// BlocksRead, which may end early after `bytes_max`, with what was found; at least one.
+struct ReadBlocks {
+    ReadTicket ticket = 0;
+    chain::Height from = 0;
+    chain::Height to = 0;  // Inclusive; both 0: by ids.
+    std::vector<chain::BlockId> ids;
+    std::size_t bytes_max = kRangeBytesMax;
+};
+// A peer may be spoken to: send it the highest certificates (spec 04).
+struct PeerReady {
+    ChannelId channel;
+    PublicKey key;
+    std::vector<PublicKey> vote_keys;  // Proved to be there.
+};
+// Another machine signs with one of our vote keys. The later start must not vote.
+struct TwinKey {
+    PublicKey key;
+    bool ours_is_later = false;
+    std::string text;
+};
+struct WakeAt {
+    base::Timestamp time;
+};
+}  // namespace effect
+using Effect = std::variant<effect::Send,
+                            effect::Close,
+                            effect::Connect,
+                            effect::HeaderArrived,
+                            effect::BlockArrived,
+                            effect::TransactionArrived,
+                            effect::VoteArrived,
+                            effect::CertificateArrived,
+                            effect::ReadBlocks,
+                            effect::PeerReady,
+                            effect::TwinKey,
+                            effect::WakeAt>;
+using Effects = std::vector<Effect>;
+
+// `checkpoint = HEIGHT:ID` binds the history that a joining node accepts.
+using Checkpoint = BlockPoint;
+
+struct Options {
+    chain::ChainId chain_id;
+    chain::SlotTimes times;
+    PublicKey node_key;
+    std::uint64_t boot_id = 0;  // As in our statements.
+    std::uint8_t roles = 0;
+    std::string listen_address;
+    std::string agent = "bor";
+    std::uint32_t rules_version = 0;
+    std::vector<PublicKey> vote_keys;
+    std::optional<Checkpoint> checkpoint;
+    std::uint64_t seed = 0;      // Of jitter.
+    std::size_t peers_max = 64;  // At most 64.
+    // Checks a vote-key statement; simulators have their own.
+    bool (*verify)(const PublicKey&,
+                   const Signature&,
+                   const base::Hash256&) = &base::crypto::verify;
+};
+
+// The conversation with all peers (spec 05): handshake, who may connect, gossip, sync, scores and
+// budgets. It checks form and order; whether things are true the ledger says (Judged).
+//
+// Pure: the same sequence of steps produces the same effects on every machine. Memory is bounded
+// by peers_max, whatever peers send. Thread: one owner calls step().
+class Network : base::Pinned {
+  public:
+    Network(Options options, base::Log log);
+    ~Network();
+
+    // Applies one input and appends to `out` what must now be done, in this order. `now` is wall
+    // clock time that never decreases between calls.
+    void step(base::Timestamp now, const Input& input, Effects& out);
+
+    [[nodiscard]] Status status() const;
+
+  private:
+    class Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace p2p
