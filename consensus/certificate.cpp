@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace consensus {
 
@@ -10,82 +12,163 @@ namespace {
 
 using base::Errc;
 using base::fail;
+using base::Result;
+using base::crypto::PublicKey;
 
 // Bit i of a bitmap; the caller checked its length.
 bool has_bit(const base::Bytes& bitmap, std::size_t i) {
     return (std::to_integer<unsigned>(bitmap[i / 8]) >> (i % 8) & 1U) != 0;
 }
 
-}  // namespace
-
-base::Result<void> verify(const chain::Certificate& certificate,
-                          const chain::Schedule& schedule,
-                          const base::Hash256& chain_id) {
-    if (certificate.data.schedule_version != schedule.version) {
-        return fail(Errc::invalid,
-                    fmt::format("certificate of schedule version {}, expected {}",
-                                certificate.data.schedule_version,
-                                schedule.version));
-    }
+// The entries of a schedule that a bitmap names. invalid: not this schedule's, or no quorum.
+Result<std::vector<const chain::ScheduleEntry*>> read_bitmap(const base::Bytes& bitmap,
+                                                             const chain::Schedule& schedule) {
     const std::size_t entries = schedule.entries.size();
-    if (certificate.bitmaps.size() != 1 || certificate.bitmaps[0].size() != (entries + 7) / 8) {
-        return fail(Errc::invalid,
-                    fmt::format("certificate needs one bitmap for {} validators", entries));
-    }
-    const base::Hash256 digest = certificate.data.digest(chain_id);
-    std::size_t used = 0;
-    for (std::size_t i = 0; i < certificate.bitmaps[0].size() * 8; ++i) {
-        if (!has_bit(certificate.bitmaps[0], i)) continue;
-        if (i >= entries || used >= certificate.signatures.size()) {
-            return fail(Errc::invalid, fmt::format("certificate bit {} has no signature", i));
-        }
-        const base::crypto::PublicKey& key = schedule.entries[i].vote_key;
-        if (!base::crypto::verify(key, certificate.signatures[used], digest)) {
-            return fail(Errc::invalid,
-                        fmt::format("certificate signature {} is not by {}",
-                                    used,
-                                    schedule.entries[i].producer.to_string()));
-        }
-        ++used;
-    }
-    if (used != certificate.signatures.size()) {
+    if (bitmap.size() != (entries + 7) / 8) {
         return fail(
             Errc::invalid,
             fmt::format(
-                "certificate has {} signatures for {} bits", certificate.signatures.size(), used));
+                "certificate has a bitmap of {} bytes for {} validators", bitmap.size(), entries));
     }
-    if (used < schedule.quorum()) {
+    std::vector<const chain::ScheduleEntry*> named;
+    for (std::size_t i = 0; i < bitmap.size() * 8; ++i) {
+        if (!has_bit(bitmap, i)) continue;
+        if (i >= entries) {
+            return fail(Errc::invalid,
+                        fmt::format("certificate names validator {} of {}", i, entries));
+        }
+        named.push_back(&schedule.entries[i]);
+    }
+    if (named.size() < schedule.quorum()) {
+        return fail(Errc::invalid,
+                    fmt::format("certificate has {} votes of schedule {}, the quorum is {}",
+                                named.size(),
+                                schedule.version,
+                                schedule.quorum()));
+    }
+    return named;
+}
+
+// Who must have signed, in the order of the signatures.
+Result<std::vector<PublicKey>> read_signers(const chain::Certificate& certificate,
+                                            const chain::ScheduleState& schedules) {
+    const chain::Schedule& active = *schedules.active;
+    const chain::Schedule* pending = schedules.pending();
+    if (certificate.data.schedule_version != active.version) {
+        return fail(Errc::invalid,
+                    fmt::format("certificate of schedule version {}, expected {}",
+                                certificate.data.schedule_version,
+                                active.version));
+    }
+    const std::size_t needed = pending == nullptr ? 1 : 2;
+    if (certificate.bitmaps.size() != needed) {
         return fail(
             Errc::invalid,
-            fmt::format("certificate has {} votes, the quorum is {}", used, schedule.quorum()));
+            fmt::format(
+                "certificate has {} bitmaps, expected {}", certificate.bitmaps.size(), needed));
+    }
+    auto first = read_bitmap(certificate.bitmaps[0], active);
+    if (!first) return fail(std::move(first).error());
+    std::vector<PublicKey> keys;
+    for (const chain::ScheduleEntry* entry : *first) {
+        if (std::ranges::find(keys, entry->vote_key) != keys.end()) {
+            return fail(Errc::invalid, "certificate counts a key twice");
+        }
+        keys.push_back(entry->vote_key);
+    }
+    if (pending == nullptr) return keys;
+    auto second = read_bitmap(certificate.bitmaps[1], *pending);
+    if (!second) return fail(std::move(second).error());
+    for (const chain::ScheduleEntry* entry : *second) {
+        if (std::ranges::find(keys, entry->vote_key) == keys.end()) {
+            keys.push_back(entry->vote_key);
+        }
+    }
+    return keys;
+}
+
+// Sets the bit of the entry with this vote key. False: none has it.
+template <class Bits>
+bool set_bit_of(const PublicKey& key, const chain::Schedule& schedule, Bits& bits) {
+    const auto entry = std::ranges::find(schedule.entries, key, &chain::ScheduleEntry::vote_key);
+    if (entry == schedule.entries.end()) return false;
+    bits.set(static_cast<std::size_t>(entry - schedule.entries.begin()));
+    return true;
+}
+
+}  // namespace
+
+Result<void> check_form(const chain::Certificate& certificate,
+                        const chain::ScheduleState& schedules) {
+    auto keys = read_signers(certificate, schedules);
+    if (!keys) return fail(std::move(keys).error());
+    if (keys->size() == certificate.signatures.size()) return {};
+    return fail(Errc::invalid,
+                fmt::format("certificate has {} signatures for {} validators",
+                            certificate.signatures.size(),
+                            keys->size()));
+}
+
+std::vector<PublicKey> signers(const chain::Certificate& certificate,
+                               const chain::ScheduleState& schedules) {
+    auto keys = read_signers(certificate, schedules);
+    return keys ? *std::move(keys) : std::vector<PublicKey>();
+}
+
+Result<void> verify(const chain::Certificate& certificate,
+                    const chain::ScheduleState& schedules,
+                    const base::Hash256& chain_id) {
+    if (auto good = check_form(certificate, schedules); !good) return good;
+    const std::vector<PublicKey> keys = signers(certificate, schedules);
+    const base::Hash256 digest = certificate.data.digest(chain_id);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (base::crypto::verify(keys[i], certificate.signatures[i], digest)) continue;
+        return fail(Errc::invalid,
+                    fmt::format("certificate signature {} is not by {}", i, keys[i].to_string()));
     }
     return {};
 }
 
-std::optional<chain::Certificate> VoteCollector::add(const chain::Vote& vote,
-                                                     const chain::Schedule& schedule) {
-    if (vote.data.schedule_version != schedule.version) return std::nullopt;
-    const auto entry =
-        std::ranges::find(schedule.entries, vote.key, &chain::ScheduleEntry::vote_key);
-    if (entry == schedule.entries.end()) return std::nullopt;
-    const auto index = static_cast<std::size_t>(entry - schedule.entries.begin());
-    auto& votes = votes_[vote.data];
-    const bool added = votes.emplace(index, vote.signature).second;
-    if (!added || votes.size() != schedule.quorum()) return std::nullopt;
-
-    chain::Certificate certificate;
-    certificate.data = vote.data;
-    base::Bytes bitmap((schedule.entries.size() + 7) / 8);
-    for (const auto& [i, signature] : votes) {
-        bitmap[i / 8] |= std::byte{1} << (i % 8);
-        certificate.signatures.push_back(signature);
-    }
-    certificate.bitmaps.push_back(std::move(bitmap));
-    return certificate;
+bool Tally::add(const PublicKey& key, const chain::ScheduleState& schedules) {
+    const chain::Schedule* pending = schedules.pending();
+    bool member = set_bit_of(key, *schedules.active, active_);
+    if (pending != nullptr) member = set_bit_of(key, *pending, pending_) || member;
+    if (!member || complete_) return false;
+    complete_ = active_.count() >= schedules.active->quorum() &&
+                (pending == nullptr || pending_.count() >= pending->quorum());
+    return complete_;
 }
 
-void VoteCollector::forget_up_to(chain::Slot slot) {
-    std::erase_if(votes_, [&](const auto& entry) { return entry.first.slot <= slot; });
+std::optional<chain::Certificate> make_certificate(const chain::VoteData& data,
+                                                   const Tally& tally,
+                                                   const chain::ScheduleState& schedules,
+                                                   const VoteHistory& history) {
+    chain::Certificate certificate;
+    certificate.data = data;
+    const auto gather = [&](const chain::Schedule& schedule, const auto& voted, bool second) {
+        base::Bytes bitmap((schedule.entries.size() + 7) / 8);
+        for (std::size_t i = 0; i < schedule.entries.size(); ++i) {
+            if (!voted(i)) continue;
+            const PublicKey& key = schedule.entries[i].vote_key;
+            const chain::Vote* vote = history.find(key, data);
+            if (vote == nullptr) continue;
+            bitmap[i / 8] |= std::byte{1} << (i % 8);
+            const bool signed_already =
+                second && std::ranges::find(
+                              schedules.active->entries, key, &chain::ScheduleEntry::vote_key) !=
+                              schedules.active->entries.end();
+            if (!signed_already) certificate.signatures.push_back(vote->signature);
+        }
+        certificate.bitmaps.push_back(std::move(bitmap));
+    };
+    gather(
+        *schedules.active, [&](std::size_t i) { return tally.active(i); }, false);
+    if (const chain::Schedule* pending = schedules.pending(); pending != nullptr) {
+        gather(
+            *pending, [&](std::size_t i) { return tally.pending(i); }, true);
+    }
+    if (!check_form(certificate, schedules)) return std::nullopt;
+    return certificate;
 }
 
 }  // namespace consensus

@@ -2,6 +2,8 @@
 
 #include "base/check.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -9,295 +11,331 @@ namespace consensus {
 
 namespace {
 
-// How late after the start of its slot a block may still be made: a quarter of the interval.
-constexpr int kLatestShare = 4;
-// Votes are for recent blocks only: at most this far behind the clock (R1).
-constexpr std::int64_t kRecentMilliseconds = 2000;
-// A COMMIT must be able to arrive before its slot ends (R2, liveness guard).
-constexpr std::int64_t kGuardMilliseconds = 2;
+// Headers kept to find two of one producer in one slot.
+constexpr std::size_t kHeadersKept = 64;
+// How far ahead of its slot a block is held: a slot, or this when slots are shorter.
+constexpr base::Duration kEarlyMin = std::chrono::milliseconds(100);
+
+std::size_t index_of(chain::VoteKind kind) {
+    return kind == chain::VoteKind::commit ? 1 : 0;
+}
+
+HeaderVerdict verdict(HeaderVerdict::Fate fate, std::string reason = {}) {
+    return {.fate = fate, .reason = std::move(reason), .ready_at = {}, .certificates = {}};
+}
+
+bool has_voter(const chain::Schedule* schedule, const base::crypto::PublicKey& key) {
+    return schedule != nullptr &&
+           std::ranges::find(schedule->entries, key, &chain::ScheduleEntry::vote_key) !=
+               schedule->entries.end();
+}
 
 }  // namespace
 
-Consensus::Consensus(Options options, Root root, SafetyJournal journal)
+Consensus::Consensus(Options options, TreeBase base, SafetyJournal journal)
     : options_(std::move(options)),
       journal_(std::move(journal)),
-      head_(root.id),
-      final_(root.id),
-      final_slot_(root.header.slot),
-      final_certificate_(std::move(root.certificate)) {
-    insert(root.header, root.id);
+      tree_(std::move(base), options_.reversible_max) {
+    for (const base::crypto::PublicKey& key : options_.own_keys) {
+        OwnKey& own = own_.emplace_back(OwnKey{.key = key, .tag = key_tag(key)});
+        const KeySafety* safety = journal_.find(own.tag);
+        if (safety == nullptr || !safety->known) lose(options_.started, own);
+    }
+    set_delay({});
 }
 
-void Consensus::restore(const chain::BlockHeader& header, const chain::BlockId& id) {
-    insert(header, id);
-    choose_head();
-}
-
-void Consensus::restore(const chain::Certificate& certificate) {
-    if (certificate.data.kind != chain::VoteKind::notarize) return;
-    if (const auto found = nodes_.find(certificate.data.block_id); found != nodes_.end()) {
-        found->second.notarized = certificate;
-        choose_head();
+void Consensus::restore(const chain::BlockPtr& block) {
+    const BlockNode* parent = tree_.find(block->header.previous);
+    CHECK(parent != nullptr);
+    BlockNode& node =
+        tree_.insert(block, chain::with_proposal(schedules_below(*parent), block->header));
+    if (const auto& justify = block->witness.justify) {
+        if (BlockNode* certified = tree_.find(justify->data.block_id)) {
+            tree_.certify(*certified, *justify);
+        }
+    }
+    // It may say that more is final than was stored: the first step makes it so.
+    if (const auto& final = block->witness.finalized) {
+        auto& early = early_[index_of(chain::VoteKind::commit)];
+        if (!early || early->certificate.data.slot < final->data.slot) {
+            early = EarlyCertificate{*final, node.schedules};
+        }
     }
 }
 
+void Consensus::restore(const chain::Certificate& certificate) {
+    BlockNode* node = tree_.find(certificate.data.block_id);
+    if (node == nullptr) return;
+    if (certificate.data.kind == chain::VoteKind::notarize) {
+        tree_.certify(*node, certificate);
+        return;
+    }
+    std::vector<chain::BlockId> dropped;
+    if (node->height() > tree_.finalized().height()) tree_.finalize(*node, dropped);
+    final_certificate_ = certificate;
+    durable_final_slot_ = certificate.data.slot;
+}
+
 void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
+    if (!std::exchange(begun_, true)) {
+        final_at_ = now;
+        tell_lost_keys(out);
+    }
     if (std::holds_alternative<input::Tick>(input)) {
         on_tick(now, out);
     } else if (const auto* block = std::get_if<input::BlockAdopted>(&input)) {
         on_block(now, *block, out);
     } else if (const auto* vote = std::get_if<input::VoteReceived>(&input)) {
-        if (auto certificate = votes_.add(vote->vote, options_.schedule)) {
-            on_certificate(now, *certificate, out);
-        }
+        on_vote(now, vote->vote, out);
     } else if (const auto* received = std::get_if<input::CertificateReceived>(&input)) {
         on_certificate(now, received->certificate, out);
+    } else if (const auto* header = std::get_if<input::HeaderSeen>(&input)) {
+        on_header(header->header, out);
+    } else if (const auto* seen = std::get_if<input::OwnVoteSeen>(&input)) {
+        on_own_vote_seen(now, seen->vote, out);
+    } else if (const auto* twin = std::get_if<input::TwinSeen>(&input)) {
+        on_twin(twin->key, out);
+    } else {
+        on_final_durable(std::get<input::FinalDurable>(input).slot);
     }
 }
 
 void Consensus::on_tick(base::Timestamp now, Effects& out) {
     const chain::SlotTimes& times = options_.times;
     const chain::Slot slot = times.slot_at(chain::TimePoint::from_timestamp(now));
-    const base::Timestamp start = times.time_of(slot).to_timestamp();
-    const base::Duration interval = std::chrono::milliseconds(times.interval_milliseconds);
-    const chain::ScheduleEntry& entry = options_.schedule.producer_of(slot, options_.repetitions);
-    const Node* head = find(head_);
-    CHECK(head != nullptr);
-    if (!paused_ && slot > head->slot && slot > asked_slot_ && now >= start &&
-        now <= start + interval / kLatestShare && owns(entry.signing_key)) {
-        const KeySafety* safety = journal_.find(key_tag(entry.signing_key));
-        if (safety != nullptr && slot > safety->produced_slot) {
-            asked_slot_ = slot;
-            produce(slot, entry, out);
+    // What restore() could not do without effects.
+    for (const std::optional<EarlyCertificate>& early : early_) {
+        if (early && holds(early->certificate.data.block_id)) {
+            on_certificate(now, chain::Certificate(early->certificate), out);
         }
     }
-    out.push_back(effect::WakeAt{start + interval});
+    try_produce(now, slot, out);
+    resend(now, slot, out);
+    out.push_back(effect::WakeAt{times.time_of(slot + 1).to_timestamp()});
 }
 
-void Consensus::produce(chain::Slot slot, const chain::ScheduleEntry& entry, Effects& out) const {
-    effect::Produce produce;
-    produce.producer = entry;
-    produce.slot = slot;
-    produce.parent = head_;
-    const Node* parent = find(head_);
-    chain::Slot justify_slot = parent->justify.slot;
-    const Node* notarized = highest_notarized(head_);
-    if (notarized != nullptr && notarized->slot > justify_slot) {
-        produce.justify = notarized->notarized;
-        justify_slot = notarized->slot;
+void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted, Effects& out) {
+    const chain::Block& block = *adopted.block;
+    const BlockNode* parent = tree_.find(block.header.previous);
+    if (tree_.find(block.id) != nullptr) return;
+    if (parent == nullptr || parent->height() < tree_.finalized().height()) {
+        // Cut off while it was executed.
+        out.push_back(effect::Forget{block.id});
+        return;
     }
-    // A header never claims a final block above its justify: then it waits for the next block.
-    if (final_certificate_ && final_slot_ > parent->finalized.slot && final_slot_ <= justify_slot) {
-        produce.finalized = final_certificate_;
-    }
-    out.push_back(std::move(produce));
-}
-
-void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& block, Effects& out) {
-    insert(block.header, block.id);
-    choose_head();
-    const Node* node = find(block.id);
-    CHECK(node != nullptr);
+    tree_.insert(adopted.block, chain::with_proposal(schedules_below(*parent), block.header));
+    bound_tree(out);
+    BlockNode* node = tree_.find(block.id);
+    if (node == nullptr) return;
+    note_seen(block.header, adopted.own);
+    on_header({block.header, block.signature}, out);
+    learn_witness(now, block.witness, out);
 
     Promises promises;
-    if (block.own) promise_header(block, promises);
-    // A COMMIT that missed its slot may still go out together with a NOTARIZE of the block that
-    // carries its certificate (R2).
-    const Node* justify = find(node->justify.id);
-    const bool recent = is_recent(now, node->slot);
-    for (const chain::ScheduleEntry& entry : options_.schedule.entries) {
-        const KeySafety* safety = journal_.find(key_tag(entry.vote_key));
-        if (!owns(entry.vote_key) || safety == nullptr) continue;
-        if (!recent || !may_notarize(*node, *safety)) continue;
-        if (justify != nullptr && justify->notarized && may_commit(*justify, *safety)) {
-            promise_commit(*justify, entry.vote_key, promises);
-        }
-        promise_notarize(*node, entry.vote_key, promises);
+    if (adopted.own) promise_header(block, promises);
+    promise_votes(now, *node, promises);
+    effect::Persist persist;
+    persist.wait = !promises.records.empty();
+    persist.block = block.id;
+    if (persist.wait) persist.journal_page = journal_.append(promises.records);
+    out.push_back(std::move(persist));
+    if (adopted.own) out.push_back(effect::Announce{block.id});
+    for (effect::CastVote& vote : promises.votes) {
+        out.push_back(std::move(vote));
     }
-    carry_out(std::move(promises), block.id, std::nullopt, out);
+    count_early(now, *node, out);
+}
+
+void Consensus::learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out) {
+    if (witness.justify) {
+        if (BlockNode* certified = tree_.find(witness.justify->data.block_id)) {
+            if (!certified->notarized) note_signers(*witness.justify, certified->schedules, out);
+            tree_.certify(*certified, *witness.justify);
+        }
+    }
+    if (witness.finalized && witness.finalized->data.slot > finalized().slot) {
+        if (const BlockNode* final = tree_.find(witness.finalized->data.block_id)) {
+            note_signers(*witness.finalized, final->schedules, out);
+            finalize(now, *witness.finalized, out);
+        }
+    }
+}
+
+void Consensus::on_vote(base::Timestamp now, const chain::Vote& vote, Effects& out) {
+    if (!history_.knows(vote.key) && !is_validator(vote.key)) return;
+    if (!note_vote(vote, out)) return;
+    BlockNode* block = tree_.find(vote.data.block_id);
+    if (block != nullptr) count(now, vote, *block, out);
 }
 
 void Consensus::on_certificate(base::Timestamp now,
                                const chain::Certificate& certificate,
                                Effects& out) {
-    const auto found = nodes_.find(certificate.data.block_id);
-    if (found == nodes_.end()) return;  // Final already, or a block we do not have yet.
-    if (certificate.data.kind == chain::VoteKind::commit) {
-        if (certificate.data.slot > final_slot_) finalize(certificate, out);
+    const chain::VoteData& data = certificate.data;
+    BlockNode* block = tree_.find(data.block_id);
+    if (block == nullptr) {
+        const chain::ScheduleState* schedules = schedules_of(data);
+        auto& early = early_[index_of(data.kind)];
+        const bool newer = !early || early->certificate.data.slot < data.slot;
+        if (schedules != nullptr && data.slot > finalized().slot && newer) {
+            early = EarlyCertificate{certificate, *schedules};
+        }
         return;
     }
-    Node& node = found->second;
-    if (node.notarized) return;
-    node.notarized = certificate;
-    choose_head();
-
-    Promises promises;
-    if (in_time(now, node.slot)) {
-        for (const chain::ScheduleEntry& entry : options_.schedule.entries) {
-            const KeySafety* safety = journal_.find(key_tag(entry.vote_key));
-            if (!owns(entry.vote_key) || safety == nullptr) continue;
-            if (may_commit(node, *safety)) promise_commit(node, entry.vote_key, promises);
-        }
-    }
-    carry_out(std::move(promises), std::nullopt, certificate, out);
-}
-
-void Consensus::promise_header(const input::BlockAdopted& block, Promises& promises) const {
-    const auto entry = options_.schedule.find_producer(block.header.producer);
-    CHECK(entry.has_value());
-    promises.records.push_back({.kind = RecordKind::produced,
-                                .key = key_tag(options_.schedule.entries[*entry].signing_key),
-                                .slot = block.header.slot,
-                                .block = block.id});
-    promises.announce = true;
-}
-
-void Consensus::promise_notarize(const Node& block,
-                                 const base::crypto::PublicKey& key,
-                                 Promises& promises) const {
-    const KeyTag tag = key_tag(key);
-    const KeySafety* safety = journal_.find(tag);
-    promises.records.push_back({.kind = RecordKind::notarize,
-                                .key = tag,
-                                .slot = block.slot,
-                                .justify_slot = block.justify.slot,
-                                .lock_slot = safety->lock_slot,
-                                .block = block.id,
-                                .lock = safety->lock});
-    promises.votes.push_back({vote_data(chain::VoteKind::notarize, block), key});
-}
-
-void Consensus::promise_commit(const Node& block,
-                               const base::crypto::PublicKey& key,
-                               Promises& promises) const {
-    promises.records.push_back({.kind = RecordKind::commit,
-                                .key = key_tag(key),
-                                .slot = block.slot,
-                                .justify_slot = block.justify.slot,
-                                .lock_slot = block.slot,
-                                .block = block.id,
-                                .lock = block.id});
-    promises.votes.push_back({vote_data(chain::VoteKind::commit, block), key});
-}
-
-// The order is the point: what was promised is durable before anybody can see the promise.
-void Consensus::carry_out(Promises promises,
-                          std::optional<chain::BlockId> block,
-                          std::optional<chain::Certificate> certificate,
-                          Effects& out) {
-    effect::Persist persist;
-    if (!promises.records.empty()) persist.journal_page = journal_.append(promises.records);
-    persist.block = block;
-    persist.certificate = certificate;
-    out.push_back(std::move(persist));
-    if (promises.announce) out.push_back(effect::Announce{*block});
-    if (certificate) out.push_back(effect::PassOn{*std::move(certificate)});
-    for (effect::CastVote& vote : promises.votes) {
-        out.push_back(std::move(vote));
+    auto& early = early_[index_of(data.kind)];
+    if (early && early->certificate.data.block_id == data.block_id) early.reset();
+    if (data != block->vote_data(data.kind)) return;
+    if (data.kind == chain::VoteKind::commit) {
+        if (data.slot <= finalized().slot) return;
+        note_signers(certificate, block->schedules, out);
+        finalize(now, certificate, out);
+        out.push_back(effect::PassOn{certificate});
+    } else if (!block->notarized) {
+        note_signers(certificate, block->schedules, out);
+        apply_notarize(now, certificate, *block, out);
     }
 }
 
-void Consensus::finalize(const chain::Certificate& certificate, Effects& out) {
-    final_ = certificate.data.block_id;
-    final_slot_ = certificate.data.slot;
-    final_certificate_ = certificate;
-    // What does not build on the final block can never become final.
-    std::erase_if(nodes_, [&](const auto& entry) { return !extends(entry.second, final_); });
-    votes_.forget_up_to(final_slot_);
-    journal_.forget_votes_up_to(final_slot_);
-    choose_head();
-    out.push_back(effect::Finalize{certificate});
-    out.push_back(effect::PassOn{certificate});
+void Consensus::on_header(const chain::SignedHeader& header, Effects& out) {
+    const chain::BlockHeader& mine = header.header;
+    for (const chain::SignedHeader& seen : headers_) {
+        if (seen.header.slot != mine.slot || seen.header.producer != mine.producer) continue;
+        if (seen.header == mine) return;
+        accuse(chain::TwoHeaders{seen, header}, out);
+        return;
+    }
+    if (headers_.size() < kHeadersKept) {
+        headers_.push_back(header);
+    } else {
+        headers_[next_header_] = header;
+        next_header_ = (next_header_ + 1) % kHeadersKept;
+    }
 }
 
-bool Consensus::may_notarize(const Node& block, const KeySafety& safety) const {
-    return block.slot > safety.last_notarize.slot && block.slot > safety.lock_slot &&
-           block.justify.slot >= safety.lock_slot && extends(block, final_);
+void Consensus::on_final_durable(chain::Slot slot) {
+    durable_final_slot_ = std::max(durable_final_slot_, slot);
+    journal_.forget_votes_up_to(durable_final_slot_);
 }
 
-bool Consensus::may_commit(const Node& block, const KeySafety& safety) const {
-    if (block.slot <= safety.lock_slot || block.slot <= final_slot_) return false;
-    return std::ranges::none_of(safety.past_votes, [&](const PastVote& vote) {
-        if (vote.slot <= block.slot || vote.justify_slot >= block.slot) return false;
-        const Node* voted = find(vote.block);
-        // A block that we no longer know cannot be shown to extend this one: refuse.
-        return voted == nullptr || !extends(*voted, block.id);
-    });
-}
+HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) const {
+    using Fate = HeaderVerdict::Fate;
+    const chain::BlockHeader& header = block.header;
+    if (holds(block.id)) return verdict(Fate::stale);
+    if (header.slot <= finalized().slot) return verdict(Fate::stale);
+    const BlockNode* parent = tree_.find(header.previous);
+    if (parent == nullptr) return verdict(Fate::unlinkable);
+    if (parent->height() < tree_.finalized().height()) return verdict(Fate::stale);
 
-bool Consensus::in_time(base::Timestamp now, chain::Slot slot) const {
-    const base::Timestamp end = options_.times.time_of(slot + 1).to_timestamp();
+    const chain::ScheduleState below = schedules_below(*parent);
+    const BlockNode* justify = BlockTree::ancestor(*parent, header.justify);
+    const BlockNode* final = BlockTree::ancestor(*parent, header.finalized);
+    const HeaderContext context{.parent = parent->header(),
+                                .parent_id = parent->id(),
+                                .schedules = below,
+                                .repetitions = options_.repetitions,
+                                .schedule_period = options_.schedule_period,
+                                .justify_is_ancestor = justify != nullptr,
+                                .final_is_ancestor = final != nullptr};
+    if (auto good = check_header(header, context); !good) {
+        return verdict(Fate::invalid, good.error().detail);
+    }
+    const base::Timestamp start = options_.times.time_of(header.slot).to_timestamp();
     const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
-    const base::Duration guard = std::chrono::milliseconds(kGuardMilliseconds);
-    return now < end - std::min(guard, base::Duration(interval / 4));
-}
-
-bool Consensus::is_recent(base::Timestamp now, chain::Slot slot) const {
-    const chain::Slot current = options_.times.slot_at(chain::TimePoint::from_timestamp(now));
-    const auto behind = static_cast<chain::Slot>(
-        std::max<std::int64_t>(2, kRecentMilliseconds / options_.times.interval_milliseconds));
-    return slot + behind >= current;
-}
-
-chain::VoteData Consensus::vote_data(chain::VoteKind kind, const Node& block) const {
-    return {.kind = kind,
-            .schedule_version = options_.schedule.version,
-            .slot = block.slot,
-            .height = block.height,
-            .block_id = block.id,
-            .justify_slot = block.justify.slot};
-}
-
-void Consensus::insert(const chain::BlockHeader& header, const chain::BlockId& id) {
-    nodes_.emplace(id,
-                   Node{.id = id,
-                        .previous = header.previous,
-                        .height = header.height,
-                        .slot = header.slot,
-                        .justify = header.justify,
-                        .finalized = header.finalized,
-                        .notarized = std::nullopt});
-}
-
-void Consensus::choose_head() {
-    const auto rank = [&](const Node& node) {
-        const Node* notarized = highest_notarized(node.id);
-        return std::pair(notarized == nullptr ? chain::Slot{0} : notarized->slot, node.slot);
-    };
-    const Node* best = find(final_);
-    CHECK(best != nullptr);
-    auto best_rank = rank(*best);
-    for (const auto& [id, node] : nodes_) {  // In order of ids: the lowest id wins a tie.
-        if (!extends(node, final_)) continue;
-        if (const auto node_rank = rank(node); node_rank > best_rank) {
-            best = &node;
-            best_rank = node_rank;
-        }
+    if (start > now + std::max(interval, kEarlyMin)) {
+        return verdict(Fate::too_early,
+                       fmt::format("block of slot {} came too early: its producer's clock or ours "
+                                   "is wrong",
+                                   header.slot));
     }
-    head_ = best->id;
+    HeaderVerdict result = verdict(Fate::good);
+    const auto bad = [&](std::string_view which, std::string_view why) {
+        return verdict(Fate::bad_witness, fmt::format("witness of {}: {}", which, why));
+    };
+    const bool justify_moved = header.justify != parent->header().justify;
+    const auto& witness = block.witness;
+    if (auto good = check_witness(witness.justify,
+                                  justify_moved ? justify : nullptr,
+                                  chain::VoteKind::notarize,
+                                  result.certificates);
+        !good) {
+        return bad("justify", good.error().detail);
+    }
+    const bool final_moved = header.finalized != parent->header().finalized;
+    if (auto good = check_witness(witness.finalized,
+                                  final_moved ? final : nullptr,
+                                  chain::VoteKind::commit,
+                                  result.certificates);
+        !good) {
+        return bad("final", good.error().detail);
+    }
+    if (start > now) {
+        result.fate = Fate::early;
+        result.ready_at = start;
+    }
+    return result;
 }
 
-const Consensus::Node* Consensus::find(const chain::BlockId& id) const {
-    const auto found = nodes_.find(id);
-    return found == nodes_.end() ? nullptr : &found->second;
+base::Result<void> Consensus::check_witness(const std::optional<chain::Certificate>& certificate,
+                                            const BlockNode* block,
+                                            chain::VoteKind kind,
+                                            std::vector<ToVerify>& to_verify) const {
+    using base::Errc;
+    if (block == nullptr) {
+        if (!certificate) return {};
+        return base::fail(Errc::invalid, "a certificate where the parent's stays");
+    }
+    if (!certificate) return base::fail(Errc::invalid, "no certificate");
+    if (certificate->data != block->vote_data(kind)) {
+        return base::fail(Errc::invalid, "a certificate of another block");
+    }
+    if (auto good = check_form(*certificate, block->schedules); !good) return good;
+    const bool known = kind == chain::VoteKind::notarize ? block->notarized == certificate
+                                                         : final_certificate_ == certificate;
+    if (!known) to_verify.push_back({*certificate, block->schedules});
+    return {};
 }
 
-bool Consensus::extends(const Node& block, const chain::BlockId& ancestor) const {
-    for (const Node* node = &block; node != nullptr; node = find(node->previous)) {
-        if (node->id == ancestor) return true;
+const chain::ScheduleState* Consensus::schedules_of(const chain::VoteData& data) const {
+    if (const BlockNode* block = tree_.find(data.block_id)) return &block->schedules;
+    const chain::ScheduleState& head = tree_.head().schedules;
+    return head.active->version == data.schedule_version ? &head : nullptr;
+}
+
+const chain::Certificate* Consensus::highest_notarize() const {
+    const BlockNode* block = tree_.highest_notarized();
+    return block == nullptr ? nullptr : &*block->notarized;
+}
+
+const chain::Certificate* Consensus::final_certificate() const {
+    return final_certificate_ ? &*final_certificate_ : nullptr;
+}
+
+chain::ScheduleEntry Consensus::producer_at(chain::Slot slot) const {
+    return next_schedules().active->producer_of(slot, options_.repetitions);
+}
+
+chain::ScheduleState Consensus::next_schedules() const {
+    return schedules_below(tree_.head());
+}
+
+chain::ScheduleState Consensus::schedules_below(const BlockNode& parent) const {
+    return chain::schedules_below(parent.schedules, parent.header());
+}
+
+bool Consensus::is_validator(const base::crypto::PublicKey& key) const {
+    for (const BlockNode* block : {&tree_.head(), &tree_.finalized()}) {
+        if (has_voter(block->schedules.active.get(), key)) return true;
+        if (has_voter(block->schedules.proposed.get(), key)) return true;
     }
     return false;
 }
 
-const Consensus::Node* Consensus::highest_notarized(const chain::BlockId& tip) const {
-    for (const Node* node = find(tip); node != nullptr; node = find(node->previous)) {
-        if (node->notarized) return node;
+void Consensus::bound_tree(Effects& out) {
+    std::vector<chain::BlockId> dropped;
+    tree_.bound(dropped);
+    for (const chain::BlockId& id : dropped) {
+        out.push_back(effect::Forget{id});
     }
-    return nullptr;
-}
-
-bool Consensus::owns(const base::crypto::PublicKey& key) const {
-    return std::ranges::find(options_.own_keys, key) != options_.own_keys.end();
 }
 
 }  // namespace consensus

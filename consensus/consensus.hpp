@@ -3,12 +3,18 @@
 #include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "chain/types/block.hpp"
+#include "chain/types/evidence.hpp"
+#include "chain/types/schedule_state.hpp"
+#include "consensus/block_tree.hpp"
 #include "consensus/certificate.hpp"
+#include "consensus/header_rules.hpp"
 #include "consensus/safety_journal.hpp"
+#include "consensus/vote_history.hpp"
 
+#include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <variant>
 #include <vector>
 
@@ -17,30 +23,57 @@ namespace consensus {
 // What can happen to the state machine.
 namespace input {
 struct Tick {};  // Time passed; nothing else happened.
-// A block was executed and found valid, or made here; its parent was adopted before.
+// A block was executed and found valid, or made here; its parent was adopted before. The caller
+// checked its header and witness with check() and verify(), and its signature.
 struct BlockAdopted {
-    chain::BlockHeader header;
-    chain::BlockId id;
+    chain::BlockPtr block;
     bool own = false;  // Made here, in answer to effect::Produce.
 };
+// The caller checked the signature. The block may not be here yet.
 struct VoteReceived {
-    chain::Vote vote;  // The caller checked the signature.
+    chain::Vote vote;
 };
+// The caller checked it with verify() under schedules_of() its data. The block may not be here
+// yet: then it is the caller's to fetch.
 struct CertificateReceived {
-    chain::Certificate certificate;  // The caller checked it with verify().
+    chain::Certificate certificate;
+};
+// A header whose signature was checked, adopted or not: only looked at for evidence.
+struct HeaderSeen {
+    chain::SignedHeader header;
+};
+// From a peer's answer to hello: the newest vote that it has seen of a key of ours. The caller
+// checked the signature. One that the journal does not know shows that the journal is lost.
+struct OwnVoteSeen {
+    chain::Vote vote;
+};
+// Another machine proved that it uses this key of ours, and started earlier: ours stops.
+struct TwinSeen {
+    base::crypto::PublicKey key;
+};
+// Everything up to this final block is durable here: effect::Finalize was carried out.
+struct FinalDurable {
+    chain::Slot slot = 0;
 };
 }  // namespace input
-using Input =
-    std::variant<input::Tick, input::BlockAdopted, input::VoteReceived, input::CertificateReceived>;
+using Input = std::variant<input::Tick,
+                           input::BlockAdopted,
+                           input::VoteReceived,
+                           input::CertificateReceived,
+                           input::HeaderSeen,
+                           input::OwnVoteSeen,
+                           input::TwinSeen,
+                           input::FinalDurable>;
 
 // What the state machine asks of its runtime, in this order.
 namespace effect {
-// A barrier: all of it is durable before any later effect is carried out. Parts may be made
-// durable side by side.
+// A barrier: all of it, and all earlier Persists, are durable before any later effect is carried
+// out. Parts may be made durable side by side. Without `wait` it need only be written in order.
 struct Persist {
     base::Bytes journal_page;                       // Empty: none.
-    std::optional<chain::BlockId> block;            // With its ancestors and their witnesses.
+    std::optional<chain::BlockId> block;            // With its witness.
     std::optional<chain::Certificate> certificate;  // Keep the newest of each kind.
+    bool wait = true;
 };
 // Send this block, made here, to everyone.
 struct Announce {
@@ -54,6 +87,7 @@ struct CastVote {
 // Send to everyone.
 struct PassOn {
     chain::Certificate certificate;
+    bool again = false;  // Nothing becomes final: send even to those who have it.
 };
 // Close the block of this slot now, on this parent, and give it back as input::BlockAdopted.
 struct Produce {
@@ -62,13 +96,32 @@ struct Produce {
     chain::BlockId parent;
     std::optional<chain::Certificate> justify;    // Absent: as in the parent's header.
     std::optional<chain::Certificate> finalized;  // Absent: as in the parent's header.
+    std::uint32_t schedule_version = 0;
+    bool may_propose = false;  // Propose the schedule of the parent's state, if it differs.
+    bool empty = false;        // A recovery block: no transactions.
 };
-// The block and its ancestors are final; say so once all of it is durable.
+// The block and its ancestors are final; say so once all of it is durable. A barrier. `base` is
+// stored with it: what Consensus is made from after a restart.
 struct Finalize {
     chain::Certificate certificate;
+    TreeBase base;
 };
 struct WakeAt {
     base::Timestamp time;
+};
+// Somebody broke a rule: send `reportbad` with it.
+struct Accuse {
+    chain::Evidence evidence;
+};
+// Tell the operator.
+struct Alarm {
+    enum class Kind : std::uint8_t { twin_key, journal_lost, votes_again };
+    Kind kind = Kind::twin_key;
+    base::crypto::PublicKey key;
+};
+// This block is not kept any more: it conflicts with the final block, or too many are held.
+struct Forget {
+    chain::BlockId block;
 };
 }  // namespace effect
 using Effect = std::variant<effect::Persist,
@@ -77,115 +130,219 @@ using Effect = std::variant<effect::Persist,
                             effect::PassOn,
                             effect::Produce,
                             effect::Finalize,
-                            effect::WakeAt>;
+                            effect::WakeAt,
+                            effect::Accuse,
+                            effect::Alarm,
+                            effect::Forget>;
 using Effects = std::vector<Effect>;
 
-// Decides when we produce, on which block, and which block is final (spec 04: slots, R1 to R4).
+// How one of our keys stands; for `doctor` and the API.
+struct KeyStatus {
+    base::crypto::PublicKey key;
+    chain::Slot last_notarize = 0;
+    chain::Slot lock = 0;
+    bool lost = false;  // Its journal is lost: it does not vote yet.
+    bool twin = false;  // Another machine uses it: it neither votes nor produces.
+};
+
+// Decides when we produce, on which block, and which block is final (spec 04: slots, R1 to R5).
 //
 // Pure: the same sequence of steps produces the same effects on every machine. Owns no thread,
 // clock, socket or file. Not thread-safe; one owner calls step().
-// Invariants: (1) `final_` is an ancestor of every block kept; (2) a vote or header is only asked
-// for after a Persist of the record that allows it; (3) journal rules of SafetyJournal.
+// Invariants: (1) the final block is an ancestor of every block kept above it; (2) a vote or
+// header is only asked for after a Persist of the record that allows it; (3) journal rules of
+// SafetyJournal.
 class Consensus {
   public:
     struct Options {
         base::Hash256 chain_id;
         chain::SlotTimes times;
-        chain::Schedule schedule;                       // In force; a member of it may be ours.
         std::uint32_t repetitions = 1;                  // Slots in a row for each producer.
+        std::uint64_t schedule_period = 120;            // Slots.
+        std::size_t reversible_max = 3'600;             // Blocks kept above the final one.
         std::vector<base::crypto::PublicKey> own_keys;  // Vote or sign with these.
-    };
-    // Where we start: the last final block.
-    struct Root {
-        chain::BlockHeader header;
-        chain::BlockId id;
-        std::optional<chain::Certificate> certificate;  // Its COMMIT; absent for genesis.
+        base::Timestamp started{};                      // Now.
+        base::Duration clock_bound{};                   // How wrong our clock may be.
+        bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
     };
 
-    Consensus(Options options, Root root, SafetyJournal journal);
+    // From the last TreeBase that was stored, or the genesis block. A key without a record in
+    // the journal counts as lost (spec 04, "Safety journal").
+    Consensus(Options options, TreeBase base, SafetyJournal journal);
+    virtual ~Consensus() = default;
+    Consensus(Consensus&&) = default;
+    Consensus& operator=(Consensus&&) = delete;
+    Consensus(const Consensus&) = delete;
+    Consensus& operator=(const Consensus&) = delete;
 
-    // Tells of a block that was adopted before a restart, parents first, without voting again.
-    void restore(const chain::BlockHeader& header, const chain::BlockId& id);
-    // Tells of a certificate that was kept over a restart.
+    // --- After a restart, before the first step(), without voting again ---
+    // A block that was adopted, parents first: those between the base and the final one too.
+    void restore(const chain::BlockPtr& block);
+    // A certificate that was kept: the newest NOTARIZE, and the COMMIT of the final block.
     void restore(const chain::Certificate& certificate);
 
     // Applies one input and appends to `out` what must now be done, in the order in which it
     // must be done. `now` never decreases between calls.
     void step(base::Timestamp now, const Input& input, Effects& out);
 
+    // --- What callers ask before they give an input ---
+    // Whether a block may be adopted, by its header and the form of its witness. The witness'
+    // certificates are the caller's to verify(), under the schedules named with them.
+    [[nodiscard]] HeaderVerdict check(base::Timestamp now, const chain::Block& block) const;
+    // The schedules under which votes and certificates with this data count; null: unknown.
+    // If the block is not here, those of the head, when the version is the same.
+    [[nodiscard]] const chain::ScheduleState* schedules_of(const chain::VoteData& data) const;
+
+    // --- What is shown and sent to peers ---
     // The block to build on (R4): the branch with the highest NOTARIZE certificate, then the
     // highest slot, then the lowest id.
-    [[nodiscard]] const chain::BlockId& head() const { return head_; }
-    [[nodiscard]] chain::BlockRef finalized() const { return {final_slot_, final_}; }
+    [[nodiscard]] const chain::BlockId& head() const { return tree_.head().id(); }
+    [[nodiscard]] chain::BlockRef finalized() const { return tree_.finalized().ref(); }
+    [[nodiscard]] bool holds(const chain::BlockId& id) const { return tree_.find(id) != nullptr; }
+    // To send after hello. Null: none yet.
+    [[nodiscard]] const chain::Certificate* highest_notarize() const;
+    [[nodiscard]] const chain::Certificate* final_certificate() const;
+    // The newest votes seen of a key, at most one of each kind: the answer to hello.
+    [[nodiscard]] std::vector<chain::Vote> newest_votes(const base::crypto::PublicKey& key) const {
+        return history_.newest(key);
+    }
+    // Whose block this slot would be on our head.
+    [[nodiscard]] chain::ScheduleEntry producer_at(chain::Slot slot) const;
+    // The schedules of a block that is built on our head.
+    [[nodiscard]] chain::ScheduleState next_schedules() const;
+    [[nodiscard]] std::vector<KeyStatus> keys() const;
     [[nodiscard]] const SafetyJournal& journal() const { return journal_; }
+
     // One page that replaces the whole journal; see SafetyJournal::compacted().
     [[nodiscard]] base::Result<base::Bytes> compact_journal() {
-        return journal_.compacted(final_slot_);
+        return journal_.compacted(durable_final_slot_);
     }
     // While paused it makes no blocks; it votes all the same.
     void set_paused(bool paused) { paused_ = paused; }
     [[nodiscard]] bool paused() const { return paused_; }
+    // How long messages take: the measured 99th percentile, one way. Sets G of rule R2.
+    void set_delay(base::Duration delay_p99);
+
+  protected:
+    // The clauses of the rules that the simulator replaces one at a time, to see that it
+    // notices. Nothing else derives from this class.
+    // R1: slot(justify(B)) >= lock.slot.
+    [[nodiscard]] virtual bool lock_allows(const BlockNode& block, const KeySafety& safety) const;
+    // R2: no own NOTARIZE of a V with slot(V) > slot(A), justify_slot(V) < slot(A) and V not
+    // extending A.
+    [[nodiscard]] virtual bool past_votes_allow(const BlockNode& block,
+                                                const KeySafety& safety) const;
+    // The schedules of a child of this block, before what it proposes.
+    [[nodiscard]] virtual chain::ScheduleState schedules_below(const BlockNode& parent) const;
+
+    [[nodiscard]] const BlockTree& tree() const { return tree_; }
 
   private:
-    struct Node {
-        chain::BlockId id;
-        chain::BlockId previous;
-        chain::Height height = 0;
-        chain::Slot slot = 0;
-        chain::BlockRef justify;
-        chain::BlockRef finalized;
-        std::optional<chain::Certificate> notarized;
+    struct OwnKey {
+        base::crypto::PublicKey key;
+        KeyTag tag = 0;
+        bool twin = false;
+        // The journal of this key is lost: it signs only in slots above this (`lost_until`).
+        std::optional<chain::Slot> lost_until = std::nullopt;
     };
-
     // What one step binds us to: the records, and the messages that they allow.
     struct Promises {
         std::vector<SafetyRecord> records;
         std::vector<effect::CastVote> votes;
-        bool announce = false;
+    };
+    struct EarlyCertificate {
+        chain::Certificate certificate;
+        chain::ScheduleState schedules;  // Under which it was verified.
     };
 
     void on_tick(base::Timestamp now, Effects& out);
-    void on_block(base::Timestamp now, const input::BlockAdopted& block, Effects& out);
+    void on_block(base::Timestamp now, const input::BlockAdopted& adopted, Effects& out);
+    void on_vote(base::Timestamp now, const chain::Vote& vote, Effects& out);
     void on_certificate(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
+    void on_header(const chain::SignedHeader& header, Effects& out);
+    void on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out);
+    void on_twin(const base::crypto::PublicKey& key, Effects& out);
+    void on_final_durable(chain::Slot slot);
+    void learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out);
+    void bound_tree(Effects& out);
+    // `block`: the one that the certificate must be of; null: none may be there.
+    [[nodiscard]] base::Result<void> check_witness(
+        const std::optional<chain::Certificate>& certificate,
+        const BlockNode* block,
+        chain::VoteKind kind,
+        std::vector<ToVerify>& to_verify) const;
+    [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
 
-    void produce(chain::Slot slot, const chain::ScheduleEntry& entry, Effects& out) const;
-    void finalize(const chain::Certificate& certificate, Effects& out);
-    [[nodiscard]] bool may_notarize(const Node& block, const KeySafety& safety) const;
-    [[nodiscard]] bool may_commit(const Node& block, const KeySafety& safety) const;
+    // --- Production (production.cpp) ---
+    [[nodiscard]] bool in_recovery(base::Timestamp now) const;
+    [[nodiscard]] const BlockNode& recovery_parent() const;
+    void try_produce(base::Timestamp now, chain::Slot slot, Effects& out);
+    [[nodiscard]] bool may_sign_header(const OwnKey& own, chain::Slot slot) const;
+    void promise_header(const chain::Block& block, Promises& promises);
+    void note_seen(const chain::BlockHeader& header, bool own);
+    void resend(base::Timestamp now, chain::Slot slot, Effects& out);
+
+    // --- Votes and evidence (voting.cpp) ---
+    void count(base::Timestamp now, const chain::Vote& vote, BlockNode& block, Effects& out);
+    void count_early(base::Timestamp now, BlockNode& block, Effects& out);
+    void apply_notarize(base::Timestamp now,
+                        const chain::Certificate& certificate,
+                        BlockNode& block,
+                        Effects& out);
+    void finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
+    bool note_vote(const chain::Vote& vote, Effects& out);
+    void note_signers(const chain::Certificate& certificate,
+                      const chain::ScheduleState& schedules,
+                      Effects& out);
+    [[nodiscard]] bool complete(chain::Evidence& evidence) const;
+    void accuse(chain::Evidence evidence, Effects& out);
+    void promise_votes(base::Timestamp now, const BlockNode& block, Promises& promises) const;
+    [[nodiscard]] bool may_notarize(const BlockNode& block, const KeySafety& safety) const;
+    [[nodiscard]] bool may_commit(const BlockNode& block, const KeySafety& safety) const;
     // Whether a COMMIT for a block of this slot may still go out by itself (R2, guard).
     [[nodiscard]] bool in_time(base::Timestamp now, chain::Slot slot) const;
     // Whether a block of this slot may still be voted for (R1).
     [[nodiscard]] bool is_recent(base::Timestamp now, chain::Slot slot) const;
-    [[nodiscard]] chain::VoteData vote_data(chain::VoteKind kind, const Node& block) const;
-    void promise_header(const input::BlockAdopted& block, Promises& promises) const;
-    void promise_notarize(const Node& block,
-                          const base::crypto::PublicKey& key,
-                          Promises& promises) const;
-    void promise_commit(const Node& block,
-                        const base::crypto::PublicKey& key,
-                        Promises& promises) const;
-    void carry_out(Promises promises,
-                   std::optional<chain::BlockId> block,
-                   std::optional<chain::Certificate> certificate,
-                   Effects& out);
+    // The head is below the block of a certificate that was seen (R1).
+    [[nodiscard]] bool is_syncing() const;
+    [[nodiscard]] static bool is_member(const BlockNode& block, const OwnKey& own);
+    static void promise_notarize(const BlockNode& block,
+                                 const OwnKey& own,
+                                 const KeySafety& safety,
+                                 Promises& promises);
+    static void promise_commit(const BlockNode& block, const OwnKey& own, Promises& promises);
 
-    void insert(const chain::BlockHeader& header, const chain::BlockId& id);
-    void choose_head();
-    [[nodiscard]] const Node* find(const chain::BlockId& id) const;
-    [[nodiscard]] bool extends(const Node& block, const chain::BlockId& ancestor) const;
-    // The newest block of the branch that ends in `tip` which has a NOTARIZE certificate.
-    [[nodiscard]] const Node* highest_notarized(const chain::BlockId& tip) const;
-    [[nodiscard]] bool owns(const base::crypto::PublicKey& key) const;
+    // --- Our keys (own_keys.cpp) ---
+    // Null: this key must not vote.
+    [[nodiscard]] const KeySafety* voting_safety(const OwnKey& own) const;
+    [[nodiscard]] const OwnKey* find_own(const base::crypto::PublicKey& key) const;
+    [[nodiscard]] OwnKey* find_own(const base::crypto::PublicKey& key);
+    void lose(base::Timestamp now, OwnKey& own) const;
+    void tell_lost_keys(Effects& out);
+    void regain(Effects& out);
+    template <class Ready>
+    void remember(Ready ready, Effects& out);
 
     Options options_;
     SafetyJournal journal_;
-    std::map<chain::BlockId, Node> nodes_;  // The final block and what builds on it.
-    VoteCollector votes_;
-    chain::BlockId head_;
-    chain::BlockId final_;
-    chain::Slot final_slot_ = 0;
+    std::vector<OwnKey> own_;
+    BlockTree tree_;
+    VoteHistory history_;
     std::optional<chain::Certificate> final_certificate_;
-    chain::Slot asked_slot_ = 0;  // Of the last Produce.
+    std::array<std::optional<EarlyCertificate>, 2> early_;  // By kind: their block is not here.
+
+    std::vector<chain::SignedHeader> headers_;  // The last ones seen, in a ring.
+    std::size_t next_header_ = 0;
+    std::set<std::uint64_t> accused_;  // Key tags and producers.
+
+    chain::Slot asked_slot_ = 0;        // Of the last Produce.
+    chain::Slot resent_slot_ = 0;       // In which certificates were sent again.
+    chain::Slot newest_slot_ = 0;       // Of the blocks that count for the wait of recovery.
+    std::vector<chain::Name> counted_;  // Producers whose block restarted that wait already.
+    base::Timestamp final_at_;          // When the last block became final here.
+    chain::Slot durable_final_slot_ = 0;
+    base::Duration guard_{};  // G of R2.
+    bool begun_ = false;      // The first step was made.
     bool paused_ = false;
 };
 

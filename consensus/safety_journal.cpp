@@ -105,6 +105,12 @@ KeyTag key_tag(const base::crypto::PublicKey& key) {
     return in.u64("tag");
 }
 
+SafetyJournal SafetyJournal::lost(std::uint64_t last_sequence) {
+    SafetyJournal journal;
+    journal.last_sequence_ = last_sequence;
+    return journal;
+}
+
 base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pages) {
     SafetyJournal journal;
     for (std::size_t i = 0; i < pages.size(); ++i) {
@@ -162,7 +168,7 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
     std::vector<SafetyRecord> records;
     for (const auto& [key, safety] : keys_) {
-        records.push_back({.kind = RecordKind::base, .key = key});
+        if (safety.known) records.push_back({.kind = RecordKind::base, .key = key});
         if (safety.produced_slot != 0) {
             records.push_back(
                 {.kind = RecordKind::produced, .key = key, .slot = safety.produced_slot});
@@ -214,6 +220,13 @@ void SafetyJournal::apply(const SafetyRecord& record) {
     KeySafety& safety = keys_[record.key];
     switch (record.kind) {
         case RecordKind::base:
+            safety.known = record.slot != kLostSlot;
+            safety.past_votes.clear();
+            safety.last_notarize = {};
+            if (safety.known)
+                safety.last_notarize = {record.slot, record.justify_slot, record.block};
+            safety.lock_slot = record.lock_slot;
+            safety.lock = record.lock;
             break;
         case RecordKind::produced:
             safety.produced_slot = std::max(safety.produced_slot, record.slot);

@@ -18,12 +18,15 @@ enum class RecordKind : std::uint8_t { notarize = 1, commit = 2, produced = 3, b
 using KeyTag = std::uint64_t;
 [[nodiscard]] KeyTag key_tag(const base::crypto::PublicKey& key);
 
+inline constexpr std::uint64_t kLostSlot = ~std::uint64_t{0};
+
 // One promise of one key, durable before the message it allows leaves.
 //
 // notarize: voted NOTARIZE for `block` in `slot`, whose justify has `justify_slot`.
 // commit: locked on `lock` in `lock_slot`, whose certificate is stored beside.
 // produced: signed the header `block` of `slot`.
-// base: the key exists and has promised nothing yet, or what the other fields say.
+// base: the key exists and has promised nothing yet, or just what the other fields say; a slot of
+// kLostSlot says that its promises are not known any more.
 struct SafetyRecord {
     RecordKind kind = RecordKind::base;
     KeyTag key = 0;
@@ -45,6 +48,8 @@ struct PastVote {
 
 // Everything one key has promised: what R1, R2 and the watermark are checked against.
 struct KeySafety {
+    // Its BASE record is there. Else the journal is lost: the key must not vote.
+    bool known = false;
     PastVote last_notarize;
     std::uint64_t lock_slot = 0;
     base::Hash256 lock{};
@@ -69,6 +74,10 @@ class SafetyJournal {
     // An empty journal, for the creation of keys.
     SafetyJournal() = default;
 
+    // In place of one that is absent, damaged or behind `last_sequence`, which the storage has
+    // seen: it knows no key and goes on after that.
+    [[nodiscard]] static SafetyJournal lost(std::uint64_t last_sequence);
+
     // Reads every page of a log. A torn last page counts as never written. corrupt: a hole,
     // a bad checksum or a sequence gap anywhere else; the key must not vote then.
     [[nodiscard]] static base::Result<SafetyJournal> read(std::span<const base::Bytes> pages);
@@ -82,7 +91,7 @@ class SafetyJournal {
     // would_block: too many votes above `final_slot` to fit.
     [[nodiscard]] base::Result<base::Bytes> compacted(std::uint64_t final_slot);
 
-    // Null when the journal has no BASE record of this key: the key must not sign.
+    // Null when the journal has no record of this key.
     [[nodiscard]] const KeySafety* find(KeyTag key) const;
     [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
     [[nodiscard]] std::size_t pages() const { return pages_; }

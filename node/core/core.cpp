@@ -160,8 +160,10 @@ void Core::Impl::run_queue(Effects& out) {
             begin_finalize(final->certificate, out);
         } else if (const auto* announce = std::get_if<consensus::effect::Announce>(&effect)) {
             show(announce->block, out);
+        } else if (const auto* alarm = std::get_if<consensus::effect::Alarm>(&effect)) {
+            tell_alarm(*alarm);
         }
-        // PassOn is for peers, of which a node alone has none.
+        // PassOn and Accuse are for peers, of which a node alone has none.
     }
 }
 
@@ -178,7 +180,29 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
         if (consensus_.journal().pages() > kJournalPagesMax) compact_journal(write);
     }
     if (write.batch.changes.empty() && write.journal_page.empty()) return;
-    begin_write(std::move(write), out);
+    if (persist.wait) {
+        begin_write(std::move(write), out);
+    } else {
+        out.push_back(std::move(write));  // In order, before what a later barrier waits for.
+    }
+}
+
+void Core::Impl::tell_alarm(const consensus::effect::Alarm& alarm) const {
+    using Kind = consensus::effect::Alarm::Kind;
+    const std::string key = alarm.key.to_string();
+    switch (alarm.kind) {
+        case Kind::twin_key:
+            environment_.log.error("key {} is used by another machine: it signs nothing here", key);
+            break;
+        case Kind::journal_lost:
+            environment_.log.error(
+                "the safety journal of key {} is lost: it votes again once a new block is final",
+                key);
+            break;
+        case Kind::votes_again:
+            environment_.log.info("key {} votes again", key);
+            break;
+    }
 }
 
 void Core::Impl::begin_write(effect::Write write, Effects& out) {
@@ -227,6 +251,9 @@ void Core::Impl::finish_finalize(Effects& out) {
         out.push_back(
             effect::Finalized{block, own ? std::optional(done.certificate) : std::nullopt});
     }
+    consensus::Effects asked;
+    consensus_.step(now_, consensus::input::FinalDurable{done.certificate.data.slot}, asked);
+    route(std::move(asked), out);
 }
 
 void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& out) {
@@ -268,8 +295,7 @@ void Core::Impl::accept(const chain::ExecutedBlockPtr& block, bool own, Effects&
         pool_.remove(trace.id);
     }
     consensus::Effects asked;
-    consensus_.step(
-        now_, consensus::input::BlockAdopted{block->block->header, block->block->id, own}, asked);
+    consensus_.step(now_, consensus::input::BlockAdopted{block->block, own}, asked);
     // A block of ours is shown when it is announced: not before its record is durable, for its
     // signature must not be seen if the slot could be signed again after a crash.
     if (!own && consensus_.head() == block->block->id) show(block->block->id, out);
@@ -329,8 +355,7 @@ bool Core::Impl::begin_pending(const chain::BlockId& parent,
 }
 
 chain::Name Core::Impl::producer_of(chain::Slot slot) const {
-    const auto repetitions = static_cast<std::uint32_t>(options_.genesis.parameters.repetitions);
-    return chain_->identity().schedule.producer_of(slot, repetitions).producer;
+    return consensus_.producer_at(slot).producer;
 }
 
 void Core::Impl::drop(const std::vector<chain::Pool::Evicted>& evicted, Effects& out) {

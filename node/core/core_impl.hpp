@@ -41,6 +41,7 @@ class Core::Impl {
     void begin_write(effect::Write write, Effects& out);
     void compact_journal(effect::Write& write);
     [[nodiscard]] base::Result<void> mend_journal(Effects& out);
+    void tell_alarm(const consensus::effect::Alarm& alarm) const;
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
     void begin_finalize(const chain::Certificate& certificate, Effects& out);
     void finish_finalize(Effects& out);

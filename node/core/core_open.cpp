@@ -98,10 +98,11 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
     consensus::Consensus consensus(
         {.chain_id = identity.chain_id,
          .times = identity.times,
-         .schedule = identity.schedule,
          .repetitions = static_cast<std::uint32_t>(options.genesis.parameters.repetitions),
+         .schedule_period = options.genesis.parameters.schedule_period,
+         .reversible_max = options.genesis.parameters.max_reversible,
          .own_keys = environment.signer.keys()},
-        {root->header, root->id, (*chain)->final_certificate()},
+        {root, chain::first_schedules(identity.schedule)},
         std::move(journal));
     auto impl =
         std::make_unique<Impl>(options, environment, *std::move(chain), std::move(consensus));
@@ -124,8 +125,9 @@ Core::Impl::Impl(const Options& options,
 
 base::Result<void> Core::Impl::start(Effects& out) {
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
-        consensus_.restore(block->block->header, block->block->id);
+        consensus_.restore(block->block);
     }
+    if (chain_->final_certificate()) consensus_.restore(*chain_->final_certificate());
     if (chain_->stored_notarize()) consensus_.restore(*chain_->stored_notarize());
     shown_head_ = consensus_.head();
     if (auto loaded = load_pool(out); !loaded) return loaded;

@@ -36,15 +36,21 @@ chain::BlockHeader header(chain::Slot slot, const chain::BlockHeader* parent) {
     return header;
 }
 
+chain::BlockPtr block_of(const chain::BlockHeader& header) {
+    return chain::make_block({header, {}}, {}, {});
+}
+
 struct Fixture {
     chain::BlockHeader genesis = header(0, nullptr);
     Consensus::Options options;
+    chain::Schedule schedule;
     Effects out;
 
     Fixture() {
         options.times = {.initial = {1'000'000'000'000'000}, .interval_milliseconds = 500};
-        options.schedule.entries = {{chain::Name{1}, key(1), key(2)}};
+        schedule.entries = {{chain::Name{1}, key(1), key(2)}};
         options.own_keys = {key(1), key(2)};
+        options.started = at(0);
     }
 
     static consensus::SafetyJournal journal() {
@@ -55,7 +61,10 @@ struct Fixture {
         (void)journal.append(records);
         return journal;
     }
-    Consensus make() { return {options, {genesis, genesis.id(), std::nullopt}, journal()}; }
+    Consensus make() { return make(journal()); }
+    Consensus make(consensus::SafetyJournal with) {
+        return {options, {block_of(genesis), chain::first_schedules(schedule)}, std::move(with)};
+    }
     [[nodiscard]] base::Timestamp at(chain::Slot slot, int milliseconds = 0) const {
         return options.times.time_of(slot).to_timestamp() + std::chrono::milliseconds(milliseconds);
     }
@@ -109,7 +118,7 @@ TEST_CASE("one validator makes its block final by two votes of its own", "[conse
     Fixture f;
     Consensus consensus = f.make();
     const chain::BlockHeader block = header(3, &f.genesis);
-    consensus.step(f.at(3, 1), input::BlockAdopted{block, block.id(), true}, f.out);
+    consensus.step(f.at(3, 1), input::BlockAdopted{block_of(block), true}, f.out);
     CHECK(f.kinds() == std::vector<std::size_t>{kPersist, kAnnounce, kCastVote});
     CHECK(f.all<effect::Persist>()[0].block == block.id());
     CHECK_FALSE(f.all<effect::Persist>()[0].journal_page.empty());
@@ -146,19 +155,19 @@ TEST_CASE("R1: no second NOTARIZE in a slot, none below the lock, none for old b
     Fixture f;
     Consensus consensus = f.make();
     const chain::BlockHeader block = header(3, &f.genesis);
-    consensus.step(f.at(3), input::BlockAdopted{block, block.id(), false}, f.out);
+    consensus.step(f.at(3), input::BlockAdopted{block_of(block), false}, f.out);
     REQUIRE(f.all<effect::CastVote>().size() == 1);
     SECTION("a sibling in the same slot") {
         chain::BlockHeader sibling = header(3, &f.genesis);
         sibling.state_digest.bytes[0] = std::byte{1};
         f.out.clear();
-        consensus.step(f.at(3), input::BlockAdopted{sibling, sibling.id(), false}, f.out);
+        consensus.step(f.at(3), input::BlockAdopted{block_of(sibling), false}, f.out);
         CHECK(f.all<effect::CastVote>().empty());
     }
     SECTION("a block of long ago") {
         const chain::BlockHeader next = header(4, &block);
         f.out.clear();
-        consensus.step(f.at(20), input::BlockAdopted{next, next.id(), false}, f.out);
+        consensus.step(f.at(20), input::BlockAdopted{block_of(next), false}, f.out);
         CHECK(f.all<effect::CastVote>().empty());
     }
     SECTION("a branch whose justify is older than the lock") {
@@ -166,7 +175,7 @@ TEST_CASE("R1: no second NOTARIZE in a slot, none below the lock, none for old b
         consensus.step(f.at(3), input::VoteReceived{{notarize.data, key(2), {}}}, f.out);
         const chain::BlockHeader other = header(4, &f.genesis);
         f.out.clear();
-        consensus.step(f.at(4), input::BlockAdopted{other, other.id(), false}, f.out);
+        consensus.step(f.at(4), input::BlockAdopted{block_of(other), false}, f.out);
         CHECK(f.all<effect::CastVote>().empty());
         CHECK(consensus.head() == block.id());
     }
@@ -176,7 +185,7 @@ TEST_CASE("R2: a COMMIT that is late for its slot goes out with the next NOTARIZ
     Fixture f;
     Consensus consensus = f.make();
     const chain::BlockHeader block = header(3, &f.genesis);
-    consensus.step(f.at(3), input::BlockAdopted{block, block.id(), true}, f.out);
+    consensus.step(f.at(3), input::BlockAdopted{block_of(block), true}, f.out);
     const auto notarize = f.all<effect::CastVote>()[0];
     f.out.clear();
     consensus.step(f.at(3, 499), input::VoteReceived{{notarize.data, key(2), {}}}, f.out);
@@ -185,7 +194,7 @@ TEST_CASE("R2: a COMMIT that is late for its slot goes out with the next NOTARIZ
     chain::BlockHeader next = header(4, &block);
     next.justify = {block.slot, block.id()};
     f.out.clear();
-    consensus.step(f.at(4), input::BlockAdopted{next, next.id(), true}, f.out);
+    consensus.step(f.at(4), input::BlockAdopted{block_of(next), true}, f.out);
     const auto votes = f.all<effect::CastVote>();
     REQUIRE(votes.size() == 2);
     CHECK(votes[0].data.kind == chain::VoteKind::commit);
@@ -198,23 +207,26 @@ TEST_CASE("after a restart no slot is signed twice", "[consensus]") {
     Fixture f;
     Consensus before = f.make();
     const chain::BlockHeader block = header(3, &f.genesis);
-    before.step(f.at(3), input::BlockAdopted{block, block.id(), true}, f.out);
+    before.step(f.at(3), input::BlockAdopted{block_of(block), true}, f.out);
 
-    Consensus after(f.options, {f.genesis, f.genesis.id(), std::nullopt}, before.journal());
+    Consensus after = f.make(before.journal());
     f.out.clear();
     after.step(f.at(3, 10), input::Tick{}, f.out);
     CHECK(f.all<effect::Produce>().empty());
     chain::BlockHeader sibling = header(3, &f.genesis);
     sibling.state_digest.bytes[0] = std::byte{1};
-    after.step(f.at(3), input::BlockAdopted{sibling, sibling.id(), false}, f.out);
+    after.step(f.at(3), input::BlockAdopted{block_of(sibling), false}, f.out);
     CHECK(f.all<effect::CastVote>().empty());
-    SECTION("and a key without a journal signs nothing at all") {
-        Consensus blank(
-            f.options, {f.genesis, f.genesis.id(), std::nullopt}, consensus::SafetyJournal());
+    SECTION("and a key without a journal votes for nothing") {
+        f.options.started = f.at(5);
+        Consensus blank = f.make(consensus::SafetyJournal());
         f.out.clear();
         blank.step(f.at(5), input::Tick{}, f.out);
-        blank.step(f.at(5), input::BlockAdopted{block, block.id(), false}, f.out);
+        blank.step(f.at(5), input::BlockAdopted{block_of(block), false}, f.out);
+        CHECK(f.all<effect::Alarm>().size() == 1);
         CHECK(f.all<effect::Produce>().empty());
         CHECK(f.all<effect::CastVote>().empty());
+        blank.step(f.at(6), input::Tick{}, f.out);
+        CHECK(f.all<effect::Produce>().size() == 1);
     }
 }

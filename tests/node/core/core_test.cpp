@@ -25,8 +25,9 @@ TEST_CASE("a node alone makes a block a slot and each becomes final", "[core]") 
     CHECK(head.header.finalized.slot == 4);
     CHECK(head.header.justify.slot == 4);
     CHECK(head.witness.finalized.has_value());
-    CHECK(consensus::verify(
-              *head.witness.finalized, node.genesis().schedule, node.genesis().chain_id())
+    CHECK(consensus::verify(*head.witness.finalized,
+                            chain::first_schedules(node.genesis().schedule),
+                            node.genesis().chain_id())
               .has_value());
 }
 

@@ -1,0 +1,170 @@
+#include "chain/types/evidence.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace chain {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::crypto::PublicKey;
+
+constexpr std::size_t kHeaderBytesMin = 8 + 4 + 8 + 32 + 4 + 3 * 32 + 2 * 40 + 32 + 1 + 1;
+
+base::Result<void> check_headers(const TwoHeaders& two) {
+    const BlockHeader& first = two.first.header;
+    const BlockHeader& second = two.second.header;
+    if (first.slot != second.slot || first.producer != second.producer) {
+        return fail(Errc::invalid, "evidence: the headers differ in slot or producer");
+    }
+    if (first.id() == second.id()) {
+        return fail(Errc::invalid, "evidence: both headers are the same");
+    }
+    return {};
+}
+
+base::Result<void> check_votes(const TwoVotes& two) {
+    const VoteData& first = two.first.data;
+    const VoteData& second = two.second.data;
+    if (two.first.key != two.second.key || first.kind != second.kind || first.slot != second.slot) {
+        return fail(Errc::invalid, "evidence: the votes differ in key, kind or slot");
+    }
+    if (first == second) return fail(Errc::invalid, "evidence: both votes are the same");
+    return {};
+}
+
+bool is_forbidden(const VoteData& commit, const VoteData& notarize) {
+    return commit.kind == VoteKind::commit && notarize.kind == VoteKind::notarize &&
+           notarize.slot > commit.slot && notarize.justify_slot < commit.slot;
+}
+
+base::Result<void> check_commit(const ForbiddenCommit& pair) {
+    const VoteData& commit = pair.commit.data;
+    const VoteData& notarize = pair.notarize.data;
+    if (pair.commit.key != pair.notarize.key || !is_forbidden(commit, notarize)) {
+        return fail(Errc::invalid,
+                    "evidence: not a COMMIT and a later NOTARIZE with an older justify of one key");
+    }
+    if (notarize.height <= commit.height) {
+        if (pair.headers.empty()) return {};
+        return fail(Errc::invalid, "evidence: headers where the heights already decide");
+    }
+    const std::size_t needed = notarize.height - commit.height;
+    if (pair.headers.size() != needed) {
+        return fail(Errc::invalid,
+                    fmt::format("evidence: {} headers, {} lead from the NOTARIZE to the COMMIT",
+                                pair.headers.size(),
+                                needed));
+    }
+    BlockId expected = notarize.block_id;
+    for (const BlockHeader& header : pair.headers) {
+        if (header.id() != expected) {
+            return fail(
+                Errc::invalid,
+                fmt::format("evidence: header of height {} is not the next", header.height));
+        }
+        expected = header.previous;
+    }
+    if (expected == commit.block_id) {
+        return fail(Errc::invalid, "evidence: the block of the NOTARIZE extends the COMMIT's");
+    }
+    return {};
+}
+
+base::Result<void> check_signature(const Vote& vote, const base::Hash256& chain_id) {
+    if (base::crypto::verify(vote.key, vote.signature, vote.data.digest(chain_id))) return {};
+    return fail(
+        Errc::invalid,
+        fmt::format("evidence: the vote of slot {} is not signed by its key", vote.data.slot));
+}
+
+base::Result<PublicKey> convict(const Vote& a, const Vote& b, const base::Hash256& chain_id) {
+    for (const Vote* vote : {&a, &b}) {
+        if (auto good = check_signature(*vote, chain_id); !good) return fail(good.error());
+    }
+    return a.key;
+}
+
+base::Result<PublicKey> convict(const TwoHeaders& two) {
+    auto first = base::crypto::recover(two.first.signature, two.first.header.id());
+    if (!first) return fail(std::move(first).error());
+    auto second = base::crypto::recover(two.second.signature, two.second.header.id());
+    if (!second) return fail(std::move(second).error());
+    if (*first != *second) {
+        return fail(Errc::invalid, "evidence: the headers are signed by different keys");
+    }
+    return *std::move(first);
+}
+
+}  // namespace
+
+std::optional<Evidence> find_evidence(const Vote& a, const Vote& b) {
+    if (a.key != b.key) return std::nullopt;
+    if (a.data.kind == b.data.kind) {
+        if (a.data.slot != b.data.slot || a.data == b.data) return std::nullopt;
+        return TwoVotes{a, b};
+    }
+    const bool a_commits = a.data.kind == VoteKind::commit;
+    const Vote& commit = a_commits ? a : b;
+    const Vote& notarize = a_commits ? b : a;
+    if (!is_forbidden(commit.data, notarize.data)) return std::nullopt;
+    return ForbiddenCommit{commit, notarize, {}};
+}
+
+base::Result<void> check_form(const Evidence& evidence) {
+    if (const auto* headers = std::get_if<TwoHeaders>(&evidence)) return check_headers(*headers);
+    if (const auto* votes = std::get_if<TwoVotes>(&evidence)) return check_votes(*votes);
+    return check_commit(std::get<ForbiddenCommit>(evidence));
+}
+
+base::Result<PublicKey> check(const Evidence& evidence, const base::Hash256& chain_id) {
+    if (auto good = check_form(evidence); !good) return fail(std::move(good).error());
+    if (const auto* headers = std::get_if<TwoHeaders>(&evidence)) return convict(*headers);
+    if (const auto* votes = std::get_if<TwoVotes>(&evidence)) {
+        return convict(votes->first, votes->second, chain_id);
+    }
+    const auto& pair = std::get<ForbiddenCommit>(evidence);
+    return convict(pair.commit, pair.notarize, chain_id);
+}
+
+void encode(base::Writer& out, const Evidence& evidence) {
+    out.u8(static_cast<std::uint8_t>(evidence.index()));
+    if (const auto* headers = std::get_if<TwoHeaders>(&evidence)) {
+        encode(out, headers->first);
+        encode(out, headers->second);
+    } else if (const auto* votes = std::get_if<TwoVotes>(&evidence)) {
+        encode(out, votes->first);
+        encode(out, votes->second);
+    } else {
+        const auto& pair = std::get<ForbiddenCommit>(evidence);
+        encode(out, pair.commit);
+        encode(out, pair.notarize);
+        encode_list(out, pair.headers);
+    }
+}
+
+void decode(base::Reader& in, Evidence& evidence, std::string_view field) {
+    const std::uint8_t kind = in.u8(field);
+    if (!in.ok()) return;
+    if (kind == 0) {
+        auto& headers = evidence.emplace<TwoHeaders>();
+        decode(in, headers.first, field);
+        decode(in, headers.second, field);
+    } else if (kind == 1) {
+        auto& votes = evidence.emplace<TwoVotes>();
+        decode(in, votes.first, field);
+        decode(in, votes.second, field);
+    } else if (kind == 2) {
+        auto& pair = evidence.emplace<ForbiddenCommit>();
+        decode(in, pair.commit, field);
+        decode(in, pair.notarize, field);
+        decode_list(in, pair.headers, {kEvidenceHeadersMax, kHeaderBytesMin}, field);
+    } else {
+        in.set_error(field, "kind of evidence is neither 0, 1 nor 2");
+    }
+}
+
+}  // namespace chain

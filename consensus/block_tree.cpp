@@ -1,0 +1,185 @@
+#include "consensus/block_tree.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace consensus {
+
+namespace {
+
+chain::Slot justified_slot(const BlockNode& block) {
+    return block.justified == nullptr ? 0 : block.justified->slot();
+}
+
+}  // namespace
+
+chain::VoteData BlockNode::vote_data(chain::VoteKind kind) const {
+    return {.kind = kind,
+            .schedule_version = header().schedule_version,
+            .slot = slot(),
+            .height = height(),
+            .block_id = id(),
+            .justify_slot = header().justify.slot};
+}
+
+BlockTree::BlockTree(TreeBase base, std::size_t reversible_max) : reversible_max_(reversible_max) {
+    CHECK(base.block != nullptr && base.schedules.active != nullptr);
+    BlockNode& node = nodes_[base.block->id];
+    node.block = std::move(base.block);
+    node.schedules = std::move(base.schedules);
+    base_ = &node;
+    final_ = &node;
+    head_ = &node;
+}
+
+BlockNode* BlockTree::find(const chain::BlockId& id) {
+    const auto found = nodes_.find(id);
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const BlockNode* BlockTree::find(const chain::BlockId& id) const {
+    const auto found = nodes_.find(id);
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const BlockNode* BlockTree::ancestor(const BlockNode& block, const chain::BlockRef& ref) {
+    const BlockNode* node = &block;
+    while (node != nullptr && node->slot() > ref.slot) {
+        node = node->parent;
+    }
+    return node != nullptr && node->ref() == ref ? node : nullptr;
+}
+
+bool BlockTree::extends(const BlockNode& block, const BlockNode& ancestor) {
+    const BlockNode* node = &block;
+    while (node != nullptr && node->height() > ancestor.height()) {
+        node = node->parent;
+    }
+    return node == &ancestor;
+}
+
+BlockNode& BlockTree::insert(chain::BlockPtr block, chain::ScheduleState schedules) {
+    BlockNode* parent = find(block->header.previous);
+    CHECK(parent != nullptr && block->header.height == parent->height() + 1);
+    const auto [at, added] = nodes_.try_emplace(block->id);
+    BlockNode& node = at->second;
+    if (!added) return node;
+    node.block = std::move(block);
+    node.schedules = std::move(schedules);
+    node.parent = parent;
+    node.justified = parent->justified;
+    parent->children.push_back(&node);
+    if (better(node, *head_)) head_ = &node;
+    return node;
+}
+
+void BlockTree::certify(BlockNode& block, chain::Certificate certificate) {
+    if (block.notarized) return;
+    block.notarized = std::move(certificate);
+    if (highest_ == nullptr || block.slot() > highest_->slot()) highest_ = &block;
+    std::vector<BlockNode*> above{&block};
+    while (!above.empty()) {
+        BlockNode& node = *above.back();
+        above.pop_back();
+        // What is above a newer certificate has that one.
+        if (node.notarized && &node != &block) continue;
+        node.justified = &block;
+        if (better(node, *head_)) head_ = &node;
+        above.insert(above.end(), node.children.begin(), node.children.end());
+    }
+}
+
+void BlockTree::finalize(BlockNode& block, std::vector<chain::BlockId>& dropped) {
+    CHECK(extends(block, *final_));
+    const std::size_t before = dropped.size();
+    for (BlockNode* node = &block; node != final_; node = node->parent) {
+        const std::vector<BlockNode*> children = node->parent->children;
+        for (BlockNode* child : children) {
+            if (child != node) drop_branch(*child, dropped);
+        }
+    }
+    final_ = &block;
+    if (dropped.size() != before || !extends(*head_, block)) choose_head();
+
+    // Certificates that a header above still may bring are of its `finalized` or later.
+    const BlockNode* new_base = ancestor(block, block.header().finalized);
+    if (new_base != nullptr && new_base != base_) {
+        for (auto& [id, node] : nodes_) {
+            if (justified_slot(node) < new_base->slot()) node.justified = nullptr;
+        }
+        if (highest_ != nullptr && highest_->slot() < new_base->slot()) highest_ = nullptr;
+        while (base_ != new_base) {
+            BlockNode* next = base_->children.front();
+            nodes_.erase(base_->id());
+            base_ = next;
+            base_->parent = nullptr;
+        }
+    }
+    below_final_ = 0;
+    for (const BlockNode* node = final_->parent; node != nullptr; node = node->parent) {
+        ++below_final_;
+    }
+}
+
+void BlockTree::bound(std::vector<chain::BlockId>& dropped) {
+    while (nodes_.size() - below_final_ - 1 > reversible_max_) {
+        BlockNode* worst = nullptr;
+        for (auto& [id, node] : nodes_) {
+            if (!node.children.empty() || &node == head_ || &node == final_) continue;
+            if (worst == nullptr || better(*worst, node)) worst = &node;
+        }
+        if (worst == nullptr) return;  // One branch: production without finality ends it.
+        dropped.push_back(worst->id());
+        erase(*worst);
+        choose_head();
+    }
+}
+
+TreeBase BlockTree::base() const {
+    return {base_->block, base_->schedules};
+}
+
+bool BlockTree::better(const BlockNode& a, const BlockNode& b) {
+    const auto rank = [](const BlockNode& node) {
+        return std::pair(justified_slot(node), node.slot());
+    };
+    const auto rank_a = rank(a);
+    const auto rank_b = rank(b);
+    return rank_a != rank_b ? rank_a > rank_b : a.id() < b.id();
+}
+
+void BlockTree::drop_branch(BlockNode& block, std::vector<chain::BlockId>& dropped) {
+    std::vector<BlockNode*> branch{&block};
+    for (std::size_t i = 0; i < branch.size(); ++i) {
+        const BlockNode& node = *branch[i];
+        branch.insert(branch.end(), node.children.begin(), node.children.end());
+    }
+    // Children first: nothing refers to what is gone.
+    for (auto node = branch.rbegin(); node != branch.rend(); ++node) {
+        dropped.push_back((*node)->id());
+        erase(**node);
+    }
+}
+
+void BlockTree::erase(BlockNode& leaf) {
+    CHECK(leaf.children.empty() && leaf.parent != nullptr);
+    std::erase(leaf.parent->children, &leaf);
+    const chain::BlockId id = leaf.id();
+    nodes_.erase(id);
+}
+
+void BlockTree::choose_head() {
+    head_ = final_;
+    highest_ = nullptr;
+    for (auto& [id, node] : nodes_) {
+        if (node.notarized && (highest_ == nullptr || node.slot() > highest_->slot())) {
+            highest_ = &node;
+        }
+        if (node.height() >= final_->height() && better(node, *head_)) head_ = &node;
+    }
+}
+
+}  // namespace consensus

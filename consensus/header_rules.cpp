@@ -1,0 +1,82 @@
+#include "consensus/header_rules.hpp"
+
+#include <fmt/format.h>
+
+namespace consensus {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::Result;
+
+Result<void> check_progress(const chain::BlockHeader& header, const HeaderContext& context) {
+    const chain::BlockHeader& parent = context.parent;
+    if (header.justify.slot < parent.justify.slot) {
+        return fail(Errc::invalid, "header: justify is older than the parent's");
+    }
+    if (header.finalized.slot < parent.finalized.slot) {
+        return fail(Errc::invalid, "header: final is older than the parent's");
+    }
+    if (header.finalized.slot > header.justify.slot) {
+        return fail(Errc::invalid, "header: final is newer than justify");
+    }
+    if (header.justify != parent.justify && !context.justify_is_ancestor) {
+        return fail(Errc::invalid, "header: justify is not an ancestor");
+    }
+    if (header.finalized != parent.finalized && !context.final_is_ancestor) {
+        return fail(Errc::invalid, "header: final is not an ancestor");
+    }
+    return {};
+}
+
+Result<void> check_change(const chain::BlockHeader& header, const HeaderContext& context) {
+    if (!header.schedule_change) return {};
+    if (!chain::may_propose(
+            context.schedules, context.parent.slot, header.slot, context.schedule_period)) {
+        return fail(Errc::invalid,
+                    "header: proposes a schedule where a change is on its way or the period is "
+                    "not new");
+    }
+    const std::uint32_t version = context.schedules.active->version + 1;
+    if (header.schedule_change->version != version) {
+        return fail(Errc::invalid,
+                    fmt::format("header: proposes schedule version {}, the next is {}",
+                                header.schedule_change->version,
+                                version));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_header(const chain::BlockHeader& header, const HeaderContext& context) {
+    const chain::Schedule& schedule = *context.schedules.active;
+    if (header.previous != context.parent_id || header.height != context.parent.height + 1) {
+        return fail(Errc::invalid, "header: does not follow its parent");
+    }
+    if (header.slot <= context.parent.slot) {
+        return fail(
+            Errc::invalid,
+            fmt::format(
+                "header: slot {} is not above the parent's {}", header.slot, context.parent.slot));
+    }
+    if (header.schedule_version != schedule.version) {
+        return fail(Errc::invalid,
+                    fmt::format("header: schedule version {}, the parent implies {}",
+                                header.schedule_version,
+                                schedule.version));
+    }
+    const chain::Name owner = schedule.producer_of(header.slot, context.repetitions).producer;
+    if (header.producer != owner) {
+        return fail(Errc::invalid,
+                    fmt::format("header: slot {} belongs to {}, not to {}",
+                                header.slot,
+                                owner.to_string(),
+                                header.producer.to_string()));
+    }
+    if (auto good = check_progress(header, context); !good) return good;
+    return check_change(header, context);
+}
+
+}  // namespace consensus

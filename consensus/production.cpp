@@ -1,0 +1,115 @@
+#include "base/check.hpp"
+#include "consensus/consensus.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// When we produce, and on which block (spec 04, "Schedule" and the bounded behaviour without
+// finality).
+
+namespace consensus {
+
+namespace {
+
+// How late after the start of its slot a block may still be made: a quarter of the interval.
+constexpr int kLatestShare = 4;
+// Without anything final for so long, blocks are empty and sit on the highest certificate.
+constexpr base::Duration kRecoveryAfter = std::chrono::seconds(6);
+// Such a block comes at least this long after the newest one that counts.
+constexpr base::Duration kRecoveryWait = std::chrono::seconds(1);
+
+}  // namespace
+
+bool Consensus::in_recovery(base::Timestamp now) const {
+    return now >= final_at_ + kRecoveryAfter;
+}
+
+const BlockNode& Consensus::recovery_parent() const {
+    const BlockNode* highest = tree_.highest_notarized();
+    const BlockNode& final = tree_.finalized();
+    return highest != nullptr && highest->height() > final.height() ? *highest : final;
+}
+
+void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out) {
+    const chain::SlotTimes& times = options_.times;
+    const base::Timestamp start = times.time_of(slot).to_timestamp();
+    const base::Duration interval = std::chrono::milliseconds(times.interval_milliseconds);
+    if (paused_ || slot <= asked_slot_ || now < start || now > start + interval / kLatestShare) {
+        return;
+    }
+    const bool recovery = in_recovery(now);
+    const BlockNode& parent = recovery ? recovery_parent() : tree_.head();
+    if (slot <= parent.slot()) return;
+    const base::Timestamp newest = times.time_of(newest_slot_).to_timestamp();
+    if (recovery && newest_slot_ != 0 && start < newest + kRecoveryWait) return;
+
+    const chain::ScheduleState schedules = schedules_below(parent);
+    const chain::ScheduleEntry& entry = schedules.active->producer_of(slot, options_.repetitions);
+    const OwnKey* own = find_own(entry.signing_key);
+    if (own == nullptr || !may_sign_header(*own, slot)) return;
+    asked_slot_ = slot;
+
+    effect::Produce produce;
+    produce.producer = entry;
+    produce.slot = slot;
+    produce.parent = parent.id();
+    produce.schedule_version = schedules.active->version;
+    produce.may_propose =
+        chain::may_propose(schedules, parent.slot(), slot, options_.schedule_period);
+    produce.empty = recovery;
+    chain::Slot justify_slot = parent.header().justify.slot;
+    if (parent.justified != nullptr && parent.justified->slot() > justify_slot) {
+        produce.justify = parent.justified->notarized;
+        justify_slot = parent.justified->slot();
+    }
+    // A header never claims a final block above its justify: then it waits for the next block.
+    const chain::Slot final_slot = finalized().slot;
+    if (final_certificate_ && final_slot > parent.header().finalized.slot &&
+        final_slot <= justify_slot) {
+        produce.finalized = final_certificate_;
+    }
+    out.push_back(std::move(produce));
+}
+
+bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
+    if (own.twin || (own.lost_until && slot <= *own.lost_until)) return false;
+    const KeySafety* safety = journal_.find(own.tag);
+    return safety == nullptr || slot > safety->produced_slot;
+}
+
+void Consensus::promise_header(const chain::Block& block, Promises& promises) {
+    const BlockNode* node = tree_.find(block.id);
+    const auto& entries = node->schedules.active->entries;
+    const auto entry =
+        std::ranges::find(entries, block.header.producer, &chain::ScheduleEntry::producer);
+    CHECK(entry != entries.end());
+    promises.records.push_back({.kind = RecordKind::produced,
+                                .key = key_tag(entry->signing_key),
+                                .slot = block.header.slot,
+                                .block = block.id});
+}
+
+// The wait of recovery restarts with our own block, and once for each other producer between
+// two of ours or since the last final block: so each producer's turn comes.
+void Consensus::note_seen(const chain::BlockHeader& header, bool own) {
+    if (own) {
+        counted_.clear();
+    } else if (std::ranges::find(counted_, header.producer) != counted_.end()) {
+        return;
+    } else {
+        counted_.push_back(header.producer);
+    }
+    newest_slot_ = std::max(newest_slot_, header.slot);
+}
+
+// Messages get lost: while nothing becomes final, everybody is told what we have, once a slot.
+void Consensus::resend(base::Timestamp now, chain::Slot slot, Effects& out) {
+    const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
+    if (slot <= resent_slot_ || now < final_at_ + 2 * interval) return;
+    resent_slot_ = slot;
+    for (const chain::Certificate* certificate : {highest_notarize(), final_certificate()}) {
+        if (certificate != nullptr) out.push_back(effect::PassOn{*certificate, /*again=*/true});
+    }
+}
+
+}  // namespace consensus

@@ -1,0 +1,264 @@
+#include "base/check.hpp"
+#include "consensus/consensus.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// What we vote for, and what votes make final (spec 04, R1 to R5).
+
+namespace consensus {
+
+namespace {
+
+// Votes are for recent blocks only: at most this far behind the clock (R1).
+constexpr std::int64_t kRecentMilliseconds = 2000;
+// A COMMIT must be able to arrive before its slot ends: at least this much earlier (R2, G).
+constexpr base::Duration kGuardMin = std::chrono::milliseconds(2);
+constexpr int kGuardDelays = 4;
+constexpr int kGuardShare = 4;
+
+}  // namespace
+
+// --- Counting ---
+
+void Consensus::count(base::Timestamp now,
+                      const chain::Vote& vote,
+                      BlockNode& block,
+                      Effects& out) {
+    const chain::VoteKind kind = vote.data.kind;
+    const bool decided = kind == chain::VoteKind::commit ? block.slot() <= finalized().slot
+                                                         : block.notarized.has_value();
+    if (decided || vote.data != block.vote_data(kind)) return;
+    if (!block.tally(kind).add(vote.key, block.schedules)) return;
+    auto certificate = make_certificate(vote.data, block.tally(kind), block.schedules, history_);
+    if (!certificate) return;
+    if (kind == chain::VoteKind::commit) {
+        finalize(now, *certificate, out);
+        out.push_back(effect::PassOn{*std::move(certificate)});
+    } else {
+        apply_notarize(now, *certificate, block, out);
+    }
+}
+
+// Votes and certificates that came before their block.
+void Consensus::count_early(base::Timestamp now, BlockNode& block, Effects& out) {
+    for (const chain::VoteKind kind : {chain::VoteKind::notarize, chain::VoteKind::commit}) {
+        const chain::VoteData data = block.vote_data(kind);
+        for (const chain::Schedule* schedule :
+             {block.schedules.active.get(), block.schedules.pending()}) {
+            if (schedule == nullptr) continue;
+            for (const chain::ScheduleEntry& entry : schedule->entries) {
+                const chain::Vote* vote = history_.find(entry.vote_key, data);
+                if (vote != nullptr) count(now, chain::Vote(*vote), block, out);
+            }
+        }
+        const std::optional<EarlyCertificate>& early =
+            early_[kind == chain::VoteKind::commit ? 1 : 0];
+        if (early && early->certificate.data.block_id == block.id() &&
+            early->schedules == block.schedules) {
+            on_certificate(now, chain::Certificate(early->certificate), out);
+        }
+    }
+}
+
+void Consensus::apply_notarize(base::Timestamp now,
+                               const chain::Certificate& certificate,
+                               BlockNode& block,
+                               Effects& out) {
+    tree_.certify(block, certificate);
+    Promises promises;
+    for (const OwnKey& own : own_) {
+        const KeySafety* safety = voting_safety(own);
+        if (safety == nullptr || !is_member(block, own)) continue;
+        if (in_time(now, block.slot()) && may_commit(block, *safety)) {
+            promise_commit(block, own, promises);
+        }
+    }
+    // The order is the point: lock and certificate are durable before anybody can see either.
+    effect::Persist persist;
+    persist.wait = !promises.records.empty();
+    if (persist.wait) persist.journal_page = journal_.append(promises.records);
+    persist.certificate = certificate;
+    out.push_back(std::move(persist));
+    out.push_back(effect::PassOn{certificate});
+    for (effect::CastVote& vote : promises.votes) {
+        out.push_back(std::move(vote));
+    }
+}
+
+void Consensus::finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out) {
+    BlockNode* block = tree_.find(certificate.data.block_id);
+    CHECK(block != nullptr);
+    const auto before = tree_.finalized().schedules.active;
+    std::vector<chain::BlockId> dropped;  // The ledger drops the same.
+    tree_.finalize(*block, dropped);
+    final_certificate_ = certificate;
+    final_at_ = now;
+    counted_.clear();
+    for (std::optional<EarlyCertificate>& early : early_) {
+        if (early && early->certificate.data.slot <= block->slot()) early.reset();
+    }
+    if (block->schedules.active != before) {
+        history_.forget_others([&](const auto& key) { return is_validator(key); });
+    }
+    out.push_back(effect::Finalize{certificate, tree_.base()});
+    regain(out);
+}
+
+// --- Evidence ---
+
+// False: the vote is known, or too old to matter.
+bool Consensus::note_vote(const chain::Vote& vote, Effects& out) {
+    std::optional<chain::Evidence> found;
+    history_.each(vote.key, [&](const chain::Vote& seen) {
+        if (!found) found = find_evidence(seen, vote);
+        if (found && !complete(*found)) found.reset();
+    });
+    if (found) accuse(*std::move(found), out);
+    return history_.add(vote);
+}
+
+void Consensus::note_signers(const chain::Certificate& certificate,
+                             const chain::ScheduleState& schedules,
+                             Effects& out) {
+    const auto keys = signers(certificate, schedules);
+    for (std::size_t i = 0; i < keys.size() && i < certificate.signatures.size(); ++i) {
+        (void)note_vote({certificate.data, keys[i], certificate.signatures[i]}, out);
+    }
+}
+
+// Adds the headers that show that the block of the NOTARIZE does not extend the COMMIT's.
+// False: it does, or the headers are not here.
+bool Consensus::complete(chain::Evidence& evidence) const {
+    auto* pair = std::get_if<chain::ForbiddenCommit>(&evidence);
+    if (pair == nullptr) return true;
+    const chain::VoteData& commit = pair->commit.data;
+    const chain::VoteData& notarize = pair->notarize.data;
+    const BlockNode* node =
+        notarize.height > commit.height ? tree_.find(notarize.block_id) : nullptr;
+    for (; node != nullptr && node->height() > commit.height; node = node->parent) {
+        pair->headers.push_back(node->header());
+    }
+    return pair->headers.size() <= chain::kEvidenceHeadersMax &&
+           chain::check_form(evidence).has_value();
+}
+
+void Consensus::accuse(chain::Evidence evidence, Effects& out) {
+    // One proof of a key is enough. A header's key is known by its producer here.
+    const auto name = [](const chain::Evidence& one) {
+        if (const auto* headers = std::get_if<chain::TwoHeaders>(&one)) {
+            return headers->first.header.producer.value;
+        }
+        if (const auto* votes = std::get_if<chain::TwoVotes>(&one)) {
+            return key_tag(votes->first.key);
+        }
+        return key_tag(std::get<chain::ForbiddenCommit>(one).commit.key);
+    };
+    if (!accused_.insert(name(evidence)).second) return;
+    out.push_back(effect::Accuse{std::move(evidence)});
+}
+
+// --- The rules ---
+
+void Consensus::promise_votes(base::Timestamp now,
+                              const BlockNode& block,
+                              Promises& promises) const {
+    if (!is_recent(now, block.slot()) || is_syncing()) return;
+    // A COMMIT that missed its slot may still go out together with a NOTARIZE of the block that
+    // carries its certificate (R2).
+    const BlockNode* justify = BlockTree::ancestor(block, block.header().justify);
+    for (const OwnKey& own : own_) {
+        const KeySafety* found = voting_safety(own);
+        if (found == nullptr || !is_member(block, own) || !may_notarize(block, *found)) continue;
+        KeySafety safety = *found;
+        if (justify != nullptr && justify->notarized && is_member(*justify, own) &&
+            may_commit(*justify, safety)) {
+            promise_commit(*justify, own, promises);
+            safety.lock_slot = justify->slot();
+            safety.lock = justify->id();
+        }
+        promise_notarize(block, own, safety, promises);
+    }
+}
+
+bool Consensus::may_notarize(const BlockNode& block, const KeySafety& safety) const {
+    return block.slot() > safety.last_notarize.slot && block.slot() > safety.lock_slot &&
+           lock_allows(block, safety);
+}
+
+bool Consensus::may_commit(const BlockNode& block, const KeySafety& safety) const {
+    return block.slot() > safety.lock_slot && block.slot() > finalized().slot &&
+           past_votes_allow(block, safety);
+}
+
+bool Consensus::lock_allows(const BlockNode& block, const KeySafety& safety) const {
+    return block.header().justify.slot >= safety.lock_slot;
+}
+
+bool Consensus::past_votes_allow(const BlockNode& block, const KeySafety& safety) const {
+    return std::ranges::none_of(safety.past_votes, [&](const PastVote& vote) {
+        if (vote.slot <= block.slot() || vote.justify_slot >= block.slot()) return false;
+        const BlockNode* voted = tree_.find(vote.block);
+        // A block that is not here any more cannot be shown to extend this one: refuse.
+        return voted == nullptr || !BlockTree::extends(*voted, block);
+    });
+}
+
+bool Consensus::in_time(base::Timestamp now, chain::Slot slot) const {
+    const base::Timestamp end = options_.times.time_of(slot + 1).to_timestamp();
+    const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
+    return now < end - std::min(guard_, interval / kGuardShare);
+}
+
+bool Consensus::is_recent(base::Timestamp now, chain::Slot slot) const {
+    const chain::Slot current = options_.times.slot_at(chain::TimePoint::from_timestamp(now));
+    const auto behind = static_cast<chain::Slot>(
+        std::max<std::int64_t>(2, kRecentMilliseconds / options_.times.interval_milliseconds));
+    return slot + behind >= current;
+}
+
+bool Consensus::is_syncing() const {
+    return std::ranges::any_of(early_, [&](const std::optional<EarlyCertificate>& early) {
+        return early && early->certificate.data.slot > tree_.head().slot();
+    });
+}
+
+bool Consensus::is_member(const BlockNode& block, const OwnKey& own) {
+    const auto has = [&](const chain::Schedule* schedule) {
+        return schedule != nullptr &&
+               std::ranges::find(schedule->entries, own.key, &chain::ScheduleEntry::vote_key) !=
+                   schedule->entries.end();
+    };
+    return has(block.schedules.active.get()) || has(block.schedules.pending());
+}
+
+void Consensus::promise_notarize(const BlockNode& block,
+                                 const OwnKey& own,
+                                 const KeySafety& safety,
+                                 Promises& promises) {
+    promises.records.push_back({.kind = RecordKind::notarize,
+                                .key = own.tag,
+                                .slot = block.slot(),
+                                .justify_slot = block.header().justify.slot,
+                                .lock_slot = safety.lock_slot,
+                                .block = block.id(),
+                                .lock = safety.lock});
+    promises.votes.push_back({block.vote_data(chain::VoteKind::notarize), own.key});
+}
+
+void Consensus::promise_commit(const BlockNode& block, const OwnKey& own, Promises& promises) {
+    promises.records.push_back({.kind = RecordKind::commit,
+                                .key = own.tag,
+                                .slot = block.slot(),
+                                .justify_slot = block.header().justify.slot,
+                                .lock_slot = block.slot(),
+                                .block = block.id(),
+                                .lock = block.id()});
+    promises.votes.push_back({block.vote_data(chain::VoteKind::commit), own.key});
+}
+
+void Consensus::set_delay(base::Duration delay_p99) {
+    guard_ = std::max(kGuardMin, kGuardDelays * delay_p99 + options_.clock_bound);
+}
+
+}  // namespace consensus
