@@ -4,7 +4,8 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/http/parser.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 
 #include <array>
@@ -103,10 +104,9 @@ void add_cors(const Options& options, BeastResponse& response) {
 
 // One connection, as far as it speaks plain HTTP. Coroutines take references and are awaited in
 // statements of their own: g++ 12 destroys temporaries of larger expressions twice.
-template <class Protocol>
 class Connection : base::Pinned {
   public:
-    Connection(Service& service, Stream<Protocol>& stream, const Endpoint& endpoint)
+    Connection(Service& service, Stream& stream, const Endpoint& endpoint)
         : service_(service), stream_(stream), endpoint_(endpoint) {}
 
     asio::awaitable<void> run() {
@@ -138,10 +138,15 @@ class Connection : base::Pinned {
     asio::awaitable<bool> wait_for_first_byte() {
         if (buffer_.size() != 0) co_return true;
         stream_.expires_after(service_.options.idle_timeout);
+        const beast::error_code error = co_await receive();
+        co_return !error;
+    }
+
+    asio::awaitable<beast::error_code> receive() {
         const auto [error, size] =
             co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kAwait);
         buffer_.commit(size);
-        co_return !error;
+        co_return error;
     }
 
     // A whole request within the time for one. The deadline is for all of it, so that a client
@@ -150,18 +155,32 @@ class Connection : base::Pinned {
         parser.header_limit(service_.options.header_bytes_max);
         parser.body_limit(service_.options.body_bytes_max);
         stream_.expires_after(service_.options.request_timeout);
-        const auto [error, size] =
-            co_await bhttp::async_read_header(stream_, buffer_, parser, kAwait);
-        if (error) co_return error;
-        if (parser.is_done()) co_return beast::error_code{};
+        beast::error_code error = co_await parse(parser, false);
+        if (error || parser.is_done()) co_return error;
         if (beast::iequals(parser.get()[bhttp::field::expect], "100-continue")) {
-            const auto [failed, sent] =
-                co_await asio::async_write(stream_, asio::buffer(kContinue), kAwait);
-            if (failed) co_return failed;
+            error = co_await send(kContinue, {});
+            if (error) co_return error;
         }
-        const auto [failed, received] =
-            co_await bhttp::async_read(stream_, buffer_, parser, kAwait);
-        co_return failed;
+        error = co_await parse(parser, true);
+        co_return error;
+    }
+
+    // Parses and receives until the header, or else the whole request, is there.
+    asio::awaitable<beast::error_code> parse(Parser& parser, bool whole) {
+        parser.eager(whole);
+        while (!(whole ? parser.is_done() : parser.is_header_done())) {
+            beast::error_code error = bhttp::error::need_more;
+            if (buffer_.size() != 0) buffer_.consume(parser.put(buffer_.data(), error));
+            if (error == bhttp::error::need_more) error = co_await receive();
+            if (error) co_return error;
+        }
+        co_return beast::error_code{};
+    }
+
+    asio::awaitable<beast::error_code> send(std::string_view head, std::string_view body) {
+        const std::array parts = {asio::buffer(head), asio::buffer(body)};
+        const auto [error, size] = co_await asio::async_write(stream_, parts, kAwait);
+        co_return error;
     }
 
     // Why a request is not given to a handler.
@@ -295,13 +314,10 @@ class Connection : base::Pinned {
 
     asio::awaitable<bool> write(BeastResponse& out, bool is_head) {
         stream_.expires_after(service_.options.write_timeout);
-        bhttp::serializer<false, bhttp::string_body> serializer(out);
-        if (is_head) {
-            const auto [error, size] =
-                co_await bhttp::async_write_header(stream_, serializer, kAwait);
-            co_return !error;
-        }
-        const auto [error, size] = co_await bhttp::async_write(stream_, serializer, kAwait);
+        const std::string head = beast::buffers_to_string(
+            bhttp::fields::writer(out, out.version(), out.result_int()).get());
+        const beast::error_code error =
+            co_await send(head, is_head ? std::string_view() : std::string_view(out.body()));
         co_return !error;
     }
 
@@ -317,7 +333,7 @@ class Connection : base::Pinned {
 
     asio::awaitable<void> close() {
         beast::error_code ignored;
-        stream_.socket().shutdown(Protocol::socket::shutdown_send, ignored);
+        stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
         stream_.expires_after(kDrainTime);
         std::array<char, kReadBytes> waste{};
         for (std::size_t total = 0; total < kDrainBytesMax && !service_.stopping;) {
@@ -330,27 +346,16 @@ class Connection : base::Pinned {
     }
 
     Service& service_;
-    Stream<Protocol>& stream_;
+    Stream& stream_;
     const Endpoint& endpoint_;
     beast::flat_buffer buffer_;
 };
 
-template <class Protocol>
-asio::awaitable<void> serve_any(Service& service,
-                                Stream<Protocol>& stream,
-                                const Endpoint& endpoint) {
-    Connection<Protocol> connection(service, stream, endpoint);
-    co_await connection.run();
-}
-
 }  // namespace
 
-asio::awaitable<void> serve(Service& service, TcpStream& stream, const Endpoint& endpoint) {
-    return serve_any(service, stream, endpoint);
-}
-
-asio::awaitable<void> serve(Service& service, UnixStream& stream, const Endpoint& endpoint) {
-    return serve_any(service, stream, endpoint);
+asio::awaitable<void> serve(Service& service, Stream& stream, const Endpoint& endpoint) {
+    Connection connection(service, stream, endpoint);
+    co_await connection.run();
 }
 
 }  // namespace node::http

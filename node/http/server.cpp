@@ -100,8 +100,7 @@ void refuse_connection(const Service& service, Socket& socket) {
     socket.shutdown(Socket::shutdown_send, ignored);
 }
 
-template <class Protocol>
-asio::awaitable<void> serve_counted(Service& service, Stream<Protocol> stream, Endpoint endpoint) {
+asio::awaitable<void> serve_counted(Service& service, Stream stream, Endpoint endpoint) {
     const Charge connection(service.connections, 1);
     co_await serve(service, stream, endpoint);
 }
@@ -152,10 +151,11 @@ asio::awaitable<void> Server::State::accept(typename Protocol::acceptor& accepto
         }
         set_no_delay(socket);
         Endpoint endpoint = endpoint_of(service, listen, socket);
-        asio::co_spawn(strand,
-                       serve_counted<Protocol>(
-                           service, Stream<Protocol>(std::move(socket)), std::move(endpoint)),
-                       asio::detached);
+        asio::co_spawn(
+            strand,
+            serve_counted(
+                service, Stream(Stream::socket_type(std::move(socket))), std::move(endpoint)),
+            asio::detached);
     }
 }
 

@@ -23,12 +23,11 @@ namespace {
 constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 // One WebSocket: shared by the coroutine that reads and the one that writes, on one strand.
-template <class Protocol>
 class Session : base::Pinned {
   public:
-    Session(Service& service, Stream<Protocol> stream, std::unique_ptr<SocketHandler> handler)
+    Session(Service& service, Stream::socket_type socket, std::unique_ptr<SocketHandler> handler)
         : service_(service),
-          stream_(std::move(stream)),
+          stream_(std::move(socket)),
           wake_(std::make_shared<Wake>(stream_.get_executor())),
           queue_(std::make_shared<SocketQueue>(
               service.gate, wake_, service.options.socket_queue_bytes_max)),
@@ -36,7 +35,6 @@ class Session : base::Pinned {
     ~Session() { end(); }
 
     asio::awaitable<bool> accept(const BeastRequest& request) {
-        beast::get_lowest_layer(stream_).expires_never();  // The WebSocket has timers of its own.
         auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::server);
         timeout.idle_timeout = service_.options.idle_timeout;
         stream_.set_option(timeout);
@@ -103,45 +101,30 @@ class Session : base::Pinned {
     }
 
     Service& service_;
-    websocket::stream<Stream<Protocol>> stream_;
+    // Over the bare socket, since it has timers of its own, and without compression.
+    websocket::stream<Stream::socket_type, false> stream_;
     std::shared_ptr<Wake> wake_;
     std::shared_ptr<SocketQueue> queue_;
     std::unique_ptr<SocketHandler> handler_;
 };
 
-template <class Protocol>
-asio::awaitable<void> run(std::shared_ptr<Session<Protocol>> session) {
+asio::awaitable<void> run(std::shared_ptr<Session> session) {
     co_await session->write();
-}
-
-template <class Protocol>
-asio::awaitable<void> serve_any(Service& service,
-                                Stream<Protocol>& stream,
-                                const BeastRequest& request,
-                                std::unique_ptr<SocketHandler>& handler) {
-    const auto session =
-        std::make_shared<Session<Protocol>>(service, std::move(stream), std::move(handler));
-    const bool is_accepted = co_await session->accept(request);
-    if (!is_accepted) co_return;
-    const asio::any_io_executor strand = co_await asio::this_coro::executor;
-    asio::co_spawn(strand, run(session), asio::detached);
-    co_await session->read();
 }
 
 }  // namespace
 
 asio::awaitable<void> serve_socket(Service& service,
-                                   TcpStream& stream,
+                                   Stream& stream,
                                    const BeastRequest& request,
                                    std::unique_ptr<SocketHandler>& handler) {
-    return serve_any(service, stream, request, handler);
-}
-
-asio::awaitable<void> serve_socket(Service& service,
-                                   UnixStream& stream,
-                                   const BeastRequest& request,
-                                   std::unique_ptr<SocketHandler>& handler) {
-    return serve_any(service, stream, request, handler);
+    const auto session =
+        std::make_shared<Session>(service, stream.release_socket(), std::move(handler));
+    const bool is_accepted = co_await session->accept(request);
+    if (!is_accepted) co_return;
+    const asio::any_io_executor strand = co_await asio::this_coro::executor;
+    asio::co_spawn(strand, run(session), asio::detached);
+    co_await session->read();
 }
 
 }  // namespace node::http
