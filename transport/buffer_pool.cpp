@@ -143,8 +143,8 @@ void BufferPool::give_back(std::byte* block, std::size_t block_class) {
     // Only the owner takes from this list, and it takes it whole: there is no ABA.
     while (!returned.compare_exchange_weak(freed->next, freed)) {
     }
-    --blocks_out_;
     if (is_wanted_.load() && is_wanted_.exchange(false)) wake_();
+    --blocks_out_;  // Last: at zero the owner may destroy the pool.
 }
 
 }  // namespace transport

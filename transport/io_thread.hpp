@@ -66,7 +66,7 @@ struct Received {
     Message message{};
 };
 
-// The lane's queue was full, or the channel is closing: nothing of this message was sent.
+// The lane's queue was full: nothing of this message was sent. Writable follows.
 struct Refused {
     ChannelId channel;
     Lane lane = Lane::control;
@@ -74,7 +74,7 @@ struct Refused {
     SharedBytes bytes{};
 };
 
-// After Refused: there is room again.
+// After Refused: half of the lane's queue is free again.
 struct Writable {
     ChannelId channel;
     Lane lane = Lane::control;
@@ -107,8 +107,9 @@ class Host {
 
     // The key is proved: TLS has checked that the peer holds it.
     [[nodiscard]] virtual Verdict admit(const PeerKey& peer, bool outbound) = 0;
-    // In order. One call for all that happened in one turn of the loop.
-    virtual void on_events(std::vector<Event> events) = 0;
+    // In order; one call for all that happened in one turn of the loop. Takes the events and
+    // leaves an empty list: one with capacity saves an allocation each turn.
+    virtual void on_events(std::vector<Event>& events) = 0;
 };
 
 // Owns channels, their buffers and the thread they live on.
@@ -116,8 +117,9 @@ class IoThread : base::Pinned {
   public:
     virtual ~IoThread() = default;
 
-    // Any thread. In order; a command for a channel that is gone does nothing (Send: Refused).
-    virtual void post(std::vector<Command> commands) = 0;
+    // Any thread. In order. Takes the commands and leaves an empty list. A command for a channel
+    // that is gone does nothing.
+    virtual void post(std::vector<Command>& commands) = 0;
 };
 
 }  // namespace transport

@@ -1,0 +1,147 @@
+#include "transport/link/send_queue.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace transport::link {
+
+namespace {
+
+// What a queued message costs besides its bytes, so that many small ones are bounded too.
+constexpr std::size_t kOverheadBytes = 256;
+
+// Copies bytes of a payload that may lie in several buffers.
+void copy_from(const Payload& payload, std::size_t offset, std::span<std::byte> out) {
+    while (!out.empty()) {
+        const base::ByteView run = payload.run_at(offset);
+        const std::size_t count = std::min(run.size(), out.size());
+        std::memcpy(out.data(), run.data(), count);
+        out = out.subspan(count);
+        offset += count;
+    }
+}
+
+}  // namespace
+
+void SendQueue::Queue::pop() {
+    messages[head] = Payload(SharedBytes());
+    ++head;
+    sent = 0;
+    if (head == messages.size()) {
+        messages.clear();
+        head = 0;
+    } else if (head > messages.size() / 2 + 16) {
+        messages.erase(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(head));
+        head = 0;
+    }
+}
+
+void SendQueue::renew_quotas() {
+    for (Queue& queue : queues_)
+        queue.quota = kQuota;
+}
+
+base::Result<void> SendQueue::push(Lane lane, Priority priority, Payload&& payload) {
+    CHECK(priority < kPriorities);
+    const std::size_t size = payload.size();
+    CHECK(size > 0 && size <= kMessageBytesMax);
+    std::size_t& bytes = bytes_[index(lane)];
+    if (bytes > 0 && bytes + size + kOverheadBytes > limits_.bytes[index(lane)]) {
+        was_full_[index(lane)] = true;
+        return base::fail(base::Errc::would_block,
+                          "the peer takes bytes more slowly than we make them: " +
+                              std::to_string(bytes) + " bytes are queued");
+    }
+    bytes += size + kOverheadBytes;
+    unsent_bytes_ += size;
+    ++messages_;
+    queues_[kLanes * priority + index(lane)].messages.push_back(std::move(payload));
+    return {};
+}
+
+bool SendQueue::may_go(const Queue& queue, Lane lane) const {
+    if (queue.empty()) return false;
+    const std::size_t size = queue.front().size();
+    const bool is_begun = queue.sent > 0;
+    return is_begun || size <= slice_bytes(lane) || open_bytes_ + size <= kOpenBytesMax;
+}
+
+std::size_t SendQueue::choose() {
+    for (int round = 0; round < 2; ++round) {
+        for (std::size_t i = 0; i < kQueues; ++i) {
+            if (queues_[i].quota > 0 && may_go(queues_[i], lane_of(i))) return i;
+        }
+        renew_quotas();
+    }
+    return kQueues;
+}
+
+std::size_t SendQueue::write_slice(std::size_t chosen, std::span<std::byte> out) {
+    Queue& queue = queues_[chosen];
+    const Lane lane = lane_of(chosen);
+    const Payload& payload = queue.front();
+    const std::size_t total = payload.size();
+    const std::size_t count = std::min(total - queue.sent, slice_bytes(lane));
+    if (out.size() < kFrameHeaderBytes + count) return 0;
+    const bool is_first = queue.sent == 0;
+    const auto header =
+        encode({.kind = FrameKind::slice,
+                .lane = lane,
+                .priority = static_cast<Priority>(chosen / kLanes),
+                .is_first = is_first,
+                .length = static_cast<std::uint16_t>(count),
+                .total_or_offset = static_cast<std::uint32_t>(is_first ? total : queue.sent)});
+    std::memcpy(out.data(), header.data(), header.size());
+    copy_from(payload, queue.sent, out.subspan(kFrameHeaderBytes, count));
+    if (is_first && count < total) open_bytes_ += total;
+    if (!is_first && queue.sent + count == total) open_bytes_ -= total;
+    queue.sent += count;
+    unsent_bytes_ -= count;
+    --queue.quota;
+    if (queue.sent == total) {
+        queue.pop();
+        --messages_;
+        bytes_[index(lane)] -= total + kOverheadBytes;
+    }
+    return kFrameHeaderBytes + count;
+}
+
+std::size_t SendQueue::fill(std::span<std::byte> out) {
+    CHECK(out.size() >= kFrameBytesMax);
+    std::size_t filled = 0;
+    while (messages_ > 0) {
+        const std::size_t chosen = choose();
+        // What drop() left unfinished may keep all others from beginning.
+        if (chosen == kQueues) break;
+        const std::size_t count = write_slice(chosen, out.subspan(filled));
+        if (count == 0) break;
+        filled += count;
+    }
+    return filled;
+}
+
+bool SendQueue::take_writable(Lane lane) {
+    const std::size_t i = index(lane);
+    if (!was_full_[i] || bytes_[i] > limits_.bytes[i] / 2) return false;
+    was_full_[i] = false;
+    return true;
+}
+
+void SendQueue::drop(Lane lane) {
+    for (std::size_t i = index(lane); i < kQueues; i += kLanes) {
+        Queue& queue = queues_[i];
+        while (!queue.empty()) {
+            const std::size_t total = queue.front().size();
+            // What was begun stays open at the receiver: its bytes are not free again.
+            unsent_bytes_ -= total - queue.sent;
+            bytes_[index(lane)] -= total + kOverheadBytes;
+            --messages_;
+            queue.pop();
+        }
+    }
+}
+
+}  // namespace transport::link

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "transport/channel.hpp"
+#include "transport/link/frame.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace transport::link {
+
+// How much of unfinished messages a receiver has to keep for one sender; the sender starts no
+// message of several slices that would exceed it.
+inline constexpr std::size_t kOpenBytesMax = 2 * kMessageBytesMax;
+
+// Messages on their way into a stream, and the order in which their slices go: the most urgent
+// first, but no level more than its quota in a round, so that the least urgent move too.
+//
+// Thread: one. Bounded in bytes for each lane.
+class SendQueue : base::Pinned {
+  public:
+    struct Limits {
+        std::array<std::size_t, kLanes> bytes{std::size_t{8} << 20, std::size_t{32} << 20};
+    };
+    static constexpr unsigned kQuota = 8;  // Slices of a level in a round.
+
+    SendQueue() : SendQueue(Limits{}) {}
+    explicit SendQueue(const Limits& limits) : limits_(limits) { renew_quotas(); }
+
+    // would_block: the lane is over its bound; the payload is untouched. An empty lane takes any.
+    [[nodiscard]] base::Result<void> push(Lane lane, Priority priority, Payload&& payload);
+    // Writes as many whole frames as fit; returns how many bytes that is. Payloads that are
+    // written go. `out` has room for one frame at least.
+    [[nodiscard]] std::size_t fill(std::span<std::byte> out);
+
+    // True once after would_block, when half of the lane is free again.
+    [[nodiscard]] bool take_writable(Lane lane);
+    // Forgets what is queued; what was begun is never finished.
+    void drop(Lane lane);
+
+    [[nodiscard]] bool empty() const { return messages_ == 0; }
+    // With an overhead for each message.
+    [[nodiscard]] std::size_t queued_bytes(Lane lane) const { return bytes_[index(lane)]; }
+    // Not yet written by fill().
+    [[nodiscard]] std::uint64_t unsent_bytes() const { return unsent_bytes_; }
+
+  private:
+    // Messages of one lane and one level, oldest first, from `head` on. Keeps its memory.
+    struct Queue {
+        std::vector<Payload> messages;
+        std::size_t head = 0;
+        std::size_t sent = 0;  // Of the oldest.
+        unsigned quota = 0;
+
+        [[nodiscard]] bool empty() const { return head == messages.size(); }
+        [[nodiscard]] const Payload& front() const { return messages[head]; }
+        void pop();
+    };
+    static constexpr std::size_t kQueues = kLanes * kPriorities;
+
+    static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
+    static Lane lane_of(std::size_t queue) { return static_cast<Lane>(queue % kLanes); }
+    void renew_quotas();
+    // The queue whose slice is next; kQueues: none.
+    [[nodiscard]] std::size_t choose();
+    [[nodiscard]] bool may_go(const Queue& queue, Lane lane) const;
+    std::size_t write_slice(std::size_t queue, std::span<std::byte> out);
+
+    Limits limits_;
+    std::array<Queue, kQueues> queues_;  // Of level p: control 2p, data 2p + 1.
+    std::array<std::size_t, kLanes> bytes_{};
+    std::array<bool, kLanes> was_full_{};
+    std::size_t messages_ = 0;
+    std::size_t open_bytes_ = 0;  // Of messages that are begun and have more than one slice.
+    std::uint64_t unsent_bytes_ = 0;
+};
+
+}  // namespace transport::link

@@ -1,0 +1,167 @@
+#pragma once
+
+#include "base/time.hpp"
+#include "transport/channel.hpp"
+#include "transport/io_thread.hpp"
+#include "transport/link/detection.hpp"
+#include "transport/link/frame.hpp"
+#include "transport/link/reassembly.hpp"
+#include "transport/link/send_queue.hpp"
+#include "transport/tcp/options.hpp"
+#include "transport/tcp/tls.hpp"
+
+#include <boost/asio/ip/tcp.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace transport::tcp {
+
+class Connection;
+
+// What a connection asks of the thread that it lives on.
+class ConnectionOwner {
+  public:
+    virtual ~ConnectionOwner() = default;
+
+    [[nodiscard]] virtual const Options& options() const = 0;
+    [[nodiscard]] virtual BufferPool& pool() = 0;
+    [[nodiscard]] virtual base::Timestamp now() const = 0;
+    // Scratch memory for one system call, shared by all connections.
+    [[nodiscard]] virtual std::span<std::byte> scratch() = 0;
+    [[nodiscard]] virtual Verdict admit(const PeerKey& peer, bool outbound) = 0;
+    // Both ends have admitted each other: messages may be sent.
+    virtual void on_open(Connection& connection) = 0;
+    // Once. The connection is destroyed when nothing it waits for is outstanding.
+    virtual void on_ended(Connection& connection, const CloseInfo& info) = 0;
+    // Something waits to be flushed at the end of this turn of the loop.
+    virtual void mark_dirty(Connection& connection) = 0;
+    // Reading has stopped until buffers come back.
+    virtual void mark_paused(Connection& connection) = 0;
+    // Each asynchronous handler's last act: flushes, hands over events, destroys what has ended.
+    virtual void end_turn() = 0;
+};
+
+// A TCP connection with TLS 1.3: handshake, prelude, frames both ways, goodbye.
+//
+// Thread: its I/O thread. Callbacks to the handler come from the event loop, never from within
+// send() or close().
+class Connection final : public Channel, private link::PathOwner {
+  public:
+    using Socket = boost::asio::ip::tcp::socket;
+    struct Identity {
+        ChannelId id{};
+        std::string address{};  // Of the peer.
+        bool is_outbound = false;
+        std::optional<PeerKey> expected{};
+    };
+
+    Connection(ConnectionOwner& owner,
+               ChannelHandler& handler,
+               const TlsContext& tls,
+               Socket socket,
+               Identity identity);
+
+    // The socket is connected: begins the handshake.
+    void start();
+    // Sends what is queued, as far as the socket takes it.
+    void flush();
+    // Reads on if memory allows it again. False: still paused.
+    bool try_resume();
+    // Looks at the clock: deadlines, heartbeats, the prelude's timers.
+    void tick();
+    // Ends at once, without a goodbye.
+    void fail(CloseReason reason, std::string text);
+
+    [[nodiscard]] ChannelId id() const override { return identity_.id; }
+    [[nodiscard]] const PeerKey& peer() const override { return peer_; }
+    [[nodiscard]] Caps caps() const override { return {.kind = detection_.kind()}; }
+    base::Result<void> send(Lane lane, Priority priority, Payload&& payload) override;
+    void close(CloseReason reason, std::string text) override;
+
+    [[nodiscard]] const Identity& identity() const { return identity_; }
+    [[nodiscard]] const base::Hash256& binding() const { return binding_; }
+    [[nodiscard]] bool is_open() const { return state_ == State::open; }
+    [[nodiscard]] bool was_open() const { return was_open_; }
+    [[nodiscard]] bool has_ended() const { return state_ == State::ended; }
+    [[nodiscard]] bool has_pending() const { return pending_ > 0; }
+    [[nodiscard]] ChannelHandler& handler() { return handler_; }
+    [[nodiscard]] Socket& socket() { return socket_; }
+
+  private:
+    enum class State : std::uint8_t {
+        connecting,   // TCP.
+        handshaking,  // TLS.
+        greeting,     // Admitted by us; the peer's first prelude frame is awaited.
+        open,
+        closing,  // Our goodbye is queued or sent.
+        ended,
+    };
+
+    void send_prelude(base::Bytes payload) override;
+    std::vector<link::Offer> offers() override;
+    base::Result<base::Bytes> prepare(Kind kind, base::ByteView peer_address) override;
+    base::Result<void> bring_up(base::ByteView peer_parameters) override;
+    void write_probe(std::uint64_t nonce) override;
+    void finish_tcp() override;
+    void receive_fast() override;
+    link::NextNumbers stop_fast() override;
+    void replay(const link::NextNumbers& peer_next) override;
+
+    void want_flush();
+    void wait_readable();
+    void wait_writable();
+    void on_readable();
+    void take_ciphertext(base::ByteView bytes);
+    void shake_hands();
+    void on_authenticated();
+    void refuse(std::string text);
+    void take_plaintext();
+    void take_frames();
+    void take_other(const link::Frame& frame);
+    [[nodiscard]] bool take_slice(const link::Frame& frame);
+    void on_prelude(base::ByteView payload);
+    void on_goodbye(base::ByteView payload);
+    void pause();
+    void write_queued();
+    [[nodiscard]] bool fill_outbound();
+    [[nodiscard]] bool write_outbound();
+    void write_frame(link::FrameKind kind, base::ByteView payload);
+    void say_goodbye();
+    void end(CloseInfo info);
+
+    ConnectionOwner& owner_;
+    ChannelHandler& handler_;
+    Identity identity_;
+    Socket socket_;
+    TlsSession tls_;
+    State state_ = State::connecting;
+    bool was_open_ = false;
+    PeerKey peer_{};
+    base::Hash256 binding_{};
+
+    link::FrameReader reader_;
+    link::Reassembly reassembly_;
+    link::SendQueue queue_;
+    link::Detection detection_;
+    Charge::Total held_bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
+
+    unsigned pending_ = 0;   // Asynchronous operations whose handler has not run.
+    bool is_dirty_ = false;  // The owner flushes it at the end of this turn.
+    bool waits_readable_ = false;
+    bool waits_writable_ = false;
+    bool is_paused_ = false;  // Until memory comes back.
+    base::Bytes unread_;      // Ciphertext that came before the pause.
+    CloseInfo goodbye_{};
+    bool goodbye_written_ = false;
+    bool goodbye_flushed_ = false;
+    base::Timestamp started_{};
+    base::Timestamp received_{};  // A byte last came.
+    base::Timestamp sent_{};      // The peer's kernel last took bytes, or none waited.
+    base::Timestamp progress_{};  // A slice last came, or no message was unfinished.
+    base::Timestamp close_deadline_{};
+};
+
+}  // namespace transport::tcp

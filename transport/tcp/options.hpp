@@ -1,0 +1,32 @@
+#pragma once
+
+#include "transport/buffer_pool.hpp"
+#include "transport/link/send_queue.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace transport::tcp {
+
+// Where to listen, and every bound. Socket buffers are left to the kernel, which sizes them by
+// bandwidth and delay.
+struct Options {
+    std::vector<std::string> listen{};  // "host:port"; port 0: any free one.
+    std::size_t channels_max = 256;     // Up or being opened.
+    std::size_t handshakes_max = 64;    // Not yet up, opened by peers.
+    std::size_t handshakes_per_address_max = 16;
+    std::chrono::milliseconds handshake_max{5'000};    // From the TCP connection to being up.
+    std::chrono::milliseconds heartbeat_every{1'000};  // When nothing else is sent.
+    std::chrono::milliseconds silence_max{10'000};     // Without a byte from the peer.
+    std::chrono::milliseconds stall_max{30'000};       // Of bytes that the peer does not take.
+    std::chrono::milliseconds goodbye_max{1'000};
+    // Of one channel's messages that the host holds; over it the channel is not read.
+    std::size_t held_bytes_max = std::size_t{32} << 20;
+    link::SendQueue::Limits queue{};
+    // Address space; memory only as far as it is used. No huge pages: they would be used whole.
+    PoolOptions pool{.bytes = std::size_t{1} << 30, .huge_pages = false};
+};
+
+}  // namespace transport::tcp

@@ -1,0 +1,484 @@
+#include "transport/tcp/thread.hpp"
+
+#include "base/check.hpp"
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/post.hpp>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace transport::tcp {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+namespace {
+
+constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
+constexpr std::chrono::milliseconds kTick{50};
+// Bytes that the kernel may hold unsent: what is urgent stands behind no more than these.
+constexpr int kUnsentBytesMax = 64 << 10;
+constexpr std::uint64_t kComplaintsMax = 10;
+
+template <class... Fs>
+struct Overloaded : Fs... {
+    using Fs::operator()...;
+};
+
+std::string text_of(const tcp::endpoint& endpoint) {
+    const std::string host = endpoint.address().to_string();
+    const std::string port = std::to_string(endpoint.port());
+    return endpoint.address().is_v6() ? "[" + host + "]:" + port : host + ":" + port;
+}
+
+struct HostPort {
+    std::string host;
+    std::string port;
+};
+
+// "host:port", "[host]:port". Empty: neither.
+std::optional<HostPort> split(const std::string& address) {
+    const std::size_t colon = address.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) return {};
+    HostPort out{address.substr(0, colon), address.substr(colon + 1)};
+    if (out.host.front() == '[' && out.host.back() == ']') {
+        out.host = out.host.substr(1, out.host.size() - 2);
+    }
+    return out;
+}
+
+void set_up(tcp::socket& socket, std::chrono::milliseconds stall_max) {
+    error_code ignored;
+    socket.non_blocking(true, ignored);
+    socket.set_option(tcp::no_delay(true), ignored);
+    const int fd = socket.native_handle();
+    const auto timeout = static_cast<unsigned>(stall_max.count());
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof timeout);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytesMax, sizeof kUnsentBytesMax);
+}
+
+}  // namespace
+
+struct Thread::Dialing {
+    Dialing(asio::io_context& context, command::Connect what)
+        : connect(std::move(what)), socket(context), timeout(context) {}
+
+    command::Connect connect;
+    tcp::socket socket;
+    asio::steady_timer timeout;
+    bool is_late = false;
+};
+
+Thread::Thread(Options options, const base::crypto::PrivateKey& node_key, Host& host, base::Log log)
+    : options_(std::move(options)),
+      tls_(node_key),
+      host_(host),
+      log_(log),
+      scratch_(kScratchBytes),
+      timer_(context_),
+      resolver_(context_) {}
+
+Thread::~Thread() {
+    stop();
+}
+
+base::Result<void> Thread::start() {
+    auto pool = BufferPool::create(options_.pool);
+    if (!pool) return base::fail(pool.error());
+    pool_ = std::move(*pool);
+    pool_->set_wake([this] {
+        asio::post(context_, [this] {
+            resume_paused();
+            end_turn();
+        });
+    });
+    for (const std::string& address : options_.listen) {
+        if (auto bound = bind(address); !bound) return bound;
+    }
+    for (const auto& acceptor : acceptors_)
+        accept(*acceptor);
+    tick();
+    thread_ = std::thread([this] { context_.run(); });
+    return {};
+}
+
+base::Result<void> Thread::bind(const std::string& address) {
+    const auto split_address = split(address);
+    if (!split_address) {
+        return base::fail(base::Errc::unavailable, "'" + address + "' is not host:port");
+    }
+    error_code error;
+    const auto found =
+        resolver_.resolve(split_address->host, split_address->port, Resolver::passive, error);
+    if (!error && found.empty()) error = asio::error::host_not_found;
+    auto acceptor = std::make_unique<Acceptor>(context_);
+    if (!error) {
+        const tcp::endpoint endpoint = found.begin()->endpoint();
+        acceptor->open(endpoint.protocol(), error);
+        if (!error) acceptor->set_option(Acceptor::reuse_address(true), error);
+        if (!error) acceptor->bind(endpoint, error);
+        if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
+    }
+    if (error) {
+        return base::fail(base::Errc::unavailable,
+                          "can't listen for peers on " + address + ": " + error.message());
+    }
+    addresses_.push_back(text_of(acceptor->local_endpoint(error)));
+    acceptors_.push_back(std::move(acceptor));
+    return {};
+}
+
+void Thread::stop() {
+    if (!thread_.joinable()) return;
+    asio::post(context_, [this] { begin_stop(); });
+    thread_.join();
+}
+
+void Thread::begin_stop() {
+    is_stopping_ = true;
+    stop_deadline_ = std::chrono::steady_clock::now() + options_.goodbye_max + 2 * kTick;
+    error_code ignored;
+    for (const auto& acceptor : acceptors_)
+        acceptor->close(ignored);
+    for (auto& [id, entry] : entries_)
+        entry.connection->close(CloseReason::local, "the node stops");
+    end_turn();
+}
+
+base::Timestamp Thread::now() const {
+    return base::Timestamp(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+// --- Turns of the loop ----------------------------------------------------------------------
+
+void Thread::mark_dirty(Connection& connection) {
+    dirty_.push_back(connection.id());
+}
+
+void Thread::mark_paused(Connection& connection) {
+    ++counters_.pauses;
+    paused_.push_back(connection.id());
+    pool_->want();
+}
+
+void Thread::resume_paused() {
+    std::vector<ChannelId> again;
+    std::swap(again, paused_);
+    for (const ChannelId id : again) {
+        if (Connection* connection = find(id)) (void)connection->try_resume();
+    }
+}
+
+void Thread::flush_dirty() {
+    while (!dirty_.empty()) {
+        std::swap(flushing_, dirty_);
+        dirty_.clear();
+        for (const ChannelId id : flushing_) {
+            if (Connection* connection = find(id)) connection->flush();
+        }
+    }
+}
+
+void Thread::reap() {
+    std::erase_if(ended_, [this](ChannelId id) {
+        const auto found = entries_.find(id);
+        if (found->second.connection->has_pending()) return false;
+        entries_.erase(found);
+        return true;
+    });
+}
+
+void Thread::end_turn() {
+    flush_dirty();
+    if (!events_.empty()) {
+        host_.on_events(events_);
+        events_.clear();
+    }
+    reap();
+    if (is_stopping_ && entries_.empty()) context_.stop();
+}
+
+void Thread::tick() {
+    const auto now = std::chrono::steady_clock::now();
+    for (auto& [id, entry] : entries_)
+        entry.connection->tick();
+    for (Acceptor* acceptor : std::exchange(failed_acceptors_, {}))
+        accept(*acceptor);
+    // A block may have come back between a failed try and the wish for one.
+    resume_paused();
+    if (is_stopping_ && now >= stop_deadline_) {
+        for (auto& [id, entry] : entries_)
+            entry.connection->fail(CloseReason::local, "the node stops");
+    }
+    end_turn();
+    timer_.expires_after(kTick);
+    timer_.async_wait([this](const error_code& error) {
+        if (!error) tick();
+    });
+}
+
+Connection* Thread::find(ChannelId id) {
+    const auto found = entries_.find(id);
+    if (found == entries_.end() || found->second.connection->has_ended()) return nullptr;
+    return found->second.connection.get();
+}
+
+// --- Commands -------------------------------------------------------------------------------
+
+void Thread::post(std::vector<Command>& commands) {
+    if (commands.empty()) return;
+    bool was_empty = false;
+    {
+        const std::scoped_lock lock(command_mutex_);
+        was_empty = commands_.empty();
+        if (was_empty) {
+            std::swap(commands_, commands);
+        } else {
+            std::move(commands.begin(), commands.end(), std::back_inserter(commands_));
+        }
+    }
+    commands.clear();
+    if (was_empty) asio::post(context_, [this] { take_commands(); });
+}
+
+void Thread::take_commands() {
+    {
+        const std::scoped_lock lock(command_mutex_);
+        std::swap(commands_, taken_commands_);
+    }
+    for (Command& command : taken_commands_) {
+        std::visit([this](auto& each) { carry_out(each); }, command);
+    }
+    taken_commands_.clear();
+    end_turn();
+}
+
+void Thread::carry_out(command::Send& send) {
+    Connection* connection = find(send.channel);
+    if (connection == nullptr) return;
+    const std::size_t size = send.bytes->size();
+    Payload payload(send.bytes);
+    auto sent = connection->send(send.lane, send.priority, std::move(payload));
+    if (sent) {
+        ++counters_.messages_sent;
+        counters_.bytes_sent += size;
+    } else if (sent.error().code == base::Errc::would_block) {
+        ++counters_.refused_sends;
+        events_.emplace_back(
+            event::Refused{send.channel, send.lane, send.priority, std::move(send.bytes)});
+    }
+}
+
+void Thread::carry_out(const command::Close& close) {
+    if (Connection* connection = find(close.channel)) {
+        connection->close(CloseReason::local, close.text);
+    }
+}
+
+void Thread::carry_out(const command::Connect& connect) {
+    if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
+    if (entries_.size() + dialing_ >= options_.channels_max) {
+        return fail_connect(
+            connect.address,
+            CloseReason::limit,
+            "all " + std::to_string(options_.channels_max) + " channels are in use");
+    }
+    dial(connect);
+}
+
+void Thread::fail_connect(const std::string& address, CloseReason reason, std::string text) {
+    events_.emplace_back(
+        event::ConnectFailed{address, {.reason = reason, .text = std::move(text)}});
+}
+
+// --- Connecting and accepting ---------------------------------------------------------------
+
+void Thread::dial(const command::Connect& connect) {
+    const auto address = split(connect.address);
+    if (!address) {
+        return fail_connect(connect.address, CloseReason::lost, "the address is not host:port");
+    }
+    ++dialing_;
+    const auto dialing = std::make_shared<Dialing>(context_, connect);
+    dialing->timeout.expires_after(options_.handshake_max);
+    dialing->timeout.async_wait([dialing](const error_code& error) {
+        if (error) return;
+        dialing->is_late = true;
+        error_code ignored;
+        dialing->socket.close(ignored);
+    });
+    const auto on_connected = [this, dialing](const error_code& error, const tcp::endpoint&) {
+        dialed(dialing, error);
+        end_turn();
+    };
+    resolver_.async_resolve(address->host,
+                            address->port,
+                            [this, dialing, on_connected](const error_code& error,
+                                                          const Resolver::results_type& found) {
+                                if (error || dialing->is_late) {
+                                    dialed(dialing, error ? error : asio::error::timed_out);
+                                    return end_turn();
+                                }
+                                asio::async_connect(dialing->socket, found, on_connected);
+                            });
+}
+
+void Thread::dialed(const std::shared_ptr<Dialing>& dialing, const error_code& error) {
+    --dialing_;
+    dialing->timeout.cancel();
+    const command::Connect& connect = dialing->connect;
+    if (dialing->is_late) {
+        return fail_connect(connect.address, CloseReason::timed_out, "no answer in time");
+    }
+    if (error) return fail_connect(connect.address, CloseReason::lost, error.message());
+    if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
+    adopt(std::move(dialing->socket),
+          {.address = connect.address, .is_outbound = true, .expected = connect.expected},
+          {});
+}
+
+void Thread::accept(Acceptor& acceptor) {
+    acceptor.async_accept([this, &acceptor](const error_code& error, tcp::socket socket) {
+        if (is_stopping_) return;
+        if (error) {
+            // Out of descriptors, most likely; at once again would be a busy loop.
+            failed_acceptors_.push_back(&acceptor);
+            return;
+        }
+        ++counters_.accepted;
+        take_socket(std::move(socket));
+        accept(acceptor);
+        end_turn();
+    });
+}
+
+void Thread::take_socket(Connection::Socket socket) {
+    error_code error;
+    const tcp::endpoint remote = socket.remote_endpoint(error);
+    if (error) return;
+    std::string host = remote.address().to_string();
+    if (const std::string reason = why_not(host); !reason.empty()) {
+        ++counters_.refused;
+        if (++complaints_ <= kComplaintsMax) {
+            log_.warn("connection refused address={} reason={}", text_of(remote), reason);
+        }
+        return;
+    }
+    adopt(std::move(socket), {.address = text_of(remote)}, std::move(host));
+}
+
+std::string Thread::why_not(const std::string& remote_host) const {
+    if (entries_.size() + dialing_ >= options_.channels_max) return "all channels are in use";
+    if (handshakes_ >= options_.handshakes_max) return "too many unfinished handshakes";
+    const auto found = handshakes_by_host_.find(remote_host);
+    const std::size_t count = found == handshakes_by_host_.end() ? 0 : found->second;
+    return count >= options_.handshakes_per_address_max
+               ? "too many unfinished handshakes of this address"
+               : "";
+}
+
+void Thread::adopt(Connection::Socket socket,
+                   Connection::Identity identity,
+                   std::string remote_host) {
+    set_up(socket, options_.stall_max);
+    last_id_ = last_id_.next();
+    identity.id = last_id_;
+    Entry& entry = entries_[last_id_];
+    entry.is_handshake = !identity.is_outbound;
+    entry.remote_host = std::move(remote_host);
+    if (entry.is_handshake) {
+        ++handshakes_;
+        ++handshakes_by_host_[entry.remote_host];
+    }
+    ChannelHandler& handler = *this;
+    ConnectionOwner& owner = *this;
+    entry.connection =
+        std::make_unique<Connection>(owner, handler, tls_, std::move(socket), std::move(identity));
+    entry.connection->start();
+}
+
+void Thread::forget_handshake(Entry& entry) {
+    if (!std::exchange(entry.is_handshake, false)) return;
+    --handshakes_;
+    const auto found = handshakes_by_host_.find(entry.remote_host);
+    if (--found->second == 0) handshakes_by_host_.erase(found);
+}
+
+// --- What connections say -------------------------------------------------------------------
+
+Verdict Thread::admit(const PeerKey& peer, bool outbound) {
+    return host_.admit(peer, outbound);
+}
+
+void Thread::on_open(Connection& connection) {
+    forget_handshake(entries_.at(connection.id()));
+    ++counters_.channels;
+    const Connection::Identity& identity = connection.identity();
+    log_.info("peer connected channel={} key={} address={} outbound={}",
+              identity.id.value,
+              connection.peer().to_string(),
+              identity.address,
+              identity.is_outbound);
+    events_.emplace_back(event::Up{.channel = identity.id,
+                                   .peer = connection.peer(),
+                                   .address = identity.address,
+                                   .outbound = identity.is_outbound,
+                                   .caps = connection.caps(),
+                                   .binding = connection.binding()});
+}
+
+void Thread::on_ended(Connection& connection, const CloseInfo& info) {
+    const ChannelId id = connection.id();
+    forget_handshake(entries_.at(id));
+    ended_.push_back(id);
+    complain(connection, info);
+    if (connection.was_open()) {
+        --counters_.channels;
+        connection.handler().on_closed(connection, info);
+        return;
+    }
+    if (info.reason == CloseReason::refused) ++counters_.refused;
+    if (connection.identity().is_outbound) {
+        events_.emplace_back(event::ConnectFailed{connection.identity().address, info});
+    }
+}
+
+// Strangers must not fill the log.
+void Thread::complain(const Connection& connection, const CloseInfo& info) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - complaints_since_ >= std::chrono::seconds(1)) {
+        if (complaints_ > kComplaintsMax) {
+            log_.warn("more connections ended skipped={}", complaints_ - kComplaintsMax);
+        }
+        complaints_ = 0;
+        complaints_since_ = now;
+    }
+    if (!connection.was_open() && ++complaints_ > kComplaintsMax) return;
+    log_.info("connection ended channel={} address={} reason={} by_peer={} text={}",
+              connection.id().value,
+              connection.identity().address,
+              to_string(info.reason),
+              info.by_peer,
+              info.text);
+}
+
+void Thread::on_message(Channel& channel, Message message) {
+    ++counters_.messages_received;
+    counters_.bytes_received += message.bytes.size();
+    events_.emplace_back(event::Received{channel.id(), std::move(message)});
+}
+
+void Thread::on_writable(Channel& channel, Lane lane) {
+    events_.emplace_back(event::Writable{channel.id(), lane});
+}
+
+void Thread::on_closed(Channel& channel, const CloseInfo& info) {
+    events_.emplace_back(event::Down{channel.id(), info});
+}
+
+}  // namespace transport::tcp

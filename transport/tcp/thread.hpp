@@ -1,0 +1,144 @@
+#pragma once
+
+#include "base/crypto/keys.hpp"
+#include "base/log.hpp"
+#include "transport/io_thread.hpp"
+#include "transport/tcp/connection.hpp"
+#include "transport/tcp/options.hpp"
+#include "transport/tcp/tls.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace transport::tcp {
+
+// Counts since the start, for metrics. Any thread.
+struct Counters {
+    std::atomic<std::uint64_t> channels = 0;  // Up now.
+    std::atomic<std::uint64_t> accepted = 0;  // TCP connections by peers.
+    std::atomic<std::uint64_t> refused = 0;   // By a bound, a certificate or a key.
+    std::atomic<std::uint64_t> messages_received = 0;
+    std::atomic<std::uint64_t> bytes_received = 0;  // Of messages.
+    std::atomic<std::uint64_t> messages_sent = 0;   // Queued.
+    std::atomic<std::uint64_t> bytes_sent = 0;
+    std::atomic<std::uint64_t> refused_sends = 0;  // The peer was too slow.
+    std::atomic<std::uint64_t> pauses = 0;         // Reading waited for memory.
+};
+
+// An I/O thread of TCP channels with TLS 1.3: listens, connects, and speaks with its node in
+// lists of commands and events.
+//
+// Threads: has one. start() and stop() are the owner's; post() is for any. The host outlives
+// stop() and has given back all messages before this is destroyed.
+class Thread final : public IoThread, private ConnectionOwner, private ChannelHandler {
+  public:
+    Thread(Options options, const base::crypto::PrivateKey& node_key, Host& host, base::Log log);
+    ~Thread() override;
+
+    // Binds every address, then runs. unavailable: an address is taken; the text names it.
+    base::Result<void> start();
+    // Says goodbye to all peers, which takes a second at most. Every channel gets its Down.
+    void stop();
+
+    void post(std::vector<Command>& commands) override;
+
+    // The addresses bound, in the order of Options::listen, with the real port.
+    [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
+    [[nodiscard]] const Counters& counters() const { return counters_; }
+    [[nodiscard]] std::size_t blocks_out() const { return pool_->blocks_out(); }
+
+  private:
+    using Acceptor = boost::asio::ip::tcp::acceptor;
+    using Resolver = boost::asio::ip::tcp::resolver;
+    struct Entry {
+        std::unique_ptr<Connection> connection;
+        std::string remote_host{};  // For inbound ones that are not up.
+        bool is_handshake = false;  // Counted as one.
+    };
+    // A connection of ours before it has a socket that is connected.
+    struct Dialing;
+
+    [[nodiscard]] const Options& options() const override { return options_; }
+    [[nodiscard]] BufferPool& pool() override { return *pool_; }
+    [[nodiscard]] base::Timestamp now() const override;
+    [[nodiscard]] std::span<std::byte> scratch() override { return scratch_; }
+    [[nodiscard]] Verdict admit(const PeerKey& peer, bool outbound) override;
+    void on_open(Connection& connection) override;
+    void on_ended(Connection& connection, const CloseInfo& info) override;
+    void mark_dirty(Connection& connection) override;
+    void mark_paused(Connection& connection) override;
+    void end_turn() override;
+
+    void on_message(Channel& channel, Message message) override;
+    void on_writable(Channel& channel, Lane lane) override;
+    void on_closed(Channel& channel, const CloseInfo& info) override;
+
+    [[nodiscard]] base::Result<void> bind(const std::string& address);
+    void begin_stop();
+    void accept(Acceptor& acceptor);
+    void take_socket(Connection::Socket socket);
+    [[nodiscard]] std::string why_not(const std::string& remote_host) const;
+    void dial(const command::Connect& connect);
+    void dialed(const std::shared_ptr<Dialing>& dialing, const boost::system::error_code& error);
+    void adopt(Connection::Socket socket, Connection::Identity identity, std::string remote_host);
+    void forget_handshake(Entry& entry);
+    void take_commands();
+    void carry_out(command::Send& send);
+    void carry_out(const command::Close& close);
+    void carry_out(const command::Connect& connect);
+    void fail_connect(const std::string& address, CloseReason reason, std::string text);
+    void resume_paused();
+    void flush_dirty();
+    void reap();
+    void tick();
+    [[nodiscard]] Connection* find(ChannelId id);
+    void complain(const Connection& connection, const CloseInfo& info);
+
+    Options options_;
+    TlsContext tls_;
+    Host& host_;
+    base::Log log_;
+    std::unique_ptr<BufferPool> pool_;
+    std::vector<std::byte> scratch_;
+    Counters counters_;
+    std::vector<std::string> addresses_;
+
+    boost::asio::io_context context_;
+    boost::asio::steady_timer timer_;
+    Resolver resolver_;
+    std::vector<std::unique_ptr<Acceptor>> acceptors_;
+    std::vector<Acceptor*> failed_acceptors_;  // Tried again at the next tick.
+    bool is_stopping_ = false;
+    std::chrono::steady_clock::time_point stop_deadline_{};
+
+    // Of the I/O thread.
+    std::map<ChannelId, Entry> entries_;
+    ChannelId last_id_{};
+    std::size_t dialing_ = 0;
+    std::size_t handshakes_ = 0;
+    std::map<std::string, std::size_t> handshakes_by_host_;
+    std::vector<ChannelId> dirty_;
+    std::vector<ChannelId> flushing_;  // Was dirty_.
+    std::vector<ChannelId> paused_;
+    std::vector<ChannelId> ended_;
+    std::vector<Event> events_;
+    std::uint64_t complaints_ = 0;  // Lines about refused peers in this second.
+    std::chrono::steady_clock::time_point complaints_since_{};
+
+    std::mutex command_mutex_;
+    std::vector<Command> commands_;        // Posted.
+    std::vector<Command> taken_commands_;  // Being carried out.
+    std::thread thread_;
+};
+
+}  // namespace transport::tcp
