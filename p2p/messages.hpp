@@ -82,26 +82,26 @@ inline constexpr std::uint8_t kGateway = 8;
 // A block by height and id.
 struct BlockPoint {
     chain::Height height = 0;
-    chain::BlockId id;
+    chain::BlockId id{};
 
     friend auto operator<=>(const BlockPoint&, const BlockPoint&) = default;
 };
 
 // "I vote with this key": signed with it, so that a second machine with the key is found out.
 struct VoteKeyStatement {
-    PublicKey key;
+    PublicKey key{};
     std::uint64_t boot_id = 0;  // Random at each start of the node, never 0.
     chain::Slot start_slot = 0;
-    Signature signature;  // Over statement_digest().
+    Signature signature{};  // Over statement_digest().
 
     friend bool operator==(const VoteKeyStatement&, const VoteKeyStatement&) = default;
 };
 
 // What a statement cannot be moved from: this chain, this TLS session, the node that says it.
 struct StatementContext {
-    chain::ChainId chain_id;
-    PublicKey node_key;
-    base::Hash256 exporter;  // TLS exporter of the channel; the same at both ends.
+    chain::ChainId chain_id{};
+    PublicKey node_key{};
+    base::Hash256 exporter{};  // TLS exporter of the channel; the same at both ends.
 };
 // SHA-256("BoR vote key 1" || chain id || node key || exporter || key || boot id || start slot).
 [[nodiscard]] base::Hash256 statement_digest(const VoteKeyStatement& statement,
@@ -110,16 +110,16 @@ struct StatementContext {
 struct Hello {
     std::uint16_t version_min = kProtocolVersion;
     std::uint16_t version_max = kProtocolVersion;
-    chain::ChainId chain_id;
+    chain::ChainId chain_id{};
     std::uint8_t roles = 0;
-    std::string listen_address;  // host:port; empty: does not listen.
-    std::string agent;           // "bor/0.1.0"
-    BlockPoint finalized;
-    BlockPoint head;
+    std::string listen_address{};  // host:port; empty: does not listen.
+    std::string agent{};           // "bor/0.1.0"
+    BlockPoint finalized{};
+    BlockPoint head{};
     chain::Height earliest_height = 1;  // Of the blocks stored there.
-    std::vector<chain::Height> snapshot_heights;
+    std::vector<chain::Height> snapshot_heights{};
     std::uint32_t rules_version = 0;
-    std::vector<VoteKeyStatement> vote_keys;
+    std::vector<VoteKeyStatement> vote_keys{};
 
     friend bool operator==(const Hello&, const Hello&) = default;
 };
@@ -132,18 +132,18 @@ enum class SyncMode : std::uint8_t { none = 0, catch_up = 1, last_irr_catch_up =
 struct Known {
     SyncMode mode = SyncMode::none;
     std::uint32_t pending = 0;  // How many there are, of which `ids` are the first.
-    std::vector<base::Hash256> ids;
+    std::vector<base::Hash256> ids{};
 
     friend bool operator==(const Known&, const Known&) = default;
 };
 
 // The answer to hello, and news afterwards.
 struct Notice {
-    Known blocks;
-    Known transactions;  // By packed_digest().
-    BlockPoint finalized;
-    BlockPoint head;
-    std::vector<chain::Vote> newest_votes;  // Seen of the receiver's vote keys; answers hello.
+    Known blocks{};
+    Known transactions{};  // By packed_digest().
+    BlockPoint finalized{};
+    BlockPoint head{};
+    std::vector<chain::Vote> newest_votes{};  // Seen of the receiver's vote keys; answers hello.
 
     friend bool operator==(const Notice&, const Notice&) = default;
 };
@@ -170,7 +170,7 @@ enum class Reason : std::uint8_t {
 
 struct GoAway {
     Reason reason = Reason::internal;
-    std::string text;  // For people.
+    std::string text{};  // For people.
 
     friend bool operator==(const GoAway&, const GoAway&) = default;
 };
@@ -190,7 +190,7 @@ enum class Wanted : std::uint8_t { blocks = 1, transactions = 2 };
 // Asks for blocks that are not final, or for transactions, by id.
 struct Request {
     Wanted wanted = Wanted::blocks;
-    std::vector<base::Hash256> ids;
+    std::vector<base::Hash256> ids{};
 
     friend bool operator==(const Request&, const Request&) = default;
 };
@@ -206,8 +206,8 @@ struct SyncRequest {
 
 // Pushed ahead of its block.
 struct HeaderPush {
-    chain::SignedHeader signed_header;
-    chain::Witness witness;
+    chain::SignedHeader signed_header{};
+    chain::Witness witness{};
 
     friend bool operator==(const HeaderPush&, const HeaderPush&) = default;
 };
@@ -215,7 +215,7 @@ struct HeaderPush {
 // Blocks as stored. In a push a transaction that the receiver has seen is in the id form, by its
 // packed_digest(): that covers the signatures, which a transaction's own id does not.
 struct Blocks {
-    std::vector<chain::BlockPtr> blocks;
+    std::vector<chain::BlockPtr> blocks{};
 };
 
 struct SnapshotRequest {
@@ -228,7 +228,7 @@ struct SnapshotRequest {
 struct SnapshotChunk {
     chain::Height height = 0;
     std::uint32_t index = 0;
-    base::Bytes bytes;
+    base::Bytes bytes{};
 
     friend bool operator==(const SnapshotChunk&, const SnapshotChunk&) = default;
 };

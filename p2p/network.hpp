@@ -36,8 +36,11 @@ enum class Verdict : std::uint8_t {
     good,       // Valid: pass it on.
     duplicate,  // Had it already.
     unsure,     // Cannot tell (parent, schedule unknown), or no more: may come again.
-    refused,    // Not valid here and now, which its sender need not have known.
-    bad,        // Proves its sender faulty: a signature, a root, a certificate is wrong.
+    // Not valid, which its sender need not have known. Of a block: no copy of it will ever be.
+    refused,
+    // Proves its sender faulty: a signature, root or certificate is wrong. Of a block: this copy;
+    // another one, with the same id, may be right.
+    bad,
 };
 
 namespace input {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "p2p/network.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace p2p {
+
+// Who may connect (spec 05): the registry, or the genesis list, narrowed by the local lists.
+class Access {
+  public:
+    struct Answer {
+        std::optional<Reason> refusal;  // not_permitted or revoked.
+        std::string text{};
+        chain::Name organisation{};
+        std::uint8_t roles = 0;
+        bool is_listed = false;  // Else we take from it what certificates prove, no more.
+    };
+
+    void set_registry(const std::vector<RegisteredNode>& nodes);
+    void set_lists(const std::vector<PublicKey>& allow, const std::vector<PublicKey>& deny);
+
+    // `may_be_unknown`: we dialled it, and know but the genesis list yet.
+    [[nodiscard]] Answer check(const PublicKey& key, bool may_be_unknown) const;
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+
+  private:
+    std::map<PublicKey, RegisteredNode> nodes_;
+    std::set<PublicKey> former_;  // Listed once, and no more.
+    std::set<PublicKey> allow_;
+    std::set<PublicKey> deny_;
+};
+
+}  // namespace p2p

@@ -1,0 +1,455 @@
+#include "p2p/blocks.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace p2p {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kBlocksKept = 16'384;
+constexpr std::size_t kWantedMax = 8'192;
+constexpr std::size_t kAssembliesMax = 16;
+constexpr std::size_t kOrphansMax = 64;
+constexpr std::size_t kIdsAtOnce = 64;    // Of one request.
+constexpr std::size_t kRequestsMax = 2;   // Of one peer, not answered.
+constexpr std::size_t kJudgingMax = 256;  // Blocks of one peer, with the ledger;
+constexpr std::size_t kJudgingAim = 64;   // above this we ask it for no more.
+constexpr chain::Height kNear = 128;      // Farther behind, live blocks are of no use.
+constexpr base::Duration kBodyPatience = milliseconds(100);  // From a header to its block.
+constexpr base::Duration kBusyPatience = milliseconds(20);
+constexpr base::Duration kAskAgain = milliseconds(500);
+constexpr base::Duration kAssemblyPatience = milliseconds(300);
+constexpr base::Duration kOrphanLife = seconds(30);
+constexpr base::Duration kAnswerPatience = seconds(5);
+// Points.
+constexpr int kRepeatsRefused = 5;
+constexpr int kNamesTwice = 25;
+
+// The bit of a correlation that tells our requests by id from those of the sync manager.
+constexpr std::uint64_t kById = std::uint64_t{1} << 63U;
+
+std::size_t& judging_of(Peer& peer) {
+    return peer.judging[static_cast<std::size_t>(Item::block)];
+}
+
+}  // namespace
+
+BlockGossip::BlockGossip(Peers& peers,
+                         TransactionGossip& transactions,
+                         const input::LedgerChanged& ledger)
+    : peers_(peers),
+      transactions_(transactions),
+      ledger_(ledger),
+      blocks_({kBlocksKept, ~std::size_t{0}}) {}
+
+bool BlockGossip::is_known(const chain::BlockId& id) const {
+    if (id == ledger_.finalized.id) return true;
+    const auto* entry = blocks_.find(id);
+    return entry != nullptr &&
+           (entry->value.stage == Stage::delivered || entry->value.stage == Stage::good);
+}
+
+void BlockGossip::note_delivered(const chain::BlockId& id) {
+    Entry& entry = heard(id);
+    if (entry.value.stage != Stage::good) entry.value.stage = Stage::delivered;
+    wanted_.erase(id);
+}
+
+BlockGossip::Entry& BlockGossip::heard(const chain::BlockId& id) {
+    Entry* entry = blocks_.find(id);
+    return entry != nullptr ? *entry : blocks_.insert(id, {});
+}
+
+void BlockGossip::on_ledger() {
+    for (const chain::BlockId& id : ledger_.branch) {
+        heard(id).value.stage = Stage::good;
+        wanted_.erase(id);
+    }
+}
+
+// --- Passing on ---
+
+bool BlockGossip::is_near(const Peer& peer) const {
+    return peer.head.height + kNear >= ledger_.finalized.height;
+}
+
+void BlockGossip::push(const chain::BlockPtr& block) {
+    Entry& entry = heard(block->id);
+    entry.value.stage = Stage::good;
+    wanted_.erase(block->id);
+    pass_on(entry, *block);
+}
+
+void BlockGossip::pass_on(Entry& entry, const chain::Block& block) {
+    SharedBytes header;
+    SharedBytes whole;
+    std::vector<base::Hash256> digests;
+    peers_.for_each_ready([&](Peer& peer) {
+        if (entry.holders.has(peer.slot) || !is_near(peer) || peer.is_congested()) return;
+        entry.holders.add(peer.slot);
+        if (!entry.value.headed.has(peer.slot)) {
+            if (!header) {
+                header = pack_message(HeaderPush{{block.header, block.signature}, block.witness});
+            }
+            entry.value.headed.add(peer.slot);
+            peers_.send(peer, MessageType::header, header);
+        }
+        if (block.transactions.empty()) {
+            if (!whole) whole = pack_for(peer, block, digests);
+            return peers_.send(peer, MessageType::blocks, whole);
+        }
+        if (digests.empty()) {
+            for (const chain::TransactionReceipt& receipt : block.transactions) {
+                const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
+                digests.push_back(packed != nullptr ? packed->packed_digest() : base::Hash256{});
+            }
+        }
+        peers_.send(peer, MessageType::blocks, pack_for(peer, block, digests));
+    });
+}
+
+SharedBytes BlockGossip::pack_for(const Peer& peer,
+                                  const chain::Block& block,
+                                  const std::vector<base::Hash256>& digests) const {
+    base::Writer out;
+    chain::encode(out, chain::SignedHeader{block.header, block.signature});
+    out.varuint32(static_cast<std::uint32_t>(block.transactions.size()));
+    for (std::size_t i = 0; i < block.transactions.size(); ++i) {
+        const chain::TransactionReceipt& receipt = block.transactions[i];
+        if (!transactions_.has(peer, digests[i])) {
+            chain::encode(out, receipt);
+            continue;
+        }
+        chain::encode(out, static_cast<const chain::TransactionReceiptHeader&>(receipt));
+        out.varuint32(0);
+        out.hash(digests[i]);
+    }
+    chain::encode(out, block.witness);
+    return pack_blocks({out.view()}, {});
+}
+
+// --- What arrives ---
+
+void BlockGossip::on_header(Peer& peer, HeaderPush push) {
+    const chain::BlockHeader& header = push.signed_header.header;
+    const chain::BlockId id = header.id();
+    peer.note_head({header.height, id});
+    Entry* found = blocks_.find(id);
+    if (found != nullptr) {
+        found->holders.add(peer.slot);
+        ++peers_.duplicates_dropped;
+        if (found->value.stage == Stage::heard) want(id, peer.slot, peers_.now() + kBodyPatience);
+        return;
+    }
+    if (header.height <= ledger_.finalized.height) return;
+    if (header.height > ledger_.head.height + kNear) return;
+    std::size_t& judging = peer.judging[static_cast<std::size_t>(Item::header)];
+    if (judging >= kJudgingMax) {
+        ++peer.messages_dropped;
+        return;
+    }
+    ++judging;
+    Entry& entry = heard(id);
+    entry.holders.add(peer.slot);
+    entry.value.header_message = pack_message(push);
+    want(id, peer.slot, peers_.now() + kBodyPatience);
+    peers_.emit(effect::HeaderArrived{peer.channel, id, std::move(push)});
+}
+
+void BlockGossip::on_block(Peer& peer, const chain::BlockPtr& arrived) {
+    chain::BlockPtr block = arrived;
+    peer.note_head({block->header.height, block->id});
+    Entry& entry = heard(block->id);
+    entry.holders.add(peer.slot);
+    if (entry.value.stage == Stage::refused) {
+        return peers_.charge(
+            peer, kRepeatsRefused, Reason::bad_block, "repeats a block that was refused");
+    }
+    if (entry.value.stage != Stage::heard) {
+        ++peers_.duplicates_dropped;
+        return;
+    }
+    if (block->header.height <= ledger_.finalized.height) return;
+    if (!assemble(peer, block)) return;
+    // Another's copy may be waiting for transactions that do not exist.
+    assemblies_.erase(block->id);
+    place(peer, block);
+}
+
+bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
+    const auto is_id = [](const chain::TransactionReceipt& receipt) {
+        return std::holds_alternative<chain::TransactionId>(receipt.transaction);
+    };
+    const auto& receipts = block->transactions;
+    if (std::none_of(receipts.begin(), receipts.end(), is_id)) return true;
+    Assembly assembly{.from = peer.slot, .block = *block};
+    for (std::size_t i = 0; i < receipts.size(); ++i) {
+        if (!is_id(receipts[i])) continue;
+        const auto& id = std::get<chain::TransactionId>(receipts[i].transaction);
+        if (auto found = transactions_.find(id)) {
+            assembly.block.transactions[i].transaction = *std::move(found);
+        } else if (!assembly.missing.emplace(id, i).second) {
+            peers_.charge(
+                peer, kNamesTwice, Reason::bad_block, "a block names a transaction twice");
+            return false;
+        }
+    }
+    if (assembly.missing.empty()) {
+        block = std::make_shared<const chain::Block>(std::move(assembly.block));
+        return true;
+    }
+    if (assemblies_.size() >= kAssembliesMax || assembly.missing.size() > kIdsMax ||
+        assemblies_.contains(block->id)) {
+        want(block->id, peer.slot, peers_.now());
+        ask_wanted();
+        return false;
+    }
+    Request request{Wanted::transactions, {}};
+    for (const auto& [id, at] : assembly.missing)
+        request.ids.push_back(id);
+    assembly.due = peers_.now() + kAssemblyPatience + 2 * peer.round_trip_or({});
+    assemblies_.emplace(block->id, std::move(assembly));
+    peers_.send(peer, request, {.correlation = kById});
+    return false;
+}
+
+void BlockGossip::on_transaction(const base::Hash256& id) {
+    for (auto at = assemblies_.begin(); at != assemblies_.end();) {
+        Assembly& assembly = at->second;
+        const auto missing = assembly.missing.find(id);
+        auto found = missing == assembly.missing.end() ? std::nullopt : transactions_.find(id);
+        if (!found) {
+            ++at;
+            continue;
+        }
+        assembly.block.transactions[missing->second].transaction = *std::move(found);
+        assembly.missing.erase(missing);
+        if (!assembly.missing.empty()) {
+            ++at;
+            continue;
+        }
+        Peer* peer = peers_.at(assembly.from);
+        const auto block = std::make_shared<const chain::Block>(std::move(assembly.block));
+        at = assemblies_.erase(at);
+        if (peer != nullptr) place(*peer, block);
+    }
+}
+
+// To the ledger, or to wait for its parent.
+void BlockGossip::place(Peer& peer, const chain::BlockPtr& block) {
+    if (is_known(block->header.previous)) return deliver(peer, block);
+    if (block->header.height > ledger_.head.height + kNear || orphans_.size() >= kOrphansMax) {
+        return;
+    }
+    const auto siblings = orphans_.equal_range(block->header.previous);
+    const bool is_there = std::any_of(siblings.first, siblings.second, [&](const auto& item) {
+        return item.second.block->id == block->id;
+    });
+    if (is_there) return;
+    orphans_.emplace(block->header.previous, Orphan{peer.slot, block, peers_.now() + kOrphanLife});
+    wanted_.erase(block->id);
+    want(block->header.previous, peer.slot, peers_.now());
+    ask_wanted();
+}
+
+void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
+    std::vector<Orphan> ready{{peer.slot, first, {}}};
+    while (!ready.empty()) {
+        const Orphan next = ready.back();
+        ready.pop_back();
+        Peer* from = peers_.at(next.from);
+        if (from == nullptr || is_known(next.block->id)) continue;
+        if (judging_of(*from) >= kJudgingMax) {
+            want(next.block->id, next.from, peers_.now() + kAskAgain);
+            continue;
+        }
+        ++judging_of(*from);
+        Entry& entry = heard(next.block->id);
+        entry.value.stage = Stage::delivered;
+        entry.value.block = next.block;
+        wanted_.erase(next.block->id);
+        peers_.emit(effect::BlockArrived{from->channel, next.block});
+        const auto children = orphans_.equal_range(next.block->id);
+        for (auto at = children.first; at != children.second; ++at)
+            ready.push_back(at->second);
+        orphans_.erase(children.first, children.second);
+    }
+}
+
+void BlockGossip::on_judged(const input::Judged& judged) {
+    Peer* peer = peers_.find(judged.channel);
+    if (peer != nullptr) {
+        std::size_t& judging = peer->judging[static_cast<std::size_t>(judged.item)];
+        if (judging > 0) --judging;
+    }
+    Entry* entry = blocks_.find(judged.id);
+    const bool is_bad = judged.verdict == Verdict::bad;
+    if (is_bad && peer != nullptr) peers_.close(*peer, Reason::bad_block, judged.text);
+    if (entry == nullptr) return;
+    if (judged.item == Item::header) {
+        const SharedBytes message = std::exchange(entry->value.header_message, {});
+        // An id is never marked bad for a header: its witness, which the id does not cover, may
+        // be what is wrong.
+        if (judged.verdict != Verdict::good || !message) return;
+        return peers_.for_each_ready([&](Peer& other) {
+            if (entry->holders.has(other.slot) || !is_near(other)) return;
+            entry->value.headed.add(other.slot);
+            peers_.send(other, MessageType::header, message);
+        });
+    }
+    const chain::BlockPtr block = std::exchange(entry->value.block, {});
+    switch (judged.verdict) {
+        case Verdict::good:
+            entry->value.stage = Stage::good;
+            if (block) pass_on(*entry, *block);
+            break;
+        case Verdict::duplicate:
+            entry->value.stage = Stage::good;
+            break;
+        case Verdict::refused:
+            entry->value.stage = Stage::refused;
+            break;
+        case Verdict::unsure:
+            entry->value.stage = Stage::heard;
+            break;
+        case Verdict::bad:
+            // This copy was; others may have a good one.
+            entry->value.stage = Stage::heard;
+            want(judged.id, {}, peers_.now());
+            break;
+    }
+    ask_wanted();
+}
+
+// --- What is missing ---
+
+void BlockGossip::on_known(Peer& peer, const std::vector<chain::BlockId>& ids) {
+    for (const chain::BlockId& id : ids) {
+        if (!is_known(id)) want(id, peer.slot, peers_.now());
+    }
+    ask_wanted();
+}
+
+// Who showed that he has it is asked too.
+void BlockGossip::want(const chain::BlockId& id,
+                       std::optional<PeerSlot> from,
+                       base::Timestamp due) {
+    auto at = wanted_.find(id);
+    if (at == wanted_.end()) {
+        if (wanted_.size() >= kWantedMax || is_known(id)) return;
+        at = wanted_.emplace(id, Want{.due = due}).first;
+    }
+    if (from) at->second.candidates.add(*from);
+}
+
+// How many ids the peer may be asked for now.
+std::size_t BlockGossip::room_of(Peer& peer) const {
+    if (judging_of(peer) >= kJudgingAim) return 0;
+    const auto waiting = std::count_if(asked_.begin(), asked_.end(), [&peer](const auto& item) {
+        return item.second.slot == peer.slot;
+    });
+    return static_cast<std::size_t>(waiting) >= kRequestsMax ? 0 : kIdsAtOnce;
+}
+
+// Who may have it and was not asked; null: nobody.
+Peer* BlockGossip::next_candidate(const Want& wanted) {
+    Peer* best = nullptr;
+    peers_.for_each_ready([&](Peer& peer) {
+        if (!wanted.candidates.has(peer.slot) || wanted.tried.has(peer.slot)) return;
+        if (best == nullptr || judging_of(peer) < judging_of(*best)) best = &peer;
+    });
+    return best;
+}
+
+// Ids begin with the height, so that parents are asked for first.
+void BlockGossip::ask_wanted() {
+    std::map<PeerSlot, std::vector<chain::BlockId>> requests;
+    std::map<PeerSlot, std::size_t> room;
+    for (auto at = wanted_.begin(); at != wanted_.end();) {
+        Want& wanted = at->second;
+        if (wanted.due > peers_.now() || assemblies_.contains(at->first)) {
+            ++at;
+            continue;
+        }
+        if (const Entry* entry = blocks_.find(at->first)) wanted.candidates.add(entry->holders);
+        Peer* peer = next_candidate(wanted);
+        if (peer == nullptr) {
+            // Nobody is left to be asked: it is heard of again, or was a lie.
+            at = wanted_.erase(at);
+            continue;
+        }
+        const auto left = room.try_emplace(peer->slot, room_of(*peer)).first;
+        if (left->second == 0) {
+            wanted.due = peers_.now() + kBusyPatience;
+        } else {
+            --left->second;
+            wanted.tried.add(peer->slot);
+            wanted.due = peers_.now() + kAskAgain + 2 * peer->round_trip_or({});
+            requests[peer->slot].push_back(at->first);
+        }
+        ++at;
+    }
+    for (auto& [slot, ids] : requests) {
+        if (Peer* peer = peers_.at(slot)) ask(*peer, std::move(ids));
+    }
+}
+
+void BlockGossip::ask(Peer& peer, std::vector<chain::BlockId> ids) {
+    const std::uint64_t correlation = kById | ++next_correlation_;
+    asked_[correlation] = {peer.slot, peers_.now()};
+    peers_.send(peer, Request{Wanted::blocks, std::move(ids)}, {.correlation = correlation});
+}
+
+bool BlockGossip::take_answer(const Peer& peer, const Envelope& envelope) {
+    const auto at = asked_.find(envelope.correlation);
+    if (at == asked_.end() || at->second.slot != peer.slot) return false;
+    if ((envelope.flags & kFlagLast) != 0) asked_.erase(at);
+    return true;
+}
+
+void BlockGossip::on_time() {
+    drop_old();
+    ask_wanted();
+}
+
+void BlockGossip::drop_old() {
+    std::erase_if(orphans_, [this](const auto& item) {
+        return item.second.until <= peers_.now() ||
+               item.second.block->header.height <= ledger_.finalized.height;
+    });
+    for (auto at = assemblies_.begin(); at != assemblies_.end();) {
+        if (at->second.due > peers_.now()) {
+            ++at;
+            continue;
+        }
+        // The transactions did not come: get the block as a whole.
+        const auto [id, from] = std::pair(at->first, at->second.from);
+        at = assemblies_.erase(at);
+        want(id, from, peers_.now());
+    }
+    std::erase_if(asked_, [this](const auto& item) {
+        return item.second.at + kAnswerPatience <= peers_.now();
+    });
+    std::erase_if(wanted_, [this](const auto& item) {
+        return chain::height_of(item.first) <= ledger_.finalized.height;
+    });
+}
+
+void BlockGossip::forget(PeerSlot slot) {
+    blocks_.for_each([slot](Entry& entry) {
+        entry.holders.remove(slot);
+        entry.value.headed.remove(slot);
+    });
+    for (auto& [id, wanted] : wanted_) {
+        wanted.candidates.remove(slot);
+        wanted.tried.remove(slot);
+    }
+    std::erase_if(assemblies_, [slot](const auto& item) { return item.second.from == slot; });
+    std::erase_if(orphans_, [slot](const auto& item) { return item.second.from == slot; });
+    std::erase_if(asked_, [slot](const auto& item) { return item.second.slot == slot; });
+}
+
+}  // namespace p2p

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "p2p/peers.hpp"
+#include "p2p/transactions.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace p2p {
+
+// Passes new blocks on, header first, and gets those that are missing.
+//
+// A header goes on as soon as its signature was found good, so that everybody soon knows who is
+// getting the block; the block goes on once it is valid, to peers that showed no sign of it.
+// Invariant: a block is handed to the ledger only after its parent.
+class BlockGossip {
+  public:
+    // All outlive it.
+    BlockGossip(Peers& peers, TransactionGossip& transactions, const input::LedgerChanged& ledger);
+
+    void on_ledger();
+    void push(const chain::BlockPtr& block);
+    void on_header(Peer& peer, HeaderPush header);
+    void on_block(Peer& peer, const chain::BlockPtr& block);
+    // A transaction came that a block may wait for.
+    void on_transaction(const base::Hash256& id);
+    // The peer has these blocks: get those that we lack.
+    void on_known(Peer& peer, const std::vector<chain::BlockId>& ids);
+    void on_judged(const input::Judged& judged);
+    void on_time();
+
+    // Whether an answer with this correlation was asked of the peer; the last ends it.
+    [[nodiscard]] bool take_answer(const Peer& peer, const Envelope& envelope);
+    // Whether the ledger has it or was handed it.
+    [[nodiscard]] bool is_known(const chain::BlockId& id) const;
+    // The sync manager handed it over, or takes it back.
+    void note_delivered(const chain::BlockId& id);
+    void take_back(const chain::BlockId& id) { blocks_.erase(id); }
+    void forget(PeerSlot slot);
+
+  private:
+    enum class Stage : std::uint8_t { heard, delivered, good, refused };
+    struct State {
+        Stage stage = Stage::heard;
+        SharedBytes header_message{};  // Until it was passed on.
+        chain::BlockPtr block{};       // While with the ledger.
+        PeerSet headed;                // Got the header from us.
+    };
+    using Entry = SeenTable<State>::Entry;
+    // A block that we know of and lack.
+    struct Want {
+        PeerSet candidates{};
+        PeerSet tried{};
+        base::Timestamp due{};
+    };
+    // A pushed block some of whose transactions are missing.
+    struct Assembly {
+        PeerSlot from = 0;
+        chain::Block block;
+        std::map<base::Hash256, std::size_t> missing{};  // Their places in it.
+        base::Timestamp due{};
+    };
+    struct Asked {
+        PeerSlot slot = 0;
+        base::Timestamp at{};
+    };
+    struct Orphan {
+        PeerSlot from = 0;
+        chain::BlockPtr block;
+        base::Timestamp until{};
+    };
+
+    [[nodiscard]] bool is_near(const Peer& peer) const;
+    void pass_on(Entry& entry, const chain::Block& block);
+    [[nodiscard]] SharedBytes pack_for(const Peer& peer,
+                                       const chain::Block& block,
+                                       const std::vector<base::Hash256>& digests) const;
+    Entry& heard(const chain::BlockId& id);
+    // Fills in what is in the id form; false: it has to wait, or is of no use.
+    [[nodiscard]] bool assemble(Peer& peer, chain::BlockPtr& block);
+    void place(Peer& peer, const chain::BlockPtr& block);
+    void deliver(Peer& peer, const chain::BlockPtr& block);
+    void want(const chain::BlockId& id, std::optional<PeerSlot> from, base::Timestamp due);
+    void ask_wanted();
+    [[nodiscard]] std::size_t room_of(Peer& peer) const;
+    [[nodiscard]] Peer* next_candidate(const Want& wanted);
+    void ask(Peer& peer, std::vector<chain::BlockId> ids);
+    void drop_old();
+
+    Peers& peers_;
+    TransactionGossip& transactions_;
+    const input::LedgerChanged& ledger_;
+    SeenTable<State> blocks_;
+    std::map<chain::BlockId, Want> wanted_;
+    std::map<chain::BlockId, Assembly> assemblies_;
+    std::multimap<chain::BlockId, Orphan> orphans_;  // By parent.
+    std::map<std::uint64_t, Asked> asked_;           // By correlation.
+    std::uint64_t next_correlation_ = 1;
+};
+
+}  // namespace p2p

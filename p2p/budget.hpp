@@ -1,0 +1,49 @@
+#pragma once
+
+#include "base/time.hpp"
+#include "p2p/messages.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace p2p {
+
+// Lets so many units a second pass on average, and `burst` at once. In integers.
+class TokenBucket {
+  public:
+    struct Rate {
+        std::uint64_t per_second = 1;
+        std::uint64_t burst = 1;
+    };
+
+    explicit TokenBucket(Rate rate) : rate_(rate), level_(rate.burst * kScale) {}
+
+    // Whether `amount` may pass now; takes it if so.
+    [[nodiscard]] bool take(base::Timestamp now, std::uint64_t amount);
+
+  private:
+    static constexpr std::uint64_t kScale = 1'000'000'000;  // A unit, in nanoseconds of rate 1.
+
+    Rate rate_;
+    std::uint64_t level_;
+    base::Timestamp filled_at_{};
+};
+
+// What one peer may send unasked: messages of each type, and bytes.
+class Budget {
+  public:
+    explicit Budget(std::uint32_t interval_milliseconds);
+
+    [[nodiscard]] bool take_message(base::Timestamp now, MessageType type) {
+        return messages_[static_cast<std::size_t>(type)].take(now, 1);
+    }
+    [[nodiscard]] bool take_bytes(base::Timestamp now, std::size_t bytes) {
+        return bytes_.take(now, bytes);
+    }
+
+  private:
+    std::array<TokenBucket, kMessageTypes> messages_;
+    TokenBucket bytes_;
+};
+
+}  // namespace p2p

@@ -1,0 +1,318 @@
+#include "p2p/catch_up.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace p2p {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// So far behind a push on its way is no explanation.
+constexpr chain::Height kClearlyBehind = 8;
+constexpr base::Duration kBehindPatience = milliseconds(300);
+constexpr base::Duration kVerifyAgain = seconds(1);
+constexpr base::Duration kSecondOpinion = seconds(5);  // How long to wait for one.
+constexpr base::Duration kGateAnswer = seconds(5);
+constexpr base::Duration kGateAgain = seconds(10);
+constexpr base::Duration kProgressEvery = seconds(5);
+constexpr std::uint64_t kGateCorrelation = std::uint64_t{1} << 62U;
+constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
+}  // namespace
+
+CatchUp::CatchUp(Peers& peers, BlockGossip& blocks, const input::LedgerChanged& ledger)
+    : peers_(peers), blocks_(blocks), ledger_(ledger), sync_(peers.options().checkpoint) {
+    gate_.is_open = peers.options().checkpoint.has_value();
+}
+
+bool CatchUp::branch_has(const BlockPoint& point) const {
+    const chain::Height below = ledger_.finalized.height;
+    if (point.height < below) return true;  // What is final differs from no peer's: handshake.
+    if (point.height == below) return point.id == ledger_.finalized.id;
+    const std::size_t at = point.height - below - 1;
+    return at < ledger_.branch.size() && ledger_.branch[at] == point.id;
+}
+
+SyncMode CatchUp::mode_towards(const Peer& peer) const {
+    if (!branch_has(peer.finalized)) return SyncMode::last_irr_catch_up;
+    if (peer.head.height > ledger_.head.height && !blocks_.is_known(peer.head.id)) {
+        return SyncMode::catch_up;
+    }
+    return SyncMode::normal;
+}
+
+void CatchUp::on_ledger() {
+    // A node with a history of its own needs no second opinion on it.
+    if (ledger_.finalized.height > 1) gate_.is_open = true;
+    evaluate();
+    pump();
+}
+
+void CatchUp::evaluate() {
+    bool is_anyone = false;
+    bool is_behind = false;
+    bool must_start = false;
+    mode_ = SyncMode::none;
+    target_ = ledger_.head.height;
+    peers_.for_each_ready([&](Peer& peer) {
+        is_anyone = true;
+        peer.mode = mode_towards(peer);
+        target_ = std::max(target_, peer.finalized.height);
+        if (peer.mode == SyncMode::normal) {
+            peer.ahead_since = {};
+            return;
+        }
+        if (peer.ahead_since == base::Timestamp{}) peer.ahead_since = peers_.now();
+        const bool is_long = peers_.now() >= peer.ahead_since + kBehindPatience;
+        if (peer.mode == SyncMode::catch_up) {
+            mode_ = SyncMode::catch_up;
+            if (is_long && peers_.now() >= peer.verified_at + kVerifyAgain) verify_catchup(peer);
+            return;
+        }
+        is_behind = true;
+        must_start |= is_long || peer.finalized.height > ledger_.head.height + kClearlyBehind;
+    });
+    if (is_behind) {
+        mode_ = SyncMode::last_irr_catch_up;
+        if (must_start && !sync_.is_active() && may_sync()) start_sync();
+        return;
+    }
+    sync_.stop();
+    if (is_anyone && mode_ == SyncMode::none) mode_ = SyncMode::normal;
+    has_joined_ |= is_anyone;
+}
+
+void CatchUp::start_sync() {
+    if (!sync_.is_active()) {
+        sample_ = {peers_.now(), ledger_.head.height, sync_.bytes_received()};
+        peers_.log().info("sync: from block {} to {}", ledger_.finalized.height + 1, target_);
+    }
+    sync_.start(peers_.now(), ledger_.finalized);
+    pump();
+}
+
+void CatchUp::verify_catchup(Peer& peer) {
+    peer.verified_at = peers_.now();
+    peers_.send(peer, make_notice(peer, ledger_, false), {.flags = kFlagAnswer});
+}
+
+void CatchUp::on_notice(Peer& peer, const Envelope& envelope, const Notice& notice) {
+    peer.finalized = notice.finalized;
+    peer.head = notice.head;
+    if ((envelope.flags & kFlagAnswer) != 0) {
+        peers_.send(peer, make_notice(peer, ledger_, true));
+    }
+    evaluate();
+    pump();
+    if (peer.mode == SyncMode::last_irr_catch_up || notice.blocks.ids.empty()) return;
+    std::vector<chain::BlockId> ids;
+    for (const chain::BlockId& id : notice.blocks.ids) {
+        const chain::Height height = chain::height_of(id);
+        if (height <= ledger_.finalized.height) continue;
+        if (height <= ledger_.head.height + kIdsAhead) ids.push_back(id);
+    }
+    blocks_.on_known(peer, ids);
+}
+
+// --- The gate of a new node ---
+
+bool CatchUp::may_sync() {
+    if (gate_.is_open) return true;
+    if (gate_.asked || peers_.now() < gate_.not_before) return false;
+    Peer* one = nullptr;
+    Peer* other = nullptr;
+    peers_.for_each_ready([&](Peer& peer) {
+        if (peer.finalized.height <= ledger_.finalized.height) return;
+        if (one == nullptr) {
+            one = &peer;
+        } else if (other == nullptr && peer.organisation != one->organisation) {
+            other = &peer;
+        }
+    });
+    if (one == nullptr) return false;
+    if (gate_.since == base::Timestamp{}) gate_.since = peers_.now();
+    if (other != nullptr) {
+        compare_finals(*one, *other);
+        return gate_.is_open;
+    }
+    gate_.trouble = "waiting for a peer of a second organisation to name the same final block";
+    if (peers_.now() < gate_.since + kSecondOpinion) return false;
+    peers_.log().warn(
+        "sync: the history is taken from one organisation alone; a checkpoint would bind it");
+    gate_.is_open = true;
+    gate_.trouble.clear();
+    return true;
+}
+
+// The lower of the two final blocks is asked of the peer that is farther.
+void CatchUp::compare_finals(Peer& one, Peer& other) {
+    Peer& lower = one.finalized.height <= other.finalized.height ? one : other;
+    Peer& higher = &lower == &one ? other : one;
+    gate_.point = lower.finalized;
+    if (lower.finalized.height == higher.finalized.height) {
+        gate_.is_open = lower.finalized.id == higher.finalized.id;
+        if (!gate_.is_open) contradict();
+        return;
+    }
+    gate_.asked = higher.slot;
+    gate_.asked_at = peers_.now();
+    peers_.send(higher,
+                SyncRequest{.from = gate_.point.height, .to = gate_.point.height},
+                {.correlation = kGateCorrelation});
+}
+
+void CatchUp::on_compared(Peer& peer, const Blocks& blocks) {
+    gate_.asked.reset();
+    if (blocks.blocks.empty()) {
+        gate_.not_before = peers_.now() + kGateAgain;
+        return peers_.charge(peer, 10, Reason::behind, "has not the blocks that it named");
+    }
+    if (blocks.blocks.front()->id != gate_.point.id) return contradict();
+    gate_.is_open = true;
+    gate_.trouble.clear();
+    evaluate();
+}
+
+void CatchUp::contradict() {
+    gate_.not_before = peers_.now() + kGateAgain;
+    gate_.trouble = fmt::format(
+        "peers of two organisations name different final blocks {}; ask their operators, then "
+        "set checkpoint = HEIGHT:ID",
+        gate_.point.height);
+    peers_.log().error("sync: {}", gate_.trouble);
+}
+
+// --- The sync manager ---
+
+bool CatchUp::is_asked(const Peer& peer, const Envelope& envelope) const {
+    if (envelope.correlation == kGateCorrelation) return gate_.asked == peer.slot;
+    return sync_.is_asked(peer.slot, envelope.correlation);
+}
+
+void CatchUp::on_blocks(Peer& peer, const Envelope& envelope, const Blocks& blocks) {
+    if (envelope.correlation == kGateCorrelation) return on_compared(peer, blocks);
+    if (auto fault = sync_.on_blocks(peers_.now(), peer.slot, envelope, blocks)) apply(*fault);
+    pump();
+}
+
+void CatchUp::apply(const SyncManager::Fault& fault) {
+    Peer* peer = peers_.at(fault.slot);
+    if (peer == nullptr) return;
+    if (fault.points > 0) return peers_.charge(*peer, fault.points, fault.reason, fault.text);
+    peers_.close(*peer, fault.reason, fault.text);
+}
+
+void CatchUp::pump() {
+    if (!sync_.is_active()) return;
+    hand_over();
+    std::vector<SyncManager::Source> sources;
+    peers_.for_each_ready([&](Peer& peer) {
+        sources.push_back({.slot = peer.slot,
+                           .first = peer.hello.earliest_height,
+                           .last = peer.finalized.height,
+                           .round_trip = peer.round_trip_or(milliseconds(50))});
+    });
+    for (const SyncManager::Ask& ask : sync_.plan(peers_.now(), sources, target_)) {
+        if (Peer* peer = peers_.at(ask.slot)) {
+            peers_.send(*peer, ask.request, {.correlation = ask.correlation});
+        }
+    }
+}
+
+void CatchUp::hand_over() {
+    const SyncManager::Taken taken = sync_.take();
+    for (const SyncManager::Delivery& delivery : taken.blocks) {
+        const chain::BlockPtr& block = delivery.block;
+        const Peer* peer = peers_.at(delivery.slot);
+        if (blocks_.is_known(block->id)) {
+            (void)sync_.on_judged(block->id);
+            continue;
+        }
+        blocks_.note_delivered(block->id);
+        const ChannelId channel = peer == nullptr ? ChannelId{} : peer->channel;
+        peers_.emit(effect::BlockArrived{channel, block, true});
+    }
+    if (taken.fault) apply(*taken.fault);
+    if (taken.must_restart) sync_.start(peers_.now(), ledger_.finalized);
+}
+
+bool CatchUp::on_judged(const input::Judged& judged) {
+    if (judged.item != Item::block || !sync_.is_judging(judged.id)) return false;
+    const std::optional<PeerSlot> from = sync_.on_judged(judged.id);
+    if (judged.verdict != Verdict::good && judged.verdict != Verdict::duplicate) {
+        blocks_.take_back(judged.id);
+        if (from) {
+            const bool is_proof = judged.verdict != Verdict::unsure;
+            apply({*from, is_proof ? 0 : 10, Reason::bad_block, judged.text});
+            peers_.log().warn(
+                "sync: block {} is not taken: {}", chain::height_of(judged.id), judged.text);
+            sync_.start(peers_.now(), ledger_.finalized);
+        }
+    }
+    pump();
+    return true;
+}
+
+void CatchUp::on_time() {
+    if (gate_.asked && peers_.now() >= gate_.asked_at + kGateAnswer) {
+        if (Peer* peer = peers_.at(*gate_.asked)) {
+            peers_.charge(*peer, 10, Reason::behind, "answers sync requests too late");
+        }
+        gate_.asked.reset();
+    }
+    for (const SyncManager::Fault& fault : sync_.on_time(peers_.now()))
+        apply(fault);
+    evaluate();
+    pump();
+    if (peers_.now() >= sample_.at + kProgressEvery) log_progress();
+}
+
+void CatchUp::forget(PeerSlot slot) {
+    sync_.forget(slot);
+    if (gate_.asked == slot) gate_.asked.reset();
+}
+
+// --- Progress ---
+
+void CatchUp::log_progress() {
+    const auto elapsed = static_cast<std::uint64_t>((peers_.now() - sample_.at) / milliseconds(1));
+    const chain::Height risen = ledger_.head.height - std::min(ledger_.head.height, sample_.height);
+    blocks_per_second_ = static_cast<std::uint32_t>(std::uint64_t{risen} * 1000 / elapsed);
+    bytes_per_second_ = (sync_.bytes_received() - sample_.bytes) * 1000 / elapsed;
+    sample_ = {peers_.now(), ledger_.head.height, sync_.bytes_received()};
+    if (mode_ != SyncMode::last_irr_catch_up) return;
+    const SyncStatus now = status();
+    const std::string eta =
+        now.eta ? fmt::format(", {} s left", *now.eta / seconds(1)) : std::string();
+    peers_.log().info("sync: block {} of {}, {} blocks/s, {} KiB/s, {} ranges{}{}{}",
+                      now.height,
+                      now.target,
+                      now.blocks_per_second,
+                      now.bytes_per_second / 1024,
+                      now.ranges_in_flight,
+                      eta,
+                      now.waiting_for.empty() ? "" : ", ",
+                      now.waiting_for);
+}
+
+SyncStatus CatchUp::status() const {
+    SyncStatus status{.mode = mode_,
+                      .height = ledger_.head.height,
+                      .target = target_,
+                      .blocks_per_second = blocks_per_second_,
+                      .bytes_per_second = bytes_per_second_,
+                      .ranges_in_flight = sync_.ranges_in_flight(),
+                      .bytes_waiting = sync_.bytes_waiting(),
+                      .waiting_for = {}};
+    if (mode_ == SyncMode::none) status.waiting_for = "no peer is connected";
+    if (mode_ != SyncMode::last_irr_catch_up) return status;
+    if (!gate_.is_open) status.waiting_for = gate_.trouble;
+    if (blocks_per_second_ > 0 && target_ > ledger_.head.height) {
+        status.eta = seconds((target_ - ledger_.head.height) / blocks_per_second_);
+    }
+    return status;
+}
+
+}  // namespace p2p

@@ -1,0 +1,82 @@
+#pragma once
+
+#include "p2p/blocks.hpp"
+#include "p2p/handshake.hpp"
+#include "p2p/peers.hpp"
+#include "p2p/sync.hpp"
+
+#include <map>
+#include <string>
+
+namespace p2p {
+
+// Where we stand towards each peer (spec 05, "Sync manager"), and what follows from it:
+// start_sync() while our head is below a peer's final block, verify_catchup() while a peer has
+// reversible blocks that we lack.
+class CatchUp {
+  public:
+    // All outlive it.
+    CatchUp(Peers& peers, BlockGossip& blocks, const input::LedgerChanged& ledger);
+
+    void on_ledger();
+    void on_notice(Peer& peer, const Envelope& envelope, const Notice& notice);
+    // False: this does not answer a question of the sync manager's.
+    [[nodiscard]] bool is_asked(const Peer& peer, const Envelope& envelope) const;
+    void on_blocks(Peer& peer, const Envelope& envelope, const Blocks& blocks);
+    // False: it is not a block of the sync manager's.
+    bool on_judged(const input::Judged& judged);
+    void on_time();
+    void forget(PeerSlot slot);
+
+    // Whether we have been up with all peers once.
+    [[nodiscard]] bool has_joined() const { return has_joined_; }
+    [[nodiscard]] SyncStatus status() const;
+
+  private:
+    // A new node without a checkpoint compares what peers of two organisations call final.
+    struct Gate {
+        bool is_open = false;
+        base::Timestamp since{};       // Of the first peer that is ahead.
+        base::Timestamp not_before{};  // After they contradicted each other.
+        // What one says, being asked of another.
+        BlockPoint point;
+        std::optional<PeerSlot> asked;
+        base::Timestamp asked_at{};
+        std::string trouble;
+    };
+
+    [[nodiscard]] bool branch_has(const BlockPoint& point) const;
+    [[nodiscard]] SyncMode mode_towards(const Peer& peer) const;
+    void evaluate();
+    void start_sync();
+    void verify_catchup(Peer& peer);
+    [[nodiscard]] bool may_sync();
+    void compare_finals(Peer& one, Peer& other);
+    void on_compared(Peer& peer, const Blocks& blocks);
+    void contradict();
+    void pump();
+    void hand_over();
+    void apply(const SyncManager::Fault& fault);
+    void log_progress();
+
+    Peers& peers_;
+    BlockGossip& blocks_;
+    const input::LedgerChanged& ledger_;
+    SyncManager sync_;
+    Gate gate_;
+    SyncMode mode_ = SyncMode::none;
+    bool has_joined_ = false;
+    chain::Height target_ = 0;
+
+    // Progress: what was there at the last sample, and rates since then.
+    struct Sample {
+        base::Timestamp at{};
+        chain::Height height = 0;
+        std::uint64_t bytes = 0;
+    };
+    Sample sample_;
+    std::uint32_t blocks_per_second_ = 0;
+    std::uint64_t bytes_per_second_ = 0;
+};
+
+}  // namespace p2p

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "p2p/access.hpp"
+#include "p2p/peers.hpp"
+#include "p2p/server.hpp"
+#include "p2p/votes.hpp"
+
+#include <map>
+
+namespace p2p {
+
+// Decides whom we talk to: who may connect, whether both are on one chain and speak one version,
+// which of two connections stays, and whether a vote key is used twice.
+class Handshake {
+  public:
+    // All outlive it.
+    Handshake(Peers& peers,
+              BlockServer& server,
+              VoteGossip& votes,
+              const input::LedgerChanged& ledger);
+
+    // A channel came up: says hello, or closes it. False: there is no peer for it.
+    bool on_up(const input::ChannelUp& up, std::optional<PublicKey> pinned);
+    void on_hello(Peer& peer, Hello hello);
+    // False: the ticket is not of ours.
+    bool on_read(const input::BlocksRead& read);
+    void forget(PeerSlot slot);
+
+    [[nodiscard]] Access& access() { return access_; }
+    // Closes connections to who may not connect any more.
+    void check_again();
+    // We caught up: what the registry says counts from now on for peers that we dialled, too.
+    void set_joined();
+    [[nodiscard]] bool is_joining() const { return is_joining_; }
+
+  private:
+    // When a vote key was last seen to start, and where.
+    struct Boot {
+        std::uint64_t boot_id = 0;
+        chain::Slot start_slot = 0;
+        std::optional<PeerSlot> slot;  // While it is connected.
+        bool is_twin = false;          // Two machines with it were seen alive.
+    };
+    struct Refusal {
+        Reason reason;
+        std::string text;
+    };
+
+    [[nodiscard]] bool permit(Peer& peer);
+    void say_hello(Peer& peer);
+    [[nodiscard]] std::optional<Refusal> check(const Peer& peer, const Hello& hello) const;
+    [[nodiscard]] std::optional<Refusal> check_statements(const Peer& peer,
+                                                          const Hello& hello) const;
+    // A vote key of ours on another machine.
+    [[nodiscard]] std::optional<Refusal> find_own_twin(const Peer& peer, const Hello& hello);
+    // A vote key on two machines, neither of them this one.
+    [[nodiscard]] std::optional<Refusal> find_twins(const Peer& peer, const Hello& hello);
+    [[nodiscard]] std::optional<Refusal> find_duplicate(const Peer& peer);
+    [[nodiscard]] std::optional<Refusal> check_fork(Peer& peer);
+    void remember(const Peer& peer);
+    void accept(Peer& peer);
+
+    Peers& peers_;
+    BlockServer& server_;
+    VoteGossip& votes_;
+    const input::LedgerChanged& ledger_;
+    Access access_;
+    bool is_joining_ = true;
+    std::map<PublicKey, Boot> boots_;
+};
+
+// Where we stand, for a peer; with the ids of our reversible blocks if it lacks our head.
+[[nodiscard]] Notice make_notice(Peer& peer, const input::LedgerChanged& ledger, bool with_ids);
+
+}  // namespace p2p

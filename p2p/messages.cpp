@@ -1,0 +1,440 @@
+#include "p2p/messages.hpp"
+
+#include "base/check.hpp"
+#include "base/crypto/hash.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace p2p {
+
+namespace {
+
+using base::Reader;
+using base::Writer;
+using chain::decode;
+using chain::encode;
+
+constexpr std::size_t kHashBytes = 32;
+constexpr std::size_t kVoteBytesMin = 150;
+constexpr std::size_t kStatementBytesMin = 34 + 8 + 8 + 66;
+constexpr std::size_t kNewestVotesMax = 2 * kVoteKeysMax;  // One of each kind.
+constexpr std::size_t kControlBytesMax = 64U << 10U;
+constexpr std::size_t kCertificatesBytesMax = 128U << 10U;  // WebAuthn signatures are long.
+constexpr std::size_t kDataBytesMax = transport::kMessageBytesMax - kEnvelopeBytes;
+
+using transport::Lane;
+constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
+    {Lane::control, 0, 0},
+    {Lane::control, 1, kControlBytesMax},       // hello
+    {Lane::control, 2, 512U << 10U},            // notice: two lists of kIdsMax ids
+    {Lane::control, 2, 1 + 5 + kTextBytesMax},  // go_away
+    {Lane::control, 1, 24},                     // time
+    {Lane::control, 2, 256U << 10U},            // request
+    {Lane::control, 2, 16},                     // sync_request
+    {Lane::control, 1, kCertificatesBytesMax},  // header
+    {Lane::data, 3, kDataBytesMax},             // blocks
+    {Lane::control, 4, chain::kPackedTransactionBytesMax},
+    {Lane::control, 0, 4U << 10U},              // vote
+    {Lane::control, 0, kCertificatesBytesMax},  // certificate
+    {Lane::control, 2, 8},                      // snapshot_request
+    {Lane::data, 7, kDataBytesMax},             // snapshot_chunk
+    {Lane::control, 2, 8},                      // ack
+}};
+
+// --- Parts ---
+
+void encode(Writer& out, const BlockPoint& point) {
+    out.u32(point.height);
+    out.hash(point.id);
+}
+
+void decode(Reader& in, BlockPoint& point, std::string_view field) {
+    point.height = in.u32(field);
+    point.id = in.hash<kHashBytes>(field);
+}
+
+void encode_words(Writer& out, const std::vector<std::uint32_t>& values) {
+    out.varuint32(static_cast<std::uint32_t>(values.size()));
+    for (const std::uint32_t value : values)
+        out.u32(value);
+}
+
+void decode_snapshots(Reader& in, std::vector<chain::Height>& heights) {
+    const std::size_t count = in.count("snapshot_heights", kSnapshotsMax, 4);
+    for (std::size_t i = 0; i < count && in.ok(); ++i) {
+        heights.push_back(in.u32("snapshot_heights"));
+    }
+}
+
+void encode(Writer& out, const VoteKeyStatement& statement) {
+    encode(out, statement.key);
+    out.u64(statement.boot_id);
+    out.u64(statement.start_slot);
+    encode(out, statement.signature);
+}
+
+void decode(Reader& in, VoteKeyStatement& statement, std::string_view field) {
+    decode(in, statement.key, field);
+    statement.boot_id = in.u64("boot_id");
+    if (in.ok() && statement.boot_id == 0) in.set_error("boot_id", "zero is none");
+    statement.start_slot = in.u64("start_slot");
+    if (statement.start_slot > chain::kSlotMax) in.set_error("start_slot", "above 2^40");
+    decode(in, statement.signature, field);
+}
+
+void encode(Writer& out, const Known& known) {
+    out.u8(static_cast<std::uint8_t>(known.mode));
+    out.u32(known.pending);
+    chain::encode_list(out, known.ids);
+}
+
+void decode(Reader& in, Known& known, std::string_view field) {
+    const std::uint8_t mode = in.u8(field);
+    if (in.ok() && mode > 3) in.set_error(field, "mode is not from 0 to 3");
+    known.mode = static_cast<SyncMode>(mode);
+    known.pending = in.u32(field);
+    chain::decode_list(in, known.ids, {kIdsMax, kHashBytes}, field);
+    if (in.ok() && known.pending < known.ids.size()) {
+        in.set_error(field, "fewer pending than ids");
+    }
+}
+
+template <class Enum>
+Enum read_enum(Reader& in, std::string_view field, std::uint8_t last) {
+    const std::uint8_t value = in.u8(field);
+    if (in.ok() && (value == 0 || value > last)) {
+        in.set_error(field, fmt::format("{} is not from 1 to {}", value, last));
+    }
+    return static_cast<Enum>(value);
+}
+
+// --- Bodies ---
+
+void encode(Writer& out, const Hello& hello) {
+    out.u16(hello.version_min);
+    out.u16(hello.version_max);
+    out.hash(hello.chain_id);
+    out.u8(hello.roles);
+    out.string(hello.listen_address);
+    out.string(hello.agent);
+    encode(out, hello.finalized);
+    encode(out, hello.head);
+    out.u32(hello.earliest_height);
+    encode_words(out, hello.snapshot_heights);
+    out.u32(hello.rules_version);
+    out.varuint32(static_cast<std::uint32_t>(hello.vote_keys.size()));
+    for (const VoteKeyStatement& statement : hello.vote_keys)
+        encode(out, statement);
+}
+
+void decode(Reader& in, Hello& hello) {
+    hello.version_min = in.u16("version_min");
+    hello.version_max = in.u16("version_max");
+    hello.chain_id = in.hash<kHashBytes>("chain_id");
+    hello.roles = in.u8("roles");
+    hello.listen_address = in.string("listen_address", kTextBytesMax);
+    hello.agent = in.string("agent", kTextBytesMax);
+    decode(in, hello.finalized, "final");
+    decode(in, hello.head, "head");
+    if (in.ok() && (hello.finalized.height == 0 || hello.head.height < hello.finalized.height)) {
+        in.set_error("head", "below final, or final below genesis");
+    }
+    hello.earliest_height = in.u32("earliest_height");
+    decode_snapshots(in, hello.snapshot_heights);
+    hello.rules_version = in.u32("rules_version");
+    const std::size_t keys = in.count("vote_keys", kVoteKeysMax, kStatementBytesMin);
+    for (std::size_t i = 0; i < keys && in.ok(); ++i) {
+        decode(in, hello.vote_keys.emplace_back(), "vote_keys");
+    }
+}
+
+void encode(Writer& out, const Notice& notice) {
+    encode(out, notice.blocks);
+    encode(out, notice.transactions);
+    encode(out, notice.finalized);
+    encode(out, notice.head);
+    chain::encode_list(out, notice.newest_votes);
+}
+
+void decode(Reader& in, Notice& notice) {
+    decode(in, notice.blocks, "blocks");
+    decode(in, notice.transactions, "transactions");
+    decode(in, notice.finalized, "final");
+    decode(in, notice.head, "head");
+    if (in.ok() && (notice.finalized.height == 0 || notice.head.height < notice.finalized.height)) {
+        in.set_error("head", "below final, or final below genesis");
+    }
+    chain::decode_list(in, notice.newest_votes, {kNewestVotesMax, kVoteBytesMin}, "newest_votes");
+}
+
+void encode(Writer& out, const GoAway& away) {
+    out.u8(static_cast<std::uint8_t>(away.reason));
+    out.string(std::string_view(away.text).substr(0, kTextBytesMax));
+}
+
+void decode(Reader& in, GoAway& away) {
+    away.reason = read_enum<Reason>(in, "reason", 16);
+    away.text = in.string("text", kTextBytesMax);
+}
+
+void encode(Writer& out, const TimeStamps& stamps) {
+    out.i64(stamps.origin);
+    out.i64(stamps.receive);
+    out.i64(stamps.transmit);
+}
+
+void decode(Reader& in, TimeStamps& stamps) {
+    stamps.origin = in.i64("origin");
+    stamps.receive = in.i64("receive");
+    stamps.transmit = in.i64("transmit");
+}
+
+void encode(Writer& out, const Request& request) {
+    out.u8(static_cast<std::uint8_t>(request.wanted));
+    chain::encode_list(out, request.ids);
+}
+
+void decode(Reader& in, Request& request) {
+    request.wanted = read_enum<Wanted>(in, "wanted", 2);
+    chain::decode_list(in, request.ids, {kIdsMax, kHashBytes}, "ids");
+    if (in.ok() && request.ids.empty()) in.set_error("ids", "asks for nothing");
+}
+
+void encode(Writer& out, const SyncRequest& request) {
+    out.u32(request.from);
+    out.u32(request.to);
+    out.u64(request.landing_token);
+}
+
+void decode(Reader& in, SyncRequest& request) {
+    request.from = in.u32("from");
+    request.to = in.u32("to");
+    if (in.ok() && (request.from == 0 || request.to < request.from)) {
+        in.set_error("to", "below from, or from is zero");
+    }
+    if (in.ok() && request.to - request.from >= kRangeMax) {
+        in.set_error("to", fmt::format("more than {} heights", kRangeMax));
+    }
+    request.landing_token = in.u64("landing_token");
+}
+
+void encode(Writer& out, const HeaderPush& push) {
+    encode(out, push.signed_header);
+    encode(out, push.witness);
+}
+
+void decode(Reader& in, HeaderPush& push) {
+    decode(in, push.signed_header, "header");
+    decode(in, push.witness, "witness");
+}
+
+void encode(Writer& out, const Blocks& blocks) {
+    out.varuint32(static_cast<std::uint32_t>(blocks.blocks.size()));
+    for (const chain::BlockPtr& block : blocks.blocks)
+        out.bytes(chain::encode_block(*block));
+}
+
+void decode(Reader& in, Blocks& blocks) {
+    const std::size_t count = in.count("blocks", kBlocksMax, kHashBytes);
+    for (std::size_t i = 0; i < count && in.ok(); ++i) {
+        auto block = chain::decode_block(in.bytes("blocks", kDataBytesMax));
+        if (!in.ok()) return;
+        if (!block) return in.set_error(std::move(block).error());
+        blocks.blocks.push_back(*std::move(block));
+    }
+}
+
+void encode(Writer& out, const SnapshotRequest& request) {
+    out.u32(request.height);
+    out.u32(request.index);
+}
+
+void decode(Reader& in, SnapshotRequest& request) {
+    request.height = in.u32("height");
+    request.index = in.u32("index");
+}
+
+void encode(Writer& out, const SnapshotChunk& chunk) {
+    out.u32(chunk.height);
+    out.u32(chunk.index);
+    out.bytes(chunk.bytes);
+}
+
+void decode(Reader& in, SnapshotChunk& chunk) {
+    chunk.height = in.u32("height");
+    chunk.index = in.u32("index");
+    chunk.bytes = base::to_bytes(in.bytes("bytes", kDataBytesMax));
+}
+
+void encode(Writer& out, const Ack& ack) {
+    out.u64(ack.messages);
+}
+
+void decode(Reader& in, Ack& ack) {
+    ack.messages = in.u64("messages");
+}
+
+void decode(Reader& in, chain::PackedTransaction& transaction) {
+    chain::decode(in, transaction, "transaction");
+}
+
+void decode(Reader& in, chain::Vote& vote) {
+    chain::decode(in, vote, "vote");
+}
+
+void decode(Reader& in, chain::Certificate& certificate) {
+    chain::decode(in, certificate, "certificate");
+}
+
+void write_envelope(Writer& out, MessageType type, Mark mark, std::size_t length) {
+    CHECK(length <= carriage_of(type).body_bytes_max);
+    out.u8(static_cast<std::uint8_t>(type));
+    out.u8(mark.flags);
+    out.u16(kProtocolVersion);
+    out.u32(static_cast<std::uint32_t>(length));
+    out.u64(mark.correlation);
+}
+
+SharedBytes with_envelope(MessageType type, Mark mark, base::ByteView body) {
+    Writer out;
+    write_envelope(out, type, mark, body.size());
+    out.raw(body);
+    return std::make_shared<const base::Bytes>(out.take());
+}
+
+// Reads the alternative of Body that is at `index`.
+template <std::size_t I = 0>
+Body read_alternative(std::size_t index, Reader& in) {
+    if constexpr (I + 1 < std::variant_size_v<Body>) {
+        if (index != I) return read_alternative<I + 1>(index, in);
+    }
+    Body body(std::in_place_index<I>);
+    decode(in, std::get<I>(body));
+    return body;
+}
+
+}  // namespace
+
+Carriage carriage_of(MessageType type) {
+    return kCarriages[static_cast<std::size_t>(type)];
+}
+
+MessageType type_of(const Body& body) {
+    return static_cast<MessageType>(body.index() + 1);
+}
+
+base::Hash256 statement_digest(const VoteKeyStatement& statement, const StatementContext& context) {
+    Writer out;
+    out.raw(base::as_bytes("BoR vote key 1"));
+    out.hash(context.chain_id);
+    encode(out, context.node_key);
+    out.hash(context.exporter);
+    encode(out, statement.key);
+    out.u64(statement.boot_id);
+    out.u64(statement.start_slot);
+    return base::crypto::sha256(out.view());
+}
+
+SharedBytes pack_message(const Body& body, Mark mark) {
+    Writer out;
+    std::visit([&out](const auto& value) { encode(out, value); }, body);
+    return with_envelope(type_of(body), mark, out.view());
+}
+
+SharedBytes pack_blocks(const std::vector<base::ByteView>& blocks, Mark mark) {
+    Writer out;
+    out.varuint32(static_cast<std::uint32_t>(blocks.size()));
+    for (const base::ByteView block : blocks)
+        out.bytes(block);
+    return with_envelope(MessageType::blocks, mark, out.view());
+}
+
+base::Result<Envelope> read_envelope(base::ByteView message) {
+    Reader in(message);
+    Envelope envelope;
+    const std::uint8_t type = in.u8("type");
+    envelope.flags = in.u8("flags");
+    envelope.version = in.u16("version");
+    envelope.length = in.u32("length");
+    envelope.correlation = in.u64("correlation");
+    if (in.ok() && (type == 0 || type >= kMessageTypes)) {
+        in.set_error("type", fmt::format("{} is unknown", type));
+    }
+    if (in.ok() && envelope.version != kProtocolVersion) {
+        in.set_error("version", fmt::format("{}, we speak {}", envelope.version, kProtocolVersion));
+    }
+    if (in.ok() && (envelope.flags & ~(kFlagLast | kFlagAnswer)) != 0) {
+        in.set_error("flags", fmt::format("{} has unknown bits", envelope.flags));
+    }
+    envelope.type = static_cast<MessageType>(type);
+    if (in.ok() && envelope.length != in.left()) {
+        in.set_error("length", fmt::format("{}, but {} bytes follow", envelope.length, in.left()));
+    }
+    if (in.ok() && envelope.length > carriage_of(envelope.type).body_bytes_max) {
+        in.set_error("length",
+                     fmt::format("{} for {}, at most {} are allowed",
+                                 envelope.length,
+                                 to_string(envelope.type),
+                                 carriage_of(envelope.type).body_bytes_max));
+    }
+    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
+    return envelope;
+}
+
+base::Result<Body> read_body(const Envelope& envelope, base::ByteView message) {
+    Reader in(message.subspan(kEnvelopeBytes));
+    Body body = read_alternative(static_cast<std::size_t>(envelope.type) - 1, in);
+    if (auto done = in.finish(); !done) return base::fail(std::move(done).error());
+    return body;
+}
+
+std::string_view to_string(MessageType type) {
+    constexpr std::array<std::string_view, kMessageTypes> kNames = {"none",
+                                                                    "hello",
+                                                                    "notice",
+                                                                    "go_away",
+                                                                    "time",
+                                                                    "request",
+                                                                    "sync_request",
+                                                                    "header",
+                                                                    "blocks",
+                                                                    "transaction",
+                                                                    "vote",
+                                                                    "certificate",
+                                                                    "snapshot_request",
+                                                                    "snapshot_chunk",
+                                                                    "ack"};
+    return kNames[static_cast<std::size_t>(type)];
+}
+
+std::string_view to_string(Reason reason) {
+    constexpr std::array<std::string_view, 17> kNames = {"none",
+                                                         "self",
+                                                         "duplicate",
+                                                         "wrong_chain",
+                                                         "wrong_version",
+                                                         "forked",
+                                                         "unlinkable",
+                                                         "bad_block",
+                                                         "bad_transaction",
+                                                         "bad_vote",
+                                                         "not_permitted",
+                                                         "revoked",
+                                                         "twin_key",
+                                                         "flooding",
+                                                         "behind",
+                                                         "shutting_down",
+                                                         "internal"};
+    return kNames[static_cast<std::size_t>(reason)];
+}
+
+std::string_view to_string(SyncMode mode) {
+    constexpr std::array<std::string_view, 4> kNames = {
+        "none", "catch_up", "last_irr_catch_up", "normal"};
+    return kNames[static_cast<std::size_t>(mode)];
+}
+
+}  // namespace p2p

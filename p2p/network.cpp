@@ -1,0 +1,417 @@
+#include "p2p/network.hpp"
+
+#include "p2p/blocks.hpp"
+#include "p2p/catch_up.hpp"
+#include "p2p/dialer.hpp"
+#include "p2p/handshake.hpp"
+#include "p2p/peers.hpp"
+#include "p2p/server.hpp"
+#include "p2p/transactions.hpp"
+#include "p2p/votes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace p2p {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr base::Duration kTickEvery = milliseconds(100);
+constexpr base::Duration kHeartbeatEvery = seconds(1);
+constexpr base::Duration kSilenceMax = seconds(6);
+constexpr base::Duration kGreetingMax = seconds(10);
+constexpr base::Duration kScoreRegained = seconds(1);  // One point.
+constexpr std::int64_t kStampMax = std::int64_t{1} << 61U;
+constexpr int kOverBudget = 1;  // Points.
+constexpr int kUnknownWish = 5;
+
+Reason reason_for_malformed(MessageType type) {
+    switch (type) {
+        case MessageType::header:
+        case MessageType::blocks:
+            return Reason::bad_block;
+        case MessageType::transaction:
+            return Reason::bad_transaction;
+        case MessageType::vote:
+        case MessageType::certificate:
+            return Reason::bad_vote;
+        default:
+            return Reason::wrong_version;
+    }
+}
+
+std::int64_t nanoseconds_of(base::Timestamp time) {
+    return time.time_since_epoch().count();
+}
+
+}  // namespace
+
+// Sends each input to the part whose business it is.
+class Network::Impl {
+  public:
+    Impl(Options options, base::Log log)
+        : options_(std::move(options)),
+          peers_(options_, log),
+          votes_(peers_),
+          transactions_(peers_),
+          blocks_(peers_, transactions_, ledger_),
+          server_(peers_),
+          handshake_(peers_, server_, votes_, ledger_),
+          catch_up_(peers_, blocks_, ledger_),
+          dialer_(options_.seed) {}
+
+    void step(base::Timestamp now, const Input& input, Effects& out) {
+        peers_.begin(now, out);
+        std::visit([this](const auto& value) { on(value); }, input);
+        const bool is_tick = on_time();
+        if (handshake_.is_joining() && catch_up_.has_joined()) handshake_.set_joined();
+        sweep();
+        if (is_tick) dial(out);
+        wake(out);
+    }
+
+    [[nodiscard]] Status status() const {
+        return {.peers = peers_.statuses(),
+                .dials = dialer_.status(),
+                .sync = catch_up_.status(),
+                .go_aways_sent = peers_.go_aways_sent,
+                .go_aways_received = peers_.go_aways_received,
+                .duplicates_dropped = peers_.duplicates_dropped};
+    }
+
+  private:
+    // --- Inputs ---
+    void on(const input::Tick&) {}
+    void on(const input::ChannelUp& up) {
+        if (is_stopped_) return peers_.turn_away(up.channel, Reason::shutting_down, "is stopping");
+        if (up.outbound) dialer_.on_up(up.address, up.key);
+        const auto pinned = up.outbound ? dialer_.pinned(up.address) : std::nullopt;
+        if (!handshake_.on_up(up, pinned) && up.outbound) {
+            dialer_.on_failed(peers_.now(), up.address, {.stays = true, .text = "refused here"});
+        }
+    }
+    void on(const input::ChannelDown& down) {
+        if (Peer* peer = peers_.find(down.channel)) peers_.lose(*peer, down.text);
+    }
+    void on(const input::ConnectFailed& failed) {
+        dialer_.on_failed(peers_.now(), failed.address, {.text = failed.text});
+    }
+    void on(const input::Written& written) {
+        Peer* peer = peers_.find(written.channel);
+        if (peer == nullptr) return;
+        peer->unwritten -= std::min(peer->unwritten, written.bytes);
+        server_.serve(*peer);
+    }
+    void on(const input::LedgerChanged& changed) {
+        ledger_ = changed;
+        blocks_.on_ledger();
+        catch_up_.on_ledger();
+    }
+    void on(const input::PushBlock& push) { blocks_.push(push.block); }
+    void on(const input::PushTransaction& push) { transactions_.push(push.transaction->packed); }
+    void on(const input::PushVote& push) { votes_.push(push.vote); }
+    void on(const input::PassCertificate& passed) { votes_.pass(passed); }
+    void on(const input::Judged& judged) {
+        switch (judged.item) {
+            case Item::vote:
+            case Item::certificate:
+                return votes_.on_judged(judged);
+            case Item::transaction:
+                return transactions_.on_judged(judged);
+            case Item::header:
+            case Item::block:
+                if (!catch_up_.on_judged(judged)) blocks_.on_judged(judged);
+        }
+    }
+    void on(const input::BlocksRead& read) {
+        if (!handshake_.on_read(read)) (void)server_.on_read(read);
+        greet_ready();
+    }
+    void on(const input::RegistryChanged& changed) {
+        handshake_.access().set_registry(changed.nodes);
+        handshake_.check_again();
+    }
+    void on(const input::ListsChanged& changed) {
+        handshake_.access().set_lists(changed.allow, changed.deny);
+        handshake_.check_again();
+    }
+    void on(const input::Dial& dial) { dialer_.add(dial.address, dial.pinned); }
+    void on(const input::Hangup& hangup) {
+        dialer_.remove(hangup.address);
+        peers_.for_each([&](Peer& peer) {
+            if (peer.address != hangup.address) return;
+            peers_.close(peer, Reason::shutting_down, "the operator closed the connection");
+        });
+    }
+    void on(const input::Stop&) {
+        is_stopped_ = true;
+        peers_.for_each(
+            [this](Peer& peer) { peers_.close(peer, Reason::shutting_down, "is stopping"); });
+    }
+    void on(const input::Message& message) {
+        Peer* peer = peers_.find(message.channel);
+        if (peer == nullptr) return;
+        peer->last_message = peers_.now();
+        peer->bytes_received += message.bytes.size();
+        ++peer->messages_received;
+        const auto envelope = read_envelope(message.bytes);
+        if (!envelope) return peers_.close(*peer, Reason::wrong_version, envelope.error().detail);
+        if (!is_in_order(*peer, envelope->type)) {
+            return peers_.close(*peer,
+                                Reason::wrong_version,
+                                fmt::format("says {} before its time", to_string(envelope->type)));
+        }
+        const bool is_by_id = blocks_.take_answer(*peer, *envelope);
+        if (!is_by_id && !is_within_budget(*peer, *envelope, message.bytes.size())) {
+            ++peer->messages_dropped;
+            return peers_.charge(*peer,
+                                 kOverBudget,
+                                 Reason::flooding,
+                                 fmt::format("sends too much: {}", to_string(envelope->type)));
+        }
+        auto body = read_body(*envelope, message.bytes);
+        if (!body) {
+            return peers_.close(
+                *peer,
+                reason_for_malformed(envelope->type),
+                fmt::format(
+                    "{} does not decode: {}", to_string(envelope->type), body.error().detail));
+        }
+        const Arrival arrival{*peer, *envelope, message.bytes.subspan(kEnvelopeBytes), is_by_id};
+        std::visit([&](auto& value) { receive(arrival, value); }, *body);
+    }
+
+    // --- Messages ---
+    struct Arrival {
+        Peer& peer;
+        const Envelope& envelope;
+        base::ByteView body;
+        bool is_by_id;  // Blocks that answer a request by id.
+    };
+    [[nodiscard]] static bool is_in_order(const Peer& peer, MessageType type) {
+        if (type == MessageType::hello || type == MessageType::go_away) return true;
+        // It speaks once it has our notice, but its own may come after what is more urgent.
+        return type == MessageType::notice ? peer.has_hello : peer.is_accepted;
+    }
+    // What answers a question of ours is bounded by the question.
+    [[nodiscard]] bool is_within_budget(Peer& peer, const Envelope& envelope, std::size_t bytes) {
+        if (envelope.type == MessageType::blocks && catch_up_.is_asked(peer, envelope)) return true;
+        return peer.budget.take_message(peers_.now(), envelope.type) &&
+               peer.budget.take_bytes(peers_.now(), bytes);
+    }
+
+    void receive(const Arrival& at, Hello& hello) {
+        handshake_.on_hello(at.peer, std::move(hello));
+    }
+    void receive(const Arrival& at, Notice& notice) {
+        Peer& peer = at.peer;
+        peer.has_notice = true;
+        for (chain::Vote& vote : notice.newest_votes) {
+            const auto& ours = options_.vote_keys;
+            if (std::find(ours.begin(), ours.end(), vote.key) == ours.end()) {
+                return peers_.close(peer, Reason::bad_vote, "names a vote that is not of ours");
+            }
+            const base::Bytes packed = chain::pack(vote);
+            votes_.on_vote(peer, std::move(vote), packed);
+        }
+        greet_ready();
+        catch_up_.on_notice(peer, at.envelope, notice);
+        if (peer.is_ready()) transactions_.on_offer(peer, notice.transactions.ids);
+    }
+    void receive(const Arrival& at, GoAway& away) {
+        ++peers_.go_aways_received;
+        const std::string text =
+            fmt::format("it said go_away {}: {}", to_string(away.reason), away.text);
+        if (away.reason == Reason::twin_key || away.reason == Reason::revoked) {
+            peers_.log().error("{}: {}", at.peer.address, text);
+        }
+        peers_.lose(at.peer, text, away.reason);
+    }
+    void receive(const Arrival& at, TimeStamps& stamps) {
+        if (stamps.origin != 0) return measure(at.peer, stamps);
+        const std::int64_t now = nanoseconds_of(peers_.now());
+        peers_.send(at.peer,
+                    TimeStamps{.origin = stamps.transmit, .receive = now, .transmit = now});
+    }
+    void measure(Peer& peer, const TimeStamps& stamps) {
+        const std::int64_t now = nanoseconds_of(peers_.now());
+        const bool is_asked = peer.asked_time != base::Timestamp{} &&
+                              stamps.origin == nanoseconds_of(peer.asked_time);
+        const bool is_sane = std::min(stamps.receive, stamps.transmit) >= 0 &&
+                             std::max(stamps.receive, stamps.transmit) < kStampMax;
+        if (!is_asked || !is_sane) return;
+        peer.asked_time = {};
+        const std::int64_t trip = now - stamps.origin - (stamps.transmit - stamps.receive);
+        if (trip < 0) return;
+        const base::Duration measured(trip);
+        peer.round_trip = peer.round_trip ? (7 * *peer.round_trip + measured) / 8 : measured;
+        // Long trips say little of the clock: they are rarely as long in both directions.
+        if (peer.clock_offset && measured > 2 * *peer.round_trip) return;
+        peer.clock_offset =
+            base::Duration((stamps.receive - stamps.origin) / 2 + (stamps.transmit - now) / 2);
+    }
+    void receive(const Arrival& at, Request& request) {
+        const std::uint64_t correlation = at.envelope.correlation;
+        if (request.wanted == Wanted::blocks) {
+            return server_.on_request(at.peer, std::move(request), correlation);
+        }
+        transactions_.on_request(at.peer, request.ids, correlation);
+    }
+    void receive(const Arrival& at, SyncRequest& request) {
+        server_.on_sync_request(at.peer, request, at.envelope.correlation);
+    }
+    void receive(const Arrival& at, HeaderPush& header) {
+        blocks_.on_header(at.peer, std::move(header));
+    }
+    void receive(const Arrival& at, Blocks& blocks) {
+        if (catch_up_.is_asked(at.peer, at.envelope)) {
+            return catch_up_.on_blocks(at.peer, at.envelope, blocks);
+        }
+        // What answers late is of no use any more; a push is one block.
+        if (at.envelope.correlation != 0 && !at.is_by_id) return;
+        if (!at.is_by_id && blocks.blocks.size() != 1) {
+            return peers_.close(at.peer, Reason::bad_block, "pushes other than one block");
+        }
+        for (const chain::BlockPtr& block : blocks.blocks)
+            blocks_.on_block(at.peer, block);
+    }
+    void receive(const Arrival& at, chain::PackedTransaction& packed) {
+        const base::Hash256 id = packed.packed_digest();
+        transactions_.on_transaction(at.peer, std::move(packed));
+        blocks_.on_transaction(id);
+    }
+    void receive(const Arrival& at, chain::Vote& vote) {
+        votes_.on_vote(at.peer, std::move(vote), at.body);
+    }
+    void receive(const Arrival& at, chain::Certificate& certificate) {
+        votes_.on_certificate(at.peer, std::move(certificate), at.body);
+    }
+    void receive(const Arrival& at, SnapshotRequest&) {
+        peers_.charge(at.peer, kUnknownWish, Reason::flooding, "asks for snapshots; we named none");
+    }
+    void receive(const Arrival& at, SnapshotChunk&) {
+        peers_.charge(at.peer, kUnknownWish, Reason::flooding, "sends an unwanted snapshot");
+    }
+    void receive(const Arrival&, Ack&) {}
+
+    void greet_ready() {
+        peers_.for_each_ready([this](Peer& peer) {
+            if (!std::exchange(peer.was_ready, true)) on_ready(peer);
+        });
+    }
+    void on_ready(Peer& peer) {
+        if (peer.outbound) dialer_.on_ready(peer.address);
+        peers_.log().info("{} {}: ready, {}, block {}",
+                          peer.address,
+                          peer.key.to_string(),
+                          peer.is_listed ? peer.organisation.to_string() : "in no list",
+                          peer.head.height);
+        effect::PeerReady ready{peer.channel, peer.key, {}};
+        for (const VoteKeyStatement& statement : peer.hello.vote_keys) {
+            ready.vote_keys.push_back(statement.key);
+        }
+        peers_.emit(std::move(ready));
+        transactions_.on_ready(peer);
+    }
+
+    // --- Time ---
+    // Whether it was time to look after everything.
+    bool on_time() {
+        votes_.on_time();
+        transactions_.on_time();
+        if (peers_.now() < next_tick_) return false;
+        next_tick_ = peers_.now() + kTickEvery;
+        peers_.for_each([this](Peer& peer) { tend(peer); });
+        blocks_.on_time();
+        catch_up_.on_time();
+        return true;
+    }
+    void tend(Peer& peer) {
+        const base::Timestamp now = peers_.now();
+        if (!peer.is_ready()) {
+            if (now < peer.since + kGreetingMax) return;
+            return peers_.close(peer, Reason::behind, "has not finished its greeting in 10 s");
+        }
+        if (now >= peer.last_message + kSilenceMax) {
+            return peers_.close(peer, Reason::behind, "was silent for 6 s");
+        }
+        if (peer.score < kScoreBest && now >= peer.scored_at + kScoreRegained) {
+            ++peer.score;
+            peer.scored_at = now;
+        }
+        if (now < peer.next_heartbeat) return;
+        peer.next_heartbeat = now + kHeartbeatEvery;
+        peer.asked_time = now;
+        peers_.send(peer, TimeStamps{.transmit = nanoseconds_of(now)});
+        if (peer.told_head != ledger_.head || peer.told_final != ledger_.finalized) {
+            peers_.send(peer, make_notice(peer, ledger_, false));
+        }
+    }
+
+    void sweep() {
+        // What is forgotten may close others.
+        for (auto gone = peers_.sweep(); !gone.empty(); gone = peers_.sweep()) {
+            for (const Peers::Gone& peer : gone) {
+                votes_.forget(peer.slot);
+                transactions_.forget(peer.slot);
+                blocks_.forget(peer.slot);
+                server_.forget(peer.slot);
+                handshake_.forget(peer.slot);
+                catch_up_.forget(peer.slot);
+                if (!peer.outbound) continue;
+                dialer_.on_failed(
+                    peers_.now(), peer.address, {.stays = peer.stays, .text = peer.text});
+            }
+        }
+    }
+    void dial(Effects& out) {
+        if (is_stopped_) return;
+        dialer_.dial(
+            peers_.now(), [this](const PublicKey& key) { return peers_.is_connected(key); }, out);
+    }
+
+    // The next tick, or something sooner; said again only when it changes.
+    void wake(Effects& out) {
+        base::Timestamp at = std::max(next_tick_, peers_.now() + milliseconds(1));
+        for (const auto& time : {votes_.next_time(), transactions_.next_time()}) {
+            if (time) at = std::min(at, *time);
+        }
+        if (at == wake_at_) return;
+        wake_at_ = at;
+        out.emplace_back(effect::WakeAt{at});
+    }
+
+    Options options_;
+    input::LedgerChanged ledger_;
+    Peers peers_;
+    VoteGossip votes_;
+    TransactionGossip transactions_;
+    BlockGossip blocks_;
+    BlockServer server_;
+    Handshake handshake_;
+    CatchUp catch_up_;
+    Dialer dialer_;
+    base::Timestamp next_tick_{};
+    base::Timestamp wake_at_{};
+    bool is_stopped_ = false;
+};
+
+Network::Network(Options options, base::Log log)
+    : impl_(std::make_unique<Impl>(std::move(options), log)) {}
+
+Network::~Network() = default;
+
+void Network::step(base::Timestamp now, const Input& input, Effects& out) {
+    impl_->step(now, input, out);
+}
+
+Status Network::status() const {
+    return impl_->status();
+}
+
+}  // namespace p2p

@@ -1,0 +1,227 @@
+#include "p2p/peers.hpp"
+
+#include "base/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace p2p {
+
+namespace {
+using std::chrono::seconds;
+
+// A peer that leaves so much unread is closed.
+constexpr std::uint64_t kUnwrittenBytesMax = 64U << 20U;
+constexpr base::Duration kBan = seconds(30);
+constexpr std::size_t kBannedMax = 1'024;
+
+// Proofs of misbehaviour: such a node is not talked to for a while.
+bool is_offence(Reason reason) {
+    switch (reason) {
+        case Reason::wrong_version:
+        case Reason::unlinkable:
+        case Reason::bad_block:
+        case Reason::bad_transaction:
+        case Reason::bad_vote:
+        case Reason::flooding:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Dialling again soon would give the same answer.
+bool stays(Reason reason) {
+    switch (reason) {
+        case Reason::duplicate:
+        case Reason::behind:
+        case Reason::shutting_down:
+        case Reason::internal:
+            return false;
+        default:
+            return true;
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(PeerState state) {
+    switch (state) {
+        case PeerState::greeting:
+            return "greeting";
+        case PeerState::accepted:
+            return "accepted";
+        case PeerState::ready:
+            return "ready";
+    }
+    return "unknown";
+}
+
+void Peers::begin(base::Timestamp now, Effects& out) {
+    CHECK(now >= now_);
+    now_ = now;
+    out_ = &out;
+}
+
+Peer* Peers::add(const input::ChannelUp& up) {
+    CHECK(!peers_.contains(up.channel));
+    const std::size_t most = std::min(options_.peers_max, kPeersMax);
+    const auto* free = std::find(slots_.begin(), slots_.begin() + most, nullptr);
+    if (free == slots_.begin() + most) return nullptr;
+    const auto slot = static_cast<PeerSlot>(free - slots_.begin());
+    auto peer = std::make_unique<Peer>(Peer{.channel = up.channel,
+                                            .slot = slot,
+                                            .key = up.key,
+                                            .address = up.address,
+                                            .outbound = up.outbound,
+                                            .exporter = up.exporter,
+                                            .statements = up.statements,
+                                            .since = now_,
+                                            .budget = Budget(options_.times.interval_milliseconds),
+                                            .scored_at = now_,
+                                            .last_message = now_,
+                                            .next_heartbeat = now_});
+    slots_[slot] = peer.get();
+    return peers_.insert_or_assign(up.channel, std::move(peer)).first->second.get();
+}
+
+Peer* Peers::find(ChannelId channel) {
+    const auto at = peers_.find(channel);
+    return at == peers_.end() || at->second->is_closed ? nullptr : at->second.get();
+}
+
+Peer* Peers::at(PeerSlot slot) {
+    Peer* peer = slots_[slot];
+    return peer == nullptr || peer->is_closed ? nullptr : peer;
+}
+
+void Peers::for_each(const std::function<void(Peer&)>& visit) {
+    for (const auto& [channel, peer] : peers_) {
+        if (!peer->is_closed) visit(*peer);
+    }
+}
+
+void Peers::for_each_ready(const std::function<void(Peer&)>& visit) {
+    for (const auto& [channel, peer] : peers_) {
+        if (peer->is_ready()) visit(*peer);
+    }
+}
+
+bool Peers::is_connected(const PublicKey& key) const {
+    return std::any_of(peers_.begin(), peers_.end(), [&key](const auto& item) {
+        return !item.second->is_closed && item.second->key == key;
+    });
+}
+
+void Peers::send(Peer& peer, const Body& body, Mark mark) {
+    send(peer, type_of(body), pack_message(body, mark));
+}
+
+void Peers::send(Peer& peer,
+                 MessageType type,
+                 SharedBytes bytes,
+                 std::optional<transport::Priority> priority) {
+    if (peer.is_closed) return;
+    const Carriage carriage = carriage_of(type);
+    peer.unwritten += bytes->size();
+    peer.bytes_sent += bytes->size();
+    emit(effect::Send{
+        peer.channel, carriage.lane, priority.value_or(carriage.priority), std::move(bytes)});
+    if (peer.unwritten > kUnwrittenBytesMax) {
+        close(peer, Reason::behind, fmt::format("leaves {} bytes unread", kUnwrittenBytesMax));
+    }
+}
+
+void Peers::charge(Peer& peer, int points, Reason reason, const std::string& text) {
+    if (peer.is_closed) return;
+    peer.score -= points;
+    if (peer.score <= 0) close(peer, reason, text);
+}
+
+void Peers::close(Peer& peer, Reason reason, const std::string& text) {
+    if (peer.is_closed) return;
+    turn_away(peer.channel, reason, text);
+    ban(peer, reason);
+    log_.info("{} {}: go_away {}: {}", peer.address, peer.key.to_string(), to_string(reason), text);
+    peer.is_closed = true;
+    gone_.push_back({peer.slot, peer.address, peer.outbound, stays(reason), text});
+}
+
+void Peers::lose(Peer& peer, const std::string& text, std::optional<Reason> close_channel) {
+    if (peer.is_closed) return;
+    if (close_channel) emit(effect::Close{peer.channel, *close_channel, text});
+    log_.info("{} {}: gone: {}", peer.address, peer.key.to_string(), text);
+    peer.is_closed = true;
+    const bool is_final = close_channel && stays(*close_channel);
+    gone_.push_back({peer.slot, peer.address, peer.outbound, is_final, text});
+}
+
+void Peers::turn_away(ChannelId channel, Reason reason, const std::string& text) {
+    const SharedBytes bytes = pack_message(GoAway{reason, text});
+    const Carriage carriage = carriage_of(MessageType::go_away);
+    emit(effect::Send{channel, carriage.lane, carriage.priority, bytes});
+    emit(effect::Close{channel, reason, text});
+    ++go_aways_sent;
+}
+
+void Peers::ban(const Peer& peer, Reason reason) {
+    if (!is_offence(reason)) return;
+    std::erase_if(banned_, [this](const auto& item) { return item.second <= now_; });
+    if (banned_.size() < kBannedMax) banned_[peer.key] = now_ + kBan;
+}
+
+base::Timestamp Peers::banned_until(const PublicKey& key) const {
+    const auto at = banned_.find(key);
+    return at == banned_.end() || at->second <= now_ ? base::Timestamp{} : at->second;
+}
+
+std::vector<Peers::Gone> Peers::sweep() {
+    for (const Gone& gone : gone_) {
+        const ChannelId channel = slots_[gone.slot]->channel;
+        slots_[gone.slot] = nullptr;
+        peers_.erase(channel);
+    }
+    return std::exchange(gone_, {});
+}
+
+PeerStatus Peers::status_of(const Peer& peer) const {
+    PeerStatus status{.channel = peer.channel,
+                      .address = peer.address,
+                      .listen_address = peer.hello.listen_address,
+                      .agent = peer.hello.agent,
+                      .key = peer.key,
+                      .organisation = peer.organisation,
+                      .roles = peer.roles,
+                      .outbound = peer.outbound,
+                      .state = peer.state(),
+                      .mode = peer.mode,
+                      .score = peer.score,
+                      .round_trip = peer.round_trip,
+                      .clock_offset = peer.clock_offset,
+                      .bytes_received = peer.bytes_received,
+                      .bytes_sent = peer.bytes_sent,
+                      .messages_received = peer.messages_received,
+                      .messages_dropped = peer.messages_dropped,
+                      .connected_since = peer.since,
+                      .last_message = peer.last_message,
+                      .finalized = peer.finalized,
+                      .head = peer.head,
+                      .earliest_height = peer.hello.earliest_height,
+                      .rules_version = peer.hello.rules_version,
+                      .vote_keys = {}};
+    for (const VoteKeyStatement& statement : peer.hello.vote_keys) {
+        status.vote_keys.push_back(statement.key);
+    }
+    return status;
+}
+
+std::vector<PeerStatus> Peers::statuses() const {
+    std::vector<PeerStatus> all;
+    for (const auto& [channel, peer] : peers_)
+        all.push_back(status_of(*peer));
+    return all;
+}
+
+}  // namespace p2p

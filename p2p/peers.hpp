@@ -1,0 +1,165 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "p2p/access.hpp"
+#include "p2p/budget.hpp"
+#include "p2p/network.hpp"
+#include "p2p/seen.hpp"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace p2p {
+
+inline constexpr int kScoreBest = 100;
+
+// One connected node: all that is known of it but what the tables of gossip say.
+struct Peer {
+    // How it came.
+    ChannelId channel;
+    PeerSlot slot = 0;
+    PublicKey key;
+    std::string address;
+    bool outbound = false;
+    base::Hash256 exporter;
+    std::vector<VoteKeyStatement> statements;  // Ours, for this channel.
+    base::Timestamp since{};
+
+    // Who it is.
+    chain::Name organisation{};
+    std::uint8_t roles = 0;
+    bool is_listed = false;
+    Hello hello{};
+
+    // Where the conversation stands.
+    bool has_hello = false;
+    bool is_accepted = false;   // Its hello was good: our notice says so.
+    bool has_notice = false;    // It accepts our hello.
+    bool was_ready = false;     // PeerReady was said.
+    bool is_closed = false;     // Goes at the end of the step.
+    ReadTicket fork_check = 0;  // Of the read that tells whether we share its final block.
+    SyncMode mode = SyncMode::none;
+    BlockPoint finalized{};
+    BlockPoint head{};
+    BlockPoint told_head{};  // What our last notice said of us.
+    BlockPoint told_final{};
+    base::Timestamp ahead_since{};  // Since when it has what we lack; zero: it does not.
+    base::Timestamp verified_at{};  // Of the last verify_catchup().
+
+    // What it costs us.
+    Budget budget;
+    int score = kScoreBest;
+    base::Timestamp scored_at{};
+    std::uint64_t unwritten = 0;           // Bytes given to its channel, not yet sent.
+    std::array<std::size_t, 5> judging{};  // By Item: with the ledger.
+
+    // Time.
+    base::Timestamp last_message{};
+    base::Timestamp next_heartbeat{};
+    base::Timestamp asked_time{};
+    std::optional<base::Duration> round_trip{};
+    std::optional<base::Duration> clock_offset{};
+
+    std::uint64_t bytes_received = 0;
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t messages_received = 0;
+    std::uint64_t messages_dropped = 0;
+
+    [[nodiscard]] bool is_ready() const { return is_accepted && has_notice && !is_closed; }
+    [[nodiscard]] PeerState state() const {
+        if (!is_accepted) return PeerState::greeting;
+        return has_notice ? PeerState::ready : PeerState::accepted;
+    }
+    // Bulk has to wait: so much is not written yet.
+    [[nodiscard]] bool is_congested() const { return unwritten > kCongestedBytes; }
+    [[nodiscard]] base::Duration round_trip_or(base::Duration unknown) const {
+        return round_trip.value_or(unknown);
+    }
+    void note_head(const BlockPoint& point) {
+        if (point.height > head.height) head = point;
+    }
+    void note_final(const BlockPoint& point) {
+        if (point.height > finalized.height) finalized = point;
+        note_head(point);
+    }
+
+    static constexpr std::uint64_t kCongestedBytes = 4U << 20U;
+};
+
+// The connected nodes, and what is common to all conversations with them: sending, scores, and
+// the end. Everything of one step happens between begin() and sweep().
+class Peers : base::Pinned {
+  public:
+    Peers(const Options& options, base::Log log) : options_(options), log_(log) {}
+
+    void begin(base::Timestamp now, Effects& out);
+    [[nodiscard]] base::Timestamp now() const { return now_; }
+    void emit(Effect effect) { out_->push_back(std::move(effect)); }
+    [[nodiscard]] const base::Log& log() const { return log_; }
+    [[nodiscard]] const Options& options() const { return options_; }
+
+    // Null: there is no room.
+    [[nodiscard]] Peer* add(const input::ChannelUp& up);
+    // Null: unknown, or closed in this step.
+    [[nodiscard]] Peer* find(ChannelId channel);
+    [[nodiscard]] Peer* at(PeerSlot slot);
+    // In the order of their channels, without those closed in this step.
+    void for_each(const std::function<void(Peer&)>& visit);
+    void for_each_ready(const std::function<void(Peer&)>& visit);
+    [[nodiscard]] bool is_connected(const PublicKey& key) const;
+    [[nodiscard]] std::size_t size() const { return peers_.size(); }
+
+    void send(Peer& peer, const Body& body, Mark mark = {});
+    // A message that was packed before; `priority` absent: that of its type.
+    void send(Peer& peer,
+              MessageType type,
+              SharedBytes bytes,
+              std::optional<transport::Priority> priority = {});
+
+    // An error of the peer; at zero points it is closed for this reason.
+    void charge(Peer& peer, int points, Reason reason, const std::string& text);
+    // Says go_away and closes.
+    void close(Peer& peer, Reason reason, const std::string& text);
+    // Its channel is down, or it said go_away (then `close_channel`).
+    void lose(Peer& peer, const std::string& text, std::optional<Reason> close_channel = {});
+    // Refuses a channel before a peer was made of it.
+    void turn_away(ChannelId channel, Reason reason, const std::string& text);
+    // Until when a node is not talked to because of what it did; zero: it is.
+    [[nodiscard]] base::Timestamp banned_until(const PublicKey& key) const;
+
+    struct Gone {
+        PeerSlot slot;
+        std::string address;
+        bool outbound;
+        bool stays;  // Trying again soon is of no use.
+        std::string text;
+    };
+    // Removes who was closed in this step.
+    [[nodiscard]] std::vector<Gone> sweep();
+
+    [[nodiscard]] PeerStatus status_of(const Peer& peer) const;
+    [[nodiscard]] std::vector<PeerStatus> statuses() const;
+
+    std::uint64_t go_aways_sent = 0;
+    std::uint64_t go_aways_received = 0;
+    std::uint64_t duplicates_dropped = 0;
+
+  private:
+    void ban(const Peer& peer, Reason reason);
+
+    const Options& options_;
+    base::Log log_;
+    base::Timestamp now_{};
+    Effects* out_ = nullptr;
+    std::map<ChannelId, std::unique_ptr<Peer>> peers_;
+    std::array<Peer*, kPeersMax> slots_{};
+    std::vector<Gone> gone_;
+    std::map<PublicKey, base::Timestamp> banned_;
+};
+
+}  // namespace p2p

@@ -1,0 +1,353 @@
+#include "p2p/sync.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace p2p {
+
+namespace {
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::size_t kRangesMax = 8;  // Asked for, of all peers together,
+constexpr std::size_t kRangesOfPeerMax = 2;
+constexpr std::uint64_t kClaimedBytesMax = kRangesMax * kRangeBytesMax;  // and held.
+constexpr std::size_t kJudgingMax = 1'024;
+constexpr std::uint64_t kJudgingBytesMax = 16U << 20U;
+constexpr std::uint64_t kAskBytesMin = 64U << 10U;
+constexpr chain::Height kAskHeightsMin = 16;
+constexpr chain::Height kAskHeightsMax = 8'192;
+constexpr base::Duration kAhead = milliseconds(250);  // How much to ask for at a time.
+constexpr base::Duration kPatience = seconds(2);
+constexpr base::Duration kRest = seconds(5);
+constexpr base::Duration kRestartPause = milliseconds(500);
+constexpr std::uint64_t kSlowest = 16U << 10U;  // Bytes per second that are believed.
+constexpr int kLate = 10;                       // Points.
+constexpr int kHasNothing = 10;
+constexpr int kContradicted = 5;
+
+std::uint64_t bytes_in(std::uint64_t bytes_per_second, base::Duration time) {
+    return bytes_per_second * static_cast<std::uint64_t>(time / milliseconds(1)) / 1000;
+}
+
+}  // namespace
+
+void SyncManager::start(base::Timestamp now, const BlockPoint& after) {
+    if (is_active_) not_before_ = now + kRestartPause;
+    is_active_ = true;
+    ++round_;
+    ranges_.clear();
+    holes_.clear();
+    next_ = after.height + 1;
+    cursor_ = next_;
+    tail_ = after;
+    tail_slot_.reset();
+}
+
+void SyncManager::stop() {
+    is_active_ = false;
+    only_.reset();
+    ranges_.clear();
+    holes_.clear();
+}
+
+// --- Asking ---
+
+std::vector<SyncManager::Ask> SyncManager::plan(base::Timestamp now,
+                                                const std::vector<Source>& sources,
+                                                chain::Height target) {
+    std::vector<Ask> asks;
+    if (!is_active_ || now < not_before_) return asks;
+    for (auto at = holes_.begin(); at != holes_.end();) {
+        const auto [from, hole] = *at;
+        const Source* source = choose(now, sources, from, hole.avoid);
+        if (source == nullptr) {
+            ++at;
+            continue;
+        }
+        holes_.erase(at);
+        asks.push_back(ask(now, *source, from, hole.to));
+        at = holes_.upper_bound(from);
+    }
+    while (cursor_ <= target) {
+        const Source* source = choose(now, sources, cursor_, {});
+        if (source == nullptr) break;
+        asks.push_back(ask(now, *source, cursor_, target));
+        cursor_ = ranges_.rbegin()->second.to + 1;
+    }
+    return asks;
+}
+
+// The one with the fewest ranges, then the fastest; null: nobody, or there is enough already.
+const SyncManager::Source* SyncManager::choose(base::Timestamp now,
+                                               const std::vector<Source>& sources,
+                                               chain::Height from,
+                                               std::optional<PeerSlot> avoid) const {
+    // The range that all others wait for is asked for in any case.
+    const bool is_first = from == next_;
+    const auto in_flight = ranges_in_flight();
+    if (in_flight >= kRangesMax || (bytes_claimed() >= kClaimedBytesMax && !is_first)) {
+        return nullptr;
+    }
+    const Source* best = nullptr;
+    const auto rank = [&](const Source& source) {
+        const auto speed = speeds_.find(source.slot);
+        const bool rests = speed != speeds_.end() && now < speed->second.rests_until;
+        const std::uint64_t rate =
+            speed == speeds_.end() ? Speed{}.bytes_per_second : speed->second.bytes_per_second;
+        const bool is_avoided = avoid == source.slot;
+        return std::tuple(is_avoided, rests, ranges_of(source.slot), ~rate);
+    };
+    const bool only = only_ && from <= only_until_ &&
+                      std::any_of(sources.begin(), sources.end(), [this](const Source& source) {
+                          return source.slot == *only_;
+                      });
+    for (const Source& source : sources) {
+        if (source.first > from || source.last < from) continue;
+        if (ranges_of(source.slot) >= kRangesOfPeerMax) continue;
+        if (only && source.slot != *only_) continue;
+        if (best == nullptr || rank(source) < rank(*best)) best = &source;
+    }
+    // One that was late is not asked for the same again at once, even if it is alone.
+    if (best != nullptr && avoid == best->slot && std::get<1>(rank(*best))) return nullptr;
+    return best;
+}
+
+SyncManager::Ask SyncManager::ask(base::Timestamp now,
+                                  const Source& source,
+                                  chain::Height from,
+                                  chain::Height to) {
+    const Speed& speed = speeds_[source.slot];
+    const std::uint64_t bytes = std::clamp<std::uint64_t>(
+        bytes_in(speed.bytes_per_second, source.round_trip + kAhead), kAskBytesMin, kRangeBytesMax);
+    const auto heights = static_cast<chain::Height>(std::clamp<std::uint64_t>(
+        bytes / std::max<std::uint64_t>(1, block_bytes_), kAskHeightsMin, kAskHeightsMax));
+    const chain::Height last = std::min({to, source.last, from + (heights - 1)});
+    if (last < to && to < cursor_) holes_[last + 1] = {to, {}};
+    // At a fourth of its rate it is late.
+    const auto expected = milliseconds(4 * bytes * 1000 / speed.bytes_per_second);
+    ranges_[from] = {.slot = source.slot,
+                     .correlation = next_correlation_,
+                     .to = last,
+                     .next = from,
+                     .last_id = {},
+                     .blocks = {},
+                     .asked_at = now,
+                     .deadline = now + kPatience + 4 * source.round_trip +
+                                 std::min<base::Duration>(expected, seconds(10))};
+    return {source.slot, next_correlation_++, {.from = from, .to = last}};
+}
+
+std::size_t SyncManager::ranges_of(PeerSlot slot) const {
+    return static_cast<std::size_t>(
+        std::count_if(ranges_.begin(), ranges_.end(), [slot](const auto& item) {
+            return !item.second.is_done && item.second.slot == slot;
+        }));
+}
+
+std::uint32_t SyncManager::ranges_in_flight() const {
+    return static_cast<std::uint32_t>(std::count_if(
+        ranges_.begin(), ranges_.end(), [](const auto& item) { return !item.second.is_done; }));
+}
+
+std::uint64_t SyncManager::bytes_claimed() const {
+    std::uint64_t bytes = 0;
+    for (const auto& [from, range] : ranges_) {
+        bytes += range.blocks.size() * block_bytes_;
+        if (range.is_done) continue;
+        bytes +=
+            std::min<std::uint64_t>((range.to - range.next + 1) * block_bytes_, kRangeBytesMax);
+    }
+    return bytes;
+}
+
+std::uint64_t SyncManager::bytes_waiting() const {
+    std::uint64_t bytes = judging_bytes_;
+    for (const auto& [from, range] : ranges_)
+        bytes += range.blocks.size() * block_bytes_;
+    return bytes;
+}
+
+// --- What comes ---
+
+bool SyncManager::is_asked(PeerSlot slot, std::uint64_t correlation) const {
+    return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& item) {
+        const Range& range = item.second;
+        return !range.is_done && range.slot == slot && range.correlation == correlation;
+    });
+}
+
+std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
+                                                     const chain::Block& block) const {
+    const chain::Height height = block.header.height;
+    if (height != range.next || height > range.to) {
+        return Fault{range.slot,
+                     0,
+                     Reason::unlinkable,
+                     fmt::format("sent block {} where {} was asked for", height, range.next)};
+    }
+    if (!range.last_id.is_zero() && block.header.previous != range.last_id) {
+        return Fault{range.slot,
+                     0,
+                     Reason::unlinkable,
+                     fmt::format("block {} does not build on block {}", height, height - 1)};
+    }
+    const auto& receipts = block.transactions;
+    const bool is_whole = std::all_of(receipts.begin(), receipts.end(), [](const auto& receipt) {
+        return std::holds_alternative<chain::PackedTransaction>(receipt.transaction);
+    });
+    if (!is_whole) {
+        return Fault{range.slot,
+                     0,
+                     Reason::bad_block,
+                     fmt::format("block {} lacks its transactions", height)};
+    }
+    if (checkpoint_ && height == checkpoint_->height && block.id != checkpoint_->id) {
+        return Fault{
+            range.slot, 0, Reason::forked, fmt::format("block {} is not the checkpoint", height)};
+    }
+    return {};
+}
+
+std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
+                                                         PeerSlot slot,
+                                                         const Envelope& envelope,
+                                                         const Blocks& blocks) {
+    const auto at = std::find_if(ranges_.begin(), ranges_.end(), [&](const auto& item) {
+        return !item.second.is_done && item.second.slot == slot &&
+               item.second.correlation == envelope.correlation;
+    });
+    Range& range = at->second;
+    range.bytes += envelope.length;
+    bytes_received_ += envelope.length;
+    for (const chain::BlockPtr& block : blocks.blocks) {
+        if (auto fault = check(range, *block)) return fault;
+        range.blocks.push_back(block);
+        range.last_id = block->id;
+        ++range.next;
+    }
+    if (!blocks.blocks.empty()) {
+        const std::uint64_t each = envelope.length / blocks.blocks.size();
+        block_bytes_ = std::max<std::uint64_t>(1, (3 * block_bytes_ + each) / 4);
+    }
+    if (range.next > range.to) {
+        finish(now, range);
+    } else if ((envelope.flags & kFlagLast) != 0) {
+        const bool has_nothing = range.blocks.empty() && range.next == at->first;
+        finish(now, range);
+        cut(at, has_nothing ? std::optional(slot) : std::nullopt);
+        if (has_nothing) {
+            speeds_[slot].rests_until = now + kRest;
+            return Fault{slot, kHasNothing, Reason::behind, "has not the blocks that it named"};
+        }
+    }
+    return {};
+}
+
+void SyncManager::finish(base::Timestamp now, Range& range) {
+    range.is_done = true;
+    const auto took = std::max<base::Duration>(now - range.asked_at, milliseconds(1));
+    const std::uint64_t rate =
+        range.bytes * 1000 / static_cast<std::uint64_t>(took / milliseconds(1));
+    std::uint64_t& kept = speeds_[range.slot].bytes_per_second;
+    kept = std::max((3 * kept + rate) / 4, kSlowest);
+}
+
+void SyncManager::cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid) {
+    Range& range = at->second;
+    range.is_done = true;
+    if (range.next <= range.to) holes_[range.next] = {range.to, avoid};
+    range.to = range.next - 1;
+    if (range.blocks.empty()) ranges_.erase(at);
+}
+
+std::vector<SyncManager::Fault> SyncManager::on_time(base::Timestamp now) {
+    std::vector<Fault> faults;
+    for (auto at = ranges_.begin(); at != ranges_.end();) {
+        const auto next = std::next(at);
+        Range& range = at->second;
+        if (!range.is_done && range.deadline <= now) {
+            Speed& speed = speeds_[range.slot];
+            speed.rests_until = now + kRest;
+            speed.bytes_per_second = std::max(speed.bytes_per_second / 2, kSlowest);
+            faults.push_back({range.slot, kLate, Reason::behind, "answers sync requests too late"});
+            cut(at, range.slot);
+        }
+        at = next;
+    }
+    return faults;
+}
+
+void SyncManager::forget(PeerSlot slot) {
+    for (auto at = ranges_.begin(); at != ranges_.end();) {
+        const auto next = std::next(at);
+        if (!at->second.is_done && at->second.slot == slot) cut(at, {});
+        at = next;
+    }
+    speeds_.erase(slot);
+    if (only_ == slot) only_.reset();
+    if (tail_slot_ == slot) tail_slot_.reset();
+    for (auto& [id, judging] : judging_) {
+        if (judging.slot == slot) judging.round = 0;
+    }
+    for (auto& [from, hole] : holes_) {
+        if (hole.avoid == slot) hole.avoid.reset();
+    }
+}
+
+// --- Handing over ---
+
+SyncManager::Taken SyncManager::take() {
+    Taken taken;
+    while (!ranges_.empty()) {
+        const auto at = ranges_.begin();
+        Range& range = at->second;
+        if (range.blocks.empty()) {
+            if (!range.is_done) break;
+            ranges_.erase(at);
+            continue;
+        }
+        const chain::BlockPtr& block = range.blocks.front();
+        if (block->header.height != next_) break;
+        if (judging_.size() >= kJudgingMax || judging_bytes_ >= kJudgingBytesMax) break;
+        if (block->header.previous != tail_.id) {
+            const std::string text =
+                fmt::format("block {} builds on another block {} than ours", next_, tail_.height);
+            taken.must_restart = true;
+            if (!tail_slot_) {
+                taken.fault = Fault{range.slot, 0, Reason::forked, text};
+            } else if (*tail_slot_ == range.slot) {
+                taken.fault = Fault{range.slot, 0, Reason::unlinkable, text};
+            } else {
+                // One of two lies: what one says alone the ledger can judge.
+                taken.fault = Fault{range.slot, kContradicted, Reason::unlinkable, text};
+                only_ = tail_slot_;
+                only_until_ = next_;
+            }
+            return taken;
+        }
+        tail_ = {next_, block->id};
+        tail_slot_ = range.slot;
+        ++next_;
+        Judging& judging = judging_[block->id];
+        judging_bytes_ = judging_bytes_ - judging.bytes + block_bytes_;
+        judging = {range.slot, block_bytes_, round_};
+        taken.blocks.push_back({range.slot, block});
+        range.blocks.pop_front();
+    }
+    return taken;
+}
+
+std::optional<PeerSlot> SyncManager::on_judged(const chain::BlockId& id) {
+    const auto at = judging_.find(id);
+    if (at == judging_.end()) return {};
+    const Judging judging = at->second;
+    judging_bytes_ -= judging.bytes;
+    judging_.erase(at);
+    if (judging.round != round_ || !is_active_) return {};
+    return judging.slot;
+}
+
+}  // namespace p2p

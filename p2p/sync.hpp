@@ -1,0 +1,147 @@
+#pragma once
+
+#include "p2p/network.hpp"
+#include "p2p/seen.hpp"
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace p2p {
+
+// Fetches final blocks by height from several peers at once and hands them over in order.
+//
+// A range is what one peer is asked for at a time: as much as comes in a quarter of a second at
+// its measured rate. Memory is bounded: so many bytes are asked for or held, and so many are with
+// the ledger, whatever peers send. What is late or missing is asked of another.
+// Invariants: (1) ranges do not overlap, and every height from next_ to cursor_ - 1 is in a
+// range or in a hole; (2) blocks are handed over by height, each the child of the one before.
+class SyncManager {
+  public:
+    // A peer that can be asked.
+    struct Source {
+        PeerSlot slot = 0;
+        chain::Height first = 1;  // What it has.
+        chain::Height last = 0;
+        base::Duration round_trip{};
+    };
+    struct Ask {
+        PeerSlot slot = 0;
+        std::uint64_t correlation = 0;
+        SyncRequest request;
+    };
+    struct Fault {
+        PeerSlot slot = 0;
+        int points = 0;  // 0: is proved, costs the connection.
+        Reason reason = Reason::unlinkable;
+        std::string text;
+    };
+    struct Delivery {
+        PeerSlot slot = 0;
+        chain::BlockPtr block;
+    };
+
+    explicit SyncManager(std::optional<Checkpoint> checkpoint) : checkpoint_(checkpoint) {}
+
+    // Begins behind a block that is final here, or again after what came was not good.
+    void start(base::Timestamp now, const BlockPoint& after);
+    void stop();
+    [[nodiscard]] bool is_active() const { return is_active_; }
+
+    // What to ask of whom now, up to `target`.
+    [[nodiscard]] std::vector<Ask> plan(base::Timestamp now,
+                                        const std::vector<Source>& sources,
+                                        chain::Height target);
+    // Whether this answers a question of ours; what is late does so no more.
+    [[nodiscard]] bool is_asked(PeerSlot slot, std::uint64_t correlation) const;
+    // Blocks that came, for a question for which is_asked().
+    [[nodiscard]] std::optional<Fault> on_blocks(base::Timestamp now,
+                                                 PeerSlot slot,
+                                                 const Envelope& envelope,
+                                                 const Blocks& blocks);
+    // What the ledger may have now; a fault ends the round (start() again).
+    struct Taken {
+        std::vector<Delivery> blocks;
+        std::optional<Fault> fault;
+        bool must_restart = false;
+    };
+    [[nodiscard]] Taken take();
+    // The ledger's answer. Absent: not from here, or from before the last start.
+    [[nodiscard]] std::optional<PeerSlot> on_judged(const chain::BlockId& id);
+    // Whether it was handed over and is not judged.
+    [[nodiscard]] bool is_judging(const chain::BlockId& id) const { return judging_.contains(id); }
+    // Gives late ranges to others; says whose they were.
+    [[nodiscard]] std::vector<Fault> on_time(base::Timestamp now);
+    void forget(PeerSlot slot);
+
+    [[nodiscard]] chain::Height next_height() const { return next_; }
+    [[nodiscard]] std::uint32_t ranges_in_flight() const;
+    [[nodiscard]] std::uint64_t bytes_waiting() const;
+    [[nodiscard]] std::uint64_t bytes_received() const { return bytes_received_; }
+
+  private:
+    struct Range {
+        PeerSlot slot = 0;
+        std::uint64_t correlation = 0;
+        chain::Height to = 0;
+        chain::Height next = 0;  // Expected.
+        chain::BlockId last_id;
+        std::deque<chain::BlockPtr> blocks;  // Up to next - 1, not handed over.
+        std::uint64_t bytes = 0;             // Received.
+        base::Timestamp asked_at{};
+        base::Timestamp deadline{};
+        bool is_done = false;
+    };
+    struct Hole {
+        chain::Height to = 0;
+        std::optional<PeerSlot> avoid;
+    };
+    struct Judging {
+        PeerSlot slot = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t round = 0;
+    };
+    struct Speed {
+        std::uint64_t bytes_per_second = 8U << 20U;  // Until it is measured.
+        base::Timestamp rests_until{};               // It was late, or had nothing.
+    };
+
+    [[nodiscard]] const Source* choose(base::Timestamp now,
+                                       const std::vector<Source>& sources,
+                                       chain::Height from,
+                                       std::optional<PeerSlot> avoid) const;
+    [[nodiscard]] std::size_t ranges_of(PeerSlot slot) const;
+    [[nodiscard]] std::uint64_t bytes_claimed() const;
+    [[nodiscard]] Ask ask(base::Timestamp now,
+                          const Source& source,
+                          chain::Height from,
+                          chain::Height to);
+    // The rest of a range that will not come goes to a hole.
+    void cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
+    void finish(base::Timestamp now, Range& range);
+    [[nodiscard]] std::optional<Fault> check(const Range& range, const chain::Block& block) const;
+
+    std::optional<Checkpoint> checkpoint_;
+    bool is_active_ = false;
+    std::uint64_t round_ = 0;  // Counts start().
+    base::Timestamp not_before_{};
+    chain::Height next_ = 0;    // To be handed over next.
+    chain::Height cursor_ = 0;  // First height never asked for in this round.
+    BlockPoint tail_;           // Handed over last, or where we began.
+    std::optional<PeerSlot> tail_slot_;
+    std::map<chain::Height, Range> ranges_;  // By first height.
+    std::map<chain::Height, Hole> holes_;    // By first height.
+    std::map<chain::BlockId, Judging> judging_;
+    std::uint64_t judging_bytes_ = 0;
+    std::map<PeerSlot, Speed> speeds_;
+    std::uint64_t block_bytes_ = 1024;  // Of one, smoothed.
+    std::uint64_t bytes_received_ = 0;
+    std::uint64_t next_correlation_ = 1;
+    // After two peers contradicted each other, one alone is asked up to this height.
+    std::optional<PeerSlot> only_;
+    chain::Height only_until_ = 0;
+};
+
+}  // namespace p2p

@@ -1,0 +1,183 @@
+#include "p2p/votes.hpp"
+
+#include "base/crypto/hash.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace p2p {
+
+namespace {
+using std::chrono::milliseconds;
+
+constexpr std::size_t kVotesMax = 16'384;
+constexpr std::size_t kCertificatesMax = 4'096;
+constexpr std::size_t kJudgingMax = 4'096;  // Of one peer, with the ledger.
+constexpr std::size_t kCertifiedMax = 64;
+constexpr std::size_t kVotersMax = 4 * chain::kProducersMax;
+constexpr std::size_t kRelaysMax = kVotesMax;
+
+constexpr std::size_t index_of(Item item) {
+    return static_cast<std::size_t>(item);
+}
+
+// An eighth of a slot: a quorum that is connected has its certificate by then.
+base::Duration relay_delay(std::uint32_t interval_milliseconds) {
+    return std::clamp<base::Duration>(
+        milliseconds(interval_milliseconds) / 8, milliseconds(2), milliseconds(50));
+}
+
+// Who needs votes: who votes, and who stands between those who do.
+bool wants_votes(const Peer& peer) {
+    return peer.is_ready() && peer.is_listed &&
+           ((peer.roles & (kValidator | kGateway)) != 0 || !peer.hello.vote_keys.empty());
+}
+
+}  // namespace
+
+VoteGossip::VoteGossip(Peers& peers)
+    : peers_(peers),
+      relay_delay_(relay_delay(peers.options().times.interval_milliseconds)),
+      votes_({kVotesMax, ~std::size_t{0}}),
+      certificates_({kCertificatesMax, ~std::size_t{0}}) {}
+
+void VoteGossip::push(const chain::Vote& vote) {
+    const base::Hash256 id = base::crypto::sha256(chain::pack(vote));
+    auto* entry = votes_.find(id);
+    if (entry == nullptr) entry = &votes_.insert(id, {vote, true});
+    send_to_lacking(*entry);
+    note_newest(vote);
+}
+
+void VoteGossip::send_to_lacking(SeenTable<VoteState>::Entry& entry) {
+    SharedBytes message;
+    peers_.for_each_ready([&](Peer& peer) {
+        if (!wants_votes(peer) || entry.holders.has(peer.slot)) return;
+        if (!message) message = pack_message(entry.value.vote);
+        entry.holders.add(peer.slot);
+        peers_.send(peer, MessageType::vote, message);
+    });
+}
+
+void VoteGossip::pass(const input::PassCertificate& passed) {
+    const base::Hash256 id = base::crypto::sha256(chain::pack(passed.certificate));
+    auto* entry = certificates_.find(id);
+    if (entry == nullptr) entry = &certificates_.insert(id, {passed.certificate.data, false});
+    const SharedBytes message = pack_message(passed.certificate);
+    if (passed.to) {
+        Peer* peer = peers_.find(*passed.to);
+        if (peer == nullptr || !peer->is_ready()) return;
+        entry->holders.add(peer->slot);
+        return peers_.send(*peer, MessageType::certificate, message);
+    }
+    // Said again: while nothing becomes final it goes to all once a slot, since what they did
+    // with it the last time (they may not have known the block) is not ours to know.
+    const bool to_all = std::exchange(entry->value.was_passed, true);
+    peers_.for_each_ready([&](Peer& peer) {
+        if (!to_all && entry->holders.has(peer.slot)) return;
+        entry->holders.add(peer.slot);
+        peers_.send(peer, MessageType::certificate, message);
+    });
+}
+
+void VoteGossip::on_vote(Peer& peer, chain::Vote vote, base::ByteView body) {
+    const base::Hash256 id = base::crypto::sha256(body);
+    if (auto* entry = votes_.find(id); entry != nullptr) {
+        entry->holders.add(peer.slot);
+        ++peers_.duplicates_dropped;
+        return;
+    }
+    std::size_t& judging = peer.judging[index_of(Item::vote)];
+    if (judging >= kJudgingMax) {
+        ++peer.messages_dropped;
+        return;
+    }
+    ++judging;
+    votes_.insert(id, {vote, false}).holders.add(peer.slot);
+    peers_.emit(effect::VoteArrived{peer.channel, id, std::move(vote)});
+}
+
+void VoteGossip::on_certificate(Peer& peer, chain::Certificate certificate, base::ByteView body) {
+    const base::Hash256 id = base::crypto::sha256(body);
+    if (certificate.data.kind == chain::VoteKind::commit) {
+        peer.note_final({certificate.data.height, certificate.data.block_id});
+    }
+    if (auto* entry = certificates_.find(id); entry != nullptr) {
+        entry->holders.add(peer.slot);
+        ++peers_.duplicates_dropped;
+        return;
+    }
+    std::size_t& judging = peer.judging[index_of(Item::certificate)];
+    if (judging >= kJudgingMax) {
+        ++peer.messages_dropped;
+        return;
+    }
+    ++judging;
+    certificates_.insert(id, {certificate.data, false}).holders.add(peer.slot);
+    peers_.emit(effect::CertificateArrived{peer.channel, id, std::move(certificate)});
+}
+
+void VoteGossip::on_judged(const input::Judged& judged) {
+    const bool is_vote = judged.item == Item::vote;
+    Peer* peer = peers_.find(judged.channel);
+    if (peer != nullptr && peer->judging[index_of(judged.item)] > 0) {
+        --peer->judging[index_of(judged.item)];
+    }
+    if (judged.verdict == Verdict::unsure) {
+        return is_vote ? votes_.erase(judged.id) : certificates_.erase(judged.id);
+    }
+    if (judged.verdict == Verdict::bad && peer != nullptr) {
+        peers_.close(*peer, Reason::bad_vote, judged.text);
+    }
+    if (judged.verdict != Verdict::good) return;
+    if (is_vote) {
+        auto* entry = votes_.find(judged.id);
+        if (entry == nullptr) return;
+        entry->value.is_good = true;
+        note_newest(entry->value.vote);
+        if (relays_.size() < kRelaysMax) {
+            relays_.push_back({peers_.now() + relay_delay_, judged.id});
+        }
+    } else if (const auto* entry = certificates_.find(judged.id); entry != nullptr) {
+        certified_.push_back(entry->value.data);
+        if (certified_.size() > kCertifiedMax) certified_.pop_front();
+    }
+}
+
+void VoteGossip::on_time() {
+    while (!relays_.empty() && relays_.front().due <= peers_.now()) {
+        auto* entry = votes_.find(relays_.front().id);
+        relays_.pop_front();
+        if (entry != nullptr && !is_certified(entry->value.vote.data)) send_to_lacking(*entry);
+    }
+}
+
+std::optional<base::Timestamp> VoteGossip::next_time() const {
+    if (relays_.empty()) return {};
+    return relays_.front().due;
+}
+
+bool VoteGossip::is_certified(const chain::VoteData& data) const {
+    return std::find(certified_.begin(), certified_.end(), data) != certified_.end();
+}
+
+void VoteGossip::note_newest(const chain::Vote& vote) {
+    if (newest_.size() >= kVotersMax && !newest_.contains(vote.key)) return;
+    auto& kept = newest_[vote.key][vote.data.kind == chain::VoteKind::notarize ? 0 : 1];
+    if (!kept || kept->data.slot < vote.data.slot) kept = vote;
+}
+
+void VoteGossip::newest(const PublicKey& key, std::vector<chain::Vote>& out) const {
+    const auto at = newest_.find(key);
+    if (at == newest_.end()) return;
+    for (const auto& vote : at->second) {
+        if (vote) out.push_back(*vote);
+    }
+}
+
+void VoteGossip::forget(PeerSlot slot) {
+    votes_.forget(slot);
+    certificates_.forget(slot);
+}
+
+}  // namespace p2p

@@ -1,0 +1,65 @@
+#pragma once
+
+#include "p2p/peers.hpp"
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace p2p {
+
+// Passes votes and certificates on, each once to each peer.
+//
+// Our own votes go to all who vote, at once. Votes of others are passed on only if no certificate
+// has made them superfluous after a short while: between nodes that are all connected they never
+// are, and where a link is missing they find their way.
+class VoteGossip {
+  public:
+    explicit VoteGossip(Peers& peers);
+
+    void push(const chain::Vote& vote);
+    void pass(const input::PassCertificate& certificate);
+
+    // `body` is what its id is the hash of.
+    void on_vote(Peer& peer, chain::Vote vote, base::ByteView body);
+    void on_certificate(Peer& peer, chain::Certificate certificate, base::ByteView body);
+    void on_judged(const input::Judged& judged);
+    // Passes on what is due.
+    void on_time();
+    // When on_time() has something to do; absent: nothing waits.
+    [[nodiscard]] std::optional<base::Timestamp> next_time() const;
+
+    // The newest votes of a key that were seen: one of each kind.
+    void newest(const PublicKey& key, std::vector<chain::Vote>& out) const;
+    void forget(PeerSlot slot);
+
+  private:
+    struct VoteState {
+        chain::Vote vote;
+        bool is_good = false;
+    };
+    struct CertificateState {
+        chain::VoteData data;
+        bool was_passed = false;
+    };
+    struct Relay {
+        base::Timestamp due;
+        base::Hash256 id;
+    };
+
+    [[nodiscard]] bool is_certified(const chain::VoteData& data) const;
+    void note_newest(const chain::Vote& vote);
+    void send_to_lacking(SeenTable<VoteState>::Entry& entry);
+
+    Peers& peers_;
+    base::Duration relay_delay_;
+    SeenTable<VoteState> votes_;
+    SeenTable<CertificateState> certificates_;
+    std::deque<Relay> relays_;               // Ascending times.
+    std::deque<chain::VoteData> certified_;  // The newest.
+    std::map<PublicKey, std::array<std::optional<chain::Vote>, 2>> newest_;
+};
+
+}  // namespace p2p
