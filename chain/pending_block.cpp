@@ -35,16 +35,18 @@ PendingBlock::PendingBlock(Executor& executor, Parent parent, const Place& place
                .producer = place.producer,
                .previous = parent_.id,
                .chain_id = place.chain_id,
-               .interval_milliseconds = place.times.interval_milliseconds} {}
+               .interval_milliseconds = place.times.interval_milliseconds,
+               .parent_slot = parent_.header.slot,
+               .parent_final = parent_.header.finalized.id} {}
 
 base::Result<std::unique_ptr<PendingBlock>> PendingBlock::begin(Executor& executor,
                                                                 Parent parent,
                                                                 const Place& place) {
     CHECK(place.slot > parent.header.slot);
     std::unique_ptr<PendingBlock> block(new PendingBlock(executor, std::move(parent), place));
-    if (auto begun = executor.begin_block(block->delta(), block->context_); !begun) {
-        return base::fail(std::move(begun).error());
-    }
+    auto begun = executor.begin_block(block->delta(), block->context_);
+    if (!begun) return base::fail(std::move(begun).error());
+    block->schedule_ = *std::move(begun);
     return block;
 }
 
@@ -77,15 +79,16 @@ TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
 }
 
 base::Result<BlockHeader> PendingBlock::close(const Progress& progress) {
-    auto announced = executor_.finish_block(delta(), context_);
-    if (!announced) return base::fail(std::move(announced).error());
+    if (auto finished = executor_.finish_block(delta(), context_); !finished) {
+        return base::fail(std::move(finished).error());
+    }
     BlockHeader header;
     header.slot = context_.slot;
     header.height = context_.height;
     header.producer = context_.producer;
     header.previous = parent_.id;
-    header.schedule_version = parent_.header.schedule_version;
-    header.schedule_change = *std::move(announced);
+    header.schedule_version = schedule_.version;
+    header.schedule_change = schedule_.change;
     header.justify = progress.justify ? progress.justify->data.block() : parent_.header.justify;
     header.finalized =
         progress.finalized ? progress.finalized->data.block() : parent_.header.finalized;

@@ -86,6 +86,7 @@ class PendingBlock : base::Pinned {
     Executor& executor_;
     Parent parent_;
     BlockContext context_;
+    BlockSchedule schedule_;
     std::vector<TransactionReceipt> receipts_;
     std::vector<TransactionTrace> traces_;
     std::vector<Digest> action_digests_;

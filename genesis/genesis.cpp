@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 
 namespace genesis {
@@ -16,8 +17,11 @@ using base::Errc;
 using base::fail;
 using namespace chain::literals;
 
-constexpr std::uint16_t kFormat = 1;
+constexpr std::uint16_t kFormat = 2;
 constexpr std::size_t kMembersMax = 10'000;
+constexpr std::size_t kNodesMax = 10'000;
+constexpr std::uint64_t kWeightMax = 1'000'000'000'000;  // As `setweight`.
+constexpr std::uint32_t kRolesKnown = 0x0F;
 constexpr std::uint32_t kIntervalMin = 10;  // Milliseconds (spec 04, "Schedule").
 constexpr std::uint32_t kIntervalMax = 5'000;
 constexpr std::size_t kParametersMax = 64;
@@ -43,6 +47,12 @@ base::Result<void> check_members(const Genesis& genesis) {
                 Errc::invalid,
                 fmt::format("{}.name: '{}' is there twice", field, member.name.to_string()));
         }
+        if (member.weight > kWeightMax) {
+            return fail(
+                Errc::invalid,
+                fmt::format(
+                    "{}.weight: {}, at most {} is allowed", field, member.weight, kWeightMax));
+        }
         if (!member.authority.is_valid()) {
             return fail(Errc::invalid,
                         fmt::format("{}.authority: the weights must reach the threshold, the "
@@ -62,9 +72,16 @@ base::Result<void> check_schedule(const Genesis& genesis) {
                                 entries.size(),
                                 limit));
     }
-    std::set<base::crypto::PublicKey> keys;
+    std::map<base::crypto::PublicKey, std::size_t> keys;
+    std::set<chain::Name> names;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto& entry = entries[i];
+        if (!names.insert(entry.producer).second) {
+            return fail(
+                Errc::invalid,
+                fmt::format(
+                    "validators[{}].name: '{}' is there twice", i, entry.producer.to_string()));
+        }
         const auto member = std::ranges::find(genesis.members, entry.producer, &Member::name);
         if (member == genesis.members.end()) {
             return fail(Errc::invalid,
@@ -84,12 +101,67 @@ base::Result<void> check_schedule(const Genesis& genesis) {
                 return fail(Errc::invalid,
                             fmt::format("validators[{}].{}: no point of the curve", i, name));
             }
+            // A validator may sign and vote with one key; two validators share none.
+            const auto [place, is_new] = keys.emplace(*key, i);
+            if (!is_new && place->second != i) {
+                return fail(
+                    Errc::invalid,
+                    fmt::format("validators[{}].{}: {} is used twice, also by validators[{}]",
+                                i,
+                                name,
+                                key->to_string(),
+                                place->second));
+            }
         }
-        if (!keys.insert(entry.vote_key).second) {
-            return fail(
-                Errc::invalid,
-                fmt::format(
-                    "validators[{}].vote_key: {} is used twice", i, entry.vote_key.to_string()));
+    }
+    return {};
+}
+
+base::Result<void> check_node_key(const Node& node, const std::string& field) {
+    if (node.key.type != base::crypto::KeyType::r1) {
+        return fail(Errc::invalid,
+                    fmt::format("{}.key: {} is not a P-256 key (PUB_R1_...); TLS has no scheme for "
+                                "others",
+                                field,
+                                node.key.to_string()));
+    }
+    if (!base::crypto::is_on_curve(node.key)) {
+        return fail(Errc::invalid, fmt::format("{}.key: no point of the curve", field));
+    }
+    return {};
+}
+
+base::Result<void> check_nodes(const Genesis& genesis) {
+    if (genesis.nodes.size() > kNodesMax) {
+        return fail(Errc::invalid,
+                    fmt::format("nodes: {} entries, at most {}", genesis.nodes.size(), kNodesMax));
+    }
+    std::set<base::crypto::PublicKey> keys;
+    for (std::size_t i = 0; i < genesis.nodes.size(); ++i) {
+        const Node& node = genesis.nodes[i];
+        const std::string field = fmt::format("nodes[{}]", i);
+        if (node.name.empty()) return fail(Errc::invalid, field + ".name: is empty");
+        if (i > 0 && genesis.nodes[i - 1].name >= node.name) {
+            return fail(Errc::invalid,
+                        fmt::format("{}.name: '{}' is there twice", field, node.name.to_string()));
+        }
+        const auto member = std::ranges::find(genesis.members, node.organisation, &Member::name);
+        if (member == genesis.members.end()) {
+            return fail(Errc::invalid,
+                        fmt::format("{}.organisation: '{}' is not among the members",
+                                    field,
+                                    node.organisation.to_string()));
+        }
+        if (auto good = check_node_key(node, field); !good) return good;
+        if (!keys.insert(node.key).second) {
+            return fail(Errc::invalid,
+                        fmt::format("{}.key: {} is used twice", field, node.key.to_string()));
+        }
+        if (node.roles == 0 || (node.roles & ~kRolesKnown) != 0) {
+            return fail(Errc::invalid,
+                        fmt::format("{}.roles: at least one of validator, observer, broker, "
+                                    "gateway is needed, and no other",
+                                    field));
         }
     }
     return {};
@@ -148,6 +220,7 @@ base::Result<void> check(const Genesis& genesis) {
                     "and without duplicates");
     }
     if (auto schedule = check_schedule(genesis); !schedule) return schedule;
+    if (auto nodes = check_nodes(genesis); !nodes) return nodes;
     if (genesis.parameters.min_producers > genesis.parameters.max_producers) {
         return fail(Errc::invalid,
                     fmt::format("parameters.min_producers: {} is above max_producers ({})",
@@ -177,6 +250,13 @@ base::Bytes encode(const Genesis& genesis) {
         chain::encode(out, member.authority);
         out.u64(member.weight);
     }
+    out.varuint32(static_cast<std::uint32_t>(genesis.nodes.size()));
+    for (const Node& node : genesis.nodes) {
+        chain::encode(out, node.name);
+        chain::encode(out, node.organisation);
+        chain::encode(out, node.key);
+        out.u32(node.roles);
+    }
     chain::encode(out, genesis.schedule);
     encode_parameters(out, genesis.parameters);
     chain::encode(out, genesis.config);
@@ -199,6 +279,14 @@ base::Result<Genesis> decode(base::ByteView bytes) {
         chain::decode(in, member.name, "member name");
         chain::decode(in, member.authority, "member authority");
         member.weight = in.u64("member weight");
+    }
+    const std::size_t nodes = in.count("nodes", kNodesMax, 8 + 8 + 34 + 4);
+    for (std::size_t i = 0; i < nodes && in.ok(); ++i) {
+        Node& node = genesis.nodes.emplace_back();
+        chain::decode(in, node.name, "node name");
+        chain::decode(in, node.organisation, "node organisation");
+        chain::decode(in, node.key, "node key");
+        node.roles = in.u32("node roles");
     }
     chain::decode(in, genesis.schedule, "validators");
     decode_parameters(in, genesis.parameters);

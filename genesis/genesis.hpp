@@ -24,12 +24,23 @@ struct Member {
     friend bool operator==(const Member&, const Member&) = default;
 };
 
+// A machine that may connect from the beginning; later ones are registered on chain.
+struct Node {
+    chain::Name name;
+    chain::Name organisation;     // One of the members.
+    base::crypto::PublicKey key;  // P-256 (R1): TLS has no scheme for K1.
+    std::uint32_t roles = 0;      // A sum of 1 validator, 2 observer, 4 broker, 8 gateway.
+
+    friend bool operator==(const Node&, const Node&) = default;
+};
+
 // What makes a chain: two nodes with equal genesis files are on one chain (spec 05, "genesis/").
 struct Genesis {
     chain::SlotTimes times;
     // Of eosio@owner and eosio@active; by default more than two thirds of the members.
     chain::Authority system_authority;
     std::vector<Member> members;  // At least one; ascending names.
+    std::vector<Node> nodes;      // Ascending names.
     chain::Schedule schedule;     // Version 0; at least one validator.
     chain::BorParameters parameters;
     chain::ChainConfig config;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <limits>
 
@@ -158,6 +159,44 @@ chain::ScheduleEntry read_validator(Fields& fields, const Json& json, const std:
     return entry;
 }
 
+struct Role {
+    std::string_view name;
+    std::uint32_t bit;
+};
+constexpr std::array kRoles{
+    Role{"validator", 1}, Role{"observer", 2}, Role{"broker", 4}, Role{"gateway", 8}};
+
+Node read_node(Fields& fields, const Json& json, const std::string& path) {
+    Node node;
+    fields.only(json, path, {"name", "organisation", "key", "roles"});
+    node.name = fields.name(json, "name", path);
+    node.organisation = fields.name(json, "organisation", path);
+    node.key = fields.key(json, "key", path);
+    (void)fields.need(json, "roles", path);
+    for (const Json& item : list(fields, json, "roles", path)) {
+        const std::string text = item.is_string() ? item.get<std::string>() : item.dump();
+        const auto* role = std::ranges::find(kRoles, text, &Role::name);
+        if (role != kRoles.end()) {
+            node.roles |= role->bit;
+        } else {
+            fields.error(path + ".roles",
+                         fmt::format("'{}' is none of validator, observer, broker, gateway", text));
+        }
+    }
+    return node;
+}
+
+Json node_json(const Node& node) {
+    Json roles = Json::array();
+    for (const Role& role : kRoles) {
+        if ((node.roles & role.bit) != 0) roles.push_back(role.name);
+    }
+    return {{"name", node.name.to_string()},
+            {"organisation", node.organisation.to_string()},
+            {"key", node.key.to_string()},
+            {"roles", std::move(roles)}};
+}
+
 // Calls `use(name, member)` for each field of the two Antelope configurations.
 template <class Config, class Use>
 void each_config_field(Config& config, const Use& use) {
@@ -267,6 +306,7 @@ base::Result<Genesis> from_json(std::string_view text) {
                  "block_interval_ms",
                  "system_authority",
                  "members",
+                 "nodes",
                  "validators",
                  "parameters",
                  "initial_configuration",
@@ -281,6 +321,11 @@ base::Result<Genesis> from_json(std::string_view text) {
         genesis.members.push_back(read_member(fields, item, fmt::format("members[{}]", index++)));
     }
     std::ranges::sort(genesis.members, {}, &Member::name);
+    index = 0;
+    for (const Json& item : list(fields, json, "nodes", "")) {
+        genesis.nodes.push_back(read_node(fields, item, fmt::format("nodes[{}]", index++)));
+    }
+    std::ranges::sort(genesis.nodes, {}, &Node::name);
     index = 0;
     for (const Json& item : list(fields, json, "validators", "")) {
         genesis.schedule.entries.push_back(
@@ -303,6 +348,7 @@ std::string to_json(const Genesis& genesis) {
                  {"block_interval_ms", genesis.times.interval_milliseconds},
                  {"system_authority", authority_json(genesis.system_authority)},
                  {"members", Json::array()},
+                 {"nodes", Json::array()},
                  {"validators", Json::array()},
                  {"parameters", Json::object()},
                  {"initial_configuration", Json::object()},
@@ -311,6 +357,9 @@ std::string to_json(const Genesis& genesis) {
         json["members"].push_back({{"name", member.name.to_string()},
                                    {"authority", authority_json(member.authority)},
                                    {"weight", member.weight}});
+    }
+    for (const Node& node : genesis.nodes) {
+        json["nodes"].push_back(node_json(node));
     }
     for (const auto& entry : genesis.schedule.entries) {
         json["validators"].push_back({{"name", entry.producer.to_string()},

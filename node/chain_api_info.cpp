@@ -1,4 +1,5 @@
 #include "chain/execution/queries.hpp"
+#include "chain/execution/schedule_rows.hpp"
 #include "node/chain_api.hpp"
 #include "node/option_names.hpp"
 

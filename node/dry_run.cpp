@@ -26,6 +26,8 @@ base::Result<chain::TransactionTrace> DryRun::execute(const Job& job) {
     block.time = options_.times.time_of(block.slot);
     block.producer = head.producer;
     block.previous = job.view->head->id;
+    block.parent_slot = head.slot;
+    block.parent_final = head.finalized.id;
     block.chain_id = options_.chain_id;
     block.interval_milliseconds = options_.times.interval_milliseconds;
     chain::StateDelta delta(job.view->pending_state);

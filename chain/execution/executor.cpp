@@ -1,7 +1,6 @@
 #include "chain/execution/executor.hpp"
 
 #include "base/check.hpp"
-#include "chain/execution/genesis_state.hpp"
 #include "chain/execution/resource_limits.hpp"
 #include "chain/execution/transaction_run.hpp"
 
@@ -9,9 +8,9 @@ namespace chain {
 
 namespace {
 
-constexpr std::uint32_t kRulesKnown = 1;
-
-base::Result<void> switch_rules(StateDelta& delta, const BlockContext& block) {
+base::Result<void> switch_rules(StateDelta& delta,
+                                const BlockContext& block,
+                                std::uint32_t rules_known) {
     auto rules = load_rules(delta);
     if (!rules) return base::fail(std::move(rules).error());
     if (rules->next_version != 0 && block.height >= rules->next_height) {
@@ -20,11 +19,12 @@ base::Result<void> switch_rules(StateDelta& delta, const BlockContext& block) {
         rules->next_height = 0;
         delta.put(Table::global, global_key(kGlobalRules), encode_rules(*rules));
     }
-    if (rules->version <= kRulesKnown) return {};
+    if (rules->version <= rules_known) return {};
     return base::fail(base::Errc::unavailable,
                       "height " + std::to_string(block.height) + " needs rules version " +
                           std::to_string(rules->version) + ", this program knows " +
-                          std::to_string(kRulesKnown) + ": install a newer release");
+                          std::to_string(rules_known) +
+                          ": install the release that has them and start it on the same data");
 }
 
 void remove_expired(StateDelta& delta, TimePoint now) {
@@ -38,8 +38,8 @@ void remove_expired(StateDelta& delta, TimePoint now) {
 
 }  // namespace
 
-Executor::Executor(vm::Engine& engine, const vm::HostTable& hosts)
-    : engine_(engine), hosts_(hosts), limits_(vm_limits(WasmConfig{})) {
+Executor::Executor(vm::Engine& engine, const vm::HostTable& hosts, std::uint32_t rules_known)
+    : engine_(engine), hosts_(hosts), rules_known_(rules_known), limits_(vm_limits(WasmConfig{})) {
     engine_.configure(limits_, vm::Prices{});
 }
 
@@ -66,19 +66,16 @@ const Rules& Executor::rules(const StateView& state) {
     return rules_;
 }
 
-base::Result<void> Executor::begin_block(StateDelta& delta, const BlockContext& block) {
-    if (auto switched = switch_rules(delta, block); !switched) return switched;
+base::Result<BlockSchedule> Executor::begin_block(StateDelta& delta, const BlockContext& block) {
+    if (auto switched = switch_rules(delta, block, rules_known_); !switched) {
+        return base::fail(std::move(switched).error());
+    }
     if (block.height > 1) {
         const auto low = static_cast<std::uint16_t>((block.height - 1) & 0xFFFFU);
         delta.put(Table::block_id, block_id_key(low), base::to_bytes(block.previous.view()));
     }
     remove_expired(delta, block.time);
-    if (block.activated_schedule != nullptr) {
-        delta.put(Table::global, global_key(kGlobalSchedule), pack(*block.activated_schedule));
-        delta.erase(Table::global, global_key(kGlobalPending));
-        set_producers_authority(delta, *block.activated_schedule, block.time);
-    }
-    return {};
+    return begin_schedule(delta, block, rules(delta).parameters);
 }
 
 TransactionResult Executor::execute(const TransactionInput& input,
@@ -104,8 +101,7 @@ TransactionResult Executor::execute(const TransactionInput& input,
     return run.take_result();
 }
 
-base::Result<std::optional<Schedule>> Executor::finish_block(StateDelta& delta,
-                                                             const BlockContext& block) {
+base::Result<void> Executor::finish_block(StateDelta& delta, const BlockContext& block) {
     auto counters = load_counters(delta);
     if (!counters) return base::fail(std::move(counters).error());
     end_block_usage(*counters,
@@ -113,12 +109,7 @@ base::Result<std::optional<Schedule>> Executor::finish_block(StateDelta& delta,
                     block.height,
                     ResourceWindows::of_interval(block.interval_milliseconds));
     delta.put(Table::global, global_key(kGlobalCounters), encode_counters(*counters));
-    if (!block.may_announce_schedule) return std::optional<Schedule>();
-    auto proposed = load_proposed(delta);
-    if (!proposed || !*proposed) return proposed;
-    delta.put(Table::global, global_key(kGlobalPending), pack(**proposed));
-    delta.erase(Table::global, global_key(kGlobalProposed));
-    return proposed;
+    return {};
 }
 
 }  // namespace chain

@@ -1,11 +1,11 @@
 #pragma once
 
 #include "chain/execution/authority_checker.hpp"
+#include "chain/execution/block_schedule.hpp"
 #include "chain/execution/transaction_context.hpp"
 #include "chain/vm/vm.hpp"
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace chain {
@@ -22,14 +22,19 @@ struct TransactionInput {
 // Thread: one, that of `engine`. Owns caches only: results do not depend on them.
 class Executor : base::Pinned {
   public:
-    // Both outlive this; `hosts` is the table that `engine` was made with.
-    Executor(vm::Engine& engine, const vm::HostTable& hosts);
+    // Both outlive this; `hosts` is the table that `engine` was made with. `rules_known` is the
+    // newest version of the rules that this program has; another one is for simulators.
+    Executor(vm::Engine& engine,
+             const vm::HostTable& hosts,
+             std::uint32_t rules_known = kRulesKnown);
     ~Executor();
 
     // What comes before a block's transactions: its parent's id for TAPOS, expired
-    // transaction ids, schedule and rules that become valid. unavailable: the rules of this
-    // height are newer than this program; the text says so.
-    [[nodiscard]] base::Result<void> begin_block(StateDelta& delta, const BlockContext& block);
+    // transaction ids, schedules and rules that become valid, missed slots. Returns what the
+    // block's header must say of schedules. unavailable: the rules of this height are newer than
+    // this program; the text says so.
+    [[nodiscard]] base::Result<BlockSchedule> begin_block(StateDelta& delta,
+                                                          const BlockContext& block);
 
     // Runs one transaction on top of `delta`, which gets its changes when it succeeds and is
     // untouched when it fails, and in a read-only or dry run. Why it failed is in the trace.
@@ -39,10 +44,8 @@ class Executor : base::Pinned {
                                             const BlockContext& block,
                                             const ExecutionOptions& options);
 
-    // What comes after: averages and virtual limits. Returns the schedule that this block
-    // announces, if any.
-    [[nodiscard]] base::Result<std::optional<Schedule>> finish_block(StateDelta& delta,
-                                                                     const BlockContext& block);
+    // What comes after: averages and virtual limits.
+    [[nodiscard]] base::Result<void> finish_block(StateDelta& delta, const BlockContext& block);
 
     // The parameters in force in `state`.
     [[nodiscard]] const Rules& rules(const StateView& state);
@@ -50,6 +53,7 @@ class Executor : base::Pinned {
   private:
     vm::Engine& engine_;
     const vm::HostTable& hosts_;
+    std::uint32_t rules_known_;
     PermissionCache permissions_;
     // The rows that rules_ were decoded from.
     Value config_value_;

@@ -1,6 +1,8 @@
 #include "chain/execution/genesis_state.hpp"
 
 #include "base/check.hpp"
+#include "chain/execution/membership.hpp"
+#include "chain/execution/schedule_rows.hpp"
 
 #include <algorithm>
 
@@ -52,6 +54,31 @@ Authority empty_authority() {
     return authority;
 }
 
+// The validators become registered producers for whom the members vote: each for all of them, or
+// where they are more than one may vote for, each for another 30, so that everybody has votes.
+void write_elections(StateDelta& state, const GenesisParameters& genesis) {
+    std::vector<Name> producers;
+    for (const ScheduleEntry& entry : genesis.schedule.entries) {
+        ProducerRow row;
+        row.key = entry.signing_key;
+        row.vote_key = entry.vote_key;
+        state.put(Table::producer, producer_key(entry.producer), encode_producer(row));
+        producers.push_back(entry.producer);
+    }
+    put_served(state, genesis.schedule);
+    const std::size_t votes = std::min(producers.size(), kVotesMax);
+    std::size_t next = 0;
+    for (const GenesisParameters::Member& member : genesis.members) {
+        VoterRow row;
+        for (std::size_t i = 0; i < votes; ++i) {
+            row.producers.push_back(producers[(next + i) % producers.size()]);
+        }
+        next += votes;
+        std::ranges::sort(row.producers);
+        state.put(Table::producer, voter_key(member.name), encode_voter(row));
+    }
+}
+
 }  // namespace
 
 void set_producers_authority(StateDelta& state, const Schedule& schedule, TimePoint now) {
@@ -98,6 +125,14 @@ void write_genesis_state(StateDelta& state, const GenesisParameters& genesis) {
         }
         state.put(Table::member, member_key(member.name), encode_u64(member.weight));
     }
+    for (const GenesisParameters::Node& node : genesis.nodes) {
+        NodeRow row;
+        row.organisation = node.organisation;
+        row.key = node.key;
+        row.roles = node.roles;
+        put_node(state, node.name, &row);
+    }
+    write_elections(state, genesis);
     CountersRow counters;
     counters.virtual_net_limit = genesis.config.max_block_net_usage;
     counters.virtual_cpu_limit = genesis.config.max_block_cpu_usage;

@@ -14,9 +14,17 @@ struct GenesisParameters {
         std::uint64_t weight = 1;
     };
 
+    struct Node {
+        Name name;
+        Name organisation;  // One of the members.
+        PublicKey key;
+        std::uint32_t roles = 0;
+    };
+
     SlotTimes times;
     Authority system_authority;  // Of eosio@owner and eosio@active.
     std::vector<Member> members;
+    std::vector<Node> nodes;  // Who may connect at first.
     Schedule schedule;
     BorParameters parameters;
     ChainConfig config;
@@ -24,8 +32,9 @@ struct GenesisParameters {
 };
 
 // Writes the state of block 1: eosio (privileged), eosio.null, eosio.prods with its majorities,
-// the members, parameters, schedule and limits. `state` is empty. The parameters have been
-// checked: names are unique and authorities valid.
+// the members, nodes, parameters, schedule and limits. The validators are registered producers,
+// and the members vote for them, so that the first election changes nothing. `state` is empty. The
+// parameters have been checked: names are unique and authorities valid.
 void write_genesis_state(StateDelta& state, const GenesisParameters& genesis);
 
 // Sets eosio.prods@active, prod.major and prod.minor to more than 2/3, 1/2 and 1/3 of the

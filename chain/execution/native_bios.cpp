@@ -1,8 +1,10 @@
 #include "chain/execution/authorization.hpp"
 #include "chain/execution/native_steps.hpp"
 #include "chain/execution/schedule_proposal.hpp"
+#include "chain/execution/schedule_rows.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace chain {
 
@@ -36,14 +38,43 @@ bool check_entries(ApplyContext& context, const std::vector<ScheduleEntry>& entr
                         "duplicate producer name in producer schedule");
 }
 
-// The vote key that a producer has registered, else its signing key.
-void add_vote_keys(const StateView& state, std::vector<ScheduleEntry>& entries) {
+// The vote key that a producer has registered, else the one that it has in the schedule with
+// this signing key, else its signing key.
+void add_vote_keys(const StateView& state,
+                   const Schedule& active,
+                   std::vector<ScheduleEntry>& entries) {
     for (ScheduleEntry& entry : entries) {
+        const auto place = active.find_producer(entry.producer);
+        if (place && active.entries[*place].signing_key == entry.signing_key) {
+            entry.vote_key = active.entries[*place].vote_key;
+        }
         const Value row = state.find(Table::producer, producer_key(entry.producer));
         if (!row) continue;
         const auto producer = decode_producer(*row);
         if (producer && producer->vote_key) entry.vote_key = *producer->vote_key;
     }
+}
+
+// Each validator votes with keys of its own, and with none that evidence has convicted.
+bool check_keys(ApplyContext& context, const std::vector<ScheduleEntry>& entries) {
+    std::map<PublicKey, Name> owners;
+    for (const ScheduleEntry& entry : entries) {
+        for (const PublicKey& key : {entry.signing_key, entry.vote_key}) {
+            if (is_convicted(context.state(), key)) {
+                return context.fail(Exception::wasm_execution_error,
+                                    "key " + key.to_string() + " of producer " +
+                                        entry.producer.to_string() +
+                                        " was convicted by evidence; register another");
+            }
+            const auto [place, is_new] = owners.emplace(key, entry.producer);
+            if (is_new || place->second == entry.producer) continue;
+            return context.fail(Exception::wasm_execution_error,
+                                "producers " + place->second.to_string() + " and " +
+                                    entry.producer.to_string() + " have the same key " +
+                                    key.to_string() + "; each validator needs its own");
+        }
+    }
+    return true;
 }
 
 }  // namespace
@@ -52,29 +83,26 @@ std::optional<std::int64_t> propose_schedule(ApplyContext& context,
                                              std::vector<ScheduleEntry> entries) {
     StateDelta& state = context.state();
     if (entries.empty()) {
-        state.erase(Table::global, global_key(kGlobalProposed));
         state.erase(Table::global, global_key(kGlobalFixed));
         return -1;
     }
     if (!check_entries(context, entries)) return std::nullopt;
-    add_vote_keys(state, entries);
-    auto active = load_schedule(state);
-    auto pending = load_pending(state);
-    auto proposed = load_proposed(state);
-    for (const base::Error* error : {active ? nullptr : &active.error(),
-                                     pending ? nullptr : &pending.error(),
-                                     proposed ? nullptr : &proposed.error()}) {
-        if (error == nullptr) continue;
-        context.fail(*error);
+    auto schedules = load_schedules(state);
+    if (!schedules) {
+        context.fail(std::move(schedules).error());
         return std::nullopt;
     }
-    const Schedule& last = *pending ? **pending : *active;
-    const Schedule& newest = *proposed ? **proposed : last;
-    if (newest.entries == entries) return -1;
-    const Schedule next{.version = last.version + 1, .entries = std::move(entries)};
-    state.put(Table::global, global_key(kGlobalProposed), pack(next));
-    state.put(Table::global, global_key(kGlobalFixed), {});
-    return static_cast<std::int64_t>(next.version);
+    add_vote_keys(state, *schedules->active, entries);
+    if (!check_keys(context, entries)) return std::nullopt;
+    auto proposed = load_proposed(state);
+    if (!proposed) {
+        context.fail(std::move(proposed).error());
+        return std::nullopt;
+    }
+    const Schedule& last = schedules->proposed ? *schedules->proposed : *schedules->active;
+    const bool is_new = (*proposed ? **proposed : last).entries != entries;
+    put_fixed(state, entries);
+    return is_new ? static_cast<std::int64_t>(last.version) + 1 : -1;
 }
 
 namespace native {
@@ -145,104 +173,6 @@ bool reqauth(ApplyContext& context) {
 // Every protocol feature is active from the first block: there is nothing left to do.
 bool activate(ApplyContext& context) {
     return context.require_authorization(kSystem);
-}
-
-bool regproducer(ApplyContext& context) {
-    const auto data = data_of<RegProducer>(context);
-    if (!data || !context.require_authorization(data->producer)) return false;
-    if (data->url.size() >= 512) {
-        return context.fail(Exception::action_validate_exception, "url too long");
-    }
-    if (data->key.type != base::crypto::KeyType::k1) {
-        return context.fail(Exception::action_validate_exception,
-                            "a producer's key must be K1: blocks are signed with K1 keys");
-    }
-    ProducerRow row;
-    const RowKey key = producer_key(data->producer);
-    if (const Value old = context.state().find(Table::producer, key)) {
-        auto before = decode_producer(*old);
-        if (!before) return context.fail(std::move(before).error());
-        row.vote_key = before->vote_key;
-    }
-    row.key = data->key;
-    row.url = data->url;
-    row.location = data->location;
-    context.state().put(Table::producer, key, encode_producer(row));
-    return true;
-}
-
-bool unregprod(ApplyContext& context) {
-    const auto data = data_of<OneName>(context);
-    if (!data || !context.require_authorization(data->name)) return false;
-    const RowKey key = producer_key(data->name);
-    const Value old = context.state().find(Table::producer, key);
-    if (!old) return context.fail(Exception::action_validate_exception, "producer not found");
-    auto row = decode_producer(*old);
-    if (!row) return context.fail(std::move(row).error());
-    row->active = false;
-    context.state().put(Table::producer, key, encode_producer(*row));
-    return true;
-}
-
-bool voteproducer(ApplyContext& context) {
-    const auto data = data_of<VoteProducer>(context);
-    if (!data || !context.require_authorization(data->voter)) return false;
-    constexpr std::size_t kVotesMax = 30;
-    const auto refuse = [&](std::string text) {
-        return context.fail(Exception::action_validate_exception, std::move(text));
-    };
-    if (!data->proxy.empty() && !data->producers.empty()) {
-        return refuse("cannot vote for producers and proxy at same time");
-    }
-    if (data->voter == data->proxy) return refuse("cannot proxy to self");
-    if (data->producers.size() > kVotesMax) {
-        return refuse("attempt to vote for too many producers");
-    }
-    const auto unordered = std::ranges::adjacent_find(data->producers, std::greater_equal<>());
-    if (unordered != data->producers.end()) {
-        return refuse("producer votes must be unique and sorted");
-    }
-    for (const Name producer : data->producers) {
-        if (!context.state().find(Table::producer, producer_key(producer))) {
-            return refuse("producer " + producer.to_string() + " is not registered");
-        }
-    }
-    VoterRow row;
-    const RowKey key = voter_key(data->voter);
-    if (const Value old = context.state().find(Table::producer, key)) {
-        auto before = decode_voter(*old);
-        if (!before) return context.fail(std::move(before).error());
-        row.is_proxy = before->is_proxy;
-    }
-    if (row.is_proxy && !data->proxy.empty()) {
-        return refuse("account registered as a proxy is not allowed to use a proxy");
-    }
-    row.proxy = data->proxy;
-    row.producers = data->producers;
-    context.state().put(Table::producer, key, encode_voter(row));
-    return true;
-}
-
-bool regproxy(ApplyContext& context) {
-    const auto data = data_of<RegProxy>(context);
-    if (!data || !context.require_authorization(data->proxy)) return false;
-    VoterRow row;
-    const RowKey key = voter_key(data->proxy);
-    if (const Value old = context.state().find(Table::producer, key)) {
-        auto before = decode_voter(*old);
-        if (!before) return context.fail(std::move(before).error());
-        row = std::move(*before);
-    }
-    if (row.is_proxy == data->is_proxy) {
-        return context.fail(Exception::action_validate_exception, "action has no effect");
-    }
-    if (data->is_proxy && !row.proxy.empty()) {
-        return context.fail(Exception::action_validate_exception,
-                            "account that uses a proxy is not allowed to become a proxy");
-    }
-    row.is_proxy = data->is_proxy;
-    context.state().put(Table::producer, key, encode_voter(row));
-    return true;
 }
 
 }  // namespace native

@@ -1,12 +1,15 @@
+#include "chain/execution/elections.hpp"
+#include "chain/execution/membership.hpp"
 #include "chain/execution/native_steps.hpp"
+
+#include <limits>
 
 namespace chain::native {
 
 namespace {
 
 constexpr Name kSystem = "eosio"_n;
-constexpr std::uint32_t kRulesKnown = 1;     // The rules this program has.
-constexpr std::uint32_t kRolesKnown = 0x0F;  // Validator, observer, broker, gateway.
+constexpr std::uint64_t kNodeUnits = 5'000;  // For a node that is looked at.
 
 bool invalid(ApplyContext& context, std::string text) {
     return context.fail(Exception::action_validate_exception, std::move(text));
@@ -23,6 +26,28 @@ bool require_owner_of(ApplyContext& context, Name organisation) {
     return context.has_authorization(kSystem) || context.require_authorization(organisation);
 }
 
+// A key tells which node it is: no two nodes have the same.
+bool require_free_key(ApplyContext& context, Name node, const PublicKey& key) {
+    const auto owner = find_node_of(context.state(), key);
+    if (!owner || *owner == node) return true;
+    return invalid(
+        context, "key " + key.to_string() + " belongs to node " + owner->to_string() + " already");
+}
+
+// A member that leaves takes its nodes with it: none of its keys may connect any more.
+bool remove_nodes_of(ApplyContext& context, Name organisation) {
+    const auto nodes =
+        registered_nodes(context.state(), Name{}, std::numeric_limits<std::size_t>::max());
+    if (!nodes) return context.fail(nodes.error());
+    if (!context.transaction().meter().charge(kNodeUnits * nodes->size())) {
+        return context.transaction().fail_cpu_exceeded();
+    }
+    for (const NodeEntry& entry : *nodes) {
+        if (entry.row.organisation == organisation) put_node(context.state(), entry.node, nullptr);
+    }
+    return true;
+}
+
 std::optional<NodeRow> find_node(ApplyContext& context, Name node) {
     const Value row = context.state().find(Table::node, node_key(node));
     if (!row) {
@@ -36,31 +61,6 @@ std::optional<NodeRow> find_node(ApplyContext& context, Name node) {
 }
 
 }  // namespace
-
-bool setvotekey(ApplyContext& context) {
-    const auto data = data_of<SetVoteKey>(context);
-    if (!data || !context.require_authorization(data->producer)) return false;
-    if (data->key.type != base::crypto::KeyType::k1) {
-        return invalid(context, "a vote key must be K1: votes are signed with K1 keys");
-    }
-    const RowKey key = producer_key(data->producer);
-    const Value old = context.state().find(Table::producer, key);
-    if (!old) return invalid(context, "producer not found");
-    auto row = decode_producer(*old);
-    if (!row) return context.fail(std::move(row).error());
-    row->vote_key = data->key;
-    context.state().put(Table::producer, key, encode_producer(*row));
-    return true;
-}
-
-// Only a network elects its validators by readiness; a fixed schedule does not ask for it.
-bool ready(ApplyContext& context) {
-    const auto data = data_of<OneName>(context);
-    if (!data || !context.require_authorization(data->name)) return false;
-    return invalid(context,
-                   "ready is not supported yet: the schedule of this network is fixed, see "
-                   "setprods");
-}
 
 bool addmember(ApplyContext& context) {
     const auto data = data_of<OneName>(context);
@@ -80,7 +80,7 @@ bool rmmember(ApplyContext& context) {
         return invalid(context, data->name.to_string() + " is no member");
     }
     context.state().erase(Table::member, member_key(data->name));
-    return true;
+    return remove_nodes_of(context, data->name);
 }
 
 bool setweight(ApplyContext& context) {
@@ -88,6 +88,11 @@ bool setweight(ApplyContext& context) {
     if (!data || !context.require_authorization(kSystem)) return false;
     if (!context.state().find(Table::member, member_key(data->member))) {
         return invalid(context, data->member.to_string() + " is no member");
+    }
+    if (data->weight > kWeightMax) {
+        return invalid(context,
+                       "weight is " + std::to_string(data->weight) + ", at most " +
+                           std::to_string(kWeightMax) + " is allowed");
     }
     context.state().put(Table::member, member_key(data->member), encode_u64(data->weight));
     return true;
@@ -119,11 +124,12 @@ bool regnode(ApplyContext& context) {
         return invalid(context,
                        "roles must be a sum of 1 validator, 2 observer, 4 broker, 8 gateway");
     }
+    if (!require_free_key(context, data->node, data->key)) return false;
     NodeRow row;
     row.organisation = data->organisation;
     row.key = data->key;
     row.roles = data->roles;
-    context.state().put(Table::node, node_key(data->node), encode_node(row));
+    put_node(context.state(), data->node, &row);
     return true;
 }
 
@@ -132,7 +138,7 @@ bool rmnode(ApplyContext& context) {
     if (!data) return false;
     const auto node = find_node(context, data->name);
     if (!node || !require_owner_of(context, node->organisation)) return false;
-    context.state().erase(Table::node, node_key(data->name));
+    put_node(context.state(), data->name, nullptr);
     return true;
 }
 
@@ -147,17 +153,14 @@ bool rotatekey(ApplyContext& context) {
     if (data->until.to_time_point() <= context.block().time) {
         return invalid(context, "until must be in the future: the old key stays good till then");
     }
+    if (node->key == data->key) return invalid(context, "this is the node's key already");
+    if (!require_free_key(context, data->node, data->key)) return false;
+    // A key that was still being rotated out ends now: a node has at most two.
     node->previous_key = node->key;
     node->previous_until = data->until;
     node->key = data->key;
-    context.state().put(Table::node, node_key(data->node), encode_node(*node));
+    put_node(context.state(), data->node, &*node);
     return true;
-}
-
-bool reportbad(ApplyContext& context) {
-    return invalid(context,
-                   "reportbad is not supported yet: evidence of double signing is only checked "
-                   "by a network of validators");
 }
 
 bool setrules(ApplyContext& context) {
@@ -165,7 +168,8 @@ bool setrules(ApplyContext& context) {
     if (!data || !context.require_authorization(kSystem)) return false;
     auto rules = load_rules(context.state());
     if (!rules) return context.fail(std::move(rules).error());
-    if (data->version <= rules->version || data->version > kRulesKnown + 1) {
+    // The same on every node, whatever rules its program knows.
+    if (data->version != rules->version + 1) {
         return invalid(context,
                        "rules version must be " + std::to_string(rules->version + 1) +
                            ", the next one; this is " + std::to_string(data->version));

@@ -118,15 +118,6 @@ Result<T> load(const StateView& state, std::string_view name, Decode decode_valu
     return result;
 }
 
-Result<std::optional<Schedule>> load_optional_schedule(const StateView& state,
-                                                       std::string_view name) {
-    if (!state.find(Table::global, global_key(name))) return std::optional<Schedule>();
-    auto schedule = load<Schedule>(
-        state, name, [](Reader& in, Schedule& value) { decode(in, value, "schedule"); });
-    if (!schedule) return base::fail(std::move(schedule).error());
-    return std::optional<Schedule>(std::move(*schedule));
-}
-
 }  // namespace
 
 RowKey& RowKey::u128(Uint128 value) {
@@ -458,14 +449,6 @@ Result<RulesRow> load_rules(const StateView& state) {
 Result<Schedule> load_schedule(const StateView& state) {
     return load<Schedule>(
         state, kGlobalSchedule, [](Reader& in, Schedule& value) { decode(in, value, "schedule"); });
-}
-
-Result<std::optional<Schedule>> load_proposed(const StateView& state) {
-    return load_optional_schedule(state, kGlobalProposed);
-}
-
-Result<std::optional<Schedule>> load_pending(const StateView& state) {
-    return load_optional_schedule(state, kGlobalPending);
 }
 
 Result<SlotTimes> load_times(const StateView& state) {

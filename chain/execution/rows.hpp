@@ -232,6 +232,9 @@ struct ProducerRow {
 [[nodiscard]] base::Bytes encode_producer(const ProducerRow& row);
 [[nodiscard]] base::Result<ProducerRow> decode_producer(base::ByteView bytes);
 
+// Producers that one voter may name.
+inline constexpr std::size_t kVotesMax = 30;
+
 struct VoterRow {
     Name proxy;
     bool is_proxy = false;
@@ -271,10 +274,9 @@ inline constexpr std::string_view kGlobalConfig = "config";          // ChainCon
 inline constexpr std::string_view kGlobalWasm = "wasm";              // WasmConfig
 inline constexpr std::string_view kGlobalParameters = "parameters";  // BorParameters
 inline constexpr std::string_view kGlobalSchedule = "schedule";      // Schedule in force
-inline constexpr std::string_view kGlobalProposed = "proposed";      // Not announced yet
-inline constexpr std::string_view kGlobalPending = "pending";        // Announced by a block
+inline constexpr std::string_view kGlobalPending = "pending";        // See load_schedules()
 inline constexpr std::string_view kGlobalRules = "rules";            // RulesRow
-inline constexpr std::string_view kGlobalFixed = "schedule_fixed";   // Present: no elections
+inline constexpr std::string_view kGlobalFixed = "schedule_fixed";   // See load_fixed()
 inline constexpr std::string_view kGlobalTimes = "times";            // SlotTimes of the chain
 [[nodiscard]] inline base::ByteView global_key(std::string_view name) {
     return base::as_bytes(name);
@@ -298,6 +300,9 @@ struct CountersRow {
 [[nodiscard]] base::Bytes encode_counters(const CountersRow& row);
 [[nodiscard]] base::Result<CountersRow> decode_counters(base::ByteView bytes);
 
+// The newest version of the rules that this program has.
+inline constexpr std::uint32_t kRulesKnown = 1;
+
 // The version of the rules, and what was decided for later (spec 03, rules_version).
 struct RulesRow {
     std::uint32_t version = 1;
@@ -316,8 +321,6 @@ struct RulesRow {
 [[nodiscard]] base::Result<CountersRow> load_counters(const StateView& state);
 [[nodiscard]] base::Result<RulesRow> load_rules(const StateView& state);
 [[nodiscard]] base::Result<Schedule> load_schedule(const StateView& state);
-[[nodiscard]] base::Result<std::optional<Schedule>> load_proposed(const StateView& state);
-[[nodiscard]] base::Result<std::optional<Schedule>> load_pending(const StateView& state);
 [[nodiscard]] base::Result<SlotTimes> load_times(const StateView& state);
 
 // --- RAM billing, in bytes (Leap's config::billable_size) ------------------------------------

@@ -10,10 +10,10 @@ namespace chain {
 
 class ApplyContext;
 
-// Proposes the validators of setprods or of the contract on eosio, with the version after
-// that in force; replaces an earlier proposal that no block has announced yet. With no entry
-// the proposal is withdrawn and elections decide again. -1: the same as what is proposed or
-// in force already. Nothing: the context has the failure (nodeos' texts).
+// Fixes the validators, for setprods or the contract on eosio: the first block of a period in
+// which all of them are in the schedule or ready proposes them, and elections stop. With no
+// entry elections decide again. Returns the version that they would get; -1: they are in force,
+// proposed or fixed already. Nothing: the context has the failure (nodeos' texts).
 [[nodiscard]] std::optional<std::int64_t> propose_schedule(ApplyContext& context,
                                                            std::vector<ScheduleEntry> entries);
 

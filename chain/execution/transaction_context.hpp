@@ -31,10 +31,8 @@ struct BlockContext {
     BlockId previous;
     ChainId chain_id;
     std::uint32_t interval_milliseconds = 500;
-    // The schedule that is in force from this block on; null: as before.
-    const Schedule* activated_schedule = nullptr;
-    // Whether this block may announce a proposed schedule (spec 04, "Changes").
-    bool may_announce_schedule = false;
+    Slot parent_slot = 0;
+    BlockId parent_final;  // `final` of the parent's header; zero below the genesis block.
 };
 
 // The parameters in force, decoded once a block (begin_block) or after they change.

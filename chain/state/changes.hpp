@@ -37,9 +37,10 @@ enum class Table : std::uint16_t {
     member = 23,
     node = 24,
     authorizer = 25,  // Key or permission, permission: in whose authority it is.
+    node_key = 26,    // SHA-256 of a node's key -> the node's name.
 };
 
-inline constexpr std::uint16_t kTables = 24;  // The highest number.
+inline constexpr std::uint16_t kTables = 26;  // The highest number.
 
 // A row's bytes: immutable, shared between the deltas, the cache and reading threads.
 using Value = std::shared_ptr<const base::Bytes>;

@@ -69,12 +69,16 @@ base::Result<base::Batch> Core::first_batch(const genesis::Genesis& genesis) {
     chain::GenesisParameters parameters{.times = genesis.times,
                                         .system_authority = genesis.system_authority,
                                         .members = {},
+                                        .nodes = {},
                                         .schedule = genesis.schedule,
                                         .parameters = genesis.parameters,
                                         .config = genesis.config,
                                         .wasm = genesis.wasm};
     for (const genesis::Member& member : genesis.members) {
         parameters.members.push_back({member.name, member.authority, member.weight});
+    }
+    for (const genesis::Node& node : genesis.nodes) {
+        parameters.nodes.push_back({node.name, node.organisation, node.key, node.roles});
     }
     const EmptyState nothing;
     chain::StateDelta state(nothing);

@@ -84,6 +84,61 @@ TEST_CASE("a wrong genesis file is refused with the name of the field", "[genesi
     CHECK(refuses(std::string(2'000'000, ' '), "limit"));
 }
 
+namespace {
+
+constexpr std::string_view kNodeKey = "PUB_R1_54FT454NkgUSWehTf9u48yuQBH3WPB1JejFbRBP4hdN1kMCGTD";
+
+std::string node(const std::string& name,
+                 const std::string& organisation = "bank",
+                 const std::string& key = std::string(kNodeKey),
+                 const std::string& roles = R"(["validator","gateway"])") {
+    return R"({"name":")" + name + R"(","organisation":")" + organisation + R"(","key":")" + key +
+           R"(","roles":)" + roles + "}";
+}
+
+std::string with_nodes(const std::string& nodes) {
+    return file(R"(,"nodes":[)" + nodes + "]");
+}
+
+}  // namespace
+
+TEST_CASE("the first nodes stand in the genesis file, each with its key and roles", "[genesis]") {
+    const auto read = genesis::from_json(with_nodes(node("n1")));
+    if (!read) FAIL(read.error().detail);
+    REQUIRE(read->nodes.size() == 1);
+    CHECK(read->nodes[0].roles == 9);
+    CHECK(genesis::from_json(genesis::to_json(*read)).value() == *read);
+    CHECK(genesis::decode(genesis::encode(*read)).value() == *read);
+
+    CHECK(refuses(with_nodes(node("n1", "shop")),
+                  "nodes[0].organisation: 'shop' is not among the members"));
+    CHECK(refuses(with_nodes(node("n1", "bank", std::string(kKey))), "nodes[0].key: EOS6MRy"));
+    CHECK(refuses(with_nodes(node("n1", "bank", "PUB_R1_5")), "nodes[0].key"));
+    CHECK(refuses(with_nodes(node("")), "nodes[0].name"));
+    CHECK(refuses(with_nodes(node("n1") + "," + node("n2")), "nodes[1].key: PUB_R1_54FT"));
+    CHECK(refuses(with_nodes(node("n1") + "," + node("n1")), "nodes[1].name: 'n1' is there twice"));
+    CHECK(refuses(with_nodes(node("n1", "bank", std::string(kNodeKey), "[]")), "nodes[0].roles"));
+    CHECK(refuses(with_nodes(node("n1", "bank", std::string(kNodeKey), R"(["king"])")),
+                  "nodes[0].roles: 'king' is none of"));
+    CHECK(refuses(
+        with_nodes(R"({"name":"n1","organisation":"bank","key":")" + std::string(kNodeKey) + "\"}"),
+        "nodes[0].roles: missing"));
+}
+
+TEST_CASE("several validators each need keys of their own", "[genesis]") {
+    const auto read = genesis::from_json(file());
+    REQUIRE(read.has_value());
+    genesis::Genesis two = *read;
+    two.members.push_back(two.members[0]);
+    two.members[1].name = *chain::Name::from_string("shop");
+    two.schedule.entries.push_back(two.schedule.entries[0]);
+    CHECK(genesis::check(two).error().detail == "validators[1].name: 'bank' is there twice");
+    two.schedule.entries[1].producer = two.members[1].name;
+    CHECK(genesis::check(two).error().detail.starts_with("validators[1].signing_key: EOS6MRy"));
+    two.members[1].weight = 1'000'000'000'001;
+    CHECK(genesis::check(two).error().detail.starts_with("members[1].weight: 1000000000001"));
+}
+
 TEST_CASE("every truncation of a packed genesis is refused", "[genesis]") {
     const base::Bytes packed = genesis::encode(genesis::from_json(file()).value());
     for (std::size_t size = 0; size < packed.size(); ++size) {

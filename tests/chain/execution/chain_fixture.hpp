@@ -7,10 +7,12 @@
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -58,6 +60,10 @@ inline Name name(std::string_view text) {
     return Name::from_string(text).value();
 }
 
+inline void encode(base::Writer& out, std::uint8_t value) {
+    out.u8(value);
+}
+
 template <class... Parts>
 base::Bytes data(const Parts&... parts) {
     base::Writer out;
@@ -71,6 +77,7 @@ class TestChain {
     struct Options {
         BorParameters parameters;
         ChainConfig config;
+        std::vector<std::string> validators{"eosio"};  // Beside eosio they are members too.
     };
 
     static Options open_options() {
@@ -86,20 +93,34 @@ class TestChain {
         genesis.times.initial = TimePoint{1'800'000'000'000'000};
         genesis.system_authority = Authority::of_key(public_key("eosio"));
         genesis.members.push_back({name("member"), Authority::of_key(public_key("member")), 1});
-        genesis.schedule.entries.push_back(
-            {name("eosio"), public_key("eosio"), public_key("eosio")});
+        for (const std::string& validator : options.validators) {
+            const PublicKey key = public_key(validator);
+            genesis.schedule.entries.push_back({name(validator), key, key});
+            if (validator == "eosio") continue;
+            genesis.members.push_back({name(validator), Authority::of_key(key), 1});
+        }
         genesis.parameters = options.parameters;
         genesis.config = options.config;
         write_genesis_state(state_, genesis);
         block_.height = 1;
         block_.time = genesis.times.initial;
+        block_.producer = name("eosio");
         next_block();
     }
 
-    // Ends the present block, if one is open, and begins the next, `slots` later.
-    std::optional<Schedule> next_block(std::uint32_t slots = 1) {
-        std::optional<Schedule> announced;
-        if (open_) announced = executor_.finish_block(state_, block_).value();
+    // Ends the present block, if one is open, and begins the next, `slots` later. Returns what its
+    // header says of schedules. Each block finds its grandparent final, unless `final_height` says
+    // otherwise.
+    BlockSchedule next_block(std::uint32_t slots = 1) {
+        if (open_ && !executor_.finish_block(state_, block_)) {
+            throw std::runtime_error("finish_block");
+        }
+        const Height parent_final = final_height.value_or(std::max<Height>(block_.height, 2) - 1);
+        for (int i = 0; i < 4; ++i) {
+            block_.parent_final.bytes[static_cast<std::size_t>(i)] =
+                static_cast<std::byte>(parent_final >> (8 * (3 - i)));
+        }
+        block_.parent_slot = block_.slot;
         block_.previous = base::crypto::sha256(pack(block_.previous));
         for (int i = 0; i < 4; ++i) {
             block_.previous.bytes[static_cast<std::size_t>(i)] =
@@ -108,10 +129,13 @@ class TestChain {
         block_.height += 1;
         block_.slot += slots;
         block_.time.microseconds += std::int64_t{500'000} * slots;
-        if (!executor_.begin_block(state_, block_)) throw std::runtime_error("begin_block");
+        auto begun = executor_.begin_block(state_, block_);
+        if (!begun) throw std::runtime_error("begin_block");
         open_ = true;
-        return announced;
+        return *std::move(begun);
     }
+    // height(final) of the parent of each further block.
+    std::optional<Height> final_height;
 
     SignedTransaction make(std::vector<Action> actions) {
         SignedTransaction transaction;

@@ -1,4 +1,5 @@
 // What only privileged accounts may do: limits, parameters, schedules.
+#include "chain/execution/schedule_rows.hpp"
 #include "host_fixture.hpp"
 
 using chain::Exception;

@@ -1,0 +1,307 @@
+#include "chain/execution/elections.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace chain {
+
+namespace {
+
+using base::Result;
+using Entries = std::vector<ScheduleEntry>;
+
+const ScheduleEntry* find_entry(const Entries& entries, Name producer) {
+    const auto found = std::ranges::find(entries, producer, &ScheduleEntry::producer);
+    return found == entries.end() ? nullptr : &*found;
+}
+
+bool may_serve(const Candidate& candidate, bool present, const ElectionRules& rules) {
+    if (!candidate.registered || candidate.votes == 0 || candidate.convicted) return false;
+    return present ? candidate.missed < rules.max_missed : candidate.ready;
+}
+
+bool is_heavier(const Candidate* a, const Candidate* b) {
+    return std::tuple(b->votes, a->entry.producer) < std::tuple(a->votes, b->entry.producer);
+}
+
+// Who goes first: the convicted, then who missed most, then the lightest; ties as is_heavier().
+bool goes_before(const Candidate* a, const Candidate* b, const ElectionRules& rules) {
+    const auto rank = [&](const Candidate* each) {
+        const std::uint32_t missed = each->missed < rules.max_missed ? 0 : each->missed;
+        const std::uint64_t votes = each->registered ? each->votes : 0;
+        return std::tuple(!each->convicted,
+                          std::numeric_limits<std::uint32_t>::max() - missed,
+                          votes,
+                          ~each->entry.producer.value);
+    };
+    return rank(a) < rank(b);
+}
+
+// An election being counted.
+struct Count {
+    std::vector<const Candidate*> staying;   // Of the present ones, elected or not taken out yet.
+    std::vector<const Candidate*> leaving;   // In the order in which they go.
+    std::vector<const Candidate*> entering;  // The heaviest first.
+};
+
+Count count(const Entries& present,
+            const std::vector<Candidate>& candidates,
+            const ElectionRules& rules) {
+    std::vector<const Candidate*> elected;
+    std::vector<const Candidate*> members;
+    for (const Candidate& candidate : candidates) {
+        const bool is_member = find_entry(present, candidate.entry.producer) != nullptr;
+        if (is_member) members.push_back(&candidate);
+        if (may_serve(candidate, is_member, rules)) elected.push_back(&candidate);
+    }
+    std::ranges::sort(elected, is_heavier);
+    if (elected.size() > rules.max_producers) elected.resize(rules.max_producers);
+    Count result;
+    for (const Candidate* member : members) {
+        const bool stays = std::ranges::find(elected, member) != elected.end();
+        (stays ? result.staying : result.leaving).push_back(member);
+    }
+    std::ranges::sort(result.leaving, [&](const Candidate* a, const Candidate* b) {
+        return goes_before(a, b, rules);
+    });
+    for (const Candidate* candidate : elected) {
+        if (std::ranges::find(members, candidate) == members.end()) {
+            result.entering.push_back(candidate);
+        }
+    }
+    return result;
+}
+
+// Gives out places, so that no key is in two of them.
+class Places {
+  public:
+    Places(const Entries& present, const std::vector<const Candidate*>& staying) {
+        for (const Candidate* member : staying) {
+            const ScheduleEntry& entry = *find_entry(present, member->entry.producer);
+            owners_.emplace(entry.signing_key, entry.producer);
+            owners_.emplace(entry.vote_key, entry.producer);
+        }
+    }
+    // A member keeps its keys where the new ones belong to another, or are convicted.
+    void keep(const ScheduleEntry& present, const Candidate& candidate) {
+        const bool changes =
+            candidate.registered && !candidate.convicted && is_free(candidate.entry);
+        take(changes ? candidate.entry : present);
+    }
+    bool enter(const Candidate& candidate) {
+        if (!is_free(candidate.entry)) return false;
+        take(candidate.entry);
+        return true;
+    }
+    [[nodiscard]] std::size_t count() const { return entries_.size(); }
+    [[nodiscard]] Entries entries() && { return std::move(entries_); }
+
+  private:
+    [[nodiscard]] bool is_free(const ScheduleEntry& entry) const {
+        return std::ranges::all_of(
+            std::array{entry.signing_key, entry.vote_key}, [&](const PublicKey& key) {
+                const auto owner = owners_.find(key);
+                return owner == owners_.end() || owner->second == entry.producer;
+            });
+    }
+    void take(const ScheduleEntry& entry) {
+        owners_.emplace(entry.signing_key, entry.producer);
+        owners_.emplace(entry.vote_key, entry.producer);
+        entries_.push_back(entry);
+    }
+
+    std::map<PublicKey, Name> owners_;
+    Entries entries_;
+};
+
+// Turns do not change where only the order would.
+Entries in_order(const Entries& present, Entries entries) {
+    std::ranges::sort(entries, {}, &ScheduleEntry::producer);
+    Entries sorted = present;
+    std::ranges::sort(sorted, {}, &ScheduleEntry::producer);
+    const bool same_producers =
+        std::ranges::equal(sorted, entries, {}, &ScheduleEntry::producer, &ScheduleEntry::producer);
+    if (!same_producers) return entries;
+    Entries ordered;
+    ordered.reserve(entries.size());
+    for (const ScheduleEntry& entry : present) {
+        ordered.push_back(*find_entry(entries, entry.producer));
+    }
+    return ordered;
+}
+
+ElectionRules rules_of(const BorParameters& parameters) {
+    return {.min_producers = parameters.min_producers,
+            .max_producers = parameters.max_producers,
+            .max_missed = static_cast<std::uint32_t>(parameters.max_missed)};
+}
+
+// What setprods fixed: as it is, once everybody who enters is ready. Convicted keys have no
+// weight, but fewer than min_producers are not left.
+std::optional<Entries> fixed_entries(const StateView& state,
+                                     const Entries& fixed,
+                                     const Entries& present,
+                                     Slot slot,
+                                     const BorParameters& parameters) {
+    Entries entries;
+    for (const ScheduleEntry& entry : fixed) {
+        const bool convicted =
+            is_convicted(state, entry.signing_key) || is_convicted(state, entry.vote_key);
+        if (!convicted) entries.push_back(entry);
+    }
+    if (entries.size() < std::min<std::size_t>(fixed.size(), parameters.min_producers)) {
+        entries = fixed;
+    }
+    const bool all_ready = std::ranges::all_of(entries, [&](const ScheduleEntry& entry) {
+        return find_entry(present, entry.producer) != nullptr ||
+               is_ready(state, entry.producer, slot, parameters);
+    });
+    if (!all_ready) return std::nullopt;
+    return entries;
+}
+
+Result<std::optional<VoterRow>> find_voter(const StateView& state, Name voter) {
+    const Value row = state.find(Table::producer, voter_key(voter));
+    if (!row) return std::optional<VoterRow>();
+    auto decoded = decode_voter(*row);
+    if (!decoded) return base::fail(std::move(decoded).error());
+    return std::optional(*std::move(decoded));
+}
+
+// The producers that a member's weight counts for.
+Result<std::vector<Name>> votes_of(const StateView& state, Name member) {
+    auto voter = find_voter(state, member);
+    if (!voter) return base::fail(std::move(voter).error());
+    if (!*voter) return std::vector<Name>();
+    if ((*voter)->proxy.empty()) return std::move((*voter)->producers);
+    auto proxy = find_voter(state, (*voter)->proxy);
+    if (!proxy) return base::fail(std::move(proxy).error());
+    if (!*proxy || !(*proxy)->is_proxy) return std::vector<Name>();
+    return std::move((*proxy)->producers);
+}
+
+ScheduleEntry entry_of(Name producer, const ProducerRow& row) {
+    return {producer, row.key, row.vote_key.value_or(row.key)};
+}
+
+}  // namespace
+
+Entries elect(const Entries& present,
+              const std::vector<Candidate>& candidates,
+              const ElectionRules& rules) {
+    Count votes = count(present, candidates, rules);
+    const std::size_t faults_max = present.empty() ? 0 : (present.size() - 1) / 3;
+    std::size_t leaving = std::min(votes.leaving.size(), faults_max);
+    while (true) {
+        std::vector<const Candidate*> staying = votes.staying;
+        staying.insert(staying.end(),
+                       votes.leaving.begin() + static_cast<std::ptrdiff_t>(leaving),
+                       votes.leaving.end());
+        std::ranges::sort(staying, is_heavier);
+        Places places(present, staying);
+        for (const Candidate* member : staying) {
+            places.keep(*find_entry(present, member->entry.producer), *member);
+        }
+        for (const Candidate* candidate : votes.entering) {
+            if (places.count() >= rules.max_producers) break;
+            (void)places.enter(*candidate);
+        }
+        if (places.count() >= rules.min_producers || leaving == 0) {
+            return in_order(present, std::move(places).entries());
+        }
+        --leaving;
+    }
+}
+
+Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
+    std::map<Name, std::uint64_t> votes;
+    base::Bytes at;
+    while (auto row = state.at_or_after(Table::member, at)) {
+        const Name member{key_u64(row->key, 0)};
+        auto producers = votes_of(state, member);
+        if (!producers) return base::fail(std::move(producers).error());
+        const std::uint64_t weight = decode_u64(*row->value);
+        for (const Name producer : *producers) {
+            votes[producer] += weight;
+        }
+        at = std::move(row->key);
+        at.push_back(std::byte{0});
+    }
+    return votes;
+}
+
+bool is_ready(const StateView& state, Name producer, Slot slot, const BorParameters& parameters) {
+    const std::optional<Slot> ready = find_ready(state, producer);
+    return ready && slot <= *ready + parameters.schedule_period;
+}
+
+Result<std::vector<Candidate>> candidates_of(const StateView& state,
+                                             const Entries& present,
+                                             Slot slot) {
+    auto parameters = load_parameters(state);
+    if (!parameters) return base::fail(std::move(parameters).error());
+    auto votes = count_votes(state);
+    if (!votes) return base::fail(std::move(votes).error());
+    auto misses = load_misses(state);
+    if (!misses) return base::fail(std::move(misses).error());
+    std::set<Name> names;
+    for (const ScheduleEntry& entry : present) {
+        names.insert(entry.producer);
+    }
+    for (const auto& [producer, weight] : *votes) {
+        names.insert(producer);
+    }
+    std::vector<Candidate> candidates;
+    for (const Name name : names) {
+        Candidate& candidate = candidates.emplace_back();
+        const ScheduleEntry* member = find_entry(present, name);
+        if (member != nullptr) candidate.entry = *member;
+        candidate.entry.producer = name;
+        if (const Value value = state.find(Table::producer, producer_key(name))) {
+            auto row = decode_producer(*value);
+            if (!row) return base::fail(std::move(row).error());
+            candidate.entry = entry_of(name, *row);
+            candidate.registered = row->active;
+        }
+        if (const auto found = votes->find(name); found != votes->end()) {
+            candidate.votes = found->second;
+        }
+        const auto missed = std::ranges::find(*misses, name, &Misses::producer);
+        if (missed != misses->end()) candidate.missed = missed->slots;
+        candidate.ready = is_ready(state, name, slot, *parameters);
+        candidate.convicted = is_convicted(state, candidate.entry.signing_key) ||
+                              is_convicted(state, candidate.entry.vote_key);
+    }
+    return candidates;
+}
+
+Result<std::optional<Schedule>> next_schedule(const StateView& state,
+                                              const Schedule& present,
+                                              Slot slot) {
+    auto parameters = load_parameters(state);
+    if (!parameters) return base::fail(std::move(parameters).error());
+    auto fixed = load_fixed(state);
+    if (!fixed) return base::fail(std::move(fixed).error());
+    std::optional<Entries> entries;
+    if (*fixed) {
+        entries = fixed_entries(state, **fixed, present.entries, slot, *parameters);
+    } else {
+        auto candidates = candidates_of(state, present.entries, slot);
+        if (!candidates) return base::fail(std::move(candidates).error());
+        // Without a single vote there is no will to count: all stays as it is.
+        const bool voted = std::ranges::any_of(
+            *candidates, [](const Candidate& candidate) { return candidate.votes > 0; });
+        if (!voted) return std::optional<Schedule>();
+        entries = elect(present.entries, *candidates, rules_of(*parameters));
+    }
+    if (!entries || entries->empty() || *entries == present.entries) {
+        return std::optional<Schedule>();
+    }
+    return std::optional(Schedule{.version = present.version + 1, .entries = *std::move(entries)});
+}
+
+}  // namespace chain

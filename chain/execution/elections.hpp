@@ -1,0 +1,68 @@
+#pragma once
+
+#include "chain/execution/schedule_rows.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace chain {
+
+// Who may produce, from the members' votes (spec 04, "Schedule"). Pure functions over a state.
+
+// The standbys that are listed, after the elected.
+inline constexpr std::size_t kStandbys = 100;
+// The heaviest member. With 10,000 members and more their weights still add up within 64 bits.
+inline constexpr std::uint64_t kWeightMax = 1'000'000'000'000;
+
+// What is known of somebody who is registered, or in the schedule.
+struct Candidate {
+    ScheduleEntry entry;       // With the keys that it has registered now.
+    std::uint64_t votes = 0;   // Weight of the members that vote for it, proxies counted.
+    std::uint32_t missed = 0;  // Slots in a row, while it is in the schedule.
+    bool registered = false;   // By regproducer, and not taken back.
+    bool ready = false;        // Sent `ready` within the last period.
+    bool convicted = false;    // One of its keys is.
+
+    friend bool operator==(const Candidate&, const Candidate&) = default;
+};
+
+// How many, and who is out.
+struct ElectionRules {
+    std::size_t min_producers = 1;
+    std::size_t max_producers = 21;
+    std::uint32_t max_missed = 600;
+};
+
+// The validators after `present`. The greatest weights win, ties go to the lower name; needed are
+// a registration, a vote, no convicted key, and fewer than max_missed missed slots for who is in,
+// `ready` for who is not. Of `present` at most f are left out at once - first the convicted, then
+// who missed most, then the lightest - and never so many that fewer than min_producers stay. A
+// key that another already has is not taken over.
+// In the order of `present` where the validators stay the same, else by name.
+[[nodiscard]] std::vector<ScheduleEntry> elect(const std::vector<ScheduleEntry>& present,
+                                               const std::vector<Candidate>& candidates,
+                                               const ElectionRules& rules);
+
+// Each voted producer's weight: a member's votes count with its weight, and those of its proxy
+// where it named one that still is one.
+[[nodiscard]] base::Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state);
+
+// Everybody who is registered or in `present`, by name. `slot` and `period` decide who is ready.
+[[nodiscard]] base::Result<std::vector<Candidate>> candidates_of(
+    const StateView& state, const std::vector<ScheduleEntry>& present, Slot slot);
+
+// Whether somebody not in the schedule may enter one at `slot`.
+[[nodiscard]] bool is_ready(const StateView& state,
+                            Name producer,
+                            Slot slot,
+                            const BorParameters& parameters);
+
+// The schedule that the first block of a period, in `slot`, proposes on this state, in which
+// `present` is in force; absent: it does not differ. What setprods fixed comes first.
+[[nodiscard]] base::Result<std::optional<Schedule>> next_schedule(const StateView& state,
+                                                                  const Schedule& present,
+                                                                  Slot slot);
+
+}  // namespace chain

@@ -1,0 +1,209 @@
+#include "chain/execution/elections.hpp"
+#include "chain/execution/host_prices.hpp"
+#include "chain/execution/native_steps.hpp"
+#include "chain/types/evidence.hpp"
+
+#include <algorithm>
+
+namespace chain::native {
+
+namespace {
+
+bool invalid(ApplyContext& context, std::string text) {
+    return context.fail(Exception::action_validate_exception, std::move(text));
+}
+
+bool is_proxy(const StateView& state, Name account) {
+    const Value row = state.find(Table::producer, voter_key(account));
+    const auto voter = row ? decode_voter(*row) : VoterRow{};
+    return voter && voter->is_proxy;
+}
+
+bool refuse_convicted(ApplyContext& context, const PublicKey& key) {
+    if (!is_convicted(context.state(), key)) return true;
+    return invalid(context,
+                   "key " + key.to_string() + " was convicted by evidence and never counts again");
+}
+
+}  // namespace
+
+bool regproducer(ApplyContext& context) {
+    const auto data = data_of<RegProducer>(context);
+    if (!data || !context.require_authorization(data->producer)) return false;
+    if (data->url.size() >= 512) {
+        return context.fail(Exception::action_validate_exception, "url too long");
+    }
+    if (data->key.type != base::crypto::KeyType::k1) {
+        return context.fail(Exception::action_validate_exception,
+                            "a producer's key must be K1: blocks are signed with K1 keys");
+    }
+    if (!refuse_convicted(context, data->key)) return false;
+    ProducerRow row;
+    const RowKey key = producer_key(data->producer);
+    if (const Value old = context.state().find(Table::producer, key)) {
+        auto before = decode_producer(*old);
+        if (!before) return context.fail(std::move(before).error());
+        row.vote_key = before->vote_key;
+    }
+    row.key = data->key;
+    row.url = data->url;
+    row.location = data->location;
+    context.state().put(Table::producer, key, encode_producer(row));
+    return true;
+}
+
+bool unregprod(ApplyContext& context) {
+    const auto data = data_of<OneName>(context);
+    if (!data || !context.require_authorization(data->name)) return false;
+    const RowKey key = producer_key(data->name);
+    const Value old = context.state().find(Table::producer, key);
+    if (!old) return context.fail(Exception::action_validate_exception, "producer not found");
+    auto row = decode_producer(*old);
+    if (!row) return context.fail(std::move(row).error());
+    row->active = false;
+    context.state().put(Table::producer, key, encode_producer(*row));
+    return true;
+}
+
+bool voteproducer(ApplyContext& context) {
+    const auto data = data_of<VoteProducer>(context);
+    if (!data || !context.require_authorization(data->voter)) return false;
+    const auto refuse = [&](std::string text) {
+        return context.fail(Exception::action_validate_exception, std::move(text));
+    };
+    if (!data->proxy.empty() && !data->producers.empty()) {
+        return refuse("cannot vote for producers and proxy at same time");
+    }
+    if (data->voter == data->proxy) return refuse("cannot proxy to self");
+    if (data->producers.size() > kVotesMax) {
+        return refuse("attempt to vote for too many producers");
+    }
+    const auto unordered = std::ranges::adjacent_find(data->producers, std::greater_equal<>());
+    if (unordered != data->producers.end()) {
+        return refuse("producer votes must be unique and sorted");
+    }
+    for (const Name producer : data->producers) {
+        const Value value = context.state().find(Table::producer, producer_key(producer));
+        if (!value) return refuse("producer " + producer.to_string() + " is not registered");
+        const auto row = decode_producer(*value);
+        if (!row) return context.fail(row.error());
+        if (!row->active) {
+            return refuse("producer " + producer.to_string() + " is not currently registered");
+        }
+    }
+    VoterRow row;
+    const RowKey key = voter_key(data->voter);
+    if (const Value old = context.state().find(Table::producer, key)) {
+        auto before = decode_voter(*old);
+        if (!before) return context.fail(std::move(before).error());
+        row.is_proxy = before->is_proxy;
+    }
+    if (!data->proxy.empty() && !is_proxy(context.state(), data->proxy)) {
+        return refuse("invalid proxy specified");
+    }
+    if (row.is_proxy && !data->proxy.empty()) {
+        return refuse("account registered as a proxy is not allowed to use a proxy");
+    }
+    row.proxy = data->proxy;
+    row.producers = data->producers;
+    context.state().put(Table::producer, key, encode_voter(row));
+    return true;
+}
+
+bool regproxy(ApplyContext& context) {
+    const auto data = data_of<RegProxy>(context);
+    if (!data || !context.require_authorization(data->proxy)) return false;
+    VoterRow row;
+    const RowKey key = voter_key(data->proxy);
+    if (const Value old = context.state().find(Table::producer, key)) {
+        auto before = decode_voter(*old);
+        if (!before) return context.fail(std::move(before).error());
+        row = std::move(*before);
+    }
+    if (row.is_proxy == data->is_proxy) {
+        return context.fail(Exception::action_validate_exception, "action has no effect");
+    }
+    if (data->is_proxy && !row.proxy.empty()) {
+        return context.fail(Exception::action_validate_exception,
+                            "account that uses a proxy is not allowed to become a proxy");
+    }
+    row.is_proxy = data->is_proxy;
+    context.state().put(Table::producer, key, encode_voter(row));
+    return true;
+}
+
+bool setvotekey(ApplyContext& context) {
+    const auto data = data_of<SetVoteKey>(context);
+    if (!data || !context.require_authorization(data->producer)) return false;
+    if (data->key.type != base::crypto::KeyType::k1) {
+        return invalid(context, "a vote key must be K1: votes are signed with K1 keys");
+    }
+    if (!refuse_convicted(context, data->key)) return false;
+    const RowKey key = producer_key(data->producer);
+    const Value old = context.state().find(Table::producer, key);
+    if (!old) return invalid(context, "producer not found");
+    auto row = decode_producer(*old);
+    if (!row) return context.fail(std::move(row).error());
+    row->vote_key = data->key;
+    context.state().put(Table::producer, key, encode_producer(*row));
+    return true;
+}
+
+bool ready(ApplyContext& context) {
+    const auto data = data_of<OneName>(context);
+    if (!data || !context.require_authorization(data->name)) return false;
+    bool known = context.state().find(Table::producer, producer_key(data->name)) != nullptr;
+    if (!known) {
+        auto fixed = load_fixed(context.state());
+        if (!fixed) return context.fail(std::move(fixed).error());
+        known = *fixed &&
+                std::ranges::find(**fixed, data->name, &ScheduleEntry::producer) != (*fixed)->end();
+    }
+    if (!known) {
+        return invalid(
+            context,
+            data->name.to_string() + " is neither registered as a producer nor named by setprods");
+    }
+    put_ready(context.state(), data->name, context.block().slot);
+    return true;
+}
+
+namespace {
+
+// Hashing what the evidence holds, and two signatures.
+bool charge_for_evidence(ApplyContext& context, std::size_t bytes) {
+    const std::uint64_t units = 2 * std::uint64_t{host::kRecover.call} +
+                                std::uint64_t{host::kSha256.kibibyte} * (bytes / 1024 + 1);
+    return context.transaction().meter().charge(units) || context.transaction().fail_cpu_exceeded();
+}
+
+}  // namespace
+
+// Anybody may report: the evidence shows by itself what was done.
+bool reportbad(ApplyContext& context) {
+    const base::Bytes& packed = context.action().data;
+    if (!charge_for_evidence(context, packed.size())) return false;
+    base::Reader in(packed);
+    const base::ByteView bytes = in.bytes("evidence", packed.size());
+    if (auto done = in.finish(); !done) return context.fail(std::move(done).error());
+    const auto evidence = unpack<Evidence>(bytes, "evidence");
+    if (!evidence) return invalid(context, evidence.error().detail);
+    const auto key = check(*evidence, context.block().chain_id);
+    if (!key) return invalid(context, key.error().detail);
+    if (is_convicted(context.state(), *key)) {
+        return invalid(context, "key " + key->to_string() + " was convicted before");
+    }
+    const std::optional<Name> producer = find_served(context.state(), *key);
+    if (!producer) {
+        return invalid(context, "key " + key->to_string() + " was never a validator's");
+    }
+    put_convicted(context.state(),
+                  {.key = *key,
+                   .kind = static_cast<std::uint8_t>(evidence->index()),
+                   .height = context.block().height,
+                   .producer = *producer});
+    context.print("convicted " + key->to_string() + " of " + producer->to_string());
+    return true;
+}
+
+}  // namespace chain::native

@@ -1,0 +1,199 @@
+#include "chain/execution/schedule_rows.hpp"
+
+#include "base/crypto/hash.hpp"
+
+#include <utility>
+
+namespace chain {
+
+namespace {
+
+using base::Bytes;
+using base::ByteView;
+using base::Reader;
+using base::Result;
+using base::Writer;
+
+constexpr std::string_view kGlobalMisses = "misses";  // Misses by name.
+
+tl::unexpected<base::Error> corrupt(std::string_view row) {
+    return base::fail(base::Errc::corrupt,
+                      "row " + std::string(row) +
+                          " does not decode: the state is damaged; restore it from a snapshot or "
+                          "replay the chain");
+}
+
+RowKey ready_key(Name producer) {
+    return RowKey().raw(base::as_bytes("r")).name(producer);
+}
+
+RowKey convicted_key(const PublicKey& key) {
+    return RowKey().raw(base::as_bytes("b")).raw(base::crypto::sha256(pack(key)).view());
+}
+
+RowKey served_key(const PublicKey& key) {
+    return RowKey().raw(base::as_bytes("k")).raw(base::crypto::sha256(pack(key)).view());
+}
+
+// Keeps the state's digest from moving for nothing.
+void put_if_new(StateDelta& state, std::string_view name, Bytes value) {
+    const Value old = state.find(Table::global, global_key(name));
+    if (old && *old == value) return;
+    state.put(Table::global, global_key(name), std::move(value));
+}
+
+}  // namespace
+
+Result<ScheduleState> load_schedules(const StateView& state) {
+    auto active = load_schedule(state);
+    if (!active) return base::fail(std::move(active).error());
+    ScheduleState schedules = first_schedules(*std::move(active));
+    const Value change = state.find(Table::global, global_key(kGlobalPending));
+    if (!change) return schedules;
+    Reader in(*change);
+    Schedule proposed;
+    decode(in, proposed, "schedule");
+    schedules.proposed_at = in.u32("proposed_at");
+    schedules.pending_since = in.u32("pending_since");
+    if (!in.finish()) return corrupt(kGlobalPending);
+    schedules.proposed = std::make_shared<const Schedule>(std::move(proposed));
+    return schedules;
+}
+
+void put_schedules(StateDelta& state, const ScheduleState& schedules) {
+    put_if_new(state, kGlobalSchedule, pack(*schedules.active));
+    if (schedules.proposed == nullptr) {
+        if (state.find(Table::global, global_key(kGlobalPending))) {
+            state.erase(Table::global, global_key(kGlobalPending));
+        }
+        return;
+    }
+    Writer out;
+    encode(out, *schedules.proposed);
+    out.u32(schedules.proposed_at);
+    out.u32(schedules.pending_since);
+    put_if_new(state, kGlobalPending, out.take());
+}
+
+Result<std::optional<Schedule>> load_proposed(const StateView& state) {
+    auto fixed = load_fixed(state);
+    if (!fixed) return base::fail(std::move(fixed).error());
+    auto schedules = load_schedules(state);
+    if (!schedules) return base::fail(std::move(schedules).error());
+    const Schedule& newest = schedules->proposed ? *schedules->proposed : *schedules->active;
+    if (!*fixed || newest.entries == **fixed) return std::optional<Schedule>();
+    return std::optional(Schedule{.version = newest.version + 1, .entries = **std::move(fixed)});
+}
+
+Result<std::optional<Schedule>> load_pending(const StateView& state) {
+    auto schedules = load_schedules(state);
+    if (!schedules) return base::fail(std::move(schedules).error());
+    if (schedules->proposed == nullptr) return std::optional<Schedule>();
+    return std::optional(*schedules->proposed);
+}
+
+Result<std::optional<std::vector<ScheduleEntry>>> load_fixed(const StateView& state) {
+    const Value row = state.find(Table::global, global_key(kGlobalFixed));
+    if (!row) return std::optional<std::vector<ScheduleEntry>>();
+    Reader in(*row);
+    std::vector<ScheduleEntry> entries;
+    decode_list(in, entries, {.count = kProducersMax, .item_bytes_min = 8 + 2 * 34}, "entries");
+    if (!in.finish()) return corrupt(kGlobalFixed);
+    return std::optional(std::move(entries));
+}
+
+void put_fixed(StateDelta& state, const std::vector<ScheduleEntry>& entries) {
+    Writer out;
+    encode_list(out, entries);
+    put_if_new(state, kGlobalFixed, out.take());
+}
+
+Result<std::vector<Misses>> load_misses(const StateView& state) {
+    const Value row = state.find(Table::global, global_key(kGlobalMisses));
+    std::vector<Misses> misses;
+    if (!row) return misses;
+    Reader in(*row);
+    const std::size_t count = in.count("misses", kProducersMax, 12);
+    for (std::size_t i = 0; i < count && in.ok(); ++i) {
+        Misses& entry = misses.emplace_back();
+        decode(in, entry.producer, "producer");
+        entry.slots = in.u32("slots");
+    }
+    if (!in.finish()) return corrupt(kGlobalMisses);
+    return misses;
+}
+
+void put_misses(StateDelta& state, const std::vector<Misses>& misses) {
+    if (misses.empty()) {
+        if (state.find(Table::global, global_key(kGlobalMisses))) {
+            state.erase(Table::global, global_key(kGlobalMisses));
+        }
+        return;
+    }
+    Writer out;
+    out.varuint32(static_cast<std::uint32_t>(misses.size()));
+    for (const Misses& entry : misses) {
+        encode(out, entry.producer);
+        out.u32(entry.slots);
+    }
+    put_if_new(state, kGlobalMisses, out.take());
+}
+
+std::optional<Slot> find_ready(const StateView& state, Name producer) {
+    const Value row = state.find(Table::producer, ready_key(producer));
+    if (!row || row->size() != 8) return std::nullopt;
+    return decode_u64(*row);
+}
+
+void put_ready(StateDelta& state, Name producer, Slot slot) {
+    state.put(Table::producer, ready_key(producer), encode_u64(slot));
+}
+
+bool is_convicted(const StateView& state, const PublicKey& key) {
+    return state.find(Table::producer, convicted_key(key)) != nullptr;
+}
+
+void put_convicted(StateDelta& state, const ConvictedKey& convicted) {
+    Writer out;
+    encode(out, convicted.key);
+    out.u8(convicted.kind);
+    out.u32(convicted.height);
+    encode(out, convicted.producer);
+    state.put(Table::producer, convicted_key(convicted.key), out.take());
+}
+
+std::optional<Name> find_served(const StateView& state, const PublicKey& key) {
+    const Value row = state.find(Table::producer, served_key(key));
+    if (!row || row->size() != 8) return std::nullopt;
+    return Name{decode_u64(*row)};
+}
+
+void put_served(StateDelta& state, const Schedule& schedule) {
+    for (const ScheduleEntry& entry : schedule.entries) {
+        for (const PublicKey& key : {entry.signing_key, entry.vote_key}) {
+            if (find_served(state, key)) continue;
+            state.put(Table::producer, served_key(key), encode_u64(entry.producer.value));
+        }
+    }
+}
+
+Result<std::vector<ConvictedKey>> convicted_keys(const StateView& state, std::size_t limit) {
+    std::vector<ConvictedKey> keys;
+    Bytes at = base::to_bytes(base::as_bytes("b"));
+    while (keys.size() < limit) {
+        auto row = state.at_or_after(Table::producer, at);
+        if (!row || row->key.empty() || row->key[0] != std::byte{'b'}) break;
+        Reader in(*row->value);
+        ConvictedKey& entry = keys.emplace_back();
+        decode(in, entry.key, "key");
+        entry.kind = in.u8("kind");
+        entry.height = in.u32("height");
+        decode(in, entry.producer, "producer");
+        if (!in.finish()) return corrupt("of a convicted key");
+        at = std::move(row->key);
+        at.push_back(std::byte{0});
+    }
+    return keys;
+}
+
+}  // namespace chain

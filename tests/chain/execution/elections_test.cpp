@@ -1,0 +1,490 @@
+// Elections: what is counted, who enters, who leaves, and when; against a naive model.
+#include "chain/execution/elections.hpp"
+
+#include "chain_fixture.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <random>
+#include <set>
+
+using namespace chain;
+using namespace chain::test;
+
+namespace {
+
+// Keys without a point behind them: elections only compare them.
+PublicKey made_up_key(std::uint64_t number) {
+    PublicKey key;
+    for (std::size_t i = 0; i < 8; ++i) {
+        key.point[32 - i] = static_cast<std::byte>(number >> (8 * i));
+    }
+    return key;
+}
+
+Name numbered(std::uint64_t number) {
+    return Name{(number + 1) << 40U};
+}
+
+ScheduleEntry entry(std::uint64_t number) {
+    return {numbered(number), made_up_key(2 * number), made_up_key(2 * number + 1)};
+}
+
+Candidate candidate(std::uint64_t number, std::uint64_t votes) {
+    return {.entry = entry(number),
+            .votes = votes,
+            .missed = 0,
+            .registered = true,
+            .ready = true,
+            .convicted = false};
+}
+
+std::set<Name> producers_of(const std::vector<ScheduleEntry>& entries) {
+    std::set<Name> names;
+    for (const ScheduleEntry& each : entries) {
+        names.insert(each.producer);
+    }
+    return names;
+}
+
+using Numbers = std::set<std::uint64_t>;
+
+std::vector<ScheduleEntry> entries_of(const Numbers& numbers) {
+    std::vector<ScheduleEntry> entries;
+    for (const std::uint64_t number : numbers) {
+        entries.push_back(entry(number));
+    }
+    return entries;
+}
+
+Numbers elected(const Numbers& present,
+                const std::vector<Candidate>& candidates,
+                const ElectionRules& rules = {}) {
+    Numbers numbers;
+    for (const Name name : producers_of(elect(entries_of(present), candidates, rules))) {
+        numbers.insert((name.value >> 40U) - 1);
+    }
+    return numbers;
+}
+
+// The same rules written down again without any cleverness: it takes the present members, and
+// takes out and puts in one at a time.
+Numbers naive(const Numbers& present,
+              const std::vector<Candidate>& candidates,
+              const ElectionRules& rules) {
+    const auto number_of = [](const Candidate& each) {
+        return (each.entry.producer.value >> 40U) - 1;
+    };
+    std::map<std::uint64_t, const Candidate*> all;
+    for (const Candidate& each : candidates) {
+        all[number_of(each)] = &each;
+    }
+    const auto good = [&](std::uint64_t number) {
+        const Candidate& each = *all.at(number);
+        if (!each.registered || each.convicted || each.votes == 0) return false;
+        return present.contains(number) ? each.missed < rules.max_missed : each.ready;
+    };
+    Numbers winners;
+    while (winners.size() < rules.max_producers) {
+        std::optional<std::uint64_t> best;
+        for (const auto& [number, each] : all) {
+            if (winners.contains(number) || !good(number)) continue;
+            if (!best || each->votes > all.at(*best)->votes) best = number;
+        }
+        if (!best) break;
+        winners.insert(*best);
+    }
+    for (std::size_t out = (present.size() - 1) / 3;; --out) {
+        Numbers result = present;
+        for (std::size_t i = 0; i < out; ++i) {
+            std::optional<std::uint64_t> worst;
+            const auto is_worse = [&](std::uint64_t a, std::uint64_t b) {
+                const Candidate& left = *all.at(a);
+                const Candidate& right = *all.at(b);
+                if (left.convicted != right.convicted) return left.convicted;
+                const auto missed = [&](const Candidate& each) {
+                    return each.missed < rules.max_missed ? 0 : each.missed;
+                };
+                if (missed(left) != missed(right)) return missed(left) > missed(right);
+                const auto weight = [](const Candidate& each) {
+                    return each.registered ? each.votes : 0;
+                };
+                if (weight(left) != weight(right)) return weight(left) < weight(right);
+                return a > b;
+            };
+            for (const std::uint64_t number : result) {
+                if (winners.contains(number)) continue;
+                if (!worst || is_worse(number, *worst)) worst = number;
+            }
+            if (worst) result.erase(*worst);
+        }
+        std::vector<std::uint64_t> new_ones;
+        for (const std::uint64_t number : winners) {
+            if (!present.contains(number)) new_ones.push_back(number);
+        }
+        std::ranges::stable_sort(new_ones, [&](std::uint64_t a, std::uint64_t b) {
+            return all.at(a)->votes > all.at(b)->votes;
+        });
+        for (const std::uint64_t number : new_ones) {
+            if (result.size() < rules.max_producers) result.insert(number);
+        }
+        if (result.size() >= rules.min_producers || out == 0) return result;
+    }
+}
+
+}  // namespace
+
+TEST_CASE("10,000 random elections agree with a naive model, and with themselves") {
+    std::mt19937_64 random(4);
+    const auto below = [&](std::uint64_t limit) { return random() % limit; };
+    for (int round = 0; round < 10'000; ++round) {
+        const std::uint64_t all = 1 + below(40);
+        ElectionRules rules;
+        rules.max_producers = 1 + below(21);
+        rules.min_producers = 1 + below(rules.max_producers);
+        rules.max_missed = 3;
+        Numbers present;
+        for (std::uint64_t i = 0; i < 1 + below(22); ++i) {
+            present.insert(below(all));
+        }
+        std::vector<Candidate> candidates;
+        for (std::uint64_t number = 0; number < all; ++number) {
+            if (!present.contains(number) && below(4) == 0) continue;
+            Candidate& each = candidates.emplace_back(candidate(number, below(6)));
+            each.registered = below(8) != 0;
+            each.ready = below(3) != 0;
+            each.convicted = below(10) == 0;
+            if (present.contains(number)) each.missed = static_cast<std::uint32_t>(below(6));
+        }
+        const Numbers result = elected(present, candidates, rules);
+        REQUIRE(result == naive(present, candidates, rules));
+        // What must hold whatever the rules are.
+        std::size_t gone = 0;
+        for (const std::uint64_t number : present) {
+            if (!result.contains(number)) ++gone;
+        }
+        REQUIRE(gone <= (present.size() - 1) / 3);
+        REQUIRE(result.size() >= std::min(present.size(), rules.min_producers));
+        REQUIRE(result.size() <= std::max(present.size(), rules.max_producers));
+        std::vector<Candidate> reversed(candidates.rbegin(), candidates.rend());
+        REQUIRE(elected(present, reversed, rules) == result);
+    }
+}
+
+TEST_CASE("the heaviest are elected, ties go to the lower name") {
+    std::vector<Candidate> candidates;
+    for (std::uint64_t number = 0; number < 5; ++number) {
+        candidates.push_back(candidate(number, number < 2 ? 7 : 9));
+    }
+    CHECK(elected({0, 1, 2, 3}, candidates, {.max_producers = 4}) == Numbers{0, 2, 3, 4});
+    candidates[4].votes = 7;
+    CHECK(elected({0, 1, 2, 3}, candidates, {.max_producers = 4}) == Numbers{0, 1, 2, 3});
+}
+
+TEST_CASE("who did not say that it is ready does not enter") {
+    std::vector<Candidate> candidates{candidate(0, 1), candidate(1, 9)};
+    candidates[1].ready = false;
+    CHECK(elected({0}, candidates) == Numbers{0});
+    candidates[1].ready = true;
+    CHECK(elected({0}, candidates) == Numbers{0, 1});
+    // Who is in need not say so again.
+    candidates[0].ready = false;
+    CHECK(elected({0, 1}, candidates) == Numbers{0, 1});
+}
+
+TEST_CASE("at most f leave at once, the convicted first, then who missed most") {
+    std::vector<Candidate> candidates;
+    for (std::uint64_t number = 0; number < 8; ++number) {
+        candidates.push_back(candidate(number, 10 + number));
+    }
+    const ElectionRules rules{.min_producers = 1, .max_producers = 7, .max_missed = 5};
+    const Numbers present{0, 1, 2, 3, 4, 5, 6};
+    candidates[2].missed = 5;
+    candidates[3].missed = 9;
+    candidates[6].convicted = true;
+    // f is 2: 6 and 3 go, 7 enters; at the next election it is the turn of 2.
+    const Numbers next = elected(present, candidates, rules);
+    CHECK(next == Numbers{0, 1, 2, 4, 5, 7});
+    candidates[3].ready = false;
+    CHECK(elected(next, candidates, rules) == Numbers{0, 1, 4, 5, 7});
+    candidates[3].missed = 4;
+    CHECK(elected(present, candidates, rules) == Numbers{0, 1, 3, 4, 5, 7});
+    candidates[3].missed = 9;
+    // Of three validators none can be spared.
+    CHECK(elected({2, 3, 6}, candidates, rules).size() >= 3);
+}
+
+TEST_CASE("fewer than min_producers are never left") {
+    std::vector<Candidate> candidates;
+    for (std::uint64_t number = 0; number < 4; ++number) {
+        candidates.push_back(candidate(number, 1));
+    }
+    candidates[1].missed = 1000;
+    CHECK(elected({0, 1, 2, 3}, candidates, {.min_producers = 4}) == Numbers{0, 1, 2, 3});
+    CHECK(elected({0, 1, 2, 3}, candidates, {.min_producers = 3}) == Numbers{0, 2, 3});
+    candidates.push_back(candidate(4, 1));
+    CHECK(elected({0, 1, 2, 3}, candidates, {.min_producers = 4}) == Numbers{0, 2, 3, 4});
+}
+
+TEST_CASE("no key is in the schedule twice, whoever registers it") {
+    const std::vector<ScheduleEntry> present = entries_of({0, 1});
+    std::vector<Candidate> candidates{candidate(0, 5), candidate(1, 5), candidate(2, 9)};
+    SECTION("a newcomer with another's vote key stays out") {
+        candidates[2].entry.signing_key = entry(0).vote_key;
+        CHECK(elect(present, candidates, {}) == present);
+    }
+    SECTION("a member that registers another's key keeps its own") {
+        candidates[1].entry.vote_key = entry(0).signing_key;
+        CHECK(elect(present, candidates, {}) == entries_of({0, 1, 2}));
+    }
+    SECTION("a member's new key takes effect, in its place") {
+        candidates[0].entry.vote_key = made_up_key(77);
+        const auto next = elect(present, {candidates[0], candidates[1]}, {});
+        CHECK(next[0].vote_key == made_up_key(77));
+        CHECK(next[1] == present[1]);
+    }
+}
+
+TEST_CASE("turns keep their order where the validators stay the same") {
+    const std::vector<ScheduleEntry> present{entry(3), entry(1), entry(2)};
+    std::vector<Candidate> candidates{candidate(1, 1), candidate(2, 2), candidate(3, 3)};
+    CHECK(elect(present, candidates, {}) == present);
+    candidates.push_back(candidate(0, 1));
+    CHECK(elect(present, candidates, {}) == entries_of({0, 1, 2, 3}));
+}
+
+TEST_CASE("missed slots are counted once for each gap and end with a block") {
+    const Schedule schedule{.version = 0, .entries = entries_of({0, 1, 2, 3})};
+    BlockContext block;
+    block.parent_slot = 8;
+    block.slot = 9;
+    block.producer = numbered(1);
+    CHECK(count_misses({}, schedule, block, 1).empty());
+    block.slot = 11;  // Slots 9 and 10 are of 1 and 2.
+    block.producer = numbered(3);
+    const std::vector<Misses> once{{numbered(1), 1}, {numbered(2), 1}};
+    CHECK(count_misses({}, schedule, block, 1) == once);
+    block.slot = 1'000'003;
+    const std::vector<Misses> all{{numbered(0), 1}, {numbered(1), 2}, {numbered(2), 2}};
+    CHECK(count_misses(once, schedule, block, 1) == all);
+    block.producer = numbered(1);
+    CHECK(count_misses(once, schedule, block, 1) ==
+          std::vector<Misses>{{numbered(0), 1}, {numbered(2), 2}, {numbered(3), 1}});
+    // With repetitions a turn that was begun counts; slots 9 to 11 are of producer 2, 12 of 3.
+    block = {};
+    block.parent_slot = 8;
+    block.slot = 12;
+    block.producer = numbered(0);
+    CHECK(count_misses({}, schedule, block, 4) == std::vector<Misses>{{numbered(2), 1}});
+}
+
+namespace {
+
+// Four validators and what happens between them.
+class Network {
+  public:
+    explicit Network(std::uint64_t max_missed = 10) : chain_(options(max_missed)) {}
+
+    TestChain& chain() { return chain_; }
+    static base::Bytes votes(std::string_view voter,
+                             std::string_view proxy,
+                             std::vector<std::string> producers) {
+        std::vector<Name> names;
+        for (const std::string& producer : producers) {
+            names.push_back(name(producer));
+        }
+        std::ranges::sort(names);
+        base::Writer out;
+        encode(out, name(voter));
+        encode(out, name(proxy));
+        encode_list(out, names);
+        return out.take();
+    }
+    Failure act(const std::string& actor, std::string_view action, base::Bytes bytes) {
+        return failure_of(
+            chain_.push(TestChain::action("eosio", action, actor, std::move(bytes)), {actor}));
+    }
+    Failure vote(const std::string& voter,
+                 const std::string& proxy,
+                 const std::vector<std::string>& producers) {
+        return act(voter, "voteproducer", votes(voter, proxy, producers));
+    }
+    Failure registers(const std::string& producer, const std::string& key) {
+        base::Writer out;
+        encode(out, name(producer));
+        encode(out, public_key(key));
+        out.string("");
+        out.u16(0);
+        return act(producer, "regproducer", out.take());
+    }
+    // A new account that is registered and ready.
+    void add_candidate(const std::string& producer) {
+        REQUIRE(chain_.create(producer).succeeded());
+        REQUIRE(registers(producer, producer).code == 0);
+        REQUIRE(act(producer, "ready", data(name(producer))).code == 0);
+    }
+    // Runs to the first block of the next period, in which the producers named are silent, and
+    // returns who it proposes; empty: nothing.
+    std::set<Name> election(const std::vector<std::string>& silent = {}) {
+        while (true) {
+            const Slot slot = chain_.block().slot + 1;
+            const Schedule active = load_schedule(chain_.state()).value();
+            std::uint32_t skipped = 0;
+            while (std::ranges::find(silent,
+                                     active.producer_of(slot + skipped, 1).producer.to_string()) !=
+                   silent.end()) {
+                ++skipped;
+            }
+            chain_.block().producer = active.producer_of(slot + skipped, 1).producer;
+            const BlockSchedule begun = chain_.next_block(skipped + 1);
+            if (chain_.block().slot / 120 != chain_.block().parent_slot / 120) {
+                return begun.change ? producers_of(begun.change->entries) : std::set<Name>();
+            }
+        }
+    }
+    static std::set<Name> names(const std::vector<std::string>& texts) {
+        std::set<Name> result;
+        for (const std::string& text : texts) {
+            result.insert(name(text));
+        }
+        return result;
+    }
+
+  private:
+    static TestChain::Options options(std::uint64_t max_missed) {
+        TestChain::Options options = TestChain::open_options();
+        options.validators = {"v1", "v2", "v3", "v4"};
+        options.parameters.max_missed = max_missed;
+        return options;
+    }
+    TestChain chain_;
+};
+
+}  // namespace
+
+TEST_CASE("at the first election everybody has the votes of all, and nothing changes") {
+    Network network;
+    const auto votes = count_votes(network.chain().state()).value();
+    CHECK(votes.size() == 4);
+    CHECK(votes.at(name("v3")) == 5);  // Four validators and `member`.
+    CHECK(network.election().empty());
+    CHECK(network.election().empty());
+}
+
+TEST_CASE("votes weigh what their members weigh, through proxies too") {
+    Network network;
+    REQUIRE(network.chain().create("proxy").succeeded());
+    const auto weight_of = [&](std::string_view producer) {
+        return count_votes(network.chain().state()).value()[name(producer)];
+    };
+    CHECK(network.vote("member", "proxy", {}).text == "invalid proxy specified");
+    REQUIRE(network.act("proxy", "regproxy", data(name("proxy"), std::uint8_t{1})).code == 0);
+    CHECK(network.vote("member", "member", {}).text == "cannot proxy to self");
+    CHECK(network.vote("member", "proxy", {"v1"}).text ==
+          "cannot vote for producers and proxy at same time");
+    REQUIRE(network.vote("member", "proxy", {}).code == 0);
+    CHECK(weight_of("v1") == 4);
+    REQUIRE(network.vote("proxy", "", {"v1", "v2"}).code == 0);
+    CHECK(weight_of("v1") == 5);
+    CHECK(weight_of("v3") == 4);
+    const auto set_weight = [&](std::uint64_t weight) {
+        base::Writer out;
+        encode(out, name("member"));
+        out.u64(weight);
+        return network.act("eosio", "setweight", out.take());
+    };
+    CHECK(set_weight(kWeightMax + 1).text.find("at most 1000000000000") != std::string::npos);
+    REQUIRE(set_weight(100).code == 0);
+    CHECK(weight_of("v2") == 104);
+    REQUIRE(network.act("proxy", "regproxy", data(name("proxy"), std::uint8_t{0})).code == 0);
+    CHECK(weight_of("v2") == 4);
+    // Who is no member has no weight.
+    REQUIRE(network.vote("proxy", "", {"v1"}).code == 0);
+    CHECK(weight_of("v1") == 4);
+    REQUIRE(network.act("v4", "unregprod", data(name("v4"))).code == 0);
+    CHECK(network.vote("member", "", {"v4"}).text == "producer v4 is not currently registered");
+}
+
+TEST_CASE("a candidate with votes enters once it is ready, for one period") {
+    Network network;
+    REQUIRE(network.chain().create("late").succeeded());
+    CHECK(network.act("late", "ready", data(name("late"))).text ==
+          "late is neither registered as a producer nor named by setprods");
+    CHECK(network.act("v1", "ready", data(name("v2"))).code != 0);
+    REQUIRE(network.registers("late", "late").code == 0);
+    REQUIRE(network.vote("member", "", {"late"}).code == 0);
+    CHECK(network.election().empty());
+    REQUIRE(network.act("late", "ready", data(name("late"))).code == 0);
+    CHECK(network.election() == Network::names({"v1", "v2", "v3", "v4", "late"}));
+    // While a change is on its way there is no other; afterwards the schedule is as elected.
+    CHECK(network.election().empty());
+    CHECK(load_schedule(network.chain().state()).value().entries.size() == 5);
+    REQUIRE(network.vote("member", "", {}).code == 0);
+    CHECK(network.election() == Network::names({"v1", "v2", "v3", "v4"}));
+}
+
+TEST_CASE("a producer that misses max_missed slots makes way for a standby") {
+    Network network;
+    network.add_candidate("standby");
+    REQUIRE(network.vote("member", "", {"standby"}).code == 0);
+    network.chain().state();  // The standby is ready now and enters; v3 falls silent.
+    CHECK(network.election({"v3"}) == Network::names({"v1", "v2", "v4", "standby"}));
+    const auto misses = load_misses(network.chain().state()).value();
+    REQUIRE(misses.size() == 1);
+    CHECK(misses[0].producer == name("v3"));
+    CHECK(misses[0].slots >= 10);
+    CHECK(network.election({"v3"}).empty());
+    CHECK(load_misses(network.chain().state()).value().empty());
+}
+
+TEST_CASE("setprods stops elections until it is called with nothing") {
+    Network network;
+    const auto set = [&](const std::vector<std::pair<std::string, std::string>>& entries) {
+        base::Writer out;
+        out.varuint32(static_cast<std::uint32_t>(entries.size()));
+        for (const auto& [producer, key] : entries) {
+            encode(out, name(producer));
+            out.varuint32(0);
+            out.u32(1);
+            out.varuint32(1);
+            encode(out, public_key(key));
+            out.u16(1);
+        }
+        return network.act("eosio", "setprods", out.take());
+    };
+    CHECK(set({{"v1", "same"}, {"v2", "same"}}).text.find("have the same key") !=
+          std::string::npos);
+    REQUIRE(set({{"v2", "v2"}, {"v1", "v1"}}).code == 0);
+    CHECK(network.election() == Network::names({"v1", "v2"}));
+    CHECK(network.election().empty());
+    CHECK(load_schedule(network.chain().state()).value().entries[0].producer == name("v2"));
+    REQUIRE(network.vote("member", "", {"v3"}).code == 0);
+    CHECK(network.election().empty());
+    REQUIRE(set({}).code == 0);
+    // The others must be ready to come back.
+    CHECK(network.election().empty());
+    REQUIRE(network.act("v3", "ready", data(name("v3"))).code == 0);
+    CHECK(network.election() == Network::names({"v1", "v2", "v3"}));
+}
+
+TEST_CASE("a change waits for the finality of its block, and of the one that saw it") {
+    Network network;
+    network.chain().final_height = 1;
+    REQUIRE(network.registers("v1", "newkey").code == 0);
+    CHECK(network.election().size() == 4);
+    const Height proposed = network.chain().block().height;
+    CHECK(network.election().empty());
+    const auto schedules = [&] { return load_schedules(network.chain().state()).value(); };
+    CHECK(schedules().proposed_at == proposed);
+    CHECK(schedules().pending() == nullptr);
+    network.chain().final_height = proposed;
+    CHECK(network.chain().next_block().version == 0);
+    const Height pending = network.chain().block().height;
+    CHECK(schedules().pending_since == pending);
+    CHECK(network.chain().next_block().version == 0);
+    network.chain().final_height = pending;
+    CHECK(network.chain().next_block().version == 1);
+    CHECK(schedules().proposed == nullptr);
+    CHECK(schedules().active->entries[0].signing_key == public_key("newkey"));
+    CHECK(find_served(network.chain().state(), public_key("newkey")) == name("v1"));
+}
