@@ -126,11 +126,13 @@ void Detection::write_probe(base::Timestamp now) {
     owner_.write_probe(nonce_);
 }
 
-void Detection::on_probe(base::Timestamp /*now*/, std::uint64_t nonce) {
+void Detection::on_probe(base::Timestamp now, std::uint64_t nonce) {
     // A number may come three times, and also after the path was given up.
     if (state_ != State::probing || peer_nonce_) return;
     peer_nonce_ = nonce;
     owner_.send_prelude(encode(prelude::Probed{attempt_, nonce}));
+    // What we wrote before the peer was ready is lost; now it is.
+    if (!is_probed_) write_probe(now);
     switch_if_proved();
 }
 

@@ -66,6 +66,7 @@ bool SendQueue::may_go(const Queue& queue, Lane lane) const {
     if (queue.empty()) return false;
     const std::size_t size = queue.front().size();
     const bool is_begun = queue.sent > 0;
+    if (is_held_) return is_begun;
     return is_begun || size <= slice_bytes(lane) || open_bytes_ + size <= kOpenBytesMax;
 }
 
@@ -121,6 +122,44 @@ std::size_t SendQueue::fill(std::span<std::byte> out) {
         filled += count;
     }
     return filled;
+}
+
+bool SendQueue::has_begun() const {
+    return std::ranges::any_of(queues_, [](const Queue& queue) { return queue.sent > 0; });
+}
+
+std::optional<Queued> SendQueue::take() {
+    CHECK(!has_begun());
+    if (messages_ == 0) return std::nullopt;
+    const std::size_t chosen = choose();
+    CHECK(chosen < kQueues);
+    Queue& queue = queues_[chosen];
+    Queued out{lane_of(chosen),
+               static_cast<Priority>(chosen / kLanes),
+               std::move(queue.messages[queue.head])};
+    const std::size_t size = out.payload.size();
+    --queue.quota;
+    queue.pop();
+    --messages_;
+    unsent_bytes_ -= size;
+    bytes_[index(out.lane)] -= size + kOverheadBytes;
+    return out;
+}
+
+void SendQueue::put_back(std::vector<Queued> messages) {
+    // From the newest to the oldest, each before what is there.
+    while (!messages.empty()) {
+        Queued message = std::move(messages.back());
+        messages.pop_back();
+        const std::size_t size = message.payload.size();
+        Queue& queue = queues_[kLanes * message.priority + index(message.lane)];
+        CHECK(queue.sent == 0);
+        queue.messages.insert(queue.messages.begin() + static_cast<std::ptrdiff_t>(queue.head),
+                              std::move(message.payload));
+        ++messages_;
+        unsent_bytes_ += size;
+        bytes_[index(message.lane)] += size + kOverheadBytes;
+    }
 }
 
 bool SendQueue::take_writable(Lane lane) {

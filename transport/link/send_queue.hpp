@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,13 @@ namespace transport::link {
 // How much of unfinished messages a receiver has to keep for one sender; the sender starts no
 // message of several slices that would exceed it.
 inline constexpr std::size_t kOpenBytesMax = 2 * kMessageBytesMax;
+
+// A message in a queue or on its way, with its place.
+struct Queued {
+    Lane lane = Lane::control;
+    Priority priority = 0;
+    Payload payload;
+};
 
 // Messages on their way into a stream, and the order in which their slices go: the most urgent
 // first, but no level more than its quota in a round, so that the least urgent move too.
@@ -37,11 +45,20 @@ class SendQueue : base::Pinned {
     // written go. `out` has room for one frame at least.
     [[nodiscard]] std::size_t fill(std::span<std::byte> out);
 
+    // The most urgent message as a whole, for a path that cuts it itself. None may be begun.
+    [[nodiscard]] std::optional<Queued> take();
+    // Gives back messages that were taken, oldest first: they go before all others of their level.
+    void put_back(std::vector<Queued> messages);
+    // While held, fill() only finishes what is begun.
+    void hold(bool is_held) { is_held_ = is_held; }
+    [[nodiscard]] bool has_begun() const;
+
     // True once after would_block, when half of the lane is free again.
     [[nodiscard]] bool take_writable(Lane lane);
     // Forgets what is queued; what was begun is never finished.
     void drop(Lane lane);
 
+    // Nothing is queued.
     [[nodiscard]] bool empty() const { return messages_ == 0; }
     // With an overhead for each message.
     [[nodiscard]] std::size_t queued_bytes(Lane lane) const { return bytes_[index(lane)]; }
@@ -74,6 +91,7 @@ class SendQueue : base::Pinned {
     std::array<Queue, kQueues> queues_;  // Of level p: control 2p, data 2p + 1.
     std::array<std::size_t, kLanes> bytes_{};
     std::array<bool, kLanes> was_full_{};
+    bool is_held_ = false;
     std::size_t messages_ = 0;
     std::size_t open_bytes_ = 0;  // Of messages that are begun and have more than one slice.
     std::uint64_t unsent_bytes_ = 0;

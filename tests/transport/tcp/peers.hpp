@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -184,6 +185,7 @@ class RawPeer {
 
     explicit RawPeer(const std::string& address) : RawPeer(address, Form{}) {}
     RawPeer(const std::string& address, const Form& form) : fd_(connect_to(address)) {
+        std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's own sockets raise it.
         context_.reset(SSL_CTX_new(TLS_client_method()));
         SSL_CTX_set_max_proto_version(context_.get(), form.version_max);
         if (form.has_certificate) {

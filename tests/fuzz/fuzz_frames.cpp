@@ -1,0 +1,43 @@
+#include "base/check.hpp"
+#include "transport/link/frame.hpp"
+#include "transport/link/reassembly.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+// A peer's stream of frames: whatever comes is a message within the limits, or refused; memory
+// for unfinished messages stays bounded and comes back.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    using namespace transport;
+    static const auto kPool =
+        std::move(*BufferPool::create({.bytes = std::size_t{64} << 20, .huge_pages = false}));
+    base::ByteView stream(reinterpret_cast<const std::byte*>(data), size);
+    link::FrameReader reader;
+    link::Reassembly reassembly(*kPool);
+    while (!stream.empty()) {
+        const auto space = reader.space();
+        CHECK(space.size() >= link::kFrameBytesMax);
+        const std::size_t count = std::min(space.size(), stream.size());
+        std::memcpy(space.data(), stream.data(), count);
+        reader.commit(count);
+        stream = stream.subspan(count);
+        while (true) {
+            const auto frame = reader.peek();
+            if (!frame) return 0;
+            if (!*frame) break;
+            const link::FrameHeader& header = (*frame)->header;
+            if (header.kind == link::FrameKind::goodbye) {
+                (void)link::decode_goodbye((*frame)->payload);
+            } else if (header.kind == link::FrameKind::slice) {
+                const auto taken = reassembly.take(header, (*frame)->payload);
+                if (!taken || taken->is_short_of_memory) return 0;
+                CHECK(!taken->message || taken->message->bytes.size() <= kMessageBytesMax);
+            }
+            CHECK(reassembly.open_bytes() <= 2 * kMessageBytesMax);
+            reader.consume(**frame);
+        }
+    }
+    return 0;
+}
