@@ -1,6 +1,7 @@
 // Runs the contract intrinsics on the interpreter and compares its console, result or failure with
 // expected.json, which Python's own arithmetic made.
 #include "ledger.hpp"
+#include "tests/support/paths.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,7 +14,7 @@ using namespace chain::literals;  // NOLINT(google-build-using-namespace): for n
 constexpr chain::Name kAccount = "intrinsics"_n;
 
 nlohmann::json expectations() {
-    std::ifstream in(std::string(BOR_TEST_DATA) + "/contracts/intrinsics/expected.json");
+    std::ifstream in(tests::data_dir() + "/contracts/intrinsics/expected.json");
     return nlohmann::json::parse(in);
 }
 

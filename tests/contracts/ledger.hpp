@@ -6,6 +6,7 @@
 #include "chain/execution/genesis_state.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
+#include "tests/support/paths.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -21,7 +22,7 @@ using namespace chain::literals;  // NOLINT(google-build-using-namespace): for n
 
 // The bytes of a file under the folder of the compiled test contracts.
 inline base::Bytes contract_file(const std::string& name) {
-    std::ifstream in(std::string(BOR_TEST_CONTRACTS) + "/" + name, std::ios::binary);
+    std::ifstream in(tests::build_dir() + "/contracts-test/" + name, std::ios::binary);
     INFO("contract file " << name);
     REQUIRE(in.good());
     const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());

@@ -1,5 +1,6 @@
 // The contracts of the recordings make the rows that nodeos' contracts made.
 #include "ledger.hpp"
+#include "tests/support/paths.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +11,7 @@ using support::Ledger;
 using namespace chain::literals;  // NOLINT(google-build-using-namespace): for names.
 
 nlohmann::json recorded(const std::string& name) {
-    std::ifstream in(std::string(BOR_TEST_DATA) + "/vectors/http/" + name + ".json");
+    std::ifstream in(tests::data_dir() + "/vectors/http/" + name + ".json");
     REQUIRE(in.good());
     return nlohmann::json::parse(in);
 }

@@ -4,6 +4,7 @@
 #include "base/pinned.hpp"
 #include "ledger.hpp"
 #include "node/compiler/process_compiler.hpp"
+#include "tests/support/paths.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -138,7 +139,7 @@ chain::SignedTransaction transaction_of(const Call& call, std::uint32_t expirati
 }
 
 std::vector<Call> calls() {
-    std::ifstream in(std::string(BOR_TEST_DATA) + "/contracts/intrinsics/expected.json");
+    std::ifstream in(tests::data_dir() + "/contracts/intrinsics/expected.json");
     std::vector<Call> made;
     for (const nlohmann::json& entry : nlohmann::json::parse(in)) {
         made.push_back({kIntrinsics,

@@ -1,5 +1,6 @@
 // What cleos packed and unpacked (tests/vectors/formats), byte for byte, and what it refused.
 #include "chain/types/exception.hpp"
+#include "tests/support/paths.hpp"
 #include "vectors.hpp"
 
 #include <catch2/catch.hpp>
@@ -71,7 +72,7 @@ SerializerPtr types_abi() {
 TEST_CASE("every built-in type is packed and unpacked as recorded") {
     const SerializerPtr abi = types_abi();
     std::size_t files = 0;
-    const std::string folder = std::string(BOR_TEST_DATA) + "/vectors/formats";
+    const std::string folder = tests::data_dir() + "/vectors/formats";
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         const std::string file = entry.path().filename().string();
         if (file.substr(3, 5) != "-abi-") continue;

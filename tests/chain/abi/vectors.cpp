@@ -1,5 +1,7 @@
 #include "vectors.hpp"
 
+#include "tests/support/paths.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <fstream>
@@ -10,7 +12,7 @@ namespace vectors {
 using chain::abi::Json;
 
 Json load(const std::string& path) {
-    std::ifstream in(std::string(BOR_TEST_DATA) + "/vectors/" + path);
+    std::ifstream in(tests::data_dir() + "/vectors/" + path);
     REQUIRE(in);
     const std::string text{std::istreambuf_iterator<char>(in), {}};
     auto json = chain::abi::parse_json(text);

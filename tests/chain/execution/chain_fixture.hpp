@@ -6,6 +6,7 @@
 #include "chain/execution/genesis_state.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
+#include "tests/support/paths.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -33,7 +34,7 @@ class EmptyView final : public StateView {
 
 // `folder` of the build: contracts, or contracts-test.
 inline base::Bytes read_contract(const std::string& folder, const std::string& name) {
-    const std::string path = std::string(BOR_CONTRACTS) + folder + "/" + name + "/" + name;
+    const std::string path = tests::build_dir() + "/" + folder + "/" + name + "/" + name;
     std::ifstream file(path + ".wasm", std::ios::binary);
     const std::string text((std::istreambuf_iterator<char>(file)),
                            std::istreambuf_iterator<char>());
