@@ -9,29 +9,6 @@ using chain::Exception;
 
 namespace {
 
-Json block_ref_json(const ApiContext& context, const chain::Block& block) {
-    return {{"block_num", block.header.height},
-            {"id", base::to_hex(block.id.view())},
-            {"slot", chain::abi::json_integer(block.header.slot)},
-            {"timestamp", context.times().time_of(block.header.slot).to_string()},
-            {"producer", block.header.producer.to_string()},
-            {"transactions", block.transactions.size()}};
-}
-
-Answer get_finality(const ApiContext& context, const Moment& moment) {
-    const Published& view = *moment.view;
-    const std::uint64_t slots = view.head->header.slot - view.finalized->header.slot;
-    return Json{{"head", block_ref_json(context, *view.head)},
-                {"final", block_ref_json(context, *view.finalized)},
-                {"lag_blocks", view.head->header.height - view.finalized->header.height},
-                {"lag_ms", chain::abi::json_integer(slots * context.times().interval_milliseconds)},
-                {"certificate",
-                 view.certificate ? api::certificate_to_json(*view.certificate) : Json(nullptr)},
-                {"paused", view.paused},
-                {"trouble", view.trouble},
-                {"pool", {{"transactions", view.pool_transactions}, {"bytes", view.pool_bytes}}}};
-}
-
 Answer get_block(const ApiContext& context, const Moment& moment, Params& params) {
     const std::string text = params.text("block_num_or_id");
     if (!params.ok()) return refuse(params.error());
@@ -65,8 +42,6 @@ Answer get_schedule(const Moment& moment) {
 
 void add_bor_calls(Calls& calls) {
     const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/bor/finality"},
-               [&context](const Moment& moment, Params&) { return get_finality(context, moment); });
     calls.read({.path = "/v1/bor/block", .need = Need::required},
                [&context](const Moment& moment, Params& params) {
                    return get_block(context, moment, params);

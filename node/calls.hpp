@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace node {
@@ -27,6 +28,7 @@ struct ApiContext {
     bool verbose_errors = false;
     std::chrono::milliseconds response_time{15};  // To collect one answer.
     const ProducerSettings& settings;
+    std::set<base::crypto::PublicKey> own_keys;  // Of signature-provider.
 
     // What a dry run may take.
     [[nodiscard]] std::chrono::milliseconds dry_run_time() const {

@@ -137,6 +137,7 @@ base::Result<void> Node::Parts::open_core() {
 base::Result<void> Node::Parts::open() {
     if (auto opened = open_core(); !opened) return opened;
     const chain::ChainId chain_id = ledger.genesis.chain_id();
+    const auto own_keys = ledger.signer->keys();
     context = std::make_unique<ApiContext>(ApiContext{*runtime,
                                                       history,
                                                       abis,
@@ -144,7 +145,8 @@ base::Result<void> Node::Parts::open() {
                                                       chain_id,
                                                       options.verbose_http_errors,
                                                       options.http_max_response_time,
-                                                      settings});
+                                                      settings,
+                                                      {own_keys.begin(), own_keys.end()}});
     dry_runs = std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times},
                                         dry_execution.executor());
     stream = std::make_unique<StreamHub>(*context);
@@ -178,6 +180,7 @@ void Node::Parts::add_routes() {
     add_dry_run_calls(*calls, *dry_runs);
     add_status_call(*calls, status);
     add_bor_calls(*calls);
+    add_finality_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
     add_page(router);
     if (options.serves_plugin("producer_api_plugin")) add_producer_calls(*calls, settings);

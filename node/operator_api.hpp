@@ -10,6 +10,8 @@ namespace node {
 void add_producer_calls(Calls& calls, ProducerSettings& settings);
 void add_trace_calls(Calls& calls);
 void add_bor_calls(Calls& calls);
+// /v1/bor/finality and what else tells who agrees with whom.
+void add_finality_calls(Calls& calls);
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage);
 // Last: lists what was added before it.
 void add_node_call(Calls& calls);

@@ -1,0 +1,45 @@
+#include "node/api/validator_json.hpp"
+
+namespace node::api {
+
+namespace {
+
+Json promise_to_json(const std::optional<Promise>& promise) {
+    if (!promise) return nullptr;
+    return {{"kind", promise->kind == chain::VoteKind::commit ? "commit" : "notarize"},
+            {"block_num", promise->height},
+            {"slot", chain::abi::json_integer(promise->slot)}};
+}
+
+}  // namespace
+
+Json milliseconds_to_json(std::optional<std::int64_t> nanoseconds) {
+    constexpr std::int64_t kMicrosecond = 1000;
+    if (!nanoseconds) return nullptr;
+    return static_cast<double>(*nanoseconds / kMicrosecond) / 1000.0;
+}
+
+Json validator_to_json(const ValidatorStatus& validator) {
+    Json json{{"producer", validator.entry.producer.to_string()},
+              {"signing_key", validator.entry.signing_key.to_string()},
+              {"vote_key", validator.entry.vote_key.to_string()},
+              {"own", validator.own},
+              {"connected", validator.connected},
+              {"voted_final", nullptr},
+              {"last_vote", promise_to_json(validator.last_vote)},
+              {"lock", promise_to_json(validator.lock)},
+              {"head", nullptr},
+              {"clock_offset_ms", milliseconds_to_json(validator.clock_nanoseconds)}};
+    if (validator.voted_final) json["voted_final"] = *validator.voted_final;
+    if (validator.head) json["head"] = *validator.head;
+    return json;
+}
+
+bool has_signed(const chain::Certificate& certificate, std::size_t index) {
+    if (certificate.bitmaps.empty()) return false;
+    const base::Bytes& bits = certificate.bitmaps.front();
+    if (index / 8 >= bits.size()) return false;
+    return ((std::to_integer<unsigned>(bits[index / 8]) >> (index % 8)) & 1U) != 0;
+}
+
+}  // namespace node::api

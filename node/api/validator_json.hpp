@@ -1,0 +1,41 @@
+#pragma once
+
+#include "chain/abi/json.hpp"
+#include "chain/types/schedule.hpp"
+#include "chain/types/vote.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace node::api {
+
+using chain::abi::Json;
+
+// A block that a validator promised something about.
+struct Promise {
+    chain::VoteKind kind = chain::VoteKind::notarize;
+    chain::Height height = 0;
+    chain::Slot slot = 0;
+};
+
+// What this node knows of one validator (spec 07, "finality per validator").
+struct ValidatorStatus {
+    chain::ScheduleEntry entry;
+    bool own = false;                               // Its vote key is here.
+    bool connected = false;                         // A peer has proved to hold its vote key.
+    std::optional<bool> voted_final;                // In the certificate of the final block.
+    std::optional<Promise> last_vote;               // The newest that was seen.
+    std::optional<Promise> lock;                    // What its newest COMMIT was for.
+    std::optional<chain::Height> head;              // Of its node, as that says.
+    std::optional<std::int64_t> clock_nanoseconds;  // Its clock minus ours.
+};
+
+// Milliseconds to the microsecond; null: unknown.
+[[nodiscard]] Json milliseconds_to_json(std::optional<std::int64_t> nanoseconds);
+[[nodiscard]] Json validator_to_json(const ValidatorStatus& validator);
+
+// Whether entry `index` of the active schedule signed.
+[[nodiscard]] bool has_signed(const chain::Certificate& certificate, std::size_t index);
+
+}  // namespace node::api
