@@ -373,7 +373,7 @@ int run(const std::vector<std::string>& typed) {
         if (matched > (best == nullptr ? 0 : split(best->name).size())) best = &command;
     }
     if (best == nullptr) return unknown_command(words);
-    auto session = make_session(*globals);
+    auto session = make_session(*globals, best->name.starts_with("network "));
     if (!session) {
         fmt::print(stderr, "bor-cli: {}\n", session.error().detail);
         return 1;

@@ -67,7 +67,8 @@ struct Command {
 };
 
 // The session that the global options ask for. With --dir, the network's node and wallet.
-[[nodiscard]] base::Result<Session> make_session(const Arguments& globals);
+// not_found: there is no network in --dir, and the command is not one that makes it.
+[[nodiscard]] base::Result<Session> make_session(const Arguments& globals, bool makes_network);
 
 // Every command, by name. Filled from one table a file: the functions below.
 [[nodiscard]] std::vector<Command> all_commands();

@@ -58,7 +58,14 @@ base::Result<void> get_account(const Session& session, const Arguments& argument
     const std::string symbol = arguments.at("symbol");
     if (!symbol.empty()) body["expected_core_symbol"] = symbol;
     const auto answer = call(session.url, "/v1/chain/get_account", body);
-    if (!answer) return fail(answer.error());
+    if (!answer) {
+        // nodeos' own words for it are those of its database.
+        if (answer.error().detail.find("unknown key") == std::string::npos) {
+            return fail(answer.error());
+        }
+        return fail(base::Errc::not_found,
+                    fmt::format("there is no account '{}'", arguments.at("account")));
+    }
     if (session.json) {
         fmt::print("{}\n", chain::abi::dump_json(*answer, 2));
         return {};
@@ -70,7 +77,10 @@ base::Result<void> get_account(const Session& session, const Arguments& argument
     };
     fmt::print("created: {}\nprivileged: {}\n", shown("created"), shown("privileged"));
     print_permissions(*answer);
-    fmt::print("memory: {} bytes used, quota {}\n", shown("ram_usage"), shown("ram_quota"));
+    const std::string quota = shown("ram_quota");
+    fmt::print("memory: {} bytes used, {}\n",
+               shown("ram_usage"),
+               quota == "-1" ? "no quota" : "quota " + quota);
     return {};
 }
 

@@ -138,7 +138,10 @@ base::Result<HttpAnswer> http_post(const std::string& url,
     if (answer) return answer;
     return fail(
         Errc::unavailable,
-        fmt::format("no answer from {}: {}; is it running there?", url, answer.error().detail));
+        fmt::format(
+            "no answer from {}: {}; is it running there? (-u URL or --dir DIR chooses another)",
+            url,
+            answer.error().detail));
 }
 
 base::Result<Json> call(const std::string& url, std::string_view path, const Json& body) {

@@ -39,6 +39,7 @@ struct Plan {
     std::vector<std::string> node_options;
     PrivateKey system = PrivateKey::generate(base::crypto::KeyType::k1);
     PrivateKey validator = PrivateKey::generate(base::crypto::KeyType::k1);
+    genesis::Genesis genesis;
 
     [[nodiscard]] std::filesystem::path node_dir() const { return dir / std::string(kValidator); }
     [[nodiscard]] std::filesystem::path log() const { return node_dir() / "log"; }
@@ -118,8 +119,7 @@ base::Result<void> write_files(const Plan& plan) {
     std::filesystem::permissions(plan.dir / "wallet", std::filesystem::perms::owner_all, error);
     if (error)
         return fail(Errc::unavailable, fmt::format("{}: {}", plan.dir.string(), error.message()));
-    if (auto done = write_file(plan.dir / "genesis.json", genesis::to_json(genesis_of(plan)));
-        !done) {
+    if (auto done = write_file(plan.dir / "genesis.json", genesis::to_json(plan.genesis)); !done) {
         return done;
     }
     if (auto done = write_file(
@@ -164,8 +164,9 @@ std::string last_lines(const std::filesystem::path& file) {
     return text->size() <= kBytes ? *text : "..." + text->substr(text->size() - kBytes);
 }
 
-// Until the first block after genesis is final, or the node ends, or patience does.
-base::Result<std::string> wait_for_final(const std::string& url, pid_t pid) {
+// Until the first block after genesis is final, or the node ends, or patience does. Who answers
+// may be another node, whose port ours could not have: the chain tells.
+base::Result<void> wait_for_final(const std::string& url, const std::string& chain_id, pid_t pid) {
     const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
     while (std::chrono::steady_clock::now() < deadline) {
         if (!is_running(pid, "bor-node")) return fail(Errc::unavailable, "bor-node ended");
@@ -173,8 +174,8 @@ base::Result<std::string> wait_for_final(const std::string& url, pid_t pid) {
             const Json* final = chain::abi::find_member(*info, "last_irreversible_block_num");
             const Json* id = chain::abi::find_member(*info, "chain_id");
             if (final != nullptr && final->is_number_unsigned() &&
-                final->get<std::uint64_t>() > 1 && id != nullptr && id->is_string()) {
-                return id->get<std::string>();
+                final->get<std::uint64_t>() > 1 && id != nullptr && *id == chain_id) {
+                return {};
             }
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -228,15 +229,13 @@ base::Result<void> start_node(const std::filesystem::path& dir,
     const auto pid = start_detached(node_words(dir, node_dir, more), validator.log);
     if (!pid) return fail(pid.error());
     validator.pid = *pid;
-    const auto chain_id = wait_for_final(validator.http, *pid);
-    if (!chain_id) {
+    if (auto is_final = wait_for_final(validator.http, file.chain_id, *pid); !is_final) {
         return fail(Errc::unavailable,
                     fmt::format("{}; its log ({}) ends with:\n{}",
-                                chain_id.error().detail,
+                                is_final.error().detail,
                                 validator.log,
                                 last_lines(validator.log)));
     }
-    file.chain_id = *chain_id;
     return {};
 }
 
@@ -289,11 +288,23 @@ base::Result<void> start_again(const Session& session,
 
 base::Result<void> network_up(const Session& session, const Arguments& arguments) {
     const std::filesystem::path dir = dir_of(session);
-    if (std::filesystem::exists(dir / "network.json")) return start_again(session, dir, arguments);
+    if (std::filesystem::exists(dir / "network.json")) {
+        for (const std::string_view each : {"n", "block-interval", "http-port", "system-key"}) {
+            if (!arguments.has(each)) continue;
+            return fail(Errc::invalid,
+                        fmt::format("--{} is for a new network, and {} has one; leave the option "
+                                    "out to start it again, or choose another --dir",
+                                    each,
+                                    dir.string()));
+        }
+        return start_again(session, dir, arguments);
+    }
     auto plan = make_plan(session, arguments);
     if (!plan) return fail(plan.error());
+    plan->genesis = genesis_of(*plan);
     if (auto written = write_files(*plan); !written) return written;
     NetworkFile file;
+    file.chain_id = base::to_hex(plan->genesis.chain_id().bytes);
     file.block_interval_ms = plan->interval_ms;
     file.system_public = plan->system.public_key().to_string();
     file.system_private = plan->system.to_string();

@@ -9,6 +9,7 @@ namespace cli {
 
 namespace {
 
+using base::Errc;
 using base::fail;
 
 Json key_authority(const std::string& text) {
@@ -78,8 +79,30 @@ base::Result<void> transfer(const Session& session, const Arguments& arguments) 
     return send_actions(session, arguments, {*std::move(action)});
 }
 
+base::Result<void> check_name(const std::string& text) {
+    if (chain::Name::from_string(text)) return {};
+    return fail(Errc::invalid,
+                fmt::format("'{}' is no account name: up to 12 of the letters a to z, the digits 1 "
+                            "to 5 and '.'",
+                            text));
+}
+
+// A key or ACCOUNT@PERMISSION, before the ABI's own words about it.
+base::Result<void> check_authority(const std::string& text) {
+    if (text.empty() || text.find('@') != std::string::npos) return {};
+    if (base::crypto::PublicKey::from_string(text)) return {};
+    return fail(Errc::invalid,
+                fmt::format("'{}' is neither a public key (PUB_K1_..., EOS...) nor "
+                            "ACCOUNT@PERMISSION; 'bor-cli wallet create_key' makes a key",
+                            text));
+}
+
 base::Result<void> create_account(const Session& session, const Arguments& arguments) {
     const std::string creator = arguments.at("creator");
+    for (const std::string_view each : {"owner", "active"}) {
+        if (auto good = check_authority(arguments.at(each)); !good) return good;
+    }
+    if (auto good = check_name(arguments.at("name")); !good) return good;
     auto levels = permissions_from(arguments, creator);
     if (!levels) return fail(levels.error());
     const std::string owner = arguments.at("owner");

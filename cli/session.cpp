@@ -5,7 +5,7 @@
 
 namespace cli {
 
-base::Result<Session> make_session(const Arguments& globals) {
+base::Result<Session> make_session(const Arguments& globals, bool makes_network) {
     Session session;
     session.json = globals.has("json");
     const char* home = std::getenv("HOME");
@@ -14,9 +14,12 @@ base::Result<Session> make_session(const Arguments& globals) {
     if (globals.has("dir")) {
         session.dir = globals.get("dir");
         // `network up` makes the file that the others read.
-        if (const auto file = NetworkFile::read(session.dir)) {
+        const auto file = NetworkFile::read(session.dir);
+        if (file) {
             session.url = file->validators.front().http;
             session.wallet_url = "unix://" + file->wallet.socket;
+        } else if (!makes_network) {
+            return base::fail(file.error());
         }
     }
     session.url = globals.get("url", session.url);

@@ -99,6 +99,7 @@ class CommandLine(Case):
     def test_nobody_answers(self):
         self.bad('is it running there?', '--url', 'http://127.0.0.1:1', 'get', 'info')
         self.bad('is no address', '--url', 'gopher://x', 'get', 'info')
+        self.bad('no network in /nowhere', '--dir', '/nowhere', 'get', 'info')
 
     def test_completion(self):
         script = self.good('completion', 'bash')
@@ -132,7 +133,7 @@ class Reading(Case):
     def test_accounts(self):
         self.assertIn('permissions:', self.good('get', 'account', 'alice'))
         self.assertEqual(self.data('get', 'account', 'alice', '-j')['account_name'], 'alice')
-        self.bad('error', 'get', 'account', 'nobody')
+        self.bad("there is no account 'nobody'", 'get', 'account', 'nobody')
         key = Network.file['system_key']['public']
         names = [each['account_name'] for each in self.data('get', 'accounts', key)['accounts']]
         self.assertIn('alice', names)
