@@ -107,9 +107,15 @@ base::Result<void> remove_key(const Session& session, const Arguments& arguments
 
 base::Result<void> create_key(const Session& session, const Arguments& arguments) {
     const std::string type = arguments.at("type");
-    const auto key = call(session.wallet_url,
-                          "/v1/wallet/create_key",
-                          Json::array({wallet_name(arguments), type.empty() ? "K1" : type}));
+    const std::string name = wallet_name(arguments);
+    if (arguments.has("vote") && !type.empty() && type != "K1") {
+        return fail(base::Errc::invalid, "vote keys are K1 keys");
+    }
+    const auto key = arguments.has("vote")
+                         ? call(session.wallet_url, "/v1/wallet/create_validator_key", Json(name))
+                         : call(session.wallet_url,
+                                "/v1/wallet/create_key",
+                                Json::array({name, type.empty() ? "K1" : type}));
     if (!key) return fail(key.error());
     if (session.json) {
         print_json(*key);
@@ -190,11 +196,12 @@ void add_wallet_commands(std::vector<Command>& commands) {
                         {{"key", "its public key"}},
                         {name, password},
                         remove_key});
-    commands.push_back({"wallet create_key",
-                        "Make a key inside a wallet",
-                        {{"type", "K1 (default) or R1", true}},
-                        {name},
-                        create_key});
+    commands.push_back(
+        {"wallet create_key",
+         "Make a key inside a wallet",
+         {{"type", "K1 (default) or R1", true}},
+         {name, {"vote", 0, "", "a validator's key: it signs each header and vote once"}},
+         create_key});
     commands.push_back(
         {"wallet list", "Show the open wallets; * marks unlocked ones", {}, {}, list});
     commands.push_back(

@@ -1,5 +1,6 @@
 #include "wallet/api.hpp"
 
+#include "base/crypto/hash.hpp"
 #include "chain/abi/transaction_json.hpp"
 #include "chain/types/exception.hpp"
 
@@ -18,6 +19,8 @@ using chain::Exception;
 using chain::abi::Json;
 
 namespace {
+
+constexpr std::string_view kStatementPrefix = "BoR vote key 1";
 
 // Nothing a wallet is asked nests deeply; a transaction is the largest thing it gets.
 constexpr chain::abi::JsonLimits kLimits{.depth = 32, .values = 256 * 1024};
@@ -87,6 +90,22 @@ Result<chain::ChainId> read_chain_id(const Json& json) {
     return id;
 }
 
+// Something packed, in hexadecimal digits, and nothing after it.
+template <class T>
+Result<T> read_packed(const Json& json, std::string_view what) {
+    const auto text = chain::abi::get_string(json);
+    if (!text) return base::fail(text.error());
+    const auto bytes = chain::abi::bytes_from_hex(*text);
+    if (!bytes) return base::fail(bytes.error());
+    base::Reader in(*bytes);
+    T value{};
+    decode(in, value, what);
+    if (auto finished = in.finish(); !finished) {
+        return chain::fail(Exception::assert_exception, finished.error().detail);
+    }
+    return value;
+}
+
 Result<PublicKey> read_key(const Json& json) {
     const auto text = chain::abi::as_string(json);
     if (!text) return base::fail(text.error());
@@ -140,6 +159,7 @@ const std::vector<Api::Call>& Api::calls() {
     static const std::vector<Call> kCalls = {
         {"/v1/wallet/create", kOne, 201, &Api::create},
         {"/v1/wallet/create_key", 2, 201, &Api::create_key},
+        {"/v1/wallet/create_validator_key", kOne, 201, &Api::create_validator_key},
         {"/v1/wallet/get_public_keys", kNothing, 200, &Api::get_public_keys},
         {"/v1/wallet/import_key", 2, 201, &Api::import_key},
         {"/v1/wallet/list_keys", 2, 200, &Api::list_keys},
@@ -150,7 +170,10 @@ const std::vector<Api::Call>& Api::calls() {
         {"/v1/wallet/remove_key", 3, 201, &Api::remove_key},
         {"/v1/wallet/set_timeout", kOne, 200, &Api::set_timeout},
         {"/v1/wallet/sign_digest", 2, 201, &Api::sign_digest},
+        {"/v1/wallet/sign_header", 2, 201, &Api::sign_header},
+        {"/v1/wallet/sign_statement", 2, 201, &Api::sign_statement},
         {"/v1/wallet/sign_transaction", 3, 201, &Api::sign_transaction},
+        {"/v1/wallet/sign_vote", 3, 201, &Api::sign_vote},
         {"/v1/wallet/unlock", 2, 200, &Api::unlock},
     };
     return kCalls;
@@ -316,9 +339,83 @@ Api::Answer Api::sign_digest(const Json& parameters, base::Timestamp now) {
     if (!digest) return base::fail(digest.error());
     const auto key = read_key(parameters[1]);
     if (!key) return base::fail(key.error());
-    const auto signature = keyring_.sign(*digest, *key, now);
+    if (const auto ordinary = expect_ordinary(*key); !ordinary) {
+        return base::fail(ordinary.error());
+    }
+    return signature_of(*digest, *key, now);
+}
+
+Api::Answer Api::signature_of(const base::Hash256& digest,
+                              const PublicKey& key,
+                              base::Timestamp now) {
+    const auto signature = keyring_.sign(digest, key, now);
     if (!signature) return base::fail(signature.error());
     return Json(signature->to_string());
+}
+
+Result<void> Api::expect_ordinary(const PublicKey& key) const {
+    if (!journals_.has(key)) return {};
+    return chain::fail(Exception::wallet_exception,
+                       fmt::format("{} is a validator's key: it signs headers and votes only, as "
+                                   "its journal allows",
+                                   key.to_string()));
+}
+
+Result<void> Api::expect_held(const PublicKey& key, base::Timestamp now) {
+    const auto keys = keyring_.public_keys(now);
+    if (!keys) return base::fail(keys.error());
+    if (keys->contains(key)) return {};
+    return chain::fail(Exception::wallet_missing_pub_key_exception,
+                       fmt::format("no unlocked wallet has the key {}", key.to_string()));
+}
+
+Api::Answer Api::create_validator_key(const Json& parameters, base::Timestamp now) {
+    const auto name = chain::abi::as_string(parameters);
+    if (!name) return unreadable_input(name.error().detail);
+    const auto key = keyring_.create_key(*name, "K1", now);
+    if (!key) return base::fail(key.error());
+    if (auto made = journals_.create(*key); !made) return base::fail(made.error());
+    return Json(key->to_string());
+}
+
+Api::Answer Api::sign_header(const Json& parameters, base::Timestamp now) {
+    const auto header = read_packed<chain::BlockHeader>(parameters[0], "header");
+    if (!header) return base::fail(header.error());
+    const auto key = read_key(parameters[1]);
+    if (!key) return base::fail(key.error());
+    if (auto held = expect_held(*key, now); !held) return base::fail(held.error());
+    if (auto allowed = journals_.allow_header(*key, *header); !allowed) {
+        return base::fail(allowed.error());
+    }
+    return signature_of(header->id(), *key, now);
+}
+
+Api::Answer Api::sign_vote(const Json& parameters, base::Timestamp now) {
+    const auto vote = read_packed<chain::VoteData>(parameters[0], "vote");
+    if (!vote) return base::fail(vote.error());
+    const auto key = read_key(parameters[1]);
+    if (!key) return base::fail(key.error());
+    const auto chain_id = read_chain_id(parameters[2]);
+    if (!chain_id) return base::fail(chain_id.error());
+    if (auto held = expect_held(*key, now); !held) return base::fail(held.error());
+    if (auto allowed = journals_.allow_vote(*key, *vote); !allowed) {
+        return base::fail(allowed.error());
+    }
+    return signature_of(vote->digest(*chain_id), *key, now);
+}
+
+// Promises nothing; its first words keep it from being anything else.
+Api::Answer Api::sign_statement(const Json& parameters, base::Timestamp now) {
+    const auto text = chain::abi::get_string(parameters[0]);
+    if (!text) return base::fail(text.error());
+    const auto bytes = chain::abi::bytes_from_hex(*text);
+    if (!bytes) return base::fail(bytes.error());
+    const auto key = read_key(parameters[1]);
+    if (!key) return base::fail(key.error());
+    base::Writer statement;
+    statement.raw(base::as_bytes(kStatementPrefix));
+    statement.raw(*bytes);
+    return signature_of(base::crypto::sha256(statement.view()), *key, now);
 }
 
 Api::Answer Api::sign_transaction(const Json& parameters, base::Timestamp now) {
@@ -334,6 +431,9 @@ Api::Answer Api::sign_transaction(const Json& parameters, base::Timestamp now) {
     const base::Hash256 digest =
         transaction->signing_digest(*chain_id, transaction->context_free_data);
     for (const PublicKey& key : *keys) {
+        if (const auto ordinary = expect_ordinary(key); !ordinary) {
+            return base::fail(ordinary.error());
+        }
         const auto signature = keyring_.sign(digest, key, now);
         if (!signature) return base::fail(signature.error());
         transaction->signatures.push_back(*signature);

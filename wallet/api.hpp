@@ -3,6 +3,7 @@
 #include "chain/abi/json.hpp"
 #include "node/http/types.hpp"
 #include "wallet/keyring.hpp"
+#include "wallet/validator_journals.hpp"
 
 #include <string>
 #include <string_view>
@@ -10,13 +11,19 @@
 
 namespace wallet {
 
-// The calls /v1/wallet/* as keosd understands and answers them (reference, "/v1/wallet").
+// The calls /v1/wallet/* as keosd understands and answers them (reference, "/v1/wallet"), and those
+// of validators, which keosd has not:
+//   create_validator_key  [wallet]                         a K1 key with a journal of its own
+//   sign_header           [packed header, key]
+//   sign_vote             [packed vote data, key, chain id]
+//   sign_statement        [packed statement, key]          "this key is used here", for peers
+// All else that such a key is to sign is refused, since it could be one of these in disguise.
 //
-// Thread: that of the keyring, which outlives it.
+// Thread: that of the keyring, which outlives it, as the journals do.
 class Api : base::Pinned {
   public:
-    Api(Keyring& keyring, bool verbose_errors)
-        : keyring_(keyring), verbose_errors_(verbose_errors) {}
+    Api(Keyring& keyring, ValidatorJournals& journals, bool verbose_errors)
+        : keyring_(keyring), journals_(journals), verbose_errors_(verbose_errors) {}
 
     // The paths served, in order.
     [[nodiscard]] static std::vector<std::string> paths();
@@ -60,8 +67,22 @@ class Api : base::Pinned {
     Answer set_timeout(const Json& parameters, base::Timestamp now);
     Answer sign_digest(const Json& parameters, base::Timestamp now);
     Answer sign_transaction(const Json& parameters, base::Timestamp now);
+    Answer create_validator_key(const Json& parameters, base::Timestamp now);
+    Answer sign_header(const Json& parameters, base::Timestamp now);
+    Answer sign_vote(const Json& parameters, base::Timestamp now);
+    Answer sign_statement(const Json& parameters, base::Timestamp now);
+
+    Answer signature_of(const base::Hash256& digest,
+                        const base::crypto::PublicKey& key,
+                        base::Timestamp now);
+    // A promise is made only for a key of an unlocked wallet.
+    [[nodiscard]] base::Result<void> expect_held(const base::crypto::PublicKey& key,
+                                                 base::Timestamp now);
+    // A validator's key signs nothing but what its journal allows.
+    [[nodiscard]] base::Result<void> expect_ordinary(const base::crypto::PublicKey& key) const;
 
     Keyring& keyring_;
+    ValidatorJournals& journals_;
     bool verbose_errors_;
 };
 

@@ -55,7 +55,8 @@ base::Result<void> Daemon::start() {
     if (!directory) return base::fail(directory.error());
     directory_ = std::move(*directory);
     keyring_ = std::make_unique<Keyring>(*directory_, ScryptCost{}, options_.unlock_timeout);
-    api_ = std::make_unique<Api>(*keyring_, options_.verbose_http_errors);
+    journals_ = std::make_unique<ValidatorJournals>(options_.wallet_dir);
+    api_ = std::make_unique<Api>(*keyring_, *journals_, options_.verbose_http_errors);
     worker_ = std::make_unique<Worker>(kJobsMax, [this] {
         if (keyring_->expire(now())) log_.info("locked all wallets after the unlock timeout");
     });

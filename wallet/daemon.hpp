@@ -44,6 +44,7 @@ class Daemon : base::Pinned {
     const std::function<void()> on_stop_;
     std::unique_ptr<Directory> directory_;
     std::unique_ptr<Keyring> keyring_;
+    std::unique_ptr<ValidatorJournals> journals_;
     std::unique_ptr<Api> api_;
     std::unique_ptr<Worker> worker_;
     std::unique_ptr<node::http::Server> server_;  // Last: ends first.

@@ -4,6 +4,7 @@
 #include "wallet/api.hpp"
 
 #include "scratch.hpp"
+#include "tests/support/paths.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -22,7 +23,8 @@ struct Fixture {
     Scratch scratch;
     std::unique_ptr<Directory> directory = Directory::open(scratch.path()).value();
     Keyring keyring{*directory, kCheap, std::chrono::seconds(900)};
-    Api api{keyring, true};
+    ValidatorJournals journals{scratch.path()};
+    Api api{keyring, journals, true};
     base::Timestamp now{std::chrono::seconds(1000)};
 
     node::http::Response call(const std::string& name, std::string body) {
@@ -44,7 +46,8 @@ struct Fixture {
 
 std::vector<Json> recordings() {
     std::vector<std::filesystem::path> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(BOR_TEST_DATA "/vectors/wallet")) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(::tests::data_dir() + "/vectors/wallet")) {
         paths.push_back(entry.path());
     }
     std::sort(paths.begin(), paths.end());
@@ -187,7 +190,7 @@ TEST_CASE_METHOD(Fixture, "requests that are no request are refused") {
 
 TEST_CASE("without verbose errors there is one text") {
     Fixture f;
-    Api terse(f.keyring, false);
+    Api terse(f.keyring, f.journals, false);
     std::string body = "x";
     CHECK(
         Json::parse(terse.call("/v1/wallet/create", body, f.now).body)["error"]["details"].size() ==
@@ -196,4 +199,54 @@ TEST_CASE("without verbose errors there is one text") {
     CHECK(
         Json::parse(f.api.call("/v1/wallet/create", body, f.now).body)["error"]["details"].size() ==
         2);
+}
+
+TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once, and no digest") {
+    ok("create", "w");
+    const std::string key = ok("create_validator_key", "w");
+    const std::string digest = std::string(64, 'a');
+    CHECK(refusal("sign_digest", Json({digest, key}).dump(), 500).find("validator's key") !=
+          std::string::npos);
+    const Json transaction{{"actions", Json::array()},
+                           {"expiration", "2020-01-01T00:00:00"},
+                           {"ref_block_num", 1},
+                           {"ref_block_prefix", 1}};
+    CHECK(refusal("sign_transaction", Json({transaction, {key}, digest}).dump(), 500)
+              .find("validator's key") != std::string::npos);
+
+    chain::BlockHeader header;
+    header.slot = 5;
+    base::Writer packed;
+    chain::encode(packed, header);
+    const Json request{base::to_hex(packed.view()), key};
+    const auto signature =
+        base::crypto::Signature::from_string(ok("sign_header", request).get<std::string>());
+    CHECK(
+        base::crypto::verify(*base::crypto::PublicKey::from_string(key), *signature, header.id()));
+    CHECK(refusal("sign_header", request.dump(), 500).find("slot 5 already") != std::string::npos);
+
+    chain::VoteData vote;
+    vote.kind = chain::VoteKind::commit;
+    vote.slot = 5;
+    vote.justify_slot = 4;
+    base::Writer packed_vote;
+    chain::encode(packed_vote, vote);
+    const Json asked{base::to_hex(packed_vote.view()), key, digest};
+    const auto voted =
+        base::crypto::Signature::from_string(ok("sign_vote", asked).get<std::string>());
+    const auto chain_id = base::to_hash<32>(*base::from_hex(digest));
+    CHECK(base::crypto::verify(
+        *base::crypto::PublicKey::from_string(key), *voted, vote.digest(*chain_id)));
+    CHECK(refusal("sign_vote", asked.dump(), 500).find("locked on slot 5") != std::string::npos);
+    CHECK(call("sign_statement", Json({"00", key}).dump()).status == 201);
+
+    // Nothing is promised while the wallet is locked.
+    ok("lock", "w");
+    header.slot = 6;
+    base::Writer next;
+    chain::encode(next, header);
+    CHECK(call("sign_header", Json({base::to_hex(next.view()), key}).dump()).status == 500);
+    CHECK(journals.allow_header(*base::crypto::PublicKey::from_string(key), header));
+    CHECK(call("sign_header", R"(["zz","x"])").status == 500);
+    CHECK(call("sign_vote", R"(["00","x","y"])").status == 500);
 }

@@ -1,0 +1,181 @@
+#include "wallet/validator_journals.hpp"
+
+#include "chain/types/exception.hpp"
+#include "node/disk/journal_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+namespace wallet {
+
+using base::Result;
+using base::crypto::PublicKey;
+using chain::Exception;
+using consensus::KeySafety;
+using consensus::KeyTag;
+using consensus::RecordKind;
+using consensus::SafetyRecord;
+
+namespace {
+
+constexpr std::uint64_t kPagesMax = 1024;  // 4 MiB; then the journal is compacted.
+
+template <class... Parts>
+auto refuse(fmt::format_string<Parts...> text, Parts&&... parts) {
+    return chain::fail(Exception::wallet_exception,
+                       fmt::format(text, std::forward<Parts>(parts)...));
+}
+
+SafetyRecord record_of(const KeySafety& safety, KeyTag tag, const chain::VoteData& vote) {
+    SafetyRecord record{.kind = RecordKind::notarize,
+                        .key = tag,
+                        .slot = vote.slot,
+                        .justify_slot = vote.justify_slot,
+                        .lock_slot = safety.lock_slot,
+                        .block = vote.block_id,
+                        .lock = safety.lock};
+    if (vote.kind == chain::VoteKind::notarize) return record;
+    record.kind = RecordKind::commit;
+    record.lock_slot = vote.slot;
+    record.lock = vote.block_id;
+    return record;
+}
+
+// Rule R1, as far as it can be told from the journal.
+Result<void> check_notarize(const KeySafety& safety, const chain::VoteData& vote) {
+    if (vote.slot <= safety.last_notarize.slot) {
+        return refuse("the key has voted NOTARIZE in slot {} already, so not in slot {}",
+                      safety.last_notarize.slot,
+                      vote.slot);
+    }
+    if (vote.slot <= safety.lock_slot || vote.justify_slot < safety.lock_slot) {
+        return refuse(
+            "the key is locked on slot {}, which a NOTARIZE of slot {} on slot {} does not respect",
+            safety.lock_slot,
+            vote.slot,
+            vote.justify_slot);
+    }
+    return {};
+}
+
+// Rule R2, likewise.
+Result<void> check_commit(const KeySafety& safety, const chain::VoteData& vote) {
+    if (vote.slot <= safety.lock_slot) {
+        return refuse("the key is locked on slot {}, so it votes no COMMIT of slot {}",
+                      safety.lock_slot,
+                      vote.slot);
+    }
+    const auto conflicts = [&](const consensus::PastVote& past) {
+        return past.slot > vote.slot && past.justify_slot < vote.slot;
+    };
+    const auto found = std::ranges::find_if(safety.past_votes, conflicts);
+    if (found == safety.past_votes.end()) return {};
+    return refuse("the key's NOTARIZE of slot {} on slot {} may conflict with a COMMIT of slot {}",
+                  found->slot,
+                  found->justify_slot,
+                  vote.slot);
+}
+
+}  // namespace
+
+struct ValidatorJournals::Journal {
+    KeyTag tag = 0;
+    consensus::SafetyJournal safety;
+    std::unique_ptr<node::JournalFile> file;
+};
+
+ValidatorJournals::ValidatorJournals(std::string directory) : directory_(std::move(directory)) {}
+ValidatorJournals::~ValidatorJournals() = default;
+
+std::string ValidatorJournals::path_of(const PublicKey& key) const {
+    return directory_ + "/" + key.to_string() + ".journal";
+}
+
+bool ValidatorJournals::has(const PublicKey& key) const {
+    std::error_code ignored;
+    return journals_.contains(key) || std::filesystem::exists(path_of(key), ignored);
+}
+
+Result<void> ValidatorJournals::create(const PublicKey& key) {
+    consensus::SafetyJournal journal;
+    const std::array records{
+        SafetyRecord{.kind = RecordKind::base, .key = consensus::key_tag(key)}};
+    auto made = node::JournalFile::create(path_of(key), journal.append(records));
+    if (!made) return refuse("{}", made.error().detail);
+    return {};
+}
+
+Result<ValidatorJournals::Journal*> ValidatorJournals::open(const PublicKey& key) {
+    if (const auto found = journals_.find(key); found != journals_.end()) {
+        return found->second.get();
+    }
+    auto journal = std::make_unique<Journal>();
+    journal->tag = consensus::key_tag(key);
+    auto file = node::JournalFile::open(path_of(key));
+    if (!file) return refuse("{}", file.error().detail);
+    journal->file = std::move(*file);
+    auto pages = journal->file->read_pages();
+    if (!pages) return refuse("{}", pages.error().detail);
+    auto safety = consensus::SafetyJournal::read(*pages);
+    if (!safety) return refuse("{}: {}", path_of(key), safety.error().detail);
+    journal->safety = std::move(*safety);
+    const KeySafety* promised = journal->safety.find(journal->tag);
+    if (promised == nullptr) return refuse("{} is the journal of another key", path_of(key));
+    if (journal->safety.torn()) {
+        auto page = journal->safety.compacted(promised->lock_slot);
+        if (!page) return refuse("{}", page.error().detail);
+        if (auto done = journal->file->compact(*page); !done) {
+            return refuse("{}", done.error().detail);
+        }
+    }
+    return journals_.emplace(key, std::move(journal)).first->second.get();
+}
+
+// Votes up to the lock decide nothing any more: R2 looks at those above a block above it.
+Result<void> ValidatorJournals::write(Journal& journal, const SafetyRecord& record) {
+    const std::array records{record};
+    if (auto done = journal.file->append_page(journal.safety.append(records)); !done) {
+        return refuse("{}", done.error().detail);
+    }
+    const std::uint64_t lock = journal.safety.find(journal.tag)->lock_slot;
+    journal.safety.forget_votes_up_to(lock);
+    if (journal.file->page_count() < kPagesMax) return {};
+    // Too many votes above the lock for one page: later, then.
+    auto page = journal.safety.compacted(lock);
+    if (!page) return {};
+    if (auto done = journal.file->compact(*page); !done) return refuse("{}", done.error().detail);
+    return {};
+}
+
+Result<void> ValidatorJournals::allow_header(const PublicKey& key,
+                                             const chain::BlockHeader& header) {
+    auto journal = open(key);
+    if (!journal) return base::fail(journal.error());
+    const KeySafety& safety = *(*journal)->safety.find((*journal)->tag);
+    if (header.slot <= safety.produced_slot) {
+        return refuse("the key has signed a header of slot {} already, so none of slot {}",
+                      safety.produced_slot,
+                      header.slot);
+    }
+    return write(**journal,
+                 {.kind = RecordKind::produced,
+                  .key = (*journal)->tag,
+                  .slot = header.slot,
+                  .block = header.id()});
+}
+
+Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::VoteData& vote) {
+    auto journal = open(key);
+    if (!journal) return base::fail(journal.error());
+    const KeySafety& safety = *(*journal)->safety.find((*journal)->tag);
+    auto good = vote.kind == chain::VoteKind::notarize ? check_notarize(safety, vote)
+                                                       : check_commit(safety, vote);
+    if (!good) return good;
+    return write(**journal, record_of(safety, (*journal)->tag, vote));
+}
+
+}  // namespace wallet

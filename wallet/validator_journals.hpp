@@ -1,0 +1,50 @@
+#pragma once
+
+#include "base/crypto/keys.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "chain/types/block.hpp"
+#include "consensus/safety_journal.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace wallet {
+
+// What validators' keys in this wallet have promised: a safety journal for each, "KEY.journal" in
+// the wallet's directory, in the form and by the rules of the node's own (spec 04). A node that was
+// set up twice, or has lost its journal, cannot make such a key sign two headers of a slot, or
+// votes that conflict.
+//
+// It sees no blocks, so where rule R2 asks whether one extends another it assumes that it does not.
+// Invariant: a promise is durable before allow_*() gives its consent.
+// Thread: that of the keyring.
+class ValidatorJournals : base::Pinned {
+  public:
+    explicit ValidatorJournals(std::string directory);
+    ~ValidatorJournals();
+
+    // Whether this is a validator's key: it has a journal.
+    [[nodiscard]] bool has(const base::crypto::PublicKey& key) const;
+    // Makes the journal of a key that has signed nothing yet. wallet_exception: it has one.
+    base::Result<void> create(const base::crypto::PublicKey& key);
+
+    // Whether this may be signed; the promise is durable then. wallet_exception: no, and why;
+    // the journal is missing, damaged, or cannot be written.
+    base::Result<void> allow_header(const base::crypto::PublicKey& key,
+                                    const chain::BlockHeader& header);
+    base::Result<void> allow_vote(const base::crypto::PublicKey& key, const chain::VoteData& vote);
+
+  private:
+    struct Journal;
+
+    [[nodiscard]] std::string path_of(const base::crypto::PublicKey& key) const;
+    [[nodiscard]] base::Result<Journal*> open(const base::crypto::PublicKey& key);
+    static base::Result<void> write(Journal& journal, const consensus::SafetyRecord& record);
+
+    std::string directory_;
+    std::map<base::crypto::PublicKey, std::unique_ptr<Journal>> journals_;
+};
+
+}  // namespace wallet
