@@ -137,7 +137,7 @@ void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted
     effect::Persist persist;
     persist.wait = !promises.records.empty();
     persist.block = block.id;
-    if (persist.wait) persist.journal_page = journal_.append(promises.records);
+    if (persist.wait) write_journal(promises.records, persist);
     out.push_back(std::move(persist));
     if (adopted.own) out.push_back(effect::Announce{block.id});
     for (effect::CastVote& vote : promises.votes) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -71,6 +72,8 @@ namespace effect {
 // out. Parts may be made durable side by side. Without `wait` it need only be written in order.
 struct Persist {
     base::Bytes journal_page;                       // Empty: none.
+    bool replace_journal = false;                   // The page is all of the journal from now on.
+    std::uint64_t journal_sequence = 0;             // Of its last record; to store beside.
     std::optional<chain::BlockId> block;            // With its witness.
     std::optional<chain::Certificate> certificate;  // Keep the newest of each kind.
     bool wait = true;
@@ -163,6 +166,7 @@ class Consensus {
         std::vector<base::crypto::PublicKey> own_keys;  // Vote or sign with these.
         base::Timestamp started{};                      // Now.
         base::Duration clock_bound{};                   // How wrong our clock may be.
+        std::size_t journal_pages_max = 64 * 1024;      // Then it is compacted.
         bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
     };
 
@@ -320,6 +324,8 @@ class Consensus {
     void lose(base::Timestamp now, OwnKey& own) const;
     void tell_lost_keys(Effects& out);
     void regain(Effects& out);
+    // Promises these records with `persist`.
+    void write_journal(std::span<const SafetyRecord> records, effect::Persist& persist);
     template <class Ready>
     void remember(Ready ready, Effects& out);
 

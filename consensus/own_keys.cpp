@@ -24,6 +24,20 @@ Consensus::OwnKey* Consensus::find_own(const base::crypto::PublicKey& key) {
     return own == own_.end() ? nullptr : &*own;
 }
 
+// A page that follows nothing, or nothing that can be followed, takes the place of the journal.
+void Consensus::write_journal(std::span<const SafetyRecord> records, effect::Persist& persist) {
+    const bool mend = journal_.torn();
+    persist.journal_page = journal_.append(records);
+    persist.journal_sequence = journal_.last_sequence();
+    persist.replace_journal = journal_.pages() == 1;
+    if (!mend && journal_.pages() <= options_.journal_pages_max) return;
+    if (auto page = journal_.compacted(durable_final_slot_)) {
+        persist.journal_page = *std::move(page);
+        persist.journal_sequence = journal_.last_sequence();
+        persist.replace_journal = true;
+    }
+}
+
 // It may have promised something up to now that we do not know: it signs for later slots only.
 void Consensus::lose(base::Timestamp now, OwnKey& own) const {
     own.lost_until =
@@ -65,7 +79,7 @@ void Consensus::remember(Ready ready, Effects& out) {
         alarms.push_back(effect::Alarm{effect::Alarm::Kind::votes_again, own.key});
     }
     if (records.empty()) return;
-    persist.journal_page = journal_.append(records);
+    write_journal(records, persist);
     persist.certificate = final_certificate_;
     out.push_back(std::move(persist));
     out.insert(out.end(), alarms.begin(), alarms.end());
@@ -84,7 +98,7 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
     lose(now, *own);
     const SafetyRecord record{.kind = RecordKind::base, .key = own->tag, .slot = kLostSlot};
     effect::Persist persist;
-    persist.journal_page = journal_.append({&record, 1});
+    write_journal({&record, 1}, persist);
     out.push_back(std::move(persist));
     out.push_back(effect::Alarm{effect::Alarm::Kind::journal_lost, own->key});
 }

@@ -77,7 +77,7 @@ void Consensus::apply_notarize(base::Timestamp now,
     // The order is the point: lock and certificate are durable before anybody can see either.
     effect::Persist persist;
     persist.wait = !promises.records.empty();
-    if (persist.wait) persist.journal_page = journal_.append(promises.records);
+    if (persist.wait) write_journal(promises.records, persist);
     persist.certificate = certificate;
     out.push_back(std::move(persist));
     out.push_back(effect::PassOn{certificate});

@@ -176,8 +176,8 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
     }
     if (persist.certificate) chain_->store(*persist.certificate, write.batch);
     if (!persist.journal_page.empty()) {
-        chain_->store_journal_sequence(consensus_.journal().last_sequence(), write.batch);
-        if (consensus_.journal().pages() > kJournalPagesMax) compact_journal(write);
+        chain_->store_journal_sequence(persist.journal_sequence, write.batch);
+        write.compact_journal = persist.replace_journal;
     }
     if (write.batch.changes.empty() && write.journal_page.empty()) return;
     if (persist.wait) {

@@ -8,8 +8,6 @@ namespace node {
 inline constexpr base::Duration kRetryAfter = std::chrono::seconds(1);
 // Blocks that may wait for the disk before production pauses.
 inline constexpr std::size_t kReversibleMax = 64;
-// Journal pages after which the journal is compacted into one.
-inline constexpr std::size_t kJournalPagesMax = 64 * 1024;
 
 // The working part of Core; see there.
 //
@@ -39,7 +37,6 @@ class Core::Impl {
     void run_queue(Effects& out);
     void begin_persist(const consensus::effect::Persist& persist, Effects& out);
     void begin_write(effect::Write write, Effects& out);
-    void compact_journal(effect::Write& write);
     [[nodiscard]] base::Result<void> mend_journal(Effects& out);
     void tell_alarm(const consensus::effect::Alarm& alarm) const;
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);

@@ -190,15 +190,4 @@ base::Result<void> Core::Impl::mend_journal(Effects& out) {
     return {};
 }
 
-// The journal has grown: one page that says the same takes its place.
-void Core::Impl::compact_journal(effect::Write& write) {
-    auto page = consensus_.compact_journal();
-    if (!page) {
-        environment_.log.warn("journal is not compacted: {}", page.error().detail);
-        return;
-    }
-    write.journal_page = *std::move(page);
-    write.compact_journal = true;
-}
-
 }  // namespace node

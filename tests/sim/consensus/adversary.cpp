@@ -1,0 +1,146 @@
+#include "tests/sim/consensus/adversary.hpp"
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+constexpr std::array<chain::VoteKind, 2> kKinds{chain::VoteKind::notarize, chain::VoteKind::commit};
+constexpr std::size_t kRecent = 8;
+
+}  // namespace
+
+Adversary::Adversary(Cluster& cluster) : cluster_(cluster), chance_(cluster.chance()) {
+    const auto& members = cluster.universe().members;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        if (!members[i].byzantine) honest_.push_back(i);
+    }
+    const auto liking = [&] { return static_cast<int>(chance_.below(5)) * 25; };
+    produces_ = std::max(25, liking());
+    equivocates_ = liking();
+    forks_ = liking();
+    votes_ = liking();
+    splits_ = liking();
+    releases_ = liking() / 4;
+}
+
+base::Timestamp Adversary::later(base::Duration latest) {
+    return cluster_.now() + chance_.between(base::Duration(0), latest);
+}
+
+// To each honest node with this chance, at a time of its own.
+void Adversary::tell(const Message& message, int share, base::Duration latest) {
+    for (const std::size_t node : honest_) {
+        if (chance_.percent(share)) cluster_.deliver_at(later(latest), node, message);
+    }
+}
+
+Seen& Adversary::recent(std::size_t depth) {
+    auto& blocks = cluster_.observer().blocks();
+    return *blocks[blocks.size() - 1 - chance_.below(std::min(depth, blocks.size()))];
+}
+
+void Adversary::act(bool starts_slot) {
+    if (starts_slot) make_blocks();
+    cast_votes();
+    release_certificates();
+}
+
+void Adversary::make_blocks() {
+    if (!chance_.percent(produces_)) return;
+    const std::size_t count = chance_.percent(equivocates_) ? 2 : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        for (int attempt = 0; attempt < 4; ++attempt) {
+            Seen& parent = recent(chance_.percent(forks_) ? 3 * kRecent : 2);
+            const chain::Slot slot = cluster_.slot();
+            if (parent.header().slot >= slot) continue;
+            make_block(parent, slot);
+            break;
+        }
+    }
+}
+
+// With any certificates that exist, or could: justify and final as new or as old as it likes.
+void Adversary::make_block(Seen& parent, chain::Slot slot) {
+    const Universe& universe = cluster_.universe();
+    const auto below = chain::schedules_below(parent.schedules, parent.header());
+    const auto& entry = below.active->producer_of(slot, universe.repetitions);
+    if (!universe.owner(entry.signing_key)->byzantine) return;
+    chain::BlockHeader header;
+    header.slot = slot;
+    header.height = parent.header().height + 1;
+    header.producer = entry.producer;
+    header.previous = parent.block->id;
+    header.schedule_version = below.active->version;
+    header.justify = parent.header().justify;
+    header.finalized = parent.header().finalized;
+    chain::Witness witness;
+    for (const Seen* at = &parent; at != nullptr; at = at->parent) {
+        if (at->header().slot <= parent.header().justify.slot || !chance_.percent(80)) continue;
+        witness.justify = cluster_.observer().certificate(*at, chain::VoteKind::notarize);
+        if (!witness.justify) continue;
+        header.justify = {at->header().slot, at->block->id};
+        break;
+    }
+    for (const Seen* at = &parent; at != nullptr; at = at->parent) {
+        if (at->header().slot <= parent.header().finalized.slot) break;
+        if (at->header().slot > header.justify.slot || !at->notarizable()) continue;
+        if (!chance_.percent(60)) continue;
+        witness.finalized = cluster_.observer().certificate(*at, chain::VoteKind::commit);
+        if (!witness.finalized) continue;
+        header.finalized = {at->header().slot, at->block->id};
+        break;
+    }
+    if (chain::may_propose(below, parent.header().slot, slot, universe.period)) {
+        header.schedule_change = universe.proposal(parent.block->id, *below.active);
+    }
+    const std::size_t contents = chance_.below(1U << 30U);
+    for (std::size_t i = 0; i < 4; ++i) {
+        header.state_digest.bytes[i] = static_cast<std::byte>(contents >> (8 * i) & 0xFFU);
+    }
+    const auto block = chain::make_block({header, {}}, {}, witness);
+    cluster_.observer().add(block);
+    const int share = chance_.percent(splits_) ? 50 : 100;
+    const bool late = chance_.percent(15);
+    tell(block, share, std::chrono::milliseconds(late ? 900 : 60));
+}
+
+void Adversary::cast_votes() {
+    if (!chance_.percent(votes_)) return;
+    Seen& block = recent(4);
+    for (const chain::VoteKind kind : kKinds) {
+        for (const Member& member : cluster_.universe().members) {
+            if (!member.byzantine || !chance_.percent(70)) continue;
+            const chain::VoteData data = block.data(kind);
+            for (const auto& key : member.vote_keys) {
+                const auto vote =
+                    std::make_shared<const chain::Vote>(chain::Vote{data, key, sign(key, data)});
+                tell(vote, chance_.percent(splits_) ? 40 : 100, std::chrono::milliseconds(40));
+            }
+        }
+    }
+}
+
+void Adversary::release_certificates() {
+    if (!chance_.percent(releases_)) return;
+    const Seen& block = recent(kRecent);
+    const chain::VoteKind kind = kKinds[chance_.below(2)];
+    if (kind == chain::VoteKind::commit && !block.notarizable()) return;
+    auto made = cluster_.observer().certificate(block, kind);
+    if (!made) return;
+    const Message message = std::make_shared<const chain::Certificate>(*std::move(made));
+    if (chance_.percent(60)) {
+        // To one, perhaps at the edge of the slot.
+        const base::Timestamp end = cluster_.universe().at(cluster_.slot() + 1);
+        const base::Timestamp edge =
+            end - chance_.between(base::Duration(0), std::chrono::milliseconds(120));
+        const base::Timestamp at =
+            chance_.percent(50) ? std::max(edge, cluster_.now()) : cluster_.now();
+        cluster_.deliver_at(at, chance_.pick(honest_), message);
+    } else {
+        tell(message, 60, std::chrono::milliseconds(200));
+    }
+}
+
+}  // namespace sim

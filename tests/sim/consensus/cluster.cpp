@@ -1,0 +1,221 @@
+#include "tests/sim/consensus/cluster.hpp"
+
+#include "tests/sim/consensus/adversary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+
+namespace {
+
+// Slots without a new final block after healing: six seconds until recovery begins, and some
+// turns of producers of which f are not honest.
+constexpr chain::Slot kGapMax = 42;
+constexpr std::size_t kTurns = 3;  // Of the adversary in a slot.
+
+}  // namespace
+
+Cluster::Cluster(const Plan& plan)
+    : plan_(plan),
+      chance_(plan.seed * 0x9E3779B97F4A7C15ULL + 1),
+      universe_(make_universe(plan, chance_)),
+      observer_(universe_, plan.faults_beyond > 0),
+      network_(universe_.members.size(), chance_),
+      down_until_(universe_.members.size()) {
+    now_ = universe_.at(0) + std::chrono::milliseconds(100);
+    for (std::size_t i = 0; i < universe_.members.size(); ++i) {
+        const bool byzantine = universe_.members[i].byzantine;
+        hosts_.push_back(byzantine ? nullptr : std::make_unique<Host>(*this, i));
+    }
+    adversary_ = std::make_unique<Adversary>(*this);
+    loses_journals_ = chance_.percent(30);
+    power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
+    choose_weather();
+}
+
+Cluster::~Cluster() = default;
+
+chain::Slot Cluster::slot() const {
+    return universe_.times.slot_at(chain::TimePoint::from_timestamp(now_));
+}
+
+// --- For hosts and the adversary ---
+
+void Cluster::send(std::size_t from, std::size_t to, const Message& message) {
+    if (from == to || hosts_[to] == nullptr) return;
+    const SimNetwork::Arrivals arrivals = network_.send(from, to);
+    for (std::size_t i = 0; i < arrivals.count; ++i) {
+        queue_.add(now_ + arrivals.after[i], Deliver{from, to, message});
+    }
+}
+
+void Cluster::broadcast(std::size_t from, const Message& message) {
+    for (std::size_t to = 0; to < hosts_.size(); ++to) {
+        send(from, to, message);
+    }
+}
+
+void Cluster::deliver_at(base::Timestamp at, std::size_t to, const Message& message) {
+    queue_.add(at, Deliver{to, to, message});
+}
+
+void Cluster::wake(std::size_t node, base::Timestamp at, base::Timestamp key) {
+    queue_.add(at, Wake{node, hosts_[node]->epoch(), key});
+}
+
+void Cluster::synced(std::size_t node, std::size_t position) {
+    const auto latency =
+        chance_.between(std::chrono::microseconds(200), std::chrono::milliseconds(6));
+    queue_.add(now_ + latency, Synced{node, hosts_[node]->epoch(), position});
+}
+
+// --- The run ---
+
+Outcome Cluster::run() {
+    for (const auto& host : hosts_) {
+        if (host != nullptr) host->start();
+    }
+    queue_.add(universe_.at(1), Turn{true});
+    while (!queue_.empty() && slot() < plan_.end && observer_.failure().empty()) {
+        now_ = queue_.next_at();
+        Event event = queue_.take();
+        ++outcome_.events;
+        perform(event);
+    }
+    std::set<std::uint32_t> versions;
+    for (const Seen* block : observer_.blocks()) {
+        if (block->notarizable()) versions.insert(block->header().schedule_version);
+    }
+    outcome_.changes = versions.empty() ? 0 : versions.size() - 1;
+    outcome_.failure = observer_.failure();
+    outcome_.trace = trace_.hash();
+    outcome_.finals = observer_.finals();
+    outcome_.conflicts = observer_.conflicts();
+    outcome_.eos_finals = observer_.eos_finals();
+    return outcome_;
+}
+
+void Cluster::perform(Event& event) {
+    trace_.note(static_cast<std::uint64_t>(now_.time_since_epoch().count()) + event.index());
+    if (auto* deliver = std::get_if<Deliver>(&event)) {
+        trace_.note(deliver->from << 16U | deliver->to << 8U | deliver->message.index());
+        Host& host = *hosts_[deliver->to];
+        if (host.up()) host.on_message(deliver->from, deliver->message);
+    } else if (const auto* wake = std::get_if<Wake>(&event)) {
+        Host& host = *hosts_[wake->node];
+        if (host.up() && host.epoch() == wake->epoch) host.on_wake(wake->key);
+    } else if (const auto* synced = std::get_if<Synced>(&event)) {
+        Host& host = *hosts_[synced->node];
+        if (host.up() && host.epoch() == synced->epoch) host.on_synced(synced->position);
+    } else {
+        const bool starts_slot = std::get<Turn>(event).starts_slot;
+        if (starts_slot) start_slot();
+        adversary_->act(starts_slot);
+    }
+}
+
+void Cluster::start_slot() {
+    const chain::Slot current = slot();
+    if (current >= plan_.chaos_until && !healed_) heal();
+    if (!healed_) make_faults();
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+        Host* host = hosts_[i].get();
+        if (host != nullptr && !host->up() && (healed_ || down_until_[i] <= current)) host->start();
+    }
+    if (healed_) check_liveness();
+    const base::Timestamp next = universe_.at(current + 1);
+    queue_.add(next, Turn{true});
+    for (std::size_t i = 1; i < kTurns; ++i) {
+        queue_.add(now_ + chance_.between(base::Duration(0), next - now_ - base::Duration(1)),
+                   Turn{false});
+    }
+}
+
+void Cluster::choose_weather() {
+    SimNetwork::Weather weather;
+    weather.loss_percent = static_cast<int>(chance_.below(4)) * 7;
+    weather.duplicate_percent = static_cast<int>(chance_.below(3)) * 5;
+    weather.slow_percent = static_cast<int>(chance_.below(4)) * 6;
+    weather.delay_max = std::chrono::milliseconds(chance_.between(5, 120));
+    network_.set(weather);
+}
+
+void Cluster::make_faults() {
+    std::vector<std::size_t> honest;
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+        if (hosts_[i] != nullptr && hosts_[i]->up()) honest.push_back(i);
+    }
+    if (honest.empty()) return;
+    if (chance_.percent(4)) choose_weather();
+    if (chance_.percent(12)) {
+        network_.heal();
+        if (chance_.percent(60)) {
+            std::vector<char> side(hosts_.size());
+            for (char& one : side) {
+                one = static_cast<char>(chance_.percent(50));
+            }
+            network_.partition(side);
+        } else if (chance_.percent(50)) {
+            for (int i = 0; i < 4; ++i) {
+                network_.cut(chance_.pick(honest), chance_.pick(honest));
+            }
+        }
+    }
+    const std::size_t one = chance_.pick(honest);
+    if (chance_.percent(3)) {
+        if (chance_.percent(50)) {
+            hosts_[one]->kill();
+        } else {
+            hosts_[one]->cut_power();
+        }
+        down_until_[one] = slot() + chance_.below(12);
+        if (loses_journals_ && chance_.percent(50)) hosts_[one]->lose_journal(chance_.percent(50));
+    }
+    if (chance_.percent(1)) hosts_[one]->clock().step(std::chrono::milliseconds(30));
+    if (chance_.percent(power_cuts_percent_)) {
+        for (const std::size_t node : honest) {
+            hosts_[node]->cut_power();
+            down_until_[node] = slot() + 1;
+        }
+    }
+}
+
+void Cluster::heal() {
+    healed_ = true;
+    network_.heal();
+    network_.set({});
+    advanced_at_ = slot();
+}
+
+// The slowest honest node counts: what it shows as final.
+void Cluster::check_liveness() {
+    chain::Slot lowest = plan_.end;
+    std::vector<char> silent(hosts_.size());
+    for (std::size_t i = 0; i < hosts_.size(); ++i) {
+        if (hosts_[i] == nullptr) continue;
+        silent[i] = static_cast<char>(hosts_[i]->lost());
+        lowest = std::min(lowest, hosts_[i]->final_slot());
+    }
+    if (lowest > best_final_) {
+        best_final_ = lowest;
+        advanced_at_ = slot();
+    }
+    if (plan_.faults_beyond > 0 || universe_.overwhelmed(silent)) {
+        advanced_at_ = slot();
+        return;
+    }
+    outcome_.checked_liveness = true;
+    const chain::Slot gap = slot() - advanced_at_;
+    outcome_.worst_gap = std::max(outcome_.worst_gap, gap);
+    if (gap <= kGapMax) return;
+    std::string what = fmt::format("nothing became final for {} slots", gap);
+    for (const auto& host : hosts_) {
+        if (host != nullptr) what += "\n    " + host->describe();
+    }
+    observer_.fail(what);
+}
+
+}  // namespace sim

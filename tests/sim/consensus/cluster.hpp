@@ -1,0 +1,202 @@
+#pragma once
+
+#include "consensus/consensus.hpp"
+#include "consensus/early_blocks.hpp"
+#include "tests/sim/clock.hpp"
+#include "tests/sim/consensus/observer.hpp"
+#include "tests/sim/disk.hpp"
+#include "tests/sim/events.hpp"
+#include "tests/sim/network.hpp"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sim {
+
+// --- Messages ---
+struct Request {  // For a block.
+    chain::BlockId id;
+};
+struct Hello {};
+struct VotesSeen {  // The answer to hello: the newest votes of the keys of who asked.
+    std::vector<chain::Vote> votes;
+};
+using Message = std::variant<chain::BlockPtr,
+                             std::shared_ptr<const chain::Vote>,
+                             std::shared_ptr<const chain::Certificate>,
+                             Request,
+                             Hello,
+                             std::shared_ptr<const VotesSeen>>;
+
+// --- What a node has on disk ---
+struct Stored {
+    std::vector<base::Bytes> pages;
+    std::map<chain::BlockId, chain::BlockPtr> blocks;  // In order of height.
+    std::optional<chain::Certificate> notarize;
+    std::optional<chain::Certificate> commit;
+    consensus::TreeBase base;
+    std::uint64_t sequence = 0;  // Of the journal, as the storage has seen it.
+    // What the journal's durable pages promised, ever: {kind, key, slot}.
+    std::set<std::tuple<int, std::uint64_t, std::uint64_t>> promises;
+};
+struct Write {
+    base::Bytes page;
+    bool replace = false;  // The page replaces the whole journal.
+    chain::BlockPtr block;
+    std::optional<chain::Certificate> certificate;
+    std::optional<consensus::TreeBase> base;
+    std::uint64_t sequence = 0;
+};
+void apply(Stored& state, Write&& write);
+
+class Cluster;
+class Adversary;
+
+// One validator: the production Consensus, and around it what node/core does with its effects.
+class Host {
+  public:
+    Host(Cluster& cluster, std::size_t index);
+
+    void start();  // From what the disk holds.
+    void kill();
+    void cut_power();
+    // The journal is gone; with `old`, an early copy is there.
+    void lose_journal(bool old);
+
+    void on_message(std::size_t from, const Message& message);
+    void on_wake(base::Timestamp at);
+    void on_synced(std::size_t position);
+
+    [[nodiscard]] bool up() const { return consensus_ != nullptr; }
+    [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+    [[nodiscard]] bool lost() const;
+    [[nodiscard]] chain::Slot final_slot() const { return shown_final_; }
+    [[nodiscard]] SimClock& clock() { return clock_; }
+    [[nodiscard]] const consensus::Consensus& consensus() const { return *consensus_; }
+    // For people: what stands where.
+    [[nodiscard]] std::string describe() const;
+
+  private:
+    void step(const consensus::Input& input);
+    void run_queue();
+    void carry_out(const consensus::Effect& effect);
+    void persist(const consensus::effect::Persist& persist);
+    void barrier();
+    void make_block(const consensus::effect::Produce& produce);
+    void cast_vote(const consensus::effect::CastVote& vote);
+    void receive(std::size_t from, const chain::BlockPtr& block);
+    void adopt(const chain::BlockPtr& block);
+    void receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate);
+    void ask(std::size_t peer, const chain::BlockId& id);
+    void wake_at(base::Timestamp local);
+    [[nodiscard]] base::Timestamp local_now();
+    [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
+    [[nodiscard]] consensus::SafetyJournal open_journal();
+
+    Cluster& cluster_;
+    std::size_t index_;
+    SimClock clock_;
+    SimDisk<Stored, Write> disk_;
+    std::vector<base::Bytes> early_pages_;  // A copy of the journal of long ago.
+    std::unique_ptr<consensus::Consensus> consensus_;
+    std::deque<consensus::Effect> queue_;
+    bool waiting_ = false;  // For the disk.
+    std::optional<chain::Certificate> finalizing_;
+    std::uint64_t epoch_ = 0;
+    chain::Slot shown_final_ = 0;
+    std::map<chain::BlockId, chain::BlockPtr> orphans_;  // By the parent that is missing.
+    std::map<chain::BlockId, base::Timestamp> asked_;
+    consensus::EarlyBlocks early_;
+    std::set<base::Timestamp> wakes_;
+};
+
+// What a seed came to.
+struct Outcome {
+    std::string failure;  // Empty: none.
+    std::uint64_t trace = 0;
+    std::size_t finals = 0;
+    std::size_t changes = 0;    // Schedules that came into force.
+    std::size_t conflicts = 0;  // Only beyond the bound.
+    std::size_t eos_finals = 0;
+    chain::Slot worst_gap = 0;  // After healing, between final blocks.
+    bool checked_liveness = false;
+    std::size_t events = 0;
+};
+
+// The whole world of one seed.
+class Cluster {
+  public:
+    explicit Cluster(const Plan& plan);
+    ~Cluster();
+    [[nodiscard]] Outcome run();
+
+    // --- For hosts and the adversary ---
+    void send(std::size_t from, std::size_t to, const Message& message);
+    void broadcast(std::size_t from, const Message& message);
+    void deliver_at(base::Timestamp at, std::size_t to, const Message& message);
+    void wake(std::size_t node, base::Timestamp at, base::Timestamp key);
+    void synced(std::size_t node, std::size_t position);
+    [[nodiscard]] base::Timestamp now() const { return now_; }
+    [[nodiscard]] chain::Slot slot() const;
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    [[nodiscard]] const Universe& universe() const { return universe_; }
+    [[nodiscard]] Observer& observer() { return observer_; }
+    [[nodiscard]] Chance& chance() { return chance_; }
+    [[nodiscard]] std::vector<std::unique_ptr<Host>>& hosts() {
+        return hosts_;
+    }  // Null: Byzantine.
+    [[nodiscard]] bool healed() const { return healed_; }
+
+  private:
+    struct Deliver {
+        std::size_t from;
+        std::size_t to;
+        Message message;
+    };
+    struct Wake {
+        std::size_t node;
+        std::uint64_t epoch;
+        base::Timestamp key;
+    };
+    struct Synced {
+        std::size_t node;
+        std::uint64_t epoch;
+        std::size_t position;
+    };
+    struct Turn {  // The adversary's, and at the start of a slot that of the faults.
+        bool starts_slot;
+    };
+    using Event = std::variant<Deliver, Wake, Synced, Turn>;
+
+    void perform(Event& event);
+    void start_slot();
+    void choose_weather();
+    void make_faults();
+    void heal();
+    void check_liveness();
+
+    Plan plan_;
+    Chance chance_;
+    Universe universe_;
+    Observer observer_;
+    SimNetwork network_;
+    Trace trace_;
+    EventQueue<Event> queue_;
+    base::Timestamp now_{};
+    std::vector<std::unique_ptr<Host>> hosts_;
+    std::vector<chain::Slot> down_until_;
+    std::unique_ptr<Adversary> adversary_;
+    bool healed_ = false;
+    bool loses_journals_ = false;
+    int power_cuts_percent_ = 0;
+    chain::Slot best_final_ = 0;
+    chain::Slot advanced_at_ = 0;
+    Outcome outcome_;
+};
+
+}  // namespace sim

@@ -1,0 +1,442 @@
+#include "base/codec.hpp"
+#include "tests/sim/consensus/cluster.hpp"
+#include "tests/sim/consensus/mutants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace sim {
+
+namespace {
+
+constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
+constexpr std::size_t kOrphansMax = 256;
+constexpr std::size_t kJournalPagesMax = 48;
+
+// The fields of a record that promises() needs; see SafetyRecord.
+constexpr std::size_t kKindAt = 12;
+constexpr std::size_t kKeyAt = 24;
+
+void note_promises(const base::Bytes& page, Stored& state) {
+    using consensus::SafetyJournal;
+    for (std::size_t at = 0; at < page.size(); at += SafetyJournal::kRecordBytes) {
+        const base::ByteView record(page.data() + at, SafetyJournal::kRecordBytes);
+        const int kind = std::to_integer<int>(record[kKindAt]);
+        if (kind == 0) return;
+        base::Reader in(record.subspan(kKeyAt));
+        const std::uint64_t key = in.u64("key");
+        const std::uint64_t slot = in.u64("slot");
+        state.promises.emplace(kind, key, slot);
+    }
+}
+
+bool verify(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
+    if (!consensus::check_form(certificate, schedules)) return false;
+    const auto keys = consensus::signers(certificate, schedules);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (certificate.signatures[i] != sign(keys[i], certificate.data)) return false;
+    }
+    return true;
+}
+
+bool is_newer(const std::optional<chain::Certificate>& kept, const chain::Certificate& other) {
+    return !kept || kept->data.slot < other.data.slot;
+}
+
+consensus::SafetyJournal fresh_journal(const std::vector<base::crypto::PublicKey>& keys,
+                                       base::Bytes& page) {
+    std::vector<consensus::SafetyRecord> records;
+    for (const base::crypto::PublicKey& key : keys) {
+        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
+    }
+    consensus::SafetyJournal journal;
+    page = journal.append(records);
+    return journal;
+}
+
+}  // namespace
+
+void apply(Stored& state, Write&& write) {
+    if (!write.page.empty()) {
+        note_promises(write.page, state);
+        if (write.replace) state.pages.clear();
+        state.pages.push_back(std::move(write.page));
+    }
+    if (write.block != nullptr) state.blocks.emplace(write.block->id, write.block);
+    if (write.certificate) {
+        auto& kept =
+            write.certificate->data.kind == chain::VoteKind::commit ? state.commit : state.notarize;
+        if (is_newer(kept, *write.certificate)) kept = std::move(write.certificate);
+    }
+    if (write.base) state.base = *std::move(write.base);
+    state.sequence = std::max(state.sequence, write.sequence);
+}
+
+Host::Host(Cluster& cluster, std::size_t index) : cluster_(cluster), index_(index) {
+    const Universe& universe = cluster.universe();
+    Stored& state = disk_.state();
+    state.base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
+    (void)fresh_journal(keys(), state.pages.emplace_back());
+    early_pages_ = state.pages;
+    Chance& chance = cluster.chance();
+    clock_.set(chance.between(std::chrono::milliseconds(-40), std::chrono::milliseconds(40)),
+               chance.between(-50, 50));
+}
+
+std::vector<base::crypto::PublicKey> Host::keys() const {
+    const Member& member = cluster_.universe().members[index_];
+    return {member.signing_key, member.vote_keys[0], member.vote_keys[1]};
+}
+
+base::Timestamp Host::local_now() {
+    return clock_.read(cluster_.now());
+}
+
+// What node/core does when it opens: a journal that is damaged or behind is lost.
+consensus::SafetyJournal Host::open_journal() {
+    const Stored& state = disk_.state();
+    auto journal = consensus::SafetyJournal::read(state.pages);
+    if (journal && journal->last_sequence() >= state.sequence && !state.pages.empty()) {
+        return *std::move(journal);
+    }
+    if (cluster_.plan().mutant == Mutant::journal_lost_ignored) {
+        base::Bytes page;
+        auto fresh = fresh_journal(keys(), page);
+        disk_.state().pages = {page};
+        disk_.state().sequence = 0;
+        return fresh;
+    }
+    return consensus::SafetyJournal::lost(state.sequence);
+}
+
+void Host::start() {
+    ++epoch_;
+    queue_.clear();
+    waiting_ = false;
+    finalizing_.reset();
+    wakes_.clear();
+    orphans_.clear();
+    asked_.clear();
+    early_ = {};
+    const Universe& universe = cluster_.universe();
+    consensus::SafetyJournal journal = open_journal();
+    const bool torn = journal.torn();
+    const Stored& state = disk_.state();
+    consensus_ = make_consensus(cluster_.plan().mutant,
+                                {.chain_id = {},
+                                 .times = universe.times,
+                                 .repetitions = universe.repetitions,
+                                 .schedule_period = universe.period,
+                                 .reversible_max = 400,
+                                 .own_keys = keys(),
+                                 .started = local_now(),
+                                 .clock_bound = std::chrono::milliseconds(100),
+                                 .journal_pages_max = kJournalPagesMax},
+                                state.base,
+                                std::move(journal));
+    for (const auto& [id, block] : state.blocks) {
+        if (block->header.height <= state.base.block->header.height) continue;
+        if (consensus_->holds(block->header.previous)) consensus_->restore(block);
+    }
+    if (state.commit) consensus_->restore(*state.commit);
+    if (state.notarize) consensus_->restore(*state.notarize);
+    if (torn) {
+        // A page after it would make a hole of it.
+        Write write;
+        write.page = consensus_->compact_journal().value();
+        write.replace = true;
+        disk_.write(std::move(write));
+        barrier();
+    }
+    step(consensus::input::Tick{});
+    cluster_.broadcast(index_, Hello{});
+}
+
+void Host::kill() {
+    if (up()) disk_.kill();
+    consensus_.reset();
+    ++epoch_;
+}
+
+void Host::cut_power() {
+    disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
+        if (write.page.empty() || write.replace) return;
+        const base::Bytes torn = torn_page(write.page, cluster_.chance());
+        if (torn == write.page || cluster_.chance().percent(50)) return;
+        state.pages.push_back(torn);
+    });
+    consensus_.reset();
+    ++epoch_;
+}
+
+void Host::lose_journal(bool old) {
+    Stored& state = disk_.state();
+    if (old) {
+        state.pages = early_pages_;
+    } else {
+        state.pages.clear();
+    }
+}
+
+bool Host::lost() const {
+    if (!up()) return true;
+    const auto all = consensus_->keys();
+    return std::ranges::any_of(all, &consensus::KeyStatus::lost);
+}
+
+std::string Host::describe() const {
+    if (!up()) return fmt::format("node {} is down", index_);
+    const auto* notarize = consensus_->highest_notarize();
+    std::string text = fmt::format("node {}: head {} final {} highest notarized {} epoch {}{}",
+                                   index_,
+                                   cluster_.observer().find(consensus_->head())->header().slot,
+                                   consensus_->finalized().slot,
+                                   notarize == nullptr ? 0 : notarize->data.slot,
+                                   epoch_,
+                                   waiting_ ? " waits for its disk" : "");
+    for (const consensus::KeyStatus& key : consensus_->keys()) {
+        text += fmt::format(
+            "; key: last {} lock {}{}", key.last_notarize, key.lock, key.lost ? " lost" : "");
+    }
+    return text;
+}
+
+// --- Effects ---
+
+void Host::step(const consensus::Input& input) {
+    consensus::Effects effects;
+    consensus_->step(local_now(), input, effects);
+    for (consensus::Effect& effect : effects) {
+        if (const auto* wake = std::get_if<consensus::effect::WakeAt>(&effect)) {
+            wake_at(wake->time);
+        } else if (const auto* produce = std::get_if<consensus::effect::Produce>(&effect)) {
+            make_block(*produce);
+        } else {
+            queue_.push_back(std::move(effect));
+        }
+    }
+    run_queue();
+}
+
+void Host::run_queue() {
+    while (up() && !queue_.empty() && !waiting_) {
+        const consensus::Effect effect = std::move(queue_.front());
+        queue_.pop_front();
+        carry_out(effect);
+    }
+}
+
+void Host::carry_out(const consensus::Effect& effect) {
+    namespace effects = consensus::effect;
+    if (const auto* asked = std::get_if<effects::Persist>(&effect)) {
+        persist(*asked);
+    } else if (const auto* announce = std::get_if<effects::Announce>(&effect)) {
+        const Seen* block = cluster_.observer().find(announce->block);
+        cluster_.observer().header_left(*block->block);
+        cluster_.broadcast(index_, block->block);
+    } else if (const auto* vote = std::get_if<effects::CastVote>(&effect)) {
+        cast_vote(*vote);
+    } else if (const auto* pass = std::get_if<effects::PassOn>(&effect)) {
+        cluster_.broadcast(index_, std::make_shared<const chain::Certificate>(pass->certificate));
+    } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
+        Write write;
+        write.certificate = final->certificate;
+        write.base = final->base;
+        disk_.write(std::move(write));
+        finalizing_ = final->certificate;
+        barrier();
+    } else if (const auto* accuse = std::get_if<effects::Accuse>(&effect)) {
+        cluster_.observer().accused(accuse->evidence);
+    }
+}
+
+void Host::persist(const consensus::effect::Persist& persist) {
+    if (!persist.journal_page.empty()) {
+        Write write;
+        write.page = persist.journal_page;
+        write.replace = persist.replace_journal;
+        if (write.replace) early_pages_ = disk_.state().pages;
+        disk_.write(std::move(write));
+    }
+    Write write;
+    if (persist.block) write.block = cluster_.observer().find(*persist.block)->block;
+    const bool forgets = cluster_.plan().mutant == Mutant::no_lock_certificate;
+    if (persist.certificate && !forgets) write.certificate = persist.certificate;
+    write.sequence = persist.journal_sequence;
+    disk_.write(std::move(write));
+    if (persist.wait) barrier();
+}
+
+void Host::barrier() {
+    waiting_ = true;
+    cluster_.synced(index_, disk_.position());
+}
+
+void Host::on_synced(std::size_t position) {
+    disk_.sync(position);
+    waiting_ = false;
+    if (finalizing_) {
+        const chain::Certificate final = *std::exchange(finalizing_, std::nullopt);
+        shown_final_ = std::max(shown_final_, final.data.slot);
+        cluster_.observer().became_final(index_, final.data.block_id);
+        asked_.clear();
+        step(consensus::input::FinalDurable{final.data.slot});
+    }
+    run_queue();
+}
+
+void Host::cast_vote(const consensus::effect::CastVote& vote) {
+    const auto promise = std::tuple(vote.data.kind == chain::VoteKind::commit ? 2 : 1,
+                                    consensus::key_tag(vote.key),
+                                    vote.data.slot);
+    if (!disk_.state().promises.contains(promise)) {
+        cluster_.observer().fail("a vote left before its record was durable");
+    }
+    const chain::Vote cast{vote.data, vote.key, sign(vote.key, vote.data)};
+    cluster_.observer().vote_left(cast);
+    cluster_.broadcast(index_, std::make_shared<const chain::Vote>(cast));
+    step(consensus::input::VoteReceived{cast});
+}
+
+void Host::make_block(const consensus::effect::Produce& produce) {
+    const Seen* parent = cluster_.observer().find(produce.parent);
+    chain::BlockHeader header;
+    header.slot = produce.slot;
+    header.height = parent->header().height + 1;
+    header.producer = produce.producer.producer;
+    header.previous = produce.parent;
+    header.schedule_version = produce.schedule_version;
+    header.justify = produce.justify ? produce.justify->data.block() : parent->header().justify;
+    header.finalized =
+        produce.finalized ? produce.finalized->data.block() : parent->header().finalized;
+    if (produce.may_propose) {
+        const auto below = chain::schedules_below(parent->schedules, parent->header());
+        header.schedule_change = cluster_.universe().proposal(produce.parent, *below.active);
+    }
+    // Another block each time, as transactions make it.
+    const std::size_t contents = cluster_.chance().below(1U << 30U);
+    for (std::size_t i = 0; i < 4; ++i) {
+        header.state_digest.bytes[i] = static_cast<std::byte>(contents >> (8 * i) & 0xFFU);
+    }
+    if (produce.empty) cluster_.observer().recovery_block();
+    const auto block = chain::make_block({header, {}}, {}, {produce.justify, produce.finalized});
+    cluster_.observer().add(block);
+    step(consensus::input::BlockAdopted{block, /*own=*/true});
+}
+
+void Host::wake_at(base::Timestamp local) {
+    if (!wakes_.insert(local).second) return;
+    cluster_.wake(index_, clock_.when(local, cluster_.now()), local);
+}
+
+void Host::on_wake(base::Timestamp at) {
+    wakes_.erase(at);
+    step(consensus::input::Tick{});
+    for (const chain::BlockPtr& block : early_.take_ready(local_now())) {
+        receive(index_, block);
+    }
+    // What is still missing, somebody else may have.
+    std::vector<chain::BlockId> missing;
+    for (const auto& [id, orphan] : orphans_) {
+        missing.push_back(id);
+    }
+    for (const chain::BlockId& id : missing) {
+        ask(cluster_.chance().below(cluster_.universe().members.size()), id);
+    }
+}
+
+// --- Messages ---
+
+void Host::on_message(std::size_t from, const Message& message) {
+    if (const auto* block = std::get_if<chain::BlockPtr>(&message)) {
+        receive(from, *block);
+    } else if (const auto* vote = std::get_if<std::shared_ptr<const chain::Vote>>(&message)) {
+        const chain::Vote& given = **vote;
+        if (given.signature != sign(given.key, given.data)) return;
+        step(consensus::input::VoteReceived{given});
+        if (given.data.slot > consensus_->finalized().slot) ask(from, given.data.block_id);
+    } else if (const auto* certificate =
+                   std::get_if<std::shared_ptr<const chain::Certificate>>(&message)) {
+        receive(from, *certificate);
+    } else if (const auto* request = std::get_if<Request>(&message)) {
+        const Seen* asked = cluster_.observer().find(request->id);
+        const bool here =
+            consensus_->holds(request->id) || disk_.state().blocks.contains(request->id);
+        if (here && asked != nullptr) cluster_.send(index_, from, asked->block);
+    } else if (std::holds_alternative<Hello>(message)) {
+        for (const chain::Certificate* kept :
+             {consensus_->highest_notarize(), consensus_->final_certificate()}) {
+            if (kept == nullptr) continue;
+            cluster_.send(index_, from, std::make_shared<const chain::Certificate>(*kept));
+        }
+        VotesSeen seen;
+        for (const auto& key : cluster_.universe().members[from].vote_keys) {
+            const auto newest = consensus_->newest_votes(key);
+            seen.votes.insert(seen.votes.end(), newest.begin(), newest.end());
+        }
+        cluster_.send(index_, from, std::make_shared<const VotesSeen>(std::move(seen)));
+    } else {
+        for (const chain::Vote& own : std::get<std::shared_ptr<const VotesSeen>>(message)->votes) {
+            step(consensus::input::OwnVoteSeen{own});
+        }
+    }
+}
+
+void Host::receive(std::size_t from, const chain::BlockPtr& block) {
+    using Fate = consensus::HeaderVerdict::Fate;
+    const auto verdict = consensus_->check(local_now(), *block);
+    if (verdict.fate == Fate::unlinkable) {
+        if (orphans_.size() >= kOrphansMax) return;
+        orphans_.emplace(block->header.previous, block);
+        ask(from, block->header.previous);
+    } else if (verdict.fate == Fate::early) {
+        if (early_.hold(block, verdict.ready_at)) wake_at(verdict.ready_at);
+    } else if (verdict.fate == Fate::good) {
+        const bool proven = std::ranges::all_of(
+            verdict.certificates,
+            [](const consensus::ToVerify& one) { return verify(one.certificate, one.schedules); });
+        if (proven) adopt(block);
+    } else if (!consensus_->holds(block->id)) {
+        step(consensus::input::HeaderSeen{{block->header, block->signature}});
+        const auto& members = cluster_.universe().members;
+        const auto producer = std::ranges::find(members, block->header.producer, &Member::name);
+        if (verdict.fate == Fate::invalid && !producer->byzantine) {
+            cluster_.observer().fail("an honest block is refused: " + verdict.reason);
+        }
+    }
+}
+
+void Host::adopt(const chain::BlockPtr& block) {
+    step(consensus::input::BlockAdopted{block, /*own=*/false});
+    if (!consensus_->holds(block->id)) return;
+    const auto* schedules = consensus_->schedules_of(
+        {.slot = block->header.slot, .height = block->header.height, .block_id = block->id});
+    cluster_.observer().schedules_on(index_, block->id, *schedules);
+    const auto orphan = orphans_.find(block->id);
+    if (orphan == orphans_.end()) return;
+    const chain::BlockPtr child = orphan->second;
+    orphans_.erase(orphan);
+    // Through the queue of events: no recursion on what peers send.
+    cluster_.deliver_at(cluster_.now(), index_, child);
+}
+
+void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate) {
+    const chain::VoteData& data = certificate->data;
+    const auto* schedules = consensus_->schedules_of(data);
+    if (schedules != nullptr && verify(*certificate, *schedules)) {
+        step(consensus::input::CertificateReceived{*certificate});
+    }
+    if (data.slot > consensus_->finalized().slot) ask(from, data.block_id);
+}
+
+void Host::ask(std::size_t peer, const chain::BlockId& id) {
+    if (peer == index_ || consensus_->holds(id)) return;
+    const auto asked = asked_.find(id);
+    if (asked != asked_.end() && cluster_.now() < asked->second + kAskAgain) return;
+    asked_[id] = cluster_.now();
+    cluster_.send(index_, peer, Request{id});
+}
+
+}  // namespace sim

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "consensus/consensus.hpp"
+#include "tests/sim/consensus/universe.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace sim {
+
+// The production Consensus with one clause of its rules left out.
+class MutantConsensus final : public consensus::Consensus {
+  public:
+    MutantConsensus(Mutant mutant,
+                    Options options,
+                    consensus::TreeBase base,
+                    consensus::SafetyJournal journal)
+        : Consensus(std::move(options), std::move(base), std::move(journal)), mutant_(mutant) {}
+
+  protected:
+    [[nodiscard]] bool lock_allows(const consensus::BlockNode& block,
+                                   const consensus::KeySafety& safety) const override {
+        return mutant_ == Mutant::no_lock_check || Consensus::lock_allows(block, safety);
+    }
+    [[nodiscard]] bool past_votes_allow(const consensus::BlockNode& block,
+                                        const consensus::KeySafety& safety) const override {
+        return mutant_ == Mutant::no_past_votes || Consensus::past_votes_allow(block, safety);
+    }
+    // With the final block of this node instead of the one that the header names.
+    [[nodiscard]] chain::ScheduleState schedules_below(
+        const consensus::BlockNode& parent) const override {
+        if (mutant_ != Mutant::local_finality) return Consensus::schedules_below(parent);
+        chain::BlockHeader header = parent.header();
+        header.finalized = tree().finalized().ref();
+        return chain::schedules_below(parent.schedules, header);
+    }
+
+  private:
+    Mutant mutant_;
+};
+
+[[nodiscard]] inline std::unique_ptr<consensus::Consensus> make_consensus(
+    Mutant mutant,
+    consensus::Consensus::Options options,
+    consensus::TreeBase base,
+    consensus::SafetyJournal journal) {
+    if (mutant == Mutant::none) {
+        return std::make_unique<consensus::Consensus>(
+            std::move(options), std::move(base), std::move(journal));
+    }
+    return std::make_unique<MutantConsensus>(
+        mutant, std::move(options), std::move(base), std::move(journal));
+}
+
+}  // namespace sim

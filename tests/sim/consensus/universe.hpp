@@ -1,0 +1,68 @@
+#pragma once
+
+#include "chain/types/block.hpp"
+#include "chain/types/evidence.hpp"
+#include "chain/types/schedule_state.hpp"
+#include "tests/sim/chance.hpp"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// The rules that the simulator can break, one at a time, to see that it notices.
+enum class Mutant : std::uint8_t {
+    none,
+    no_lock_check,
+    no_past_votes,
+    journal_lost_ignored,
+    no_lock_certificate,
+    local_finality,
+};
+
+// What a seed decides before the first event.
+struct Plan {
+    std::uint64_t seed = 0;
+    chain::Slot chaos_until = 140;  // Slots with faults.
+    chain::Slot end = 200;
+    std::size_t faults_beyond = 0;  // Byzantine members above f.
+    Mutant mutant = Mutant::none;
+};
+
+// A possible validator. It has two vote keys: schedules differ in which one is named.
+struct Member {
+    chain::Name name;
+    base::crypto::PublicKey signing_key;
+    std::array<base::crypto::PublicKey, 2> vote_keys;
+    bool byzantine = false;
+};
+
+// Who there is, and which schedules the chain may choose.
+struct Universe {
+    chain::SlotTimes times{.initial = {1'700'000'000'000'000}, .interval_milliseconds = 500};
+    std::uint32_t repetitions = 1;
+    std::uint64_t period = 16;
+    std::vector<Member> members;
+    std::vector<std::vector<chain::ScheduleEntry>> choices;  // The first is genesis'.
+    chain::BlockPtr genesis;
+
+    [[nodiscard]] const Member* owner(const base::crypto::PublicKey& key) const;
+    // What the ledger would propose after this parent; a function of its id alone.
+    [[nodiscard]] std::optional<chain::Schedule> proposal(const chain::BlockId& parent,
+                                                          const chain::Schedule& active) const;
+    [[nodiscard]] base::Timestamp at(chain::Slot slot) const {
+        return times.time_of(slot).to_timestamp();
+    }
+    // Where the members that are Byzantine, or named in `silent`, exceed f of a schedule.
+    [[nodiscard]] bool overwhelmed(const std::vector<char>& silent) const;
+};
+
+[[nodiscard]] Universe make_universe(const Plan& plan, Chance& chance);
+
+// Signatures that cost nothing: only who holds the key makes them, as the simulator is built.
+[[nodiscard]] base::crypto::Signature sign(const base::crypto::PublicKey& key,
+                                           const chain::VoteData& data);
+
+}  // namespace sim

@@ -1,0 +1,196 @@
+#include "tests/sim/consensus/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+// bor-sim: runs seeds of the deterministic simulation. Every seed is a world of its own; a
+// failure prints the command that replays it.
+//
+//   bor-sim --profile consensus --seed N [--mutant NAME]
+//   bor-sim --profile consensus --seeds COUNT [--from N] [--workers W] [--mutant NAME] [--expect]
+
+namespace {
+
+constexpr std::array<std::string_view, 6> kMutants{"none",
+                                                   "no-lock-check",
+                                                   "no-past-votes",
+                                                   "journal-lost-ignored",
+                                                   "no-lock-certificate",
+                                                   "local-finality"};
+
+struct Arguments {
+    std::string profile = "consensus";
+    std::uint64_t from = 1;
+    std::uint64_t seeds = 0;  // 0: one, twice, to compare its traces.
+    unsigned workers = 2;
+    std::size_t mutant = 0;
+    bool expect_failure = false;  // Stop at the first; none is an error.
+};
+
+[[noreturn]] void usage(std::string_view problem) {
+    std::cerr << "bor-sim: " << problem
+              << "\nusage: bor-sim --profile consensus|beyond (--seed N | --seeds COUNT [--from N])"
+                 " [--workers W] [--mutant NAME] [--expect-failure]\nmutants:";
+    for (const std::string_view mutant : kMutants) {
+        std::cerr << ' ' << mutant;
+    }
+    std::cerr << '\n';
+    std::exit(2);
+}
+
+Arguments parse(int count, char** values) {
+    Arguments arguments;
+    const auto next = [&](int& i) -> std::string {
+        if (i + 1 >= count) usage(std::string(values[i]) + " needs a value");
+        return values[++i];
+    };
+    for (int i = 1; i < count; ++i) {
+        const std::string_view name = values[i];
+        if (name == "--profile") {
+            arguments.profile = next(i);
+        } else if (name == "--seed") {
+            arguments.from = std::strtoull(next(i).c_str(), nullptr, 10);
+        } else if (name == "--from") {
+            arguments.from = std::strtoull(next(i).c_str(), nullptr, 10);
+        } else if (name == "--seeds") {
+            arguments.seeds = std::strtoull(next(i).c_str(), nullptr, 10);
+        } else if (name == "--workers") {
+            arguments.workers = static_cast<unsigned>(std::atoi(next(i).c_str()));
+        } else if (name == "--mutant") {
+            const std::string mutant = next(i);
+            for (arguments.mutant = 0; arguments.mutant < kMutants.size(); ++arguments.mutant) {
+                if (kMutants[arguments.mutant] == mutant) break;
+            }
+            if (arguments.mutant == kMutants.size()) usage("unknown mutant " + mutant);
+        } else if (name == "--expect-failure") {
+            arguments.expect_failure = true;
+        } else {
+            usage("unknown option " + std::string(name));
+        }
+    }
+    if (arguments.profile != "consensus" && arguments.profile != "beyond") {
+        usage("unknown profile " + arguments.profile);
+    }
+    return arguments;
+}
+
+sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
+    sim::Plan plan;
+    plan.seed = seed;
+    plan.mutant = static_cast<sim::Mutant>(arguments.mutant);
+    plan.faults_beyond = arguments.profile == "beyond" ? 1 : 0;
+    return sim::Cluster(plan).run();
+}
+
+std::string replay(const Arguments& arguments, std::uint64_t seed) {
+    std::string command = fmt::format("bor-sim --profile {} --seed {}", arguments.profile, seed);
+    if (arguments.mutant != 0) command += fmt::format(" --mutant {}", kMutants[arguments.mutant]);
+    return command;
+}
+
+int run_one(const Arguments& arguments) {
+    const sim::Outcome first = run(arguments, arguments.from);
+    const sim::Outcome second = run(arguments, arguments.from);
+    std::cout << fmt::format(
+        "seed {}: {} events, {} final blocks, {} schedule changes, {} conflicts, worst gap {} "
+        "slots, EOS rule {} times, trace {:016x}\n",
+        arguments.from,
+        first.events,
+        first.finals,
+        first.changes,
+        first.conflicts,
+        first.worst_gap,
+        first.eos_finals,
+        first.trace);
+    if (first.trace != second.trace) {
+        std::cout << "FAILED: two runs of one seed differ\n";
+        return 1;
+    }
+    if (first.failure.empty()) return 0;
+    std::cout << "FAILED: " << first.failure << '\n';
+    return 1;
+}
+
+struct Totals {
+    std::uint64_t seeds = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t finals = 0;
+    std::uint64_t changes = 0;
+    std::uint64_t conflicts = 0;
+    std::uint64_t eos_finals = 0;
+    std::uint64_t checked = 0;
+    std::uint64_t worst_gap = 0;
+
+    void add(const sim::Outcome& outcome) {
+        ++seeds;
+        failed += outcome.failure.empty() ? 0U : 1U;
+        finals += outcome.finals;
+        changes += outcome.changes;
+        conflicts += outcome.conflicts;
+        eos_finals += outcome.eos_finals;
+        checked += outcome.checked_liveness ? 1U : 0U;
+        worst_gap = std::max<std::uint64_t>(worst_gap, outcome.worst_gap);
+    }
+};
+
+int run_many(const Arguments& arguments) {
+    const auto start = std::chrono::steady_clock::now();
+    std::atomic<std::uint64_t> next = arguments.from;
+    std::atomic<bool> stop = false;
+    std::mutex mutex;
+    Totals totals;
+    const auto work = [&] {
+        while (!stop) {
+            const std::uint64_t seed = next++;
+            if (seed >= arguments.from + arguments.seeds) return;
+            const sim::Outcome outcome = run(arguments, seed);
+            const std::lock_guard lock(mutex);
+            totals.add(outcome);
+            if (outcome.failure.empty()) continue;
+            std::cout << "FAILED: " << outcome.failure << "\n  replay: " << replay(arguments, seed)
+                      << std::endl;
+            if (arguments.expect_failure || totals.failed >= 10) stop = true;
+        }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < std::max(1U, arguments.workers); ++i) {
+        threads.emplace_back(work);
+    }
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    std::cout << fmt::format(
+        "{} seeds in {:.1f} s ({:.0f} an hour): {} failed; each {:.1f} final blocks, {:.2f} "
+        "schedule changes, EOS rule {:.1f} times; {} conflicts; liveness checked in {}, worst gap "
+        "{} slots\n",
+        totals.seeds,
+        seconds.count(),
+        static_cast<double>(totals.seeds) * 3600 / seconds.count(),
+        totals.failed,
+        static_cast<double>(totals.finals) / static_cast<double>(totals.seeds),
+        static_cast<double>(totals.changes) / static_cast<double>(totals.seeds),
+        static_cast<double>(totals.eos_finals) / static_cast<double>(totals.seeds),
+        totals.conflicts,
+        totals.checked,
+        totals.worst_gap);
+    if (arguments.expect_failure) return totals.failed > 0 ? 0 : 1;
+    return totals.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    const Arguments arguments = parse(count, values);
+    return arguments.seeds == 0 ? run_one(arguments) : run_many(arguments);
+}
