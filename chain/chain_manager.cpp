@@ -17,7 +17,6 @@ using base::fail;
 using base::Family;
 
 constexpr std::string_view kMetaChain = "chain_id";
-constexpr std::string_view kMetaFinal = "final_certificate";
 constexpr std::string_view kMetaNotarize = "notarize_certificate";
 constexpr std::string_view kMetaJournal = "journal_sequence";
 
@@ -97,6 +96,7 @@ base::Result<std::unique_ptr<ChainManager>> ChainManager::open(const ChainIdenti
     std::unique_ptr<ChainManager> chain(new ChainManager(identity, environment));
     if (auto opened = chain->open_final(); !opened) return fail(std::move(opened).error());
     if (auto read = chain->open_certificates(); !read) return fail(std::move(read).error());
+    if (auto opened = chain->open_proofs(); !opened) return fail(std::move(opened).error());
     if (auto opened = chain->open_reversible(); !opened) return fail(std::move(opened).error());
     return chain;
 }
@@ -127,7 +127,7 @@ base::Result<void> ChainManager::open_certificates() {
         certificate = *std::move(decoded);
         return {};
     };
-    if (auto done = read(kMetaFinal, final_certificate_); !done) return done;
+    if (auto done = read(kMetaFinalCertificate, final_certificate_); !done) return done;
     if (auto done = read(kMetaNotarize, stored_notarize_); !done) return done;
     auto sequence = environment_.storage.get(Family::meta, meta_key(kMetaJournal));
     if (!sequence) return fail(std::move(sequence).error());
@@ -212,7 +212,8 @@ void ChainManager::store(const ExecutedBlock& block, base::Batch& batch) const {
 
 void ChainManager::store(const Certificate& certificate, base::Batch& batch) const {
     const bool commit = certificate.data.kind == VoteKind::commit;
-    batch.put(Family::meta, meta_key(commit ? kMetaFinal : kMetaNotarize), pack(certificate));
+    batch.put(
+        Family::meta, meta_key(commit ? kMetaFinalCertificate : kMetaNotarize), pack(certificate));
 }
 
 void ChainManager::store_journal_sequence(std::uint64_t sequence, base::Batch& batch) const {
@@ -232,6 +233,9 @@ ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
         append_final(batch, *block->block, block->traces);
     }
     store(certificate, batch);
+    if (auto indexed = index_proofs(became.blocks, certificate, batch); !indexed) {
+        environment_.state.on_fault(indexed.error());
+    }
     const base::Result<void> pruned =
         append_pruned(batch, environment_.storage, certificate.data.height, environment_.retention);
     if (!pruned) environment_.state.on_fault(pruned.error());

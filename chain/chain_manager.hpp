@@ -4,6 +4,7 @@
 #include "base/storage.hpp"
 #include "chain/pending_block.hpp"
 #include "chain/state/block_store.hpp"
+#include "chain/state/proof_store.hpp"
 #include "chain/state/state_manager.hpp"
 
 #include <map>
@@ -102,10 +103,15 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<void> open_final();
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();
+    [[nodiscard]] base::Result<void> open_proofs();
+    [[nodiscard]] base::Result<void> index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
+                                                  const Certificate& certificate,
+                                                  base::Batch& batch);
 
     ChainIdentity identity_;
     Environment environment_;
     std::unique_ptr<StateManager> state_;
+    std::optional<ProofIndex> proofs_;
     BlockPtr final_;
     std::optional<Certificate> final_certificate_;
     std::optional<Certificate> stored_notarize_;

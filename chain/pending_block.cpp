@@ -1,7 +1,7 @@
 #include "chain/pending_block.hpp"
 
 #include "base/check.hpp"
-#include "chain/execution/rows.hpp"
+#include "chain/execution/schedule_rows.hpp"
 #include "chain/state/merkle.hpp"
 #include "chain/types/exception.hpp"
 
@@ -13,16 +13,8 @@ namespace chain {
 
 namespace {
 
-// Table::global: the mountain range over the ids of all blocks that headers call final.
-constexpr std::string_view kGlobalFinalRange = "final_range";
 // What a receipt adds to a packed transaction, at most.
 constexpr std::size_t kReceiptBytes = 32;
-
-base::Result<MountainRange> load_final_range(const StateView& state) {
-    const Value row = state.find(Table::global, global_key(kGlobalFinalRange));
-    if (row == nullptr) return MountainRange{};
-    return MountainRange::unpack(*row);
-}
 
 }  // namespace
 
@@ -122,7 +114,7 @@ base::Result<Digest> PendingBlock::advance_finality(Height final_height) {
         }
         range->append(base::to_hash<32>(*id).value());
     }
-    delta().put(Table::global, global_key(kGlobalFinalRange), range->packed());
+    put_final_range(delta(), *range);
     return range->root();
 }
 

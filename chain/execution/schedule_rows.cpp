@@ -14,7 +14,8 @@ using base::Reader;
 using base::Result;
 using base::Writer;
 
-constexpr std::string_view kGlobalMisses = "misses";  // Misses by name.
+constexpr std::string_view kGlobalMisses = "misses";           // Misses by name.
+constexpr std::string_view kGlobalFinalRange = "final_range";  // MountainRange
 
 tl::unexpected<base::Error> corrupt(std::string_view row) {
     return base::fail(base::Errc::corrupt,
@@ -106,6 +107,16 @@ void put_fixed(StateDelta& state, const std::vector<ScheduleEntry>& entries) {
     Writer out;
     encode_list(out, entries);
     put_if_new(state, kGlobalFixed, out.take());
+}
+
+Result<MountainRange> load_final_range(const StateView& state) {
+    const Value row = state.find(Table::global, global_key(kGlobalFinalRange));
+    if (!row) return MountainRange{};
+    return MountainRange::unpack(*row);
+}
+
+void put_final_range(StateDelta& state, const MountainRange& range) {
+    state.put(Table::global, global_key(kGlobalFinalRange), range.packed());
 }
 
 Result<std::vector<Misses>> load_misses(const StateView& state) {

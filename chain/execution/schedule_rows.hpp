@@ -1,6 +1,7 @@
 #pragma once
 
 #include "chain/execution/rows.hpp"
+#include "chain/state/merkle.hpp"
 #include "chain/types/schedule_state.hpp"
 
 #include <optional>
@@ -27,6 +28,10 @@ void put_schedules(StateDelta& state, const ScheduleState& schedules);
 [[nodiscard]] base::Result<std::optional<std::vector<ScheduleEntry>>> load_fixed(
     const StateView& state);
 void put_fixed(StateDelta& state, const std::vector<ScheduleEntry>& entries);
+
+// The mountain range over the ids of all blocks that headers up to this state call final.
+[[nodiscard]] base::Result<MountainRange> load_final_range(const StateView& state);
+void put_final_range(StateDelta& state, const MountainRange& range);
 
 // Slots that a scheduled producer missed in a row. Who missed none has no entry.
 struct Misses {

@@ -1,0 +1,75 @@
+#include "chain/chain_manager.hpp"
+#include "chain/execution/schedule_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace chain {
+
+using base::Errc;
+using base::fail;
+
+// The index goes as far as the final block's state knows of final blocks.
+base::Result<void> ChainManager::open_proofs() {
+    const auto state = state_->view(final_->id);
+    auto range = load_final_range(*state);
+    if (!range) return fail(std::move(range).error());
+    auto schedules = load_schedules(*state);
+    if (!schedules) return fail(std::move(schedules).error());
+    std::optional<BlockHeader> change;
+    if (schedules->proposed != nullptr) {
+        auto block = BlockReader(environment_.storage).at(schedules->proposed_at);
+        if (!block) return fail(std::move(block).error());
+        if (*block != nullptr) change = (*block)->header;
+    }
+    proofs_.emplace(*std::move(range), std::move(change));
+    return {};
+}
+
+// Writes what proofs need of blocks that became final, which are in order. What a data directory
+// that began with a snapshot lacks is no fault: only older proofs cannot be made from it.
+base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
+                                              const Certificate& certificate,
+                                              base::Batch& batch) {
+    const auto state = state_->view(blocks.back()->block->id);
+    auto range = load_final_range(*state);
+    if (!range) return fail(std::move(range).error());
+    proofs_->begin_batch();
+    while (proofs_->range().count() < range->count()) {
+        const auto height = static_cast<Height>(proofs_->range().count() + 1);
+        const Value id =
+            state->find(Table::block_id, block_id_key(static_cast<std::uint16_t>(height)));
+        if (id == nullptr || id->size() != sizeof(BlockId)) {
+            return fail(Errc::corrupt, fmt::format("the state has no id of block {}", height));
+        }
+        proofs_->append(base::to_hash<32>(*id).value(), batch);
+    }
+    const auto certify = [&](const Certificate& each) -> base::Result<void> {
+        const Height height = each.data.height;
+        const Height first = blocks.front()->block->header.height;
+        BlockPtr block;
+        if (height >= first && height - first < blocks.size()) {
+            block = blocks[height - first]->block;
+        } else {
+            auto stored = BlockReader(environment_.storage).at(height);
+            if (!stored) return fail(std::move(stored).error());
+            block = *std::move(stored);
+        }
+        if (block == nullptr) return {};
+        auto done = proofs_->certify(each, block->header, environment_.storage, batch);
+        if (!done && done.error().code == Errc::not_found) return {};
+        return done;
+    };
+    for (const ExecutedBlockPtr& each : blocks) {
+        const Block& block = *each->block;
+        if (block.witness.finalized) {
+            if (auto done = certify(*block.witness.finalized); !done) return done;
+        }
+        if (block.header.schedule_change) proofs_->propose(block.header);
+    }
+    return certify(certificate);
+}
+
+}  // namespace chain

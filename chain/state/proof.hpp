@@ -1,0 +1,84 @@
+#pragma once
+
+#include "chain/state/merkle.hpp"
+#include "chain/types/block.hpp"
+#include "chain/types/schedule_state.hpp"
+#include "chain/types/trace.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace chain {
+
+// Proofs that need nothing but the first schedule: receipt -> root of its block's header ->
+// mountain range of final ids -> a header with a COMMIT certificate -> the schedules that led there
+// from the one that is trusted, which is the genesis file's (spec 03, "Formats").
+
+// What a proof may hold, for who reads one of a stranger.
+inline constexpr std::size_t kProofLinksMax = 1'024;
+inline constexpr std::size_t kProofBytesMax = 32 * 1024 * 1024;
+
+// That a block is final under a schedule: it has a COMMIT certificate, or is an ancestor of one
+// that has. Of a certificate under two schedules only the active one's part is kept: a quorum of
+// the active schedule is what no other final block can have.
+struct FinalityProof {
+    BlockHeader certified;
+    Certificate certificate;              // One bitmap.
+    std::optional<MerkleProof> ancestor;  // In certified.finality_root; absent: it is `certified`.
+
+    friend bool operator==(const FinalityProof&, const FinalityProof&) = default;
+};
+
+// That a schedule was followed by another: the header that proposed it is final under the one
+// before.
+struct ScheduleLink {
+    BlockHeader proposing;
+    FinalityProof finality;
+
+    friend bool operator==(const ScheduleLink&, const ScheduleLink&) = default;
+};
+
+enum class ProofSubject : std::uint8_t { block = 0, transaction = 1, action = 2 };
+
+// That a block, a transaction in it or an action executed in it is final.
+struct Proof {
+    std::vector<ScheduleLink> links;  // By version, from the one after the trusted schedule.
+    BlockHeader header;               // Of the block.
+    FinalityProof finality;
+    ProofSubject subject = ProofSubject::block;
+    std::optional<TransactionReceipt> transaction;  // If the subject is one,
+    std::optional<ActionReceipt> action;            // or the other,
+    MerkleProof path;                               // in the header's root; else empty.
+
+    friend bool operator==(const Proof&, const Proof&) = default;
+};
+
+void encode(base::Writer& out, const FinalityProof& proof);
+void encode(base::Writer& out, const ScheduleLink& link);
+void encode(base::Writer& out, const Proof& proof);
+void decode(base::Reader& in, FinalityProof& proof, std::string_view field);
+void decode(base::Reader& in, ScheduleLink& link, std::string_view field);
+// Strict, with the limits above. Checks the form only.
+void decode(base::Reader& in, Proof& proof, std::string_view field);
+
+// consensus::verify(): whether a certificate is good under schedules of which only `active` is set.
+using CertificateCheck =
+    std::function<base::Result<void>(const Certificate& certificate, const ScheduleState&)>;
+
+// What follows if `schedule` is trusted: the whole chain of reasons is checked, signatures by
+// `check`. invalid: names the step that does not hold. Pure; any thread.
+[[nodiscard]] base::Result<void> verify(const Proof& proof,
+                                        const Schedule& schedule,
+                                        const CertificateCheck& check);
+// The same for the schedules alone: the last one, to which the links lead. For who follows the
+// chain from its first schedule on, as snapshots do.
+[[nodiscard]] base::Result<Schedule> follow(const std::vector<ScheduleLink>& links,
+                                            const Schedule& schedule,
+                                            const CertificateCheck& check);
+
+// The certificate with the votes of its active schedule only.
+[[nodiscard]] Certificate active_part(const Certificate& certificate);
+
+}  // namespace chain

@@ -1,0 +1,274 @@
+#include "chain/state/proof_store.hpp"
+
+#include "chain/state/block_store.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace chain {
+
+namespace {
+
+using base::Bytes;
+using base::Errc;
+using base::fail;
+using base::Family;
+using base::Result;
+
+// Blocks that are looked at for a certificate where the newest one's block is not stored.
+constexpr Height kSearchMax = 4'096;
+
+Bytes node_key(std::uint8_t level, std::uint64_t position) {
+    Bytes key{static_cast<std::byte>('n'), static_cast<std::byte>(level)};
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        key.push_back(static_cast<std::byte>((position >> shift) & 0xFFU));
+    }
+    return key;
+}
+
+Bytes link_key(std::uint32_t version) {
+    Bytes key{static_cast<std::byte>('s')};
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        key.push_back(static_cast<std::byte>((version >> shift) & 0xFFU));
+    }
+    return key;
+}
+
+Result<base::Hash256> read_node(const base::StorageView& storage,
+                                std::uint8_t level,
+                                std::uint64_t position) {
+    auto value = storage.get(Family::index, node_key(level, position));
+    if (!value) return fail(std::move(value).error());
+    if (!value->has_value()) {
+        return fail(Errc::not_found,
+                    fmt::format("no proof can be made: node {} of level {} of the final ids is not "
+                                "stored; this data directory begins later",
+                                position,
+                                level));
+    }
+    auto node = base::to_hash<32>(**value);
+    if (!node) return fail(Errc::corrupt, "index: a node of the final ids is not 32 bytes");
+    return *node;
+}
+
+// The number of ids that the finality_root of a header is over.
+std::uint64_t ids_below(const BlockHeader& header) {
+    return header.height == 1 ? 0 : std::max<Height>(height_of(header.finalized.id), 1);
+}
+
+tl::unexpected<base::Error> not_yet(Height height) {
+    return fail(Errc::would_block,
+                fmt::format("block {} is not below a certified block yet; ask again after the next "
+                            "block is final",
+                            height));
+}
+
+struct ActionLeaf {
+    const ActionReceipt* receipt;
+    bool wanted;
+};
+
+// The leaves of a block's action_root: its actions' receipts in the order of execution.
+std::vector<ActionLeaf> action_leaves(const std::vector<TransactionTrace>& traces,
+                                      const TransactionId& id,
+                                      std::uint32_t ordinal) {
+    std::vector<ActionLeaf> leaves;
+    for (const TransactionTrace& trace : traces) {
+        for (const ActionTrace& action : trace.action_traces) {
+            if (!action.receipt) continue;
+            leaves.push_back(
+                {&*action.receipt, trace.id == id && action.action_ordinal == ordinal});
+        }
+    }
+    std::ranges::sort(
+        leaves, {}, [](const ActionLeaf& leaf) { return leaf.receipt->global_sequence; });
+    return leaves;
+}
+
+}  // namespace
+
+void ProofIndex::append(const BlockId& id, base::Batch& batch) {
+    const auto keep = [&](std::uint8_t level, std::uint64_t position, const base::Hash256& node) {
+        batch.put(Family::index, node_key(level, position), base::to_bytes(node.view()));
+        fresh_[{level, position}] = node;
+    };
+    keep(0, range_.count(), merkle_leaf(id));
+    range_.append(id, keep);
+}
+
+Result<void> ProofIndex::certify(const Certificate& certificate,
+                                 const BlockHeader& header,
+                                 const base::StorageView& storage,
+                                 base::Batch& batch) {
+    if (!change_) return {};
+    const Schedule& next = *change_->schedule_change;
+    if (certificate.data.schedule_version + 1 != next.version) return {};
+    if (ids_below(header) < change_->height) return {};
+    auto path =
+        mountain_proof(change_->height - 1,
+                       ids_below(header),
+                       [&](std::uint8_t level, std::uint64_t position) -> Result<base::Hash256> {
+                           const auto fresh = fresh_.find({level, position});
+                           if (fresh != fresh_.end()) return fresh->second;
+                           return read_node(storage, level, position);
+                       });
+    if (!path) return fail(std::move(path).error());
+    const ScheduleLink link{*change_, {header, active_part(certificate), *std::move(path)}};
+    batch.put(Family::index, link_key(next.version), pack(link));
+    change_.reset();
+    return {};
+}
+
+Result<ProofMaker::Certified> ProofMaker::newest() const {
+    const BlockReader blocks(*storage_);
+    auto bytes = storage_->get(Family::meta, base::as_bytes(kMetaFinalCertificate));
+    if (!bytes) return fail(std::move(bytes).error());
+    if (!bytes->has_value()) return fail(Errc::would_block, "no block has a certificate yet");
+    auto certificate = unpack<Certificate>(**bytes, "final_certificate");
+    if (!certificate) return fail(Errc::corrupt, certificate.error().detail);
+    auto block = blocks.at(certificate->data.height);
+    if (!block) return fail(std::move(block).error());
+    if (*block != nullptr) return Certified{(*block)->header, *std::move(certificate)};
+    // It was stored ahead of its block: the last one that is in a witness, then.
+    const Height above = certificate->data.height;
+    for (Height height = above; height > 1 && above - height < kSearchMax; --height) {
+        auto witness = blocks.at(height - 1);
+        if (!witness) return fail(std::move(witness).error());
+        if (*witness == nullptr || !(*witness)->witness.finalized) continue;
+        auto certified = blocks.at((*witness)->witness.finalized->data.height);
+        if (!certified) return fail(std::move(certified).error());
+        if (*certified == nullptr) break;
+        return Certified{(*certified)->header, *(*witness)->witness.finalized};
+    }
+    return fail(Errc::would_block, "no stored block has a certificate yet");
+}
+
+Result<std::vector<ScheduleLink>> ProofMaker::links(std::uint32_t trusted,
+                                                    std::uint32_t last) const {
+    std::vector<ScheduleLink> links;
+    for (std::uint32_t version = trusted + 1; version <= last; ++version) {
+        if (links.size() == kProofLinksMax) {
+            return fail(Errc::invalid,
+                        fmt::format("more than {} schedules since version {}: trust a later one",
+                                    kProofLinksMax,
+                                    trusted));
+        }
+        auto bytes = storage_->get(Family::index, link_key(version));
+        if (!bytes) return fail(std::move(bytes).error());
+        if (!bytes->has_value()) {
+            return fail(Errc::not_found,
+                        fmt::format("no proof can be made: the link to schedule {} is not stored; "
+                                    "this data directory begins later",
+                                    version));
+        }
+        auto link = unpack<ScheduleLink>(**bytes, "schedule link");
+        if (!link) return fail(Errc::corrupt, link.error().detail);
+        links.push_back(*std::move(link));
+    }
+    return links;
+}
+
+Result<Proof> ProofMaker::of_header(const BlockHeader& header, std::uint32_t trusted) const {
+    auto certified = newest();
+    if (!certified) return fail(std::move(certified).error());
+    Proof proof;
+    proof.header = header;
+    proof.finality = {certified->header, active_part(certified->certificate), std::nullopt};
+    if (header != certified->header) {
+        const std::uint64_t count = ids_below(certified->header);
+        if (header.height > count) return not_yet(header.height);
+        auto path = mountain_proof(
+            header.height - 1, count, [&](std::uint8_t level, std::uint64_t position) {
+                return read_node(*storage_, level, position);
+            });
+        if (!path) return fail(std::move(path).error());
+        proof.finality.ancestor = *std::move(path);
+    }
+    auto links = this->links(trusted, certified->header.schedule_version);
+    if (!links) return fail(std::move(links).error());
+    proof.links = *std::move(links);
+    return proof;
+}
+
+Result<Proof> ProofMaker::of_block(Height height, std::uint32_t trusted) const {
+    auto block = BlockReader(*storage_).at(height);
+    if (!block) return fail(std::move(block).error());
+    if (*block == nullptr) {
+        return fail(Errc::not_found, fmt::format("no final block {} is stored", height));
+    }
+    return of_header((*block)->header, trusted);
+}
+
+Result<BlockPtr> ProofMaker::block_of(const TransactionId& id) const {
+    const BlockReader blocks(*storage_);
+    auto height = blocks.height_of_transaction(id);
+    if (!height) return fail(std::move(height).error());
+    auto block = *height ? blocks.at(**height) : Result<BlockPtr>(nullptr);
+    if (block && *block == nullptr) {
+        return fail(Errc::not_found,
+                    fmt::format("transaction {} is in no final block that is stored",
+                                base::to_hex(id.bytes)));
+    }
+    return block;
+}
+
+Result<Proof> ProofMaker::of_transaction(const TransactionId& id, std::uint32_t trusted) const {
+    auto block = block_of(id);
+    if (!block) return fail(std::move(block).error());
+    auto proof = of_header((*block)->header, trusted);
+    if (!proof) return proof;
+    const auto& receipts = (*block)->transactions;
+    std::vector<Digest> leaves;
+    for (const TransactionReceipt& receipt : receipts) {
+        const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction);
+        if (packed != nullptr) {
+            const auto decoded = decode_transaction(*packed);
+            if (decoded && (*decoded)->id == id) {
+                proof->path.index = leaves.size();
+                proof->transaction = receipt;
+            }
+        }
+        leaves.push_back(receipt.digest());
+    }
+    if (!proof->transaction) {
+        return fail(Errc::corrupt, "index: a transaction is not in the block it leads to");
+    }
+    proof->subject = ProofSubject::transaction;
+    proof->path = merkle_proof(leaves, proof->path.index);
+    return proof;
+}
+
+Result<Proof> ProofMaker::of_action(const TransactionId& id,
+                                    std::uint32_t ordinal,
+                                    std::uint32_t trusted) const {
+    auto block = block_of(id);
+    if (!block) return fail(std::move(block).error());
+    const BlockHeader& header = (*block)->header;
+    auto traces = BlockReader(*storage_).traces(header.height);
+    if (!traces) return fail(std::move(traces).error());
+    if (!*traces) {
+        return fail(Errc::not_found,
+                    fmt::format("the traces of block {} are not kept any more", header.height));
+    }
+    const std::vector<ActionLeaf> leaves = action_leaves(**traces, id, ordinal);
+    const auto wanted = std::ranges::find(leaves, true, &ActionLeaf::wanted);
+    if (wanted == leaves.end()) {
+        return fail(
+            Errc::not_found,
+            fmt::format("transaction {} executed no action {}", base::to_hex(id.bytes), ordinal));
+    }
+    auto proof = of_header(header, trusted);
+    if (!proof) return proof;
+    std::vector<Digest> digests;
+    digests.reserve(leaves.size());
+    for (const ActionLeaf& leaf : leaves) {
+        digests.push_back(leaf.receipt->digest());
+    }
+    proof->subject = ProofSubject::action;
+    proof->action = *wanted->receipt;
+    proof->path = merkle_proof(digests, static_cast<std::uint64_t>(wanted - leaves.begin()));
+    return proof;
+}
+
+}  // namespace chain

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "base/storage.hpp"
+#include "chain/state/proof.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace chain {
+
+// What proofs are made of lies in Family::index: every node of the mountain range of final ids, and
+// a link for each schedule. 64 bytes a block; kept when blocks are pruned.
+
+// Family::meta: the newest COMMIT certificate, as its block became final.
+inline constexpr std::string_view kMetaFinalCertificate = "final_certificate";
+
+// Follows what becomes final and writes what proofs need. One owner: ChainManager.
+class ProofIndex {
+  public:
+    // `range` is that of the final block's state; `change` the header of the proposed schedule that
+    // is not in force there, if any.
+    ProofIndex(MountainRange range, std::optional<BlockHeader> change)
+        : range_(std::move(range)), change_(std::move(change)) {}
+
+    // What was written so far is in the storage now.
+    void begin_batch() { fresh_.clear(); }
+    // The id of the next block that headers call final: that of height range().count() + 1.
+    void append(const BlockId& id, base::Batch& batch);
+    // A block that became final and proposes a schedule.
+    void propose(const BlockHeader& header) { change_ = header; }
+    // A COMMIT certificate with its block's header, in the order of the chain. If it proves a
+    // schedule change that has no link yet, adds the link. `storage` has the nodes that earlier
+    // batches wrote.
+    [[nodiscard]] base::Result<void> certify(const Certificate& certificate,
+                                             const BlockHeader& header,
+                                             const base::StorageView& storage,
+                                             base::Batch& batch);
+
+    [[nodiscard]] const MountainRange& range() const { return range_; }
+
+  private:
+    MountainRange range_;
+    std::optional<BlockHeader> change_;
+    // Of batches that may not be committed yet.
+    std::map<std::pair<std::uint8_t, std::uint64_t>, base::Hash256> fresh_;
+};
+
+// Makes proofs for those who trust the schedule of version `trusted` (0: the genesis file's).
+// Pure reads of one view; any thread. not_found: the block, transaction or action is not stored;
+// would_block: it is not covered by a certificate yet, ask again after the next final block.
+class ProofMaker {
+  public:
+    // `storage` outlives this; it should be a snapshot.
+    explicit ProofMaker(const base::StorageView& storage) : storage_(&storage) {}
+
+    [[nodiscard]] base::Result<Proof> of_block(Height height, std::uint32_t trusted) const;
+    [[nodiscard]] base::Result<Proof> of_transaction(const TransactionId& id,
+                                                     std::uint32_t trusted) const;
+    // The action with this number among those of the transaction, as in its trace: from 1 on.
+    // not_found also where the traces of its block are pruned.
+    [[nodiscard]] base::Result<Proof> of_action(const TransactionId& id,
+                                                std::uint32_t ordinal,
+                                                std::uint32_t trusted) const;
+    // The links from the schedule after `trusted` on, up to `last`.
+    [[nodiscard]] base::Result<std::vector<ScheduleLink>> links(std::uint32_t trusted,
+                                                                std::uint32_t last) const;
+
+  private:
+    struct Certified {
+        BlockHeader header;
+        Certificate certificate;
+    };
+    [[nodiscard]] base::Result<Certified> newest() const;
+    [[nodiscard]] base::Result<Proof> of_header(const BlockHeader& header,
+                                                std::uint32_t trusted) const;
+    [[nodiscard]] base::Result<BlockPtr> block_of(const TransactionId& id) const;
+
+    const base::StorageView* storage_;
+};
+
+}  // namespace chain
