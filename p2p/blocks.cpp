@@ -18,6 +18,7 @@ constexpr std::size_t kRequestsMax = 2;   // Of one peer, not answered.
 constexpr std::size_t kJudgingMax = 256;  // Blocks of one peer, with the ledger;
 constexpr std::size_t kJudgingAim = 64;   // above this we ask it for no more.
 constexpr chain::Height kNear = 128;      // Farther behind, live blocks are of no use.
+constexpr base::Duration kRelayDelay = milliseconds(5);      // Others' headers come meanwhile.
 constexpr base::Duration kBodyPatience = milliseconds(100);  // From a header to its block.
 constexpr base::Duration kBusyPatience = milliseconds(20);
 constexpr base::Duration kAskAgain = milliseconds(500);
@@ -165,10 +166,10 @@ void BlockGossip::on_block(Peer& peer, const chain::BlockPtr& arrived) {
     Entry& entry = heard(block->id);
     entry.holders.add(peer.slot);
     if (entry.value.stage == Stage::refused) {
-        return peers_.charge(
-            peer, kRepeatsRefused, Reason::bad_block, "repeats a block that was refused");
-    }
-    if (entry.value.stage != Stage::heard) {
+        // The ledger is asked again all the same: it may have been refused for our clock.
+        peers_.charge(peer, kRepeatsRefused, Reason::bad_block, "repeats a refused block");
+        if (peer.is_closed) return;
+    } else if (entry.value.stage != Stage::heard) {
         ++peers_.duplicates_dropped;
         return;
     }
@@ -300,11 +301,11 @@ void BlockGossip::on_judged(const input::Judged& judged) {
             peers_.send(other, MessageType::header, message);
         });
     }
-    const chain::BlockPtr block = std::exchange(entry->value.block, {});
+    if (judged.verdict != Verdict::good) entry->value.block.reset();
     switch (judged.verdict) {
         case Verdict::good:
             entry->value.stage = Stage::good;
-            if (block) pass_on(*entry, *block);
+            if (entry->value.block) relays_.push_back({peers_.now() + kRelayDelay, judged.id});
             break;
         case Verdict::duplicate:
             entry->value.stage = Stage::good;
@@ -322,6 +323,20 @@ void BlockGossip::on_judged(const input::Judged& judged) {
             break;
     }
     ask_wanted();
+}
+
+void BlockGossip::relay() {
+    while (!relays_.empty() && relays_.front().due <= peers_.now()) {
+        Entry* entry = blocks_.find(relays_.front().id);
+        relays_.pop_front();
+        if (entry == nullptr) continue;
+        if (const auto block = std::exchange(entry->value.block, {})) pass_on(*entry, *block);
+    }
+}
+
+std::optional<base::Timestamp> BlockGossip::next_relay() const {
+    if (relays_.empty()) return {};
+    return relays_.front().due;
 }
 
 // --- What is missing ---

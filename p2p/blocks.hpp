@@ -3,6 +3,7 @@
 #include "p2p/peers.hpp"
 #include "p2p/transactions.hpp"
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,7 +14,8 @@ namespace p2p {
 // Passes new blocks on, header first, and gets those that are missing.
 //
 // A header goes on as soon as its signature was found good, so that everybody soon knows who is
-// getting the block; the block goes on once it is valid, to peers that showed no sign of it.
+// getting the block; the block goes on once it is valid, a little later, to peers that showed no
+// sign of it: between nodes that are all connected there are none.
 // Invariant: a block is handed to the ledger only after its parent.
 class BlockGossip {
   public:
@@ -30,6 +32,9 @@ class BlockGossip {
     void on_known(Peer& peer, const std::vector<chain::BlockId>& ids);
     void on_judged(const input::Judged& judged);
     void on_time();
+    // Passes on what is due, which may be sooner than the next on_time().
+    void relay();
+    [[nodiscard]] std::optional<base::Timestamp> next_relay() const;
 
     // Whether an answer with this correlation was asked of the peer; the last ends it.
     [[nodiscard]] bool take_answer(const Peer& peer, const Envelope& envelope);
@@ -45,7 +50,7 @@ class BlockGossip {
     struct State {
         Stage stage = Stage::heard;
         SharedBytes header_message{};  // Until it was passed on.
-        chain::BlockPtr block{};       // While with the ledger.
+        chain::BlockPtr block{};       // Until it was passed on.
         PeerSet headed;                // Got the header from us.
     };
     using Entry = SeenTable<State>::Entry;
@@ -65,6 +70,10 @@ class BlockGossip {
     struct Asked {
         PeerSlot slot = 0;
         base::Timestamp at{};
+    };
+    struct Relay {
+        base::Timestamp due;
+        chain::BlockId id;
     };
     struct Orphan {
         PeerSlot from = 0;
@@ -96,6 +105,7 @@ class BlockGossip {
     std::map<chain::BlockId, Want> wanted_;
     std::map<chain::BlockId, Assembly> assemblies_;
     std::multimap<chain::BlockId, Orphan> orphans_;  // By parent.
+    std::deque<Relay> relays_;                       // Ascending times.
     std::map<std::uint64_t, Asked> asked_;           // By correlation.
     std::uint64_t next_correlation_ = 1;
 };

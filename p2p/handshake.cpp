@@ -249,7 +249,8 @@ std::optional<Handshake::Refusal> Handshake::check_fork(Peer& peer) {
                                    base::to_hex(theirs.id.view()),
                                    base::to_hex(ledger_.finalized.id.view()))};
     }
-    if (theirs.height < ledger_.earliest_height) return {};  // Not stored any more.
+    // Genesis is in the chain id; what is not stored any more cannot be compared.
+    if (theirs.height == 1 || theirs.height < ledger_.earliest_height) return {};
     peer.fork_check = server_.new_ticket();
     peers_.emit(effect::ReadBlocks{
         .ticket = peer.fork_check, .from = theirs.height, .to = theirs.height, .ids = {}});

@@ -324,6 +324,7 @@ class Network::Impl {
     bool on_time() {
         votes_.on_time();
         transactions_.on_time();
+        blocks_.relay();
         if (peers_.now() < next_tick_) return false;
         next_tick_ = peers_.now() + kTickEvery;
         peers_.for_each([this](Peer& peer) { tend(peer); });
@@ -378,7 +379,8 @@ class Network::Impl {
     // The next tick, or something sooner; said again only when it changes.
     void wake(Effects& out) {
         base::Timestamp at = std::max(next_tick_, peers_.now() + milliseconds(1));
-        for (const auto& time : {votes_.next_time(), transactions_.next_time()}) {
+        for (const auto& time :
+             {votes_.next_time(), transactions_.next_time(), blocks_.next_relay()}) {
             if (time) at = std::min(at, *time);
         }
         if (at == wake_at_) return;

@@ -36,7 +36,7 @@ enum class Verdict : std::uint8_t {
     good,       // Valid: pass it on.
     duplicate,  // Had it already.
     unsure,     // Cannot tell (parent, schedule unknown), or no more: may come again.
-    // Not valid, which its sender need not have known. Of a block: no copy of it will ever be.
+    // Not valid here and now, which its sender need not have known. A block is not asked for again.
     refused,
     // Proves its sender faulty: a signature, root or certificate is wrong. Of a block: this copy;
     // another one, with the same id, may be right.

@@ -120,6 +120,7 @@ SyncManager::Ask SyncManager::ask(base::Timestamp now,
                                   chain::Height from,
                                   chain::Height to) {
     const Speed& speed = speeds_[source.slot];
+    const base::Duration latency = std::max(speed.latency, source.round_trip);
     const std::uint64_t bytes = std::clamp<std::uint64_t>(
         bytes_in(speed.bytes_per_second, source.round_trip + kAhead), kAskBytesMin, kRangeBytesMax);
     const auto heights = static_cast<chain::Height>(std::clamp<std::uint64_t>(
@@ -135,7 +136,7 @@ SyncManager::Ask SyncManager::ask(base::Timestamp now,
                      .last_id = {},
                      .blocks = {},
                      .asked_at = now,
-                     .deadline = now + kPatience + 4 * source.round_trip +
+                     .deadline = now + kPatience + 4 * latency +
                                  std::min<base::Duration>(expected, seconds(10))};
     return {source.slot, next_correlation_++, {.from = from, .to = last}};
 }
@@ -155,7 +156,8 @@ std::uint32_t SyncManager::ranges_in_flight() const {
 std::uint64_t SyncManager::bytes_claimed() const {
     std::uint64_t bytes = 0;
     for (const auto& [from, range] : ranges_) {
-        bytes += range.blocks.size() * block_bytes_;
+        for (const Held& held : range.blocks)
+            bytes += held.bytes;
         if (range.is_done) continue;
         bytes +=
             std::min<std::uint64_t>((range.to - range.next + 1) * block_bytes_, kRangeBytesMax);
@@ -220,16 +222,23 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
                item.second.correlation == envelope.correlation;
     });
     Range& range = at->second;
+    if (range.first_at == base::Timestamp{}) range.first_at = now;
     range.bytes += envelope.length;
     bytes_received_ += envelope.length;
+    const std::uint64_t each = envelope.length / std::max<std::size_t>(1, blocks.blocks.size());
     for (const chain::BlockPtr& block : blocks.blocks) {
-        if (auto fault = check(range, *block)) return fault;
-        range.blocks.push_back(block);
+        if (auto fault = check(range, *block)) {
+            // Nothing that came with a lie is of use.
+            range.next -= static_cast<chain::Height>(range.blocks.size());
+            range.blocks.clear();
+            cut(at, slot);
+            return fault;
+        }
+        range.blocks.push_back({block, each});
         range.last_id = block->id;
         ++range.next;
     }
     if (!blocks.blocks.empty()) {
-        const std::uint64_t each = envelope.length / blocks.blocks.size();
         block_bytes_ = std::max<std::uint64_t>(1, (3 * block_bytes_ + each) / 4);
     }
     if (range.next > range.to) {
@@ -248,10 +257,14 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
 
 void SyncManager::finish(base::Timestamp now, Range& range) {
     range.is_done = true;
-    const auto took = std::max<base::Duration>(now - range.asked_at, milliseconds(1));
+    if (range.first_at == base::Timestamp{}) return;
+    // At least so long, since one message comes at once, however large it is.
+    const auto took = std::max<base::Duration>(now - range.first_at, milliseconds(10));
     const std::uint64_t rate =
         range.bytes * 1000 / static_cast<std::uint64_t>(took / milliseconds(1));
-    std::uint64_t& kept = speeds_[range.slot].bytes_per_second;
+    Speed& speed = speeds_[range.slot];
+    speed.latency = (3 * speed.latency + (range.first_at - range.asked_at)) / 4;
+    std::uint64_t& kept = speed.bytes_per_second;
     kept = std::max((3 * kept + rate) / 4, kSlowest);
 }
 
@@ -309,7 +322,7 @@ SyncManager::Taken SyncManager::take() {
             ranges_.erase(at);
             continue;
         }
-        const chain::BlockPtr& block = range.blocks.front();
+        const auto [block, bytes] = range.blocks.front();
         if (block->header.height != next_) break;
         if (judging_.size() >= kJudgingMax || judging_bytes_ >= kJudgingBytesMax) break;
         if (block->header.previous != tail_.id) {
@@ -332,8 +345,8 @@ SyncManager::Taken SyncManager::take() {
         tail_slot_ = range.slot;
         ++next_;
         Judging& judging = judging_[block->id];
-        judging_bytes_ = judging_bytes_ - judging.bytes + block_bytes_;
-        judging = {range.slot, block_bytes_, round_};
+        judging_bytes_ = judging_bytes_ - judging.bytes + bytes;
+        judging = {range.slot, bytes, round_};
         taken.blocks.push_back({range.slot, block});
         range.blocks.pop_front();
     }

@@ -13,8 +13,8 @@ namespace p2p {
 
 // Fetches final blocks by height from several peers at once and hands them over in order.
 //
-// A range is what one peer is asked for at a time: as much as comes in a quarter of a second at
-// its measured rate. Memory is bounded: so many bytes are asked for or held, and so many are with
+// A range is what one peer is asked for at a time: its measured rate times its latency and a
+// quarter of a second. Memory is bounded: so many bytes are asked for or held, and so many are with
 // the ledger, whatever peers send. What is late or missing is asked of another.
 // Invariants: (1) ranges do not overlap, and every height from next_ to cursor_ - 1 is in a
 // range or in a hole; (2) blocks are handed over by height, each the child of the one before.
@@ -82,15 +82,20 @@ class SyncManager {
     [[nodiscard]] std::uint64_t bytes_received() const { return bytes_received_; }
 
   private:
+    struct Held {
+        chain::BlockPtr block;
+        std::uint64_t bytes = 0;  // Packed; of those of one message the mean.
+    };
     struct Range {
         PeerSlot slot = 0;
         std::uint64_t correlation = 0;
         chain::Height to = 0;
         chain::Height next = 0;  // Expected.
         chain::BlockId last_id;
-        std::deque<chain::BlockPtr> blocks;  // Up to next - 1, not handed over.
-        std::uint64_t bytes = 0;             // Received.
+        std::deque<Held> blocks;  // Up to next - 1, not handed over.
+        std::uint64_t bytes = 0;  // Received.
         base::Timestamp asked_at{};
+        base::Timestamp first_at{};  // When its first blocks came; zero: none did.
         base::Timestamp deadline{};
         bool is_done = false;
     };
@@ -104,7 +109,8 @@ class SyncManager {
         std::uint64_t round = 0;
     };
     struct Speed {
-        std::uint64_t bytes_per_second = 8U << 20U;  // Until it is measured.
+        std::uint64_t bytes_per_second = 1U << 20U;  // Until it is measured; smoothed.
+        base::Duration latency{};                    // From asking to the first blocks; smoothed.
         base::Timestamp rests_until{};               // It was late, or had nothing.
     };
 

@@ -1,0 +1,130 @@
+#include "base/check.hpp"
+#include "p2p/network.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// Two strangers that got as far as they can say whatever they like, and the ledger answers
+// anything. The input is a list of {what u8, length u8, bytes}.
+namespace {
+
+using p2p::ChannelId;
+namespace input = p2p::input;
+
+class NoLog : public base::LogSink {
+  public:
+    [[nodiscard]] bool enabled(base::Level) const override { return false; }
+    void write(base::Level, std::string_view, std::string_view) override {}
+};
+
+p2p::PublicKey key(unsigned char number) {
+    p2p::PublicKey key;
+    key.type = base::crypto::KeyType::r1;
+    key.point[32] = std::byte{number};
+    return key;
+}
+
+struct Play {
+    NoLog sink;
+    base::Timestamp now = base::Timestamp(std::chrono::seconds(1'700'000'000));
+    p2p::Network network;
+    p2p::Effects out;
+    std::uint64_t channels = 0;
+    std::vector<input::Judged> unjudged;
+
+    static p2p::Options options() {
+        p2p::Options options;
+        options.node_key = key(1);
+        options.vote_keys = {key(1)};
+        options.verify = [](const auto&, const auto&, const auto&) { return true; };
+        return options;
+    }
+    Play() : network(options(), base::Log(sink, "p2p")) {
+        step(input::LedgerChanged{.head = {5, {}}, .finalized = {5, {}}, .branch = {}});
+        step(input::RegistryChanged{{{key(2), {}, 1}, {key(3), {}, 1}}});
+        greet(2);
+        greet(3);
+    }
+    void greet(unsigned char number) {
+        const ChannelId channel{++channels};
+        step(input::ChannelUp{channel, key(number), "a:1", false, {}, {}});
+        p2p::Hello hello{.finalized = {5, {}}, .head = {5, {}}};
+        say(channel, *p2p::pack_message(hello));
+        say(channel, *p2p::pack_message(p2p::Notice{.finalized = {5, {}}, .head = {5, {}}}));
+    }
+    void say(ChannelId channel, base::ByteView bytes) { step(input::Message{channel, bytes}); }
+    void step(const p2p::Input& input) {
+        network.step(now, input, out);
+        for (const p2p::Effect& effect : out)
+            note(effect);
+        out.clear();
+    }
+    void note(const p2p::Effect& effect) {
+        using p2p::Item;
+        const auto add = [this](Item item, const base::Hash256& id, ChannelId channel) {
+            unjudged.push_back({item, id, channel, p2p::Verdict::good, {}});
+        };
+        namespace effects = p2p::effect;
+        if (const auto* block = std::get_if<effects::BlockArrived>(&effect)) {
+            add(Item::block, block->block->id, block->channel);
+        } else if (const auto* header = std::get_if<effects::HeaderArrived>(&effect)) {
+            add(Item::header, header->id, header->channel);
+        } else if (const auto* transaction = std::get_if<effects::TransactionArrived>(&effect)) {
+            add(Item::transaction, transaction->id, transaction->channel);
+        } else if (const auto* vote = std::get_if<effects::VoteArrived>(&effect)) {
+            add(Item::vote, vote->id, vote->channel);
+        } else if (const auto* certificate = std::get_if<effects::CertificateArrived>(&effect)) {
+            add(Item::certificate, certificate->id, certificate->channel);
+        }
+    }
+    void judge(std::uint8_t verdict) {
+        if (unjudged.empty()) return;
+        input::Judged judged = unjudged.back();
+        unjudged.pop_back();
+        judged.verdict = static_cast<p2p::Verdict>(verdict % 5);
+        step(judged);
+    }
+    // A message of the given type with these bytes as its body.
+    void say_type(ChannelId channel, std::uint8_t type, std::span<const std::uint8_t> body) {
+        base::Writer message;
+        message.u8(static_cast<std::uint8_t>(type % (p2p::kMessageTypes - 1) + 1));
+        message.u8(type >> 6U);
+        message.u16(p2p::kProtocolVersion);
+        message.u32(static_cast<std::uint32_t>(body.size()));
+        message.u64(body.empty() ? 0 : body[0] % 4U);
+        message.raw(std::as_bytes(body));
+        say(channel, message.view());
+    }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    Play play;
+    std::span<const std::uint8_t> left(data, size);
+    while (left.size() >= 2) {
+        const std::uint8_t what = left[0];
+        const std::size_t length = std::min<std::size_t>(left[1], left.size() - 2);
+        const auto bytes = left.subspan(2, length);
+        left = left.subspan(2 + length);
+        const ChannelId channel{play.channels - what % 2U};
+        if (what >= 0xF8U) {
+            play.now += std::chrono::milliseconds(100) * (length + 1);
+            play.step(input::Tick{});
+        } else if (what >= 0xF0U) {
+            play.judge(static_cast<std::uint8_t>(length));
+        } else if (what >= 0xE8U) {
+            play.step(input::ChannelDown{channel, "gone"});
+            play.greet(static_cast<unsigned char>(2 + what % 2U));
+        } else if (what >= 0xE0U) {
+            play.step(input::BlocksRead{length, {}});
+        } else {
+            play.say_type(channel, what, bytes);
+        }
+    }
+    CHECK(play.network.status().peers.size() <= p2p::Options{}.peers_max);
+    return 0;
+}

@@ -1,0 +1,382 @@
+#include "p2p/stranger.hpp"
+
+#include <catch2/catch.hpp>
+
+// Every reason for go_away, each with a text for the peer and a line for the log, and what is
+// not a reason.
+
+namespace {
+
+using namespace p2p;        // NOLINT(google-build-using-namespace): the tests are about it.
+using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
+
+TEST_CASE("self: a connection to ourselves") {
+    Stranger test;
+    const ChannelId channel = test.come({.number = Stranger::kUs});
+    Hello hello = test.hello();
+    SECTION("without vote keys") {}
+    SECTION("with our vote key and our boot id") {
+        test.claim(hello,
+                   channel,
+                   {.vote_key = Stranger::kUs, .boot_id = test.options.boot_id},
+                   Stranger::kUs);
+    }
+    test.say(channel, hello);
+    CHECK(test.went(channel, Reason::self));
+    CHECK(test.effects<effect::TwinKey>().empty());
+}
+
+TEST_CASE("twin_key: our vote key signs elsewhere; the later start must not vote") {
+    Stranger test;
+    const ChannelId channel = test.come({.our_start = 10});
+    Hello hello = test.hello();
+    bool ours_is_later = false;
+    SECTION("they started later") {
+        test.claim(hello, channel, {Stranger::kUs, 500, 20});
+    }
+    SECTION("we started later") {
+        test.claim(hello, channel, {Stranger::kUs, 500, 5});
+        ours_is_later = true;
+    }
+    test.say(channel, hello);
+    CHECK(test.went(channel, Reason::twin_key));
+    const auto twins = test.effects<effect::TwinKey>();
+    REQUIRE(twins.size() == 1);
+    CHECK(twins.front().key == vote_key_of(Stranger::kUs));
+    CHECK(twins.front().ours_is_later == ours_is_later);
+}
+
+TEST_CASE("a twin that has not signed does not count") {
+    Stranger test;
+    const ChannelId channel = test.come();
+    Hello hello = test.hello();
+    test.claim(hello, channel, {Stranger::kUs, 500, 20});
+    SECTION("another signature") {
+        hello.vote_keys.front().signature = signature_of(1);
+    }
+    SECTION("a statement of another channel") {
+        hello.vote_keys.clear();
+        test.claim(hello, ChannelId{77}, {Stranger::kUs, 500, 20});
+    }
+    SECTION("our own statement, sent back") {
+        hello.vote_keys.clear();
+        test.claim(hello, channel, {Stranger::kUs, 500, 20}, Stranger::kUs);
+    }
+    test.say(channel, hello);
+    CHECK(test.went(channel, Reason::bad_vote));
+    CHECK(test.effects<effect::TwinKey>().empty());
+}
+
+TEST_CASE("twin_key: one vote key at two nodes; the later start goes") {
+    Stranger test;
+    const ChannelId first = test.come();
+    Hello hello = test.hello();
+    test.claim(hello, first, {Stranger::kThem, 500, 20});
+    test.say(first, hello);
+    const ChannelId second = test.come({.number = 6});
+    hello = test.hello();
+    SECTION("the second") {
+        test.claim(hello, second, {Stranger::kThem, 600, 30}, 6);
+        test.say(second, hello);
+        CHECK(test.went(second, Reason::twin_key));
+        CHECK_FALSE(test.closed(first));
+    }
+    SECTION("the first") {
+        test.claim(hello, second, {Stranger::kThem, 600, 10}, 6);
+        test.say(second, hello);
+        CHECK(test.went(first, Reason::twin_key));
+        CHECK_FALSE(test.closed(second));
+    }
+}
+
+TEST_CASE("a node that was restarted replaces its old connection and is no twin") {
+    Stranger test;
+    const ChannelId first = test.come();
+    Hello hello = test.hello();
+    test.claim(hello, first, {Stranger::kThem, 500, 20});
+    test.say(first, hello);
+    const ChannelId second = test.come();
+    hello = test.hello();
+    test.claim(hello, second, {Stranger::kThem, 501, 30});
+    test.say(second, hello);
+    CHECK(test.went(first, Reason::duplicate));
+    CHECK_FALSE(test.closed(second));
+    // But the older start speaks again: both are alive.
+    const ChannelId third = test.come();
+    hello = test.hello();
+    test.claim(hello, third, {Stranger::kThem, 500, 20});
+    test.say(third, hello);
+    CHECK(test.went(second, Reason::twin_key));
+    CHECK(test.log.has("the later start goes"));
+}
+
+TEST_CASE("duplicate: of two connections both ends keep that of the lower key") {
+    World world(2);
+    SECTION("both dial") {
+        world.join(0, 1);
+        world.join(1, 0);
+    }
+    SECTION("in the other order") {
+        world.join(1, 0);
+        world.join(0, 1);
+    }
+    world.run(seconds(2));
+    REQUIRE(world[0].network->status().peers.size() == 1);
+    REQUIRE(world[1].network->status().peers.size() == 1);
+    CHECK(world[0].network->status().peers.front().outbound);  // Node 0 has the lower key.
+    CHECK_FALSE(world[1].network->status().peers.front().outbound);
+    for (const std::string& close : world.closes) {
+        CHECK(close.find("duplicate") != std::string::npos);
+    }
+}
+
+TEST_CASE("wrong_chain, wrong_version") {
+    Stranger test;
+    const ChannelId channel = test.come();
+    Hello hello = test.hello();
+    Reason reason = Reason::wrong_chain;
+    SECTION("another chain") {
+        hello.chain_id.bytes[5] = std::byte{9};
+    }
+    SECTION("only newer versions") {
+        hello.version_min = kProtocolVersion + 1;
+        hello.version_max = kProtocolVersion + 3;
+        reason = Reason::wrong_version;
+    }
+    SECTION("only older versions") {
+        hello.version_min = 0;
+        hello.version_max = 0;
+        reason = Reason::wrong_version;
+    }
+    test.say(channel, hello);
+    CHECK(test.went(channel, reason));
+}
+
+TEST_CASE("forked: another final block at our height, or below") {
+    Stranger test;
+    const ChannelId channel = test.come();
+    Hello hello = test.hello();
+    SECTION("at our height") {
+        hello.finalized.id.bytes[9] ^= std::byte{1};
+        test.say(channel, hello);
+        CHECK(test.went(channel, Reason::forked));
+    }
+    SECTION("below") {
+        const chain::BlockId real = test.ledger.finals.at(4);
+        hello.finalized = {4, real};
+        bool is_forked = false;
+        SECTION("another one") {
+            hello.finalized.id.bytes[9] ^= std::byte{1};
+            is_forked = true;
+        }
+        SECTION("the same") {}
+        test.say(channel, hello);
+        const auto reads = test.effects<effect::ReadBlocks>();
+        REQUIRE(reads.size() == 1);
+        CHECK(reads.front().from == 4);
+        CHECK_FALSE(test.closed(channel));
+        const auto bytes =
+            std::make_shared<const base::Bytes>(chain::encode_block(*test.ledger.blocks.at(real)));
+        test.step(input::BlocksRead{reads.front().ticket, {bytes}});
+        CHECK(test.went(channel, Reason::forked) == is_forked);
+        CHECK(std::holds_alternative<Notice>(test.heard(channel).back()) == !is_forked);
+    }
+}
+
+TEST_CASE("not_permitted: who is in no list") {
+    Stranger test;
+    SECTION("a stranger that connects") {
+        const ChannelId channel = test.come({.number = 9});
+        CHECK(test.went(channel, Reason::not_permitted));
+        CHECK(test.heard(channel).size() == 1);  // It is not even greeted.
+    }
+    SECTION("one on the deny list") {
+        test.step(input::ListsChanged{{}, {key_of(Stranger::kThem)}});
+        CHECK(test.went(test.come(), Reason::not_permitted));
+    }
+    SECTION("one that the allow list leaves out") {
+        test.step(input::ListsChanged{{key_of(6)}, {}});
+        CHECK(test.went(test.come(), Reason::not_permitted));
+        CHECK_FALSE(test.closed(test.come({.number = 6})));
+    }
+    SECTION("another key than the pinned one") {
+        test.step(input::Dial{"stranger:1", key_of(6)});
+        CHECK(test.went(test.come({.outbound = true}), Reason::not_permitted));
+    }
+}
+
+TEST_CASE("a joining node takes any peer that it dialled, but tells it nothing") {
+    Stranger test;
+    const ChannelId channel = test.come({.number = 9, .outbound = true});
+    CHECK_FALSE(test.closed(channel));
+    Hello hello = test.hello();
+    hello.finalized.height += 100;  // So that we are not caught up yet.
+    hello.head = hello.finalized;
+    test.say(channel, hello);
+    Notice notice{.finalized = hello.finalized, .head = hello.head};
+    test.say(channel, notice);
+    REQUIRE(test.effects<effect::PeerReady>().size() == 1);
+    test.out.clear();
+    auto transaction = std::make_shared<chain::DecodedTransaction>();
+    transaction->packed = transaction_of(1);
+    test.step(input::PushTransaction{transaction});
+    test.step(input::PushVote{vote_of(*test.ledger.head, 0)});
+    CHECK(test.effects<effect::Send>().empty());
+    // Once it has caught up the registry counts.
+    test.say(channel, test.notice());
+    CHECK(test.went(channel, Reason::not_permitted));
+}
+
+TEST_CASE("revoked: with the registry that no more names it, at once and when it comes again") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const ChannelId other = test.greet({.number = 6});
+    test.step(input::RegistryChanged{{{key_of(6), World::organisation(6), kObserver}}});
+    CHECK(test.went(channel, Reason::revoked));
+    CHECK_FALSE(test.closed(other));
+    CHECK(test.went(test.come(), Reason::revoked));
+}
+
+TEST_CASE("a key that is being rotated does not cost the connection") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    test.step(input::RegistryChanged{{{key_of(Stranger::kThem), World::organisation(5), kValidator},
+                                      {key_of(7), World::organisation(5), kValidator}}});
+    CHECK_FALSE(test.closed(channel));
+    CHECK_FALSE(test.closed(test.come({.number = 7})));
+}
+
+TEST_CASE("bad_block, bad_transaction, bad_vote: what the ledger finds proves") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const auto block = block_on(*test.ledger.head);
+    Reason reason = Reason::bad_block;
+    input::Judged judged{Item::block, {}, channel, Verdict::bad, "wrong signature"};
+    SECTION("a header") {
+        test.say(channel, HeaderPush{{block->header, block->signature}, {}});
+        judged.item = Item::header;
+        judged.id = test.effects<effect::HeaderArrived>().at(0).id;
+    }
+    SECTION("a block") {
+        test.say(channel, Blocks{{block}});
+        judged.item = Item::block;
+        judged.id = test.effects<effect::BlockArrived>().at(0).block->id;
+    }
+    SECTION("a transaction") {
+        test.say(channel, transaction_of(1));
+        judged.item = Item::transaction;
+        judged.id = test.effects<effect::TransactionArrived>().at(0).id;
+        reason = Reason::bad_transaction;
+    }
+    SECTION("a vote") {
+        test.say(channel, vote_of(*block, 5));
+        judged.item = Item::vote;
+        judged.id = test.effects<effect::VoteArrived>().at(0).id;
+        reason = Reason::bad_vote;
+    }
+    SECTION("a certificate") {
+        test.say(channel, certificate_of(*block, chain::VoteKind::commit));
+        judged.item = Item::certificate;
+        judged.id = test.effects<effect::CertificateArrived>().at(0).id;
+        reason = Reason::bad_vote;
+    }
+    test.step(judged);
+    CHECK(test.went(channel, reason));
+    // It is not talked to for a while.
+    const ChannelId again = test.come();
+    CHECK(test.went(again, Reason::flooding));
+    test.tick(seconds(31));
+    CHECK_FALSE(test.closed(test.come()));
+}
+
+TEST_CASE("what is refused, or not known yet, costs nothing") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    test.say(channel, transaction_of(1));
+    const base::Hash256 id = test.effects<effect::TransactionArrived>().at(0).id;
+    const auto verdict = GENERATE(Verdict::refused, Verdict::unsure, Verdict::duplicate);
+    test.step(input::Judged{Item::transaction, id, channel, verdict, "expired"});
+    CHECK_FALSE(test.closed(channel));
+    test.out.clear();
+    test.say(channel, transaction_of(1));
+    // Only what could not be told may come again.
+    CHECK(test.effects<effect::TransactionArrived>().size() ==
+          (verdict == Verdict::unsure ? 1U : 0U));
+}
+
+TEST_CASE("behind: a peer that never greets, falls silent, or leaves our messages unread") {
+    Stranger test;
+    SECTION("never greets") {
+        const ChannelId channel = test.come();
+        test.tick(seconds(11));
+        CHECK(test.went(channel, Reason::behind));
+    }
+    SECTION("falls silent") {
+        const ChannelId channel = test.greet();
+        test.tick(seconds(7));
+        CHECK(test.went(channel, Reason::behind));
+    }
+    SECTION("reads nothing") {
+        const ChannelId channel = test.greet();
+        for (int i = 0; i < 400 && !test.closed(channel); ++i) {
+            const auto block = block_on(
+                *test.ledger.head,
+                {.transactions = {transaction_of(static_cast<std::uint32_t>(i), 400'000)}});
+            test.step(input::PassCertificate{certificate_of(*block, chain::VoteKind::notarize),
+                                             std::nullopt});
+            test.say(channel, Request{Wanted::blocks, {block->id}}, {.correlation = 5});
+            for (const auto& read : test.effects<effect::ReadBlocks>()) {
+                const auto bytes = std::make_shared<const base::Bytes>(chain::encode_block(*block));
+                test.step(input::BlocksRead{read.ticket, {bytes}});
+            }
+            std::erase_if(test.out, [](const Effect& effect) {
+                return std::holds_alternative<effect::ReadBlocks>(effect);
+            });
+            test.now += milliseconds(100);
+        }
+        std::size_t bytes = 0;
+        for (const auto& send : test.effects<effect::Send>())
+            bytes += send.bytes->size();
+        // Nothing but small messages once 4 MiB wait.
+        CHECK(bytes < (6U << 20U));
+    }
+}
+
+TEST_CASE("shutting_down: to all, and to who comes then") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    test.step(input::Stop{});
+    CHECK(test.went(channel, Reason::shutting_down));
+    CHECK(test.went(test.come(), Reason::shutting_down));
+}
+
+TEST_CASE("internal: there is no room for more") {
+    Stranger test;
+    std::vector<RegisteredNode> nodes;
+    for (std::size_t i = 100; i < 165; ++i)
+        nodes.push_back({key_of(i), chain::Name{}, 1});
+    test.step(input::RegistryChanged{nodes});
+    test.out.clear();
+    for (std::size_t i = 100; i < 164; ++i) {
+        CHECK_FALSE(test.closed(test.come({.number = i})));
+    }
+    CHECK(test.went(test.come({.number = 164}), Reason::internal));
+}
+
+TEST_CASE("a go_away from the peer closes, is logged, and slows the dialling down") {
+    Stranger test;
+    test.step(input::Dial{"stranger:1", {}});
+    test.tick(milliseconds(200));
+    REQUIRE(test.effects<effect::Connect>().size() == 1);
+    const ChannelId channel = test.come({.outbound = true});
+    test.out.clear();
+    test.say(channel, GoAway{Reason::not_permitted, "who are you"});
+    CHECK(test.closed(channel) == Reason::not_permitted);
+    CHECK(test.heard(channel).empty());
+    CHECK(test.log.has("it said go_away not_permitted: who are you"));
+    const auto dials = test.network->status().dials;
+    CHECK(dials.front().failures == 1);
+    CHECK(dials.front().last_error.find("who are you") != std::string::npos);
+}
+
+}  // namespace

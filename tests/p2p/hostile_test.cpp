@@ -1,0 +1,364 @@
+#include "p2p/stranger.hpp"
+
+#include <catch2/catch.hpp>
+
+// Bad input: every message cut short, too long, changed, said twice, out of order, before its
+// time and at a thousand times the rate. It costs the sender, never the node.
+
+namespace {
+
+using namespace p2p;        // NOLINT(google-build-using-namespace): the tests are about it.
+using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
+
+// One of each type, as an honest peer would say it.
+std::vector<std::pair<Body, Mark>> one_of_each(const Stranger& test) {
+    const auto block = block_on(*test.ledger.head, {.transactions = {transaction_of(3)}});
+    Notice notice = test.notice();
+    notice.transactions = {SyncMode::normal, 1, {transaction_of(9).packed_digest()}};
+    notice.blocks = {SyncMode::normal, 1, {block->id}};
+    chain::Certificate certificate = certificate_of(*block, chain::VoteKind::commit);
+    return {{test.hello(), {}},
+            {notice, {}},
+            {GoAway{Reason::internal, "text"}, {}},
+            {TimeStamps{.transmit = 5}, {}},
+            {Request{Wanted::blocks, {block->id}}, {.correlation = 1}},
+            {SyncRequest{.from = 2, .to = 5}, {.correlation = 2}},
+            {HeaderPush{{block->header, block->signature}, {{}, certificate}}, {}},
+            {Blocks{{block}}, {}},
+            {transaction_of(4), {}},
+            {vote_of(*block, 5), {}},
+            {certificate, {}},
+            {SnapshotRequest{.height = 5, .index = 1}, {}},
+            {SnapshotChunk{.height = 5, .index = 1, .bytes = base::Bytes(100)}, {}},
+            {Ack{.messages = 7}, {}}};
+}
+
+TEST_CASE("every message is read as it was written, and its length is exact") {
+    const Stranger test;
+    for (const auto& [body, mark] : one_of_each(test)) {
+        const SharedBytes bytes = pack_message(body, mark);
+        const auto envelope = read_envelope(*bytes);
+        REQUIRE(envelope.has_value());
+        CHECK(envelope->type == type_of(body));
+        CHECK(envelope->correlation == mark.correlation);
+        const auto read = read_body(*envelope, *bytes);
+        REQUIRE(read.has_value());
+        CHECK(*pack_message(*read, mark) == *bytes);
+    }
+}
+
+TEST_CASE("every message cut short at every length is refused") {
+    const Stranger test;
+    for (const auto& [body, mark] : one_of_each(test)) {
+        const SharedBytes bytes = pack_message(body, mark);
+        for (std::size_t size = 0; size < bytes->size(); ++size) {
+            base::Bytes cut(bytes->begin(), bytes->begin() + static_cast<std::ptrdiff_t>(size));
+            CHECK_FALSE(read_envelope(cut).has_value());
+            if (size < kEnvelopeBytes) continue;
+            // With a length that agrees it is the body that does not decode.
+            const std::size_t length = size - kEnvelopeBytes;
+            for (std::size_t i = 0; i < 4; ++i) {
+                cut[4 + i] = static_cast<std::byte>(length >> (8 * i) & 0xFFU);
+            }
+            const auto envelope = read_envelope(cut);
+            REQUIRE(envelope.has_value());
+            CHECK_FALSE(read_body(*envelope, cut).has_value());
+        }
+    }
+}
+
+TEST_CASE("every message with a byte too many, or beyond its type's limit, is refused") {
+    const Stranger test;
+    for (const auto& [body, mark] : one_of_each(test)) {
+        base::Bytes bytes = *pack_message(body, mark);
+        bytes.push_back(std::byte{0});
+        CHECK_FALSE(read_envelope(bytes).has_value());
+        const auto set_length = [&bytes] {
+            const std::size_t length = bytes.size() - kEnvelopeBytes;
+            for (std::size_t i = 0; i < 4; ++i) {
+                bytes[4 + i] = static_cast<std::byte>(length >> (8 * i) & 0xFFU);
+            }
+        };
+        set_length();
+        const auto envelope = read_envelope(bytes);
+        if (envelope) CHECK_FALSE(read_body(*envelope, bytes).has_value());
+        bytes.resize(kEnvelopeBytes + carriage_of(type_of(body)).body_bytes_max + 1);
+        set_length();
+        CHECK_FALSE(read_envelope(bytes).has_value());
+    }
+}
+
+TEST_CASE("envelopes of unknown types, versions and flags are refused by name") {
+    base::Bytes bytes = *pack_message(Ack{});
+    const auto detail = [&bytes] { return read_envelope(bytes).error().detail; };
+    SECTION("type 0") {
+        bytes[0] = std::byte{0};
+        CHECK(detail().find("type") != std::string::npos);
+    }
+    SECTION("type 15") {
+        bytes[0] = std::byte{15};
+        CHECK(detail().find("type") != std::string::npos);
+    }
+    SECTION("flags") {
+        bytes[1] = std::byte{0x80};
+        CHECK(detail().find("flags") != std::string::npos);
+    }
+    SECTION("version") {
+        bytes[2] = std::byte{2};
+        CHECK(detail().find("version") != std::string::npos);
+    }
+}
+
+TEST_CASE("lists beyond their limits are refused before they are read") {
+    base::Writer out;
+    out.u8(1);
+    out.varuint32(kIdsMax + 1);
+    out.raw(base::Bytes((kIdsMax + 1) * 32));
+    base::Bytes bytes = *pack_message(Request{Wanted::blocks, {base::Hash256{}}});
+    bytes.resize(kEnvelopeBytes);
+    bytes.insert(bytes.end(), out.view().begin(), out.view().end());
+    const std::size_t length = out.view().size();
+    for (std::size_t i = 0; i < 4; ++i) {
+        bytes[4 + i] = static_cast<std::byte>(length >> (8 * i) & 0xFFU);
+    }
+    const auto envelope = read_envelope(bytes);
+    REQUIRE(envelope.has_value());
+    CHECK_FALSE(read_body(*envelope, bytes).has_value());
+}
+
+TEST_CASE("nothing but hello is heard before hello") {
+    Stranger test;
+    for (const auto& [body, mark] : one_of_each(test)) {
+        const MessageType type = type_of(body);
+        if (type == MessageType::hello || type == MessageType::go_away) continue;
+        const ChannelId channel = test.come();
+        test.say(channel, body, mark);
+        CHECK(test.went(channel, Reason::wrong_version));
+        CHECK(test.effects<effect::BlockArrived>().empty());
+        CHECK(test.effects<effect::ReadBlocks>().empty());
+        test.tick(seconds(31));  // Who did that is not talked to for a while.
+    }
+}
+
+TEST_CASE("hello is said once") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    test.say(channel, test.hello());
+    // The budget lets one through a second; a second later it is out of order.
+    CHECK_FALSE(test.effects<effect::PeerReady>().size() > 0);
+    test.tick(seconds(2));
+    test.say(channel, test.hello());
+    CHECK(test.went(channel, Reason::wrong_version));
+}
+
+TEST_CASE("every message changed at every byte neither ends nor fools the node") {
+    for (std::size_t which = 0; which < 14; ++which) {
+        Stranger test;
+        ChannelId channel = test.greet();
+        const auto [body, mark] = one_of_each(test).at(which);
+        const base::Bytes good = *pack_message(body, mark);
+        for (std::size_t at = 0; at < good.size(); ++at) {
+            for (const unsigned flip : {0x01U, 0x80U, 0xFFU}) {
+                base::Bytes bytes = good;
+                bytes[at] ^= std::byte{static_cast<unsigned char>(flip)};
+                test.say_bytes(channel, bytes);
+                if (!test.closed(channel)) continue;
+                test.tick(seconds(31));
+                channel = test.greet();
+            }
+        }
+        CHECK(test.network->status().peers.size() <= 1);
+    }
+}
+
+TEST_CASE("what is said twice reaches the ledger once") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const auto block = block_on(*test.ledger.head);
+    for (int i = 0; i < 3; ++i) {
+        test.say(channel, HeaderPush{{block->header, block->signature}, {}});
+        test.say(channel, Blocks{{block}});
+        test.say(channel, transaction_of(1));
+        test.say(channel, vote_of(*block, 5));
+        test.say(channel, certificate_of(*block, chain::VoteKind::commit));
+    }
+    CHECK(test.effects<effect::HeaderArrived>().size() == 1);
+    CHECK(test.effects<effect::BlockArrived>().size() == 1);
+    CHECK(test.effects<effect::TransactionArrived>().size() == 1);
+    CHECK(test.effects<effect::VoteArrived>().size() == 1);
+    CHECK(test.effects<effect::CertificateArrived>().size() == 1);
+    CHECK(test.network->status().duplicates_dropped == 10);
+    CHECK_FALSE(test.closed(channel));
+}
+
+TEST_CASE("a child that comes before its parent waits for it") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const auto parent = block_on(*test.ledger.head);
+    const auto child = block_on(*parent);
+    test.say(channel, Blocks{{child}});
+    CHECK(test.effects<effect::BlockArrived>().empty());
+    const auto heard = test.heard(channel);
+    REQUIRE(!heard.empty());
+    CHECK(std::get<Request>(heard.back()).ids == std::vector<chain::BlockId>{parent->id});
+    test.say(channel, Blocks{{parent}});
+    const auto arrived = test.effects<effect::BlockArrived>();
+    REQUIRE(arrived.size() == 2);
+    CHECK(arrived[0].block->id == parent->id);
+    CHECK(arrived[1].block->id == child->id);
+}
+
+TEST_CASE("a false copy of a block does not keep the good one out") {
+    Stranger test;
+    const ChannelId liar = test.greet();
+    const ChannelId honest = test.greet({.number = 6});
+    const auto good = block_on(*test.ledger.head, {.transactions = {transaction_of(1)}});
+    auto lie = std::make_shared<chain::Block>(*good);
+    SECTION("another body") {
+        lie->transactions.front().transaction = transaction_of(2);
+        test.say(liar, Blocks{{lie}});
+        test.say(honest, Blocks{{good}});  // It was dropped: one copy is with the ledger.
+        test.out.clear();
+        test.step(input::Judged{Item::block, good->id, liar, Verdict::bad, "wrong root"});
+        CHECK(test.went(liar, Reason::bad_block));
+        const auto heard = test.heard(honest);
+        REQUIRE(heard.size() == 1);
+        CHECK(std::get<Request>(heard.front()).ids == std::vector<chain::BlockId>{good->id});
+    }
+    SECTION("transactions that do not exist") {
+        lie->transactions.front().transaction = chain::TransactionId{};
+        test.say(liar, Blocks{{lie}});
+        CHECK(test.effects<effect::BlockArrived>().empty());
+        test.say(honest, Blocks{{good}});
+        CHECK(test.effects<effect::BlockArrived>().size() == 1);
+    }
+}
+
+TEST_CASE("a missing transaction of a pushed block is fetched, or the block is as a whole") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const auto block = block_on(*test.ledger.head, {.transactions = {transaction_of(1)}});
+    auto push = std::make_shared<chain::Block>(*block);
+    push->transactions.front().transaction = transaction_of(1).packed_digest();
+    test.say(channel, Blocks{{push}});
+    const auto heard = test.heard(channel);
+    REQUIRE(heard.size() == 1);
+    const auto request = std::get<Request>(heard.front());
+    CHECK(request.wanted == Wanted::transactions);
+    CHECK(request.ids == std::vector<base::Hash256>{transaction_of(1).packed_digest()});
+    SECTION("it comes") {
+        test.say(channel, transaction_of(1));
+        const auto arrived = test.effects<effect::BlockArrived>();
+        REQUIRE(arrived.size() == 1);
+        CHECK(chain::encode_block(*arrived.front().block) == chain::encode_block(*block));
+    }
+    SECTION("it does not") {
+        test.out.clear();
+        test.tick(seconds(1));
+        bool is_asked = false;
+        for (const Body& body : test.heard(channel)) {
+            const auto* asked = std::get_if<Request>(&body);
+            is_asked |= asked != nullptr && asked->wanted == Wanted::blocks &&
+                        asked->ids == std::vector<chain::BlockId>{block->id};
+        }
+        CHECK(is_asked);
+    }
+}
+
+TEST_CASE("a thousand times the rate costs the connection, and little else") {
+    for (std::size_t which = 0; which < 14; ++which) {
+        Stranger test;
+        ChannelId channel = test.greet();
+        const auto [body, mark] = one_of_each(test).at(which);
+        const MessageType type = type_of(body);
+        // Hello twice, and goodbye, end it anyway.
+        if (type == MessageType::hello || type == MessageType::go_away) continue;
+        const SharedBytes bytes = pack_message(body, mark);
+        std::size_t said = 0;
+        while (!test.closed(channel) && said < 200'000) {
+            test.say_bytes(channel, *bytes);
+            ++said;
+        }
+        INFO(to_string(type));
+        CHECK(test.went(channel, Reason::flooding));
+        // What reached the ledger or went out is bounded by the budget.
+        CHECK(test.effects<effect::ReadBlocks>().size() <= 17);
+        CHECK(test.effects<effect::Send>().size() <= 500);
+    }
+}
+
+TEST_CASE("different votes, transactions and blocks without end stay within bounds") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    std::size_t said = 0;
+    SECTION("transactions that the ledger has no time to judge") {
+        for (std::uint32_t i = 0; i < 20'000; ++i, ++said)
+            test.say(channel, transaction_of(i));
+        CHECK(test.effects<effect::TransactionArrived>().size() == 8'192);
+    }
+    SECTION("votes") {
+        for (std::uint32_t i = 0; i < 1'500; ++i, ++said) {
+            chain::Vote vote = vote_of(*test.ledger.head, 5);
+            vote.data.slot = i;
+            test.say(channel, vote);
+        }
+        CHECK(test.effects<effect::VoteArrived>().size() == 1'500);
+    }
+    SECTION("headers far ahead") {
+        auto header = block_on(*test.ledger.head)->header;
+        header.height += 1'000;
+        for (std::uint32_t i = 0; i < 60; ++i, ++said) {
+            header.slot = 1'000 + i;
+            test.say(channel, HeaderPush{{header, signature_of(1)}, {}});
+        }
+        CHECK(test.effects<effect::HeaderArrived>().empty());
+    }
+    SECTION("orphans") {
+        for (std::uint32_t i = 0; i < 60; ++i, ++said) {
+            auto orphan = *block_on(*test.ledger.head);
+            orphan.header.previous.bytes[31] = static_cast<std::byte>(i);
+            orphan.id = orphan.header.id();
+            test.say(channel, Blocks{{std::make_shared<const chain::Block>(orphan)}});
+        }
+        CHECK(test.effects<effect::BlockArrived>().empty());
+    }
+    CHECK(said == test.network->status().peers.at(0).messages_received - 2);
+}
+
+TEST_CASE("ids that do not exist are asked for once, then forgotten") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    Notice notice = test.notice();
+    for (std::size_t i = 0; i < kIdsMax; ++i) {
+        chain::BlockId id = test.ledger.head->id;
+        id.bytes[30] = static_cast<std::byte>(i & 0xFFU);
+        id.bytes[31] = static_cast<std::byte>(i >> 8U);
+        id.bytes[29] = std::byte{77};
+        notice.blocks.ids.push_back(id);
+    }
+    notice.blocks.pending = kIdsMax;
+    test.say(channel, notice);
+    std::size_t asked = 0;
+    for (const Body& body : test.heard(channel)) {
+        if (const auto* request = std::get_if<Request>(&body)) asked += request->ids.size();
+    }
+    CHECK(asked <= 128);
+}
+
+TEST_CASE("time stamps of a liar do no harm") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    test.tick(seconds(2));
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    std::int64_t asked = 0;
+    for (const Body& body : test.heard(channel)) {
+        if (const auto* stamps = std::get_if<TimeStamps>(&body)) asked = stamps->transmit;
+    }
+    REQUIRE(asked != 0);
+    const auto stamp = GENERATE_COPY(most, -most, std::int64_t{0});
+    test.say(channel, TimeStamps{.origin = asked, .receive = stamp, .transmit = -stamp});
+    test.say(channel, TimeStamps{.origin = most, .receive = most, .transmit = most});
+    CHECK_FALSE(test.closed(channel));
+}
+
+}  // namespace

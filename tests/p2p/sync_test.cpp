@@ -1,0 +1,266 @@
+#include "p2p/world.hpp"
+
+#include <catch2/catch.hpp>
+
+// A node that is far behind fetches final blocks by height, from all peers at once, whatever
+// some of them do.
+
+namespace {
+
+using namespace p2p;        // NOLINT(google-build-using-namespace): the tests are about it.
+using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
+
+// Nodes 1 and up have the same chain; node 0 has nothing.
+struct Fixture {
+    World world;
+
+    explicit Fixture(std::size_t nodes, std::size_t blocks, BlockOptions options = {})
+        : world(nodes) {
+        world[1].ledger.grow(blocks, options);
+        for (std::size_t i = 2; i < nodes; ++i)
+            world[i].ledger = world[1].ledger;
+        for (std::size_t i = 1; i < nodes; ++i)
+            world.tell_ledger(world[i]);
+    }
+    void join() {
+        for (std::size_t i = 1;; ++i) {
+            try {
+                (void)world[i];
+            } catch (const std::out_of_range&) {
+                return;
+            }
+            world.join(0, i);
+        }
+    }
+    [[nodiscard]] bool is_synced() { return world[0].ledger.head->id == world[1].ledger.head->id; }
+};
+
+TEST_CASE("a blank node fetches the chain from several peers at once") {
+    Fixture fixture(4, 3'000);
+    fixture.join();
+    fixture.world.run(seconds(5));
+    CHECK(fixture.is_synced());
+    CHECK(fixture.world[0].sync_blocks >= 2'990);
+    for (std::size_t i = 1; i < 4; ++i) {
+        CHECK(fixture.world.said(i, 0).find("blocks") != std::string::npos);
+    }
+    CHECK(fixture.world[0].network->status().sync.mode == SyncMode::normal);
+    CHECK(fixture.world.closes.empty());
+    CHECK(fixture.world.log.has("sync: from block 2"));
+}
+
+TEST_CASE("the mode names where the node stands, and progress is shown while it syncs") {
+    Fixture fixture(3, 60'000);
+    fixture.world[1].read_delay = milliseconds(1'000);
+    fixture.world[2].read_delay = milliseconds(1'000);
+    fixture.join();
+    fixture.world.run(milliseconds(5'800));
+    const SyncStatus status = fixture.world[0].network->status().sync;
+    CHECK(status.mode == SyncMode::last_irr_catch_up);
+    CHECK(status.target > 59'000);
+    CHECK(status.blocks_per_second > 100);
+    CHECK(status.eta.has_value());
+    CHECK(fixture.world.log.has("blocks/s"));
+    fixture.world.run(seconds(60));
+    CHECK(fixture.is_synced());
+}
+
+TEST_CASE("a peer that answers nothing holds nobody up for long") {
+    Fixture fixture(4, 3'000);
+    fixture.world[2].answers_reads = false;
+    fixture.join();
+    fixture.world.run(seconds(15));
+    CHECK(fixture.is_synced());
+    CHECK(fixture.world.log.lines.size() < 100);
+}
+
+TEST_CASE("a peer that answers late loses score and the ranges") {
+    Fixture fixture(4, 3'000);
+    fixture.world[2].read_delay = seconds(20);
+    fixture.join();
+    fixture.world.run(seconds(10));
+    CHECK(fixture.is_synced());
+    const Status status = fixture.world[0].network->status();
+    REQUIRE(status.peers.size() == 3);
+    CHECK(status.peers[1].score < 100);
+    CHECK(status.peers[0].score == 100);
+}
+
+TEST_CASE("a peer that sends other heights than asked for is closed as unlinkable") {
+    Fixture fixture(4, 3'000);
+    fixture.world[2].falsify = [](Ledger&, std::vector<SharedBytes>& blocks) {
+        if (blocks.size() > 1) std::swap(blocks.front(), blocks.back());
+    };
+    fixture.join();
+    fixture.world.run(seconds(10));
+    CHECK(fixture.is_synced());
+    CHECK(std::count(fixture.world.closes.begin(), fixture.world.closes.end(), "A: unlinkable") ==
+          1);
+    CHECK(fixture.world[0].network->status().peers.size() == 2);
+}
+
+TEST_CASE("a peer whose blocks the ledger finds wrong is closed, and the sync goes on") {
+    Fixture fixture(4, 3'000);
+    // A chain of the liar's own, whose ids link.
+    fixture.world[2].ledger = {};
+    fixture.world[2].ledger.grow(20);
+    fixture.world[2].falsify = [](Ledger&, std::vector<SharedBytes>& blocks) {
+        std::vector<SharedBytes> lies;
+        chain::BlockPtr last;
+        for (const SharedBytes& bytes : blocks) {
+            const auto block = *chain::decode_block(*bytes);
+            auto lie = std::make_shared<chain::Block>(*block);
+            lie->header.producer = *chain::Name::from_string("liar");
+            if (last) lie->header.previous = last->id;
+            lie->id = lie->header.id();
+            last = lie;
+            lies.push_back(std::make_shared<const base::Bytes>(chain::encode_block(*lie)));
+        }
+        blocks = lies;
+    };
+    fixture.world[2].ledger = fixture.world[1].ledger;
+    fixture.join();
+    fixture.world.run(seconds(20));
+    CHECK(fixture.is_synced());
+    const Status status = fixture.world[0].network->status();
+    for (const PeerStatus& peer : status.peers)
+        CHECK(peer.key != key_of(2));
+}
+
+TEST_CASE("a slow and a lying peer together do not keep a node from the head") {
+    Fixture fixture(4, 3'000);
+    fixture.world[2].read_delay = seconds(20);
+    fixture.world[3].falsify = [](Ledger&, std::vector<SharedBytes>& blocks) {
+        if (blocks.size() > 1) blocks.erase(blocks.begin() + 1);
+    };
+    fixture.join();
+    fixture.world.run(seconds(20));
+    CHECK(fixture.is_synced());
+}
+
+TEST_CASE("a peer that claims a height which it has not costs itself the connection") {
+    Fixture fixture(3, 500);
+    fixture.join();
+    fixture.world.run(seconds(2));
+    REQUIRE(fixture.is_synced());
+    // Says so in a notice, like one that is far ahead.
+    Notice lie{.finalized = {1'000'000, {}}, .head = {1'000'000, {}}};
+    const auto bytes = pack_message(lie);
+    const ChannelId channel = fixture.world[0].network->status().peers.front().channel;
+    fixture.world.input(fixture.world[0], input::Message{channel, *bytes});
+    for (int i = 0; i < 60; ++i) {
+        fixture.world.run(seconds(1));
+        if (fixture.world[0].network->status().peers.size() < 2) break;
+        fixture.world.input(fixture.world[0], input::Message{channel, *bytes});
+    }
+    CHECK(fixture.world[0].network->status().peers.size() == 1);
+    CHECK(fixture.world.log.has("has not the blocks that it named"));
+}
+
+TEST_CASE("memory is bounded: so many bytes are asked for, however long the chain is") {
+    // 40 MB of blocks, with a ledger that judges nothing.
+    Fixture fixture(2, 400, {.transactions = {transaction_of(1, 100'000)}});
+    World& world = fixture.world;
+    Network& network = *world[0].network;
+    Effects out;
+    std::size_t arrived = 0;
+    base::Hash256 exporter;
+    network.step(
+        world.now, input::ChannelUp{ChannelId{900}, key_of(1), "b:1", true, exporter, {}}, out);
+    const auto& ledger = world[1].ledger;
+    const BlockPoint final{ledger.finalized->header.height, ledger.finalized->id};
+    const auto say = [&](const Body& body, Mark mark = {}) {
+        network.step(world.now, input::Message{ChannelId{900}, *pack_message(body, mark)}, out);
+    };
+    Hello hello{.finalized = final, .head = final};
+    hello.chain_id = world[0].options.chain_id;
+    say(hello);
+    say(Notice{.finalized = final, .head = final});
+    std::size_t served = 0;
+    for (int second = 0; second < 100; ++second) {
+        world.now += milliseconds(100);
+        network.step(world.now, input::Tick{}, out);
+        const Effects asked = std::exchange(out, {});
+        for (const Effect& effect : asked) {
+            if (std::holds_alternative<effect::BlockArrived>(effect)) ++arrived;
+            const auto* send = std::get_if<effect::Send>(&effect);
+            if (send == nullptr) continue;
+            const auto envelope = read_envelope(*send->bytes);
+            if (envelope->type != MessageType::sync_request) continue;
+            const auto request = std::get<SyncRequest>(*read_body(*envelope, *send->bytes));
+            Blocks blocks;
+            for (chain::Height h = request.from; h <= request.to && blocks.blocks.size() < 40;
+                 ++h) {
+                blocks.blocks.push_back(ledger.blocks.at(ledger.finals.at(h)));
+            }
+            served += blocks.blocks.size();
+            say(blocks, {.correlation = envelope->correlation, .flags = kFlagLast});
+        }
+        for (const Effect& effect : out) {
+            if (std::holds_alternative<effect::BlockArrived>(effect)) ++arrived;
+        }
+        std::erase_if(out, [](const Effect& effect) {
+            return std::holds_alternative<effect::BlockArrived>(effect);
+        });
+    }
+    // 16 MiB with the ledger, 32 MiB asked for or held.
+    CHECK(arrived * 100'000 <= (17U << 20U));
+    CHECK(served * 100'000 <= (17U << 20U) + (37U << 20U));
+    CHECK(arrived >= 100);
+}
+
+TEST_CASE("a new node waits for a second organisation, and then for an equal answer") {
+    World world(3);
+    world[1].ledger.grow(100);
+    world[2].ledger = world[1].ledger;
+    world[2].ledger.grow(30);
+    for (std::size_t i = 1; i < 3; ++i)
+        world.tell_ledger(world[i]);
+    SECTION("one organisation") {
+        world.join(0, 1);
+        world.run(seconds(4));
+        CHECK(world[0].sync_blocks == 0);
+        CHECK(world[0].network->status().sync.waiting_for.find("second organisation") !=
+              std::string::npos);
+        world.run(seconds(4));
+        CHECK(world[0].sync_blocks > 90);
+        CHECK(world.log.has("taken from one organisation alone"));
+    }
+    SECTION("two that agree") {
+        world.join(0, 1);
+        world.join(0, 2);
+        world.run(seconds(2));
+        CHECK(world[0].sync_blocks > 120);
+    }
+    SECTION("two that do not") {
+        world[2].ledger = {};
+        world[2].ledger.grow(130, {.producer = "q"});
+        world.tell_ledger(world[2]);
+        world.join(0, 1);
+        world.join(0, 2);
+        world.run(seconds(12));
+        CHECK(world[0].sync_blocks == 0);
+        CHECK(world[0].network->status().sync.waiting_for.find("different final blocks") !=
+              std::string::npos);
+    }
+    SECTION("a checkpoint decides") {
+        world[2].ledger = {};
+        world[2].ledger.grow(130, {.producer = "q"});
+        world.tell_ledger(world[2]);
+        world[0].options.checkpoint = BlockPoint{50, world[1].ledger.finals.at(50)};
+        world.start(world[0]);
+        world.input(world[0],
+                    input::RegistryChanged{{{key_of(1), World::organisation(1), 1},
+                                            {key_of(2), World::organisation(2), 1}}});
+        world.join(0, 2);
+        world.run(seconds(5));
+        CHECK(world[0].network->status().peers.empty());
+        CHECK(world.log.has("block 50 is not the checkpoint"));
+        // What came below it may be dropped again: it was never final.
+        world.join(0, 1);
+        world.run(seconds(20));
+        CHECK(world[0].ledger.finalized->id == world[1].ledger.finalized->id);
+    }
+}
+
+}  // namespace
