@@ -16,6 +16,8 @@ template <class... Fs>
 struct Overloaded : Fs... {
     using Fs::operator()...;
 };
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
 
 Kind read_kind(base::Reader& in) {
     const std::uint8_t kind = in.u8("kind");

@@ -2,9 +2,12 @@
 
 #include "base/check.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/rand.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -15,10 +18,15 @@ namespace {
 
 // Ciphertext made ahead of the socket: enough for a system call, little enough that a vote does
 // not stand behind it for long.
-constexpr std::size_t kCorkBytes = std::size_t{64} << 10;
+constexpr std::size_t kCorkBytes = std::size_t{16} << 10;
 // After these a turn ends, for the others' sake.
-constexpr std::size_t kReadBudget = std::size_t{512} << 10;
-constexpr std::size_t kWriteBudget = std::size_t{1} << 20;
+constexpr std::size_t kReadBudget = std::size_t{32} << 10;
+constexpr std::size_t kWriteBudget = std::size_t{32} << 10;
+// The receive window: what 10 Gb/s bring in two round trips, within bounds.
+constexpr std::uint64_t kBytesPerMillisecond = 1'250'000;
+constexpr std::uint64_t kWindowMin = std::uint64_t{64} << 10;
+constexpr std::uint64_t kWindowMax = std::uint64_t{4} << 20;
+constexpr std::chrono::seconds kTuneEvery{1};
 constexpr std::string_view kBindingLabel = "EXPORTER-BoR channel 1";
 
 std::string errno_text(int error) {
@@ -54,6 +62,7 @@ Connection::Connection(ConnectionOwner& owner,
 void Connection::start() {
     CHECK(state_ == State::connecting);
     state_ = State::handshaking;
+    tune_window();
     shake_hands();
     if (state_ == State::ended) return;
     want_flush();
@@ -373,6 +382,7 @@ void Connection::tick() {
         if (now - started_ < options.handshake_max) return;
         return fail(CloseReason::timed_out, "the handshake took too long");
     }
+    if (now - tuned_ >= kTuneEvery) tune_window();
     if (!is_paused_ && now - received_ >= options.silence_max) {
         return fail(CloseReason::timed_out, "the peer is silent");
     }
@@ -387,6 +397,19 @@ void Connection::tick() {
         return fail(CloseReason::timed_out, "the peer takes no bytes");
     }
     detection_.tick(now);
+}
+
+// Bytes that wait in the kernel for us to read them are bytes that an urgent message stands
+// behind: the peer may send no more than the path itself holds.
+void Connection::tune_window() {
+    tuned_ = owner_.now();
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    const int fd = socket_.native_handle();
+    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
+    const std::uint64_t window = 2 * kBytesPerMillisecond * info.tcpi_rtt / 1'000;
+    const int clamp = static_cast<int>(std::clamp(window, kWindowMin, kWindowMax));
+    ::setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof clamp);
 }
 
 void Connection::fail(CloseReason reason, std::string text) {

@@ -110,6 +110,7 @@ class Connection final : public Channel, private link::PathOwner {
     link::NextNumbers stop_fast() override;
     void replay(const link::NextNumbers& peer_next) override;
 
+    void tune_window();
     void want_flush();
     void wait_readable();
     void wait_writable();
@@ -161,6 +162,7 @@ class Connection final : public Channel, private link::PathOwner {
     base::Timestamp received_{};  // A byte last came.
     base::Timestamp sent_{};      // The peer's kernel last took bytes, or none waited.
     base::Timestamp progress_{};  // A slice last came, or no message was unfinished.
+    base::Timestamp tuned_{};     // The receive window.
     base::Timestamp close_deadline_{};
 };
 

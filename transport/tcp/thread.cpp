@@ -19,16 +19,11 @@ using boost::system::error_code;
 
 namespace {
 
-constexpr std::size_t kScratchBytes = std::size_t{128} << 10;
+constexpr std::size_t kScratchBytes = std::size_t{32} << 10;
 constexpr std::chrono::milliseconds kTick{50};
 // Bytes that the kernel may hold unsent: what is urgent stands behind no more than these.
-constexpr int kUnsentBytesMax = 64 << 10;
+constexpr int kUnsentBytesMax = 16 << 10;
 constexpr std::uint64_t kComplaintsMax = 10;
-
-template <class... Fs>
-struct Overloaded : Fs... {
-    using Fs::operator()...;
-};
 
 std::string text_of(const tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();

@@ -1,0 +1,179 @@
+#include "bench/transport/bare.hpp"
+
+#include "base/check.hpp"
+#include "transport/tcp/tls.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <fcntl.h>
+#include <thread>
+#include <unistd.h>
+
+namespace bare {
+
+namespace {
+
+using base::crypto::KeyType;
+using base::crypto::PrivateKey;
+using Clock = std::chrono::steady_clock;
+
+// A connected pair of TCP sockets on loopback.
+struct Sockets {
+    int client = -1;
+    int server = -1;
+
+    Sockets() {
+        const int listener = socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t length = sizeof address;
+        auto* const generic = reinterpret_cast<sockaddr*>(&address);
+        CHECK(bind(listener, generic, length) == 0 && listen(listener, 1) == 0);
+        CHECK(getsockname(listener, generic, &length) == 0);
+        client = socket(AF_INET, SOCK_STREAM, 0);
+        CHECK(connect(client, generic, length) == 0);
+        server = accept(listener, nullptr, nullptr);
+        CHECK(server >= 0);
+        close(listener);
+        const int on = 1;
+        for (const int fd : {client, server})
+            setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+};
+
+// One end: a TLS session on a socket that never blocks, and an epoll to wait with.
+class End {
+  public:
+    End(const transport::tcp::TlsContext& context, int fd, bool is_client)
+        : fd_(fd), session_(SSL_new(context.get())), epoll_(epoll_create1(0)) {
+        SSL_set_fd(session_.get(), fd);
+        CHECK((is_client ? SSL_connect(session_.get()) : SSL_accept(session_.get())) == 1);
+        SSL_set_mode(session_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE);
+        SSL_set_mode(session_.get(), SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+        epoll_event event{};
+        event.events = EPOLLIN;
+        CHECK(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) == 0);
+    }
+    ~End() {
+        close(epoll_);
+        close(fd_);
+    }
+    End(const End&) = delete;
+    End& operator=(const End&) = delete;
+
+    // After the handshake, which blocks.
+    void unblock() const { CHECK(fcntl(fd_, F_SETFL, O_NONBLOCK) == 0); }
+
+    void read(std::byte* out, std::size_t count) {
+        while (count > 0) {
+            std::size_t done = 0;
+            if (SSL_read_ex(session_.get(), out, count, &done) == 1) {
+                out += done;
+                count -= done;
+                continue;
+            }
+            CHECK(SSL_get_error(session_.get(), 0) == SSL_ERROR_WANT_READ);
+            wait(EPOLLIN);
+        }
+    }
+    void write(const std::byte* bytes, std::size_t count) {
+        while (count > 0) {
+            std::size_t done = 0;
+            if (SSL_write_ex(session_.get(), bytes, count, &done) == 1) {
+                bytes += done;
+                count -= done;
+                continue;
+            }
+            CHECK(SSL_get_error(session_.get(), 0) == SSL_ERROR_WANT_WRITE);
+            wait(EPOLLOUT);
+        }
+    }
+
+  private:
+    void wait(unsigned events) {
+        if (events != events_) {
+            epoll_event event{};
+            event.events = events;
+            CHECK(epoll_ctl(epoll_, EPOLL_CTL_MOD, fd_, &event) == 0);
+            events_ = events;
+        }
+        epoll_event event{};
+        while (epoll_wait(epoll_, &event, 1, -1) < 1) {
+        }
+    }
+
+    int fd_;
+    transport::tcp::OpensslPtr<SSL> session_;
+    int epoll_;
+    unsigned events_ = EPOLLIN;
+};
+
+// Runs `serve` on a thread of its own and `use` on this one, each with its end.
+template <class Serve, class Use>
+void with_ends(Serve serve, Use use) {
+    const transport::tcp::TlsContext context(PrivateKey::generate(KeyType::r1));
+    const Sockets sockets;
+    std::thread server([&] {
+        End end(context, sockets.server, false);
+        end.unblock();
+        serve(end);
+    });
+    End end(context, sockets.client, true);
+    end.unblock();
+    use(end);
+    server.join();
+}
+
+}  // namespace
+
+std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds) {
+    std::vector<Nanoseconds> out;
+    out.reserve(static_cast<std::size_t>(rounds));
+    with_ends(
+        [&](End& end) {
+            std::vector<std::byte> message(bytes);
+            for (int i = 0; i < rounds; ++i) {
+                end.read(message.data(), bytes);
+                end.write(message.data(), bytes);
+            }
+        },
+        [&](End& end) {
+            std::vector<std::byte> message(bytes);
+            for (int i = 0; i < rounds; ++i) {
+                const auto begin = Clock::now();
+                end.write(message.data(), bytes);
+                end.read(message.data(), bytes);
+                out.push_back(Clock::now() - begin);
+            }
+        });
+    return out;
+}
+
+double stream(std::size_t bytes, std::size_t total) {
+    const std::size_t count = total / bytes;
+    double rate = 0;
+    with_ends(
+        [&](End& end) {
+            std::vector<std::byte> message(bytes);
+            for (std::size_t i = 0; i < count; ++i)
+                end.read(message.data(), bytes);
+            end.write(message.data(), 1);
+        },
+        [&](End& end) {
+            std::vector<std::byte> message(bytes);
+            const auto begin = Clock::now();
+            for (std::size_t i = 0; i < count; ++i)
+                end.write(message.data(), bytes);
+            end.read(message.data(), 1);
+            const std::chrono::duration<double> took = Clock::now() - begin;
+            rate = static_cast<double>(count * bytes) / took.count();
+        });
+    return rate;
+}
+
+}  // namespace bare

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+// The same exchanges over channels: two I/O threads of transport/tcp and their hosts, which answer
+// on the I/O thread as a core thread would, by lists of commands.
+namespace channels {
+
+using Nanoseconds = std::chrono::nanoseconds;
+
+// Round trips of `bytes` each way at priority 0, beside a stream of 1 MiB messages at priority 7
+// if `is_busy`.
+std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds, bool is_busy);
+
+// Bytes per second one way, in messages of `bytes`.
+double stream(std::size_t bytes, std::size_t total);
+
+}  // namespace channels

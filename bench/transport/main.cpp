@@ -1,0 +1,155 @@
+// bor-transport-bench: what a channel costs over the bare thing, in one run.
+//
+//   usage: bor-transport-bench [--rounds N] [--megabytes N] [--json]
+//
+// Bare and channel runs take turns, three times; the best of each counts, because whatever else
+// the machine does only adds. Prints the load average, which must be small for the figures to
+// mean anything.
+#include "bench/transport/bare.hpp"
+#include "bench/transport/channels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr int kTurns = 3;
+
+struct Options {
+    int rounds = 20'000;
+    std::size_t megabytes = 512;
+    bool json = false;
+};
+
+// One line of the result: our figure, the bare one, their ratio and what it should be.
+struct Line {
+    std::string name;
+    double ours = 0;
+    double bare = 0;
+    std::string unit;
+    double goal = 0;
+    bool is_rate = false;  // More is better.
+
+    [[nodiscard]] double ratio() const { return ours / bare; }
+    [[nodiscard]] bool is_met() const { return is_rate ? ratio() >= goal : ratio() <= goal; }
+};
+
+double percentile(std::vector<bare::Nanoseconds> times, double share) {
+    const auto at = static_cast<std::size_t>(share * static_cast<double>(times.size() - 1));
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(at), times.end());
+    return static_cast<double>(times[at].count()) / 1'000;
+}
+
+// The least of several turns of each, taken alternately.
+template <class Ours, class Bare>
+void take_turns(Line& line, Ours ours, Bare bare) {
+    for (int turn = 0; turn < kTurns; ++turn) {
+        const double bare_figure = bare();
+        const double our_figure = ours();
+        const bool is_first = turn == 0;
+        const auto better = [&](double a, double b) {
+            return is_first ? b : line.is_rate ? std::max(a, b) : std::min(a, b);
+        };
+        line.bare = better(line.bare, bare_figure);
+        line.ours = better(line.ours, our_figure);
+    }
+}
+
+std::vector<Line> measure(const Options& options) {
+    std::vector<Line> lines;
+    for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 10, std::size_t{64} << 10}) {
+        Line line{fmt::format("round trip of {} bytes, p50", bytes), 0, 0, "us", 1.25};
+        take_turns(
+            line,
+            [&] { return percentile(channels::ping_pong(bytes, options.rounds, false), 0.5); },
+            [&] { return percentile(bare::ping_pong(bytes, options.rounds), 0.5); });
+        lines.push_back(line);
+    }
+    for (const std::size_t bytes : {std::size_t{16} << 10, std::size_t{1} << 20}) {
+        Line line{fmt::format("stream of {} KiB messages", bytes >> 10U), 0, 0, "MB/s", 0.9, true};
+        const std::size_t total = options.megabytes << 20U;
+        take_turns(
+            line,
+            [&] { return channels::stream(bytes, total) / 1e6; },
+            [&] { return bare::stream(bytes, total) / 1e6; });
+        lines.push_back(line);
+    }
+    for (const double share : {0.5, 0.99}) {
+        Line line{fmt::format("64 bytes at priority 0 beside 1 MiB at 7, p{:.0f}, against alone",
+                              100 * share),
+                  0,
+                  0,
+                  "us",
+                  3};
+        const int rounds = options.rounds / 4;
+        take_turns(
+            line,
+            [&] { return percentile(channels::ping_pong(64, rounds, true), share); },
+            [&] { return percentile(channels::ping_pong(64, rounds, false), share); });
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+void print(const Options& options, const std::vector<Line>& lines, double load) {
+    if (!options.json) {
+        fmt::print("load average {:.2f}\n", load);
+        for (const Line& line : lines) {
+            fmt::print("{:62} {:9.1f} {:9.1f} {:4} ratio {:5.2f} goal {} {}{}\n",
+                       line.name,
+                       line.ours,
+                       line.bare,
+                       line.unit,
+                       line.ratio(),
+                       line.is_rate ? ">=" : "<=",
+                       line.goal,
+                       line.is_met() ? "" : "  MISSED");
+        }
+        return;
+    }
+    fmt::print("{{\"kind\":\"tcp\",\"load\":{:.2f},\"results\":[", load);
+    for (const Line& line : lines) {
+        fmt::print(
+            "{}{{\"name\":\"{}\",\"ours\":{:.2f},\"bare\":{:.2f},\"unit\":\"{}\","
+            "\"ratio\":{:.3f},\"goal\":{},\"met\":{}}}",
+            &line == lines.data() ? "" : ",",
+            line.name,
+            line.ours,
+            line.bare,
+            line.unit,
+            line.ratio(),
+            line.goal,
+            line.is_met());
+    }
+    fmt::print("]}}\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    Options options;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view name = argv[i];
+        if (name == "--json") {
+            options.json = true;
+        } else if (name == "--rounds" && i + 1 < argc) {
+            options.rounds = std::max(std::atoi(argv[++i]), 100);
+        } else if (name == "--megabytes" && i + 1 < argc) {
+            options.megabytes = static_cast<std::size_t>(std::max(std::atoi(argv[++i]), 16));
+        } else {
+            fmt::print(stderr,
+                       "usage: bor-transport-bench [--rounds N] [--megabytes N] [--json]\n");
+            return 2;
+        }
+    }
+    std::array<double, 1> load{};
+    (void)getloadavg(load.data(), 1);
+    print(options, measure(options), load[0]);
+    return 0;
+}
