@@ -11,6 +11,7 @@ using std::chrono::seconds;
 
 constexpr std::size_t kBlocksKept = 16'384;
 constexpr std::size_t kWantedMax = 8'192;
+constexpr std::size_t kWantedOfPeerMax = 1'024;  // Named in its notices.
 constexpr std::size_t kAssembliesMax = 16;
 constexpr std::size_t kOrphansMax = 64;
 constexpr std::size_t kIdsAtOnce = 64;    // Of one request.
@@ -31,6 +32,21 @@ constexpr int kNamesTwice = 25;
 
 // The bit of a correlation that tells our requests by id from those of the sync manager.
 constexpr std::uint64_t kById = std::uint64_t{1} << 63U;
+
+// Whether a block, with nothing left out, may be longer than a message: of the parts only the
+// transactions can be.
+bool fits(const chain::Block& block) {
+    constexpr std::size_t kRest = (1U << 20U) + 64;  // Header, witness and counts.
+    constexpr std::size_t kReceipt = 64;
+    std::size_t bytes = kRest;
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        bytes += kReceipt;
+        if (const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction)) {
+            bytes += packed->net_bytes_unprunable() + packed->net_bytes_prunable();
+        }
+    }
+    return bytes <= carriage_of(MessageType::blocks).body_bytes_max;
+}
 
 std::size_t& judging_of(Peer& peer) {
     return peer.judging[static_cast<std::size_t>(Item::block)];
@@ -85,6 +101,10 @@ void BlockGossip::push(const chain::BlockPtr& block) {
 }
 
 void BlockGossip::pass_on(Entry& entry, const chain::Block& block) {
+    if (!fits(block)) {
+        return peers_.log().error("block {} is too long for a message; peers cannot have it",
+                                  block.header.height);
+    }
     SharedBytes header;
     SharedBytes whole;
     std::vector<base::Hash256> digests;
@@ -342,8 +362,14 @@ std::optional<base::Timestamp> BlockGossip::next_relay() const {
 // --- What is missing ---
 
 void BlockGossip::on_known(Peer& peer, const std::vector<chain::BlockId>& ids) {
+    auto named = static_cast<std::size_t>(
+        std::count_if(wanted_.begin(), wanted_.end(), [&peer](const auto& item) {
+            return item.second.candidates.has(peer.slot);
+        }));
     for (const chain::BlockId& id : ids) {
-        if (!is_known(id)) want(id, peer.slot, peers_.now());
+        if (is_known(id)) continue;
+        if (++named > kWantedOfPeerMax) break;
+        want(id, peer.slot, peers_.now());
     }
     ask_wanted();
 }

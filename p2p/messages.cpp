@@ -22,7 +22,8 @@ constexpr std::size_t kVoteBytesMin = 150;
 constexpr std::size_t kStatementBytesMin = 34 + 8 + 8 + 66;
 constexpr std::size_t kNewestVotesMax = 2 * kVoteKeysMax;  // One of each kind.
 constexpr std::size_t kControlBytesMax = 64U << 10U;
-constexpr std::size_t kCertificatesBytesMax = 128U << 10U;  // WebAuthn signatures are long.
+constexpr std::size_t kHeaderBytesMax = 1U << 20U;         // With two certificates:
+constexpr std::size_t kCertificateBytesMax = 512U << 10U;  // 250 signatures of WebAuthn's length.
 constexpr std::size_t kDataBytesMax = transport::kMessageBytesMax - kEnvelopeBytes;
 
 using transport::Lane;
@@ -34,14 +35,14 @@ constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::control, 1, 24},                     // time
     {Lane::control, 2, 256U << 10U},            // request
     {Lane::control, 2, 16},                     // sync_request
-    {Lane::control, 1, kCertificatesBytesMax},  // header
+    {Lane::control, 1, kHeaderBytesMax},        // header
     {Lane::data, 3, kDataBytesMax},             // blocks
     {Lane::control, 4, chain::kPackedTransactionBytesMax},
-    {Lane::control, 0, 4U << 10U},              // vote
-    {Lane::control, 0, kCertificatesBytesMax},  // certificate
-    {Lane::control, 2, 8},                      // snapshot_request
-    {Lane::data, 7, kDataBytesMax},             // snapshot_chunk
-    {Lane::control, 2, 8},                      // ack
+    {Lane::control, 0, 4U << 10U},             // vote
+    {Lane::control, 0, kCertificateBytesMax},  // certificate
+    {Lane::control, 2, 8},                     // snapshot_request
+    {Lane::data, 7, kDataBytesMax},            // snapshot_chunk
+    {Lane::control, 2, 8},                     // ack
 }};
 
 // --- Parts ---

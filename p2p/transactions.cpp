@@ -30,6 +30,10 @@ TransactionGossip::TransactionGossip(Peers& peers)
       asked_({kAskedMax, ~std::size_t{0}}) {}
 
 void TransactionGossip::push(const chain::PackedTransaction& transaction) {
+    // Only a block can bring what is longer.
+    const std::size_t length =
+        transaction.net_bytes_unprunable() + transaction.net_bytes_prunable();
+    if (length > carriage_of(MessageType::transaction).body_bytes_max) return;
     const base::Hash256 id = transaction.packed_digest();
     auto* entry = transactions_.find(id);
     if (entry == nullptr) {

@@ -237,6 +237,20 @@ TEST_CASE("a reconnected node on a branch that was dropped comes over") {
     CHECK(world[1].ledger.head->id == world[0].ledger.head->id);
 }
 
+TEST_CASE("a block or transaction that fits in no message is kept here, and said so") {
+    World world(2);
+    world.join(0, 1);
+    world.run(milliseconds(100));
+    world.script.clear();
+    const std::vector<chain::PackedTransaction> many(18, transaction_of(1, 500'000));
+    (void)world.make(world[0], {.transactions = many});
+    CHECK(world.log.has("too long for a message"));
+    auto transaction = std::make_shared<chain::DecodedTransaction>();
+    transaction->packed = transaction_of(1, 600'000);
+    world.input(world[0], input::PushTransaction{transaction});
+    CHECK(world.said(0, 1).empty());
+}
+
 TEST_CASE("configured peers are dialled, again after failures, and not twice") {
     World world(2);
     world.is_cut = true;
