@@ -50,6 +50,11 @@ base::Result<Reassembly::Taken> Reassembly::begin(const FrameHeader& header,
     return Taken{};
 }
 
+void Reassembly::clear() {
+    partials_ = {};
+    open_bytes_ = 0;
+}
+
 base::Result<Reassembly::Taken> Reassembly::take(const FrameHeader& header,
                                                  base::ByteView payload) {
     CHECK(header.kind == FrameKind::slice && payload.size() == header.length);

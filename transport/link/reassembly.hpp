@@ -28,6 +28,8 @@ class Reassembly : base::Pinned {
     // kOpenBytesMax. `payload` has the header's length.
     [[nodiscard]] base::Result<Taken> take(const FrameHeader& header, base::ByteView payload);
 
+    // Forgets what is unfinished; its memory comes back.
+    void clear();
     // Bytes of messages that are begun and not finished.
     [[nodiscard]] std::size_t open_bytes() const { return open_bytes_; }
 

@@ -64,8 +64,6 @@ void Connection::start() {
     state_ = State::handshaking;
     tune_window();
     shake_hands();
-    if (state_ == State::ended) return;
-    want_flush();
     wait_readable();
 }
 
@@ -105,22 +103,23 @@ void Connection::on_readable() {
 }
 
 void Connection::take_ciphertext(base::ByteView bytes) {
+    if (is_deaf_) return;
     tls_.put(bytes);
     if (state_ == State::handshaking) shake_hands();
-    if (state_ == State::greeting || state_ == State::open || state_ == State::closing) {
-        take_plaintext();
-    }
+    if (state_ != State::handshaking && !is_deaf_) take_plaintext();
 }
 
 void Connection::shake_hands() {
     const auto done = tls_.handshake();
+    want_flush();
     if (!done) {
-        // The alert that says why is worth one attempt to send it.
-        (void)write_outbound();
-        if (state_ != State::ended) fail(CloseReason::refused, done.error().detail);
+        // The alert says why; whatever the peer still sends must not destroy it on its way.
+        close(CloseReason::refused, done.error().detail);
+        close_deadline_ = owner_.now() + owner_.options().goodbye_max;
+        goodbye_written_ = true;
+        is_deaf_ = true;
         return;
     }
-    want_flush();
     if (*done) on_authenticated();
 }
 
@@ -423,6 +422,7 @@ void Connection::end(CloseInfo info) {
     info.unsent_bytes = queue_.unsent_bytes();
     queue_.drop(Lane::control);
     queue_.drop(Lane::data);
+    reassembly_.clear();
     boost::system::error_code ignored;
     socket_.close(ignored);
     owner_.on_ended(*this, info);

@@ -158,6 +158,7 @@ class Connection final : public Channel, private link::PathOwner {
     CloseInfo goodbye_{};
     bool goodbye_written_ = false;
     bool goodbye_flushed_ = false;
+    bool is_deaf_ = false;  // The TLS session has failed: what comes is thrown away.
     base::Timestamp started_{};
     base::Timestamp received_{};  // A byte last came.
     base::Timestamp sent_{};      // The peer's kernel last took bytes, or none waited.

@@ -90,7 +90,7 @@ TEST_CASE("openssl s_client with a foreign certificate is refused") {
     const std::string files = " -keyout " + prefix + ".key -out " + prefix + ".crt";
     const std::string request = "openssl req -x509 -nodes -days 1 -subj /CN=foreign ";
     const std::string client = "openssl s_client -connect " + node.server.address() + " -key " +
-                               prefix + ".key -cert " + prefix + ".crt -quiet </dev/zero";
+                               prefix + ".key -cert " + prefix + ".crt -quiet </dev/null";
     SECTION("RSA") {
         run(request + "-newkey rsa:2048" + files);
         CHECK_THAT(run(client), Catch::Contains("alert"));
