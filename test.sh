@@ -36,8 +36,10 @@ if [ "$mode" = all ]; then
   part "crash" run_crash_rounds 8
   part "package" run_package
   # One build with ASan and UBSan serves the unit tests and the fuzz targets.
-  part "build fuzz" build_preset fuzz sanitized fuzzers
+  part "build fuzz" build_preset fuzz unit_tests fuzzers
   part "unit tests asan" run_unit_tests fuzz
   part "fuzz" run_fuzz 120
+  part "build tsan" build_preset tsan thread_tests
+  part "unit tests tsan" run_unit_tests tsan
 fi
 summary

@@ -29,9 +29,10 @@ function(layer folder)
   target_link_libraries(${name} ${scope} ${ARG_DEPS} ${ARG_LINK})
 endfunction()
 
-# unit_tests(<folder> [LINK <libraries>...])   tests/<folder>/*_test.cpp = one program, one ctest.
+# unit_tests(<folder> [THREADS] [LINK <libraries>...])   tests/<folder>/*_test.cpp = one program, one
+# ctest. Target unit_tests builds all of them, thread_tests those that start THREADS (label threads).
 function(unit_tests folder)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "" "LINK" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*_test.cpp)
   if(NOT sources)
@@ -41,4 +42,9 @@ function(unit_tests folder)
   target_link_libraries(test_${name} PRIVATE ${ARG_LINK} tests_support Catch2::Catch2WithMain)
   add_test(NAME ${folder} COMMAND test_${name})
   set_tests_properties(${folder} PROPERTIES ENVIRONMENT BOR_TEST_DATA=${PROJECT_SOURCE_DIR}/tests)
+  add_dependencies(unit_tests test_${name})
+  if(ARG_THREADS)
+    add_dependencies(thread_tests test_${name})
+    set_tests_properties(${folder} PROPERTIES LABELS threads)
+  endif()
 endfunction()

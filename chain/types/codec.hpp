@@ -51,7 +51,7 @@ void encode_list(base::Writer& out, const std::vector<T>& items) {
 
 // What a list may hold: at most `count`, each of at least `item_bytes_min` packed bytes.
 struct ListLimit {
-    std::size_t count;
+    std::size_t count = 0;
     std::size_t item_bytes_min = 1;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#define ZLIB_CONST  // Its input is not written to.
 #include <zlib.h>
 
 namespace chain {
@@ -13,9 +14,8 @@ tl::unexpected<base::Error> bad_stream(std::string detail) {
     return fail(Exception::tx_decompression_error, std::move(detail));
 }
 
-// zlib's interface predates const; it does not write to its input.
-Bytef* input_of(base::ByteView bytes) {
-    return const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+const Bytef* input_of(base::ByteView bytes) {
+    return reinterpret_cast<const Bytef*>(bytes.data());
 }
 
 // Ends the stream when it goes out of scope.
@@ -52,7 +52,7 @@ base::Result<base::Bytes> zlib_inflate(base::ByteView bytes, std::size_t limit) 
     Inflater inflater(bytes);
     if (!inflater.ready()) return bad_stream("zlib could not be set up");
     base::Bytes out;
-    std::array<std::byte, 16 * 1024> chunk;
+    std::array<std::byte, 16 * 1024> chunk{};
     while (true) {
         const auto [status, made] = inflater.step(chunk);
         if (status != Z_OK && status != Z_STREAM_END) return bad_stream("invalid zlib stream");

@@ -3,6 +3,7 @@
 # and requires that each is found.
 set -euo pipefail
 tidy=$(realpath "$1")
+source=$(realpath "$(dirname "$0")/../..")
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 cd "$root"
@@ -29,8 +30,19 @@ must_find order chain/a.cpp 'std::unordered_map<int, int> map;' "$tidy" .
 must_find columns base/a.cpp "// $(printf 'x%.0s' {1..110})" "$tidy" .
 must_find lines base/a.cpp "$(yes '// line' | head -601)" "$tidy" .
 must_find relative base/a.cpp '#include "a.hpp"' "$tidy" .
+cp "$source/.clang-format" "$source/.clang-tidy" .
 must_find format base/a.cpp 'int   main( ){return 0 ;}' clang-format-16 --dry-run -Werror base/a.cpp
-must_find clang-tidy base/a.cpp 'int* make() { return new int(1); }' clang-tidy-16 --quiet \
-  --checks=-*,cppcoreguidelines-owning-memory --warnings-as-errors=* base/a.cpp --
+
+# clang-tidy as ./test.sh runs it: files together, and apart where their names clash.
+git init -q .
+echo '[]' > compile_commands.json
+lint() { git add -A && "$source/tests/tidy/lint.py" .; }
+mkdir -p base
+echo 'static int twice(int x) { return 2 * x; } int b() { return twice(1); }' > base/b.cpp
+lint > /dev/null
+must_find clang-tidy base/a.cpp 'int* make() { return new int(1); }' lint
+must_find clang-tidy base/a.cpp 'static int twice(int x) { return 2 * x; }
+int* make() { return new int(twice(1)); }' lint
+rm base/b.cpp
 "$tidy" .
-echo "11 planted violations found"
+echo "12 planted violations found"

@@ -33,21 +33,19 @@ run_guards() {
 # run_unit_tests <preset>
 run_unit_tests() {
   local only=(-LE network)
-  [ "$1" = fuzz ] && only=(-L sanitized)
   [ "$1" = tsan ] && only=(-L threads)
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
 }
 
-# clang-tidy over the files that changed since the commit in tests/tidy/BASELINE. The campaign
-# `tidy` checks all files and moves the baseline.
+# clang-tidy over the folders in which a file changed since the commit in tests/tidy/BASELINE. The
+# campaign `tidy` checks all folders and moves the baseline.
 run_clang_tidy() {
-  local base files
+  local base folders
   base=$(cat tests/tidy/BASELINE)
-  files=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp' |
-    grep -v '^contracts/\|^tests/contracts/' || true)
-  [ -z "$files" ] && { echo "no file changed since $base"; return; }
-  echo "$(echo "$files" | wc -l) files changed since ${base:0:8}"
-  echo "$files" | xargs -P 2 -n 4 clang-tidy-16 -p build/release --quiet --extra-arg=-Wno-unknown-warning-option
+  folders=$(git diff --name-only "$base" -- '*.cpp' '*.hpp' | xargs -r -n 1 dirname | sort -u)
+  [ -z "$folders" ] && { echo "no file changed since ${base:0:8}"; return; }
+  # shellcheck disable=SC2086  # One argument for each folder.
+  tests/tidy/lint.py build/release $folders
 }
 
 # The recorded cases of nodeos and keosd.
