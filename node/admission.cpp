@@ -1,5 +1,6 @@
 #include "node/admission.hpp"
 
+#include "chain/execution/native_types.hpp"
 #include "chain/types/exception.hpp"
 
 #include <fmt/format.h>
@@ -57,6 +58,33 @@ base::Result<void> check_action(const AdmissionLists& lists, const chain::Action
     return {};
 }
 
+base::Result<void> check_authority(const AdmissionLists& lists, const chain::Authority& authority) {
+    for (const auto& entry : authority.keys) {
+        if (!lists.key_blacklist.contains(entry.key)) continue;
+        return chain::fail(
+            Exception::key_blacklist_exception,
+            fmt::format("public key '{}' is on the key blacklist", entry.key.to_string()));
+    }
+    return {};
+}
+
+// What does not decode is refused when it is executed.
+base::Result<void> check_keys(const AdmissionLists& lists, const chain::Action& action) {
+    using namespace chain::literals;
+    if (lists.key_blacklist.empty() || action.account != "eosio"_n) return {};
+    if (action.name == "newaccount"_n) {
+        const auto data = chain::native_data<chain::NewAccount>(action);
+        if (!data) return {};
+        if (auto good = check_authority(lists, data->owner); !good) return good;
+        return check_authority(lists, data->active);
+    }
+    if (action.name == "updateauth"_n) {
+        const auto data = chain::native_data<chain::UpdateAuth>(action);
+        if (data) return check_authority(lists, data->authority);
+    }
+    return {};
+}
+
 }  // namespace
 
 AdmissionLists ProducerSettings::lists() const {
@@ -100,6 +128,7 @@ base::Result<void> ProducerSettings::admit(const chain::DecodedTransaction& tran
     if (auto checked = check_actors(lists_, actors); !checked) return checked;
     for (const chain::Action& action : transaction.content.actions) {
         if (auto checked = check_action(lists_, action); !checked) return checked;
+        if (auto checked = check_keys(lists_, action); !checked) return checked;
     }
     return {};
 }

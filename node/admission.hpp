@@ -21,7 +21,7 @@ struct AdmissionLists {
     std::set<chain::Name> contract_whitelist;
     std::set<chain::Name> contract_blacklist;
     std::set<std::pair<chain::Name, chain::Name>> action_blacklist;
-    // Of new authorities in nodeos; kept and shown, and without effect here.
+    // Keys that newaccount and updateauth may not give to an authority.
     std::set<chain::PublicKey> key_blacklist;
 };
 
@@ -47,7 +47,7 @@ class ProducerSettings : base::Pinned {
     [[nodiscard]] std::set<chain::Name> greylist() const;
     void set_greylist(std::set<chain::Name> accounts);
 
-    // Errors 3130001 to 3130005 with nodeos' texts.
+    // Errors 3130001 to 3130006 with nodeos' texts.
     [[nodiscard]] base::Result<void> admit(const chain::DecodedTransaction& transaction) const;
 
   private:

@@ -5,6 +5,7 @@
 #include "chain/execution/genesis_state.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -85,7 +86,8 @@ Result<BlockSchedule> begin_schedule(StateDelta& state,
     auto before = load_schedules(state);
     if (!before) return base::fail(std::move(before).error());
     ScheduleState schedules = below_parent(*before, block);
-    const Schedule active = *schedules.active;
+    const std::shared_ptr<const Schedule> held = schedules.active;
+    const Schedule& active = *held;
     BlockSchedule result{.version = active.version, .change = std::nullopt};
     if (may_propose(schedules, block.parent_slot, block.slot, parameters.schedule_period)) {
         auto next = next_schedule(state, active, block.slot);
@@ -97,7 +99,7 @@ Result<BlockSchedule> begin_schedule(StateDelta& state,
             result.change = *std::move(next);
         }
     }
-    put_schedules(state, schedules);
+    if (schedules != *before) put_schedules(state, schedules);
     if (active.version != before->active->version) {
         set_producers_authority(state, active, block.time);
         put_served(state, active);

@@ -61,7 +61,7 @@ void write_elections(StateDelta& state, const GenesisParameters& genesis) {
     for (const ScheduleEntry& entry : genesis.schedule.entries) {
         ProducerRow row;
         row.key = entry.signing_key;
-        row.vote_key = entry.vote_key;
+        if (entry.vote_key != entry.signing_key) row.vote_key = entry.vote_key;
         state.put(Table::producer, producer_key(entry.producer), encode_producer(row));
         producers.push_back(entry.producer);
     }

@@ -192,10 +192,11 @@ bool setchain(ApplyContext& context) {
     if (data->values.empty()) return invalid(context, "setchain has no values");
     BorParameters parameters = context.transaction().parameters();
     for (const ChainValue& value : data->values) {
-        if (auto set = parameters.set(value.name, value.value); !set) {
+        if (auto set = parameters.change(value.name, value.value); !set) {
             return invalid(context, set.error().detail);
         }
     }
+    if (auto good = parameters.validate(); !good) return invalid(context, good.error().detail);
     context.transaction().set_parameters(parameters);
     return true;
 }

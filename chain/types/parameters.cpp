@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace chain {
@@ -19,13 +20,14 @@ constexpr auto kParameters = std::to_array<ParameterInfo>({
     {"max_block_bytes", &BorParameters::max_block_bytes, 64 * 1024, kBlockBytesCeiling},
     {"open_accounts", &BorParameters::open_accounts, 0, 1},
     {"open_contracts", &BorParameters::open_contracts, 0, 1},
-    {"schedule_period", &BorParameters::schedule_period, 2, 1'000'000},
+    {"schedule_period", &BorParameters::schedule_period, 2, 1'000'000, true},
     {"max_producers", &BorParameters::max_producers, 1, kProducersMax},
     {"min_producers", &BorParameters::min_producers, 1, kProducersMax},
-    {"repetitions", &BorParameters::repetitions, 1, 1'000},
+    {"repetitions", &BorParameters::repetitions, 1, 1'000, true},
     {"max_missed", &BorParameters::max_missed, 1, 1'000'000'000},
     {"cpu_units_per_us", &BorParameters::cpu_units_per_us, 1, 1'000'000'000},
-    {"max_reversible", &BorParameters::max_reversible, 100, 100'000},
+    // Below the block ids that the state keeps, of which finality_root is made.
+    {"max_reversible", &BorParameters::max_reversible, 100, 60'000},
 });
 
 // Calls `visit` for each of Antelope's first 17 fields in order; `Config` may be const.
@@ -159,6 +161,25 @@ base::Result<void> BorParameters::set(std::string_view name, std::uint64_t value
         return {};
     }
     return base::fail(base::Errc::not_found, fmt::format("no parameter is named {}", name));
+}
+
+base::Result<void> BorParameters::change(std::string_view name, std::uint64_t value) {
+    const auto* info = std::ranges::find(kParameters, name, &ParameterInfo::name);
+    if (info != kParameters.end() && info->fixed) {
+        return base::fail(base::Errc::invalid,
+                          fmt::format("parameter {} is set by the genesis file alone: headers are "
+                                      "checked by it before their state is known",
+                                      name));
+    }
+    return set(name, value);
+}
+
+base::Result<void> BorParameters::validate() const {
+    if (min_producers <= max_producers) return {};
+    return base::fail(
+        base::Errc::invalid,
+        fmt::format(
+            "min_producers ({}) is above max_producers ({})", min_producers, max_producers));
 }
 
 void encode(base::Writer& out, const BorParameters& parameters) {

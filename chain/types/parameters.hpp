@@ -68,10 +68,10 @@ struct BorParameters {
     std::uint64_t max_block_bytes = kBlockBytesMax;  // Packed, without witness.
     std::uint64_t open_accounts = 0;                 // 1: anyone may create accounts.
     std::uint64_t open_contracts = 0;                // 1: anyone may set code.
-    std::uint64_t schedule_period = 120;             // Slots.
+    std::uint64_t schedule_period = 120;             // Slots; fixed.
     std::uint64_t max_producers = 21;                // 1 to 125.
     std::uint64_t min_producers = 1;
-    std::uint64_t repetitions = 1;   // Slots in a row for each producer.
+    std::uint64_t repetitions = 1;   // Slots in a row for each producer; fixed.
     std::uint64_t max_missed = 600;  // Slots missed in a row before a producer is taken out.
     std::uint64_t cpu_units_per_us = 1'000;  // What scales metered units to cpu_usage_us.
     std::uint64_t max_reversible = 3'600;    // Blocks that are kept and not final.
@@ -80,6 +80,10 @@ struct BorParameters {
 
     // Sets one by name. not_found: no such name. invalid: outside its range, which it names.
     [[nodiscard]] base::Result<void> set(std::string_view name, std::uint64_t value);
+    // The same for a chain that runs. invalid: also one that only the genesis file sets.
+    [[nodiscard]] base::Result<void> change(std::string_view name, std::uint64_t value);
+    // invalid: values that contradict each other.
+    [[nodiscard]] base::Result<void> validate() const;
 };
 
 // The name and range of each of BoR's parameters, in the order of the fields.
@@ -88,6 +92,8 @@ struct ParameterInfo {
     std::uint64_t BorParameters::*member;
     std::uint64_t minimum;
     std::uint64_t maximum;
+    // Only the genesis file sets it: headers are checked by it before any state is known.
+    bool fixed = false;
 };
 [[nodiscard]] std::span<const ParameterInfo> bor_parameter_infos();
 
