@@ -3,7 +3,7 @@
 #
 #   ./test.sh                  everything (what .ci/run calls)
 #   ./test.sh --fast           one build, unit tests, guards and clients
-#   ./test.sh --campaign NAME  a long one: crash, fuzz or tidy; its result goes to tests/CAMPAIGNS.md
+#   ./test.sh --campaign NAME  a long one: crash, fuzz, sim or tidy; its result goes to tests/CAMPAIGNS.md
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -15,7 +15,7 @@ campaign=
 case "${1:-}" in
   "") ;;
   --fast) mode=fast ;;
-  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, fuzz or tidy"} ;;
+  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, fuzz, sim or tidy"} ;;
   *) echo "test.sh: unknown option '$1'; known are --fast and --campaign NAME" >&2; exit 2 ;;
 esac
 
@@ -31,6 +31,7 @@ part "guards" run_guards
 part "unit tests" run_unit_tests release
 part "clients" run_clients
 part "vectors" run_vectors
+part "simulator" run_simulator
 if [ "$mode" = all ]; then
   part "clang-tidy" run_clang_tidy
   part "crash" run_crash_rounds 8

@@ -134,9 +134,15 @@ bool Consensus::complete(chain::Evidence& evidence) const {
     if (pair == nullptr) return true;
     const chain::VoteData& commit = pair->commit.data;
     const chain::VoteData& notarize = pair->notarize.data;
-    const BlockNode* node =
-        notarize.height > commit.height ? tree_.find(notarize.block_id) : nullptr;
-    for (; node != nullptr && node->height() > commit.height; node = node->parent) {
+    if (notarize.height <= commit.height) return true;
+    const BlockNode* above = tree_.find(notarize.block_id);
+    const BlockNode* node = above;
+    while (node != nullptr && node->height() > commit.height) {
+        node = node->parent;
+    }
+    // The usual cases: its headers are not here, or it extends the block that was committed.
+    if (node == nullptr || node->id() == commit.block_id) return false;
+    for (node = above; node != nullptr && node->height() > commit.height; node = node->parent) {
         pair->headers.push_back(node->header());
     }
     return pair->headers.size() <= chain::kEvidenceHeadersMax &&

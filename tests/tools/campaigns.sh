@@ -25,7 +25,15 @@ run_campaign() {
       tests/tidy/lint.py build/release || outcome=FAILED
       [ "$outcome" = passed ] && git rev-parse HEAD > tests/tidy/BASELINE
       ;;
-    *) echo "unknown campaign '$1'; known are crash, fuzz and tidy" >&2; return 2 ;;
+    sim)
+      # SEEDS and FROM choose other worlds, so that amounts add up.
+      amount="consensus seeds ${FROM:-1}..$((${FROM:-1} + ${SEEDS:-100000} - 1)), ${BEYOND:-5000} beyond f"
+      build_preset release bor-sim
+      simulate consensus "${SEEDS:-100000}" "${FROM:-1}" || outcome=FAILED
+      simulate beyond "${BEYOND:-5000}" "${FROM:-1}" || outcome=FAILED
+      simulate_mutants 2000 || outcome=FAILED
+      ;;
+    *) echo "unknown campaign '$1'; known are crash, fuzz, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

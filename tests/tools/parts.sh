@@ -57,6 +57,33 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 
 run_package() { tests/package/run.sh build/release; }
 
+# simulate <profile> <seeds> <first seed>   two workers; a failure prints how to replay it.
+simulate() {
+  build/release/bin/bor-sim --profile "$1" --seeds "$2" --from "$3" --workers 2
+}
+
+# simulate_mutants <seeds>   each rule that is left out must be noticed within so many seeds.
+simulate_mutants() {
+  local mutant
+  for mutant in no-lock-check no-past-votes journal-lost-ignored no-lock-certificate local-finality; do
+    if ! build/release/bin/bor-sim --seeds "$1" --mutant "$mutant" --expect-failure > "build/sim-$mutant.log"; then
+      echo "mutant $mutant was not noticed in $1 seeds" >&2
+      return 1
+    fi
+    echo "mutant $mutant: $(grep -m 1 FAILED "build/sim-$mutant.log" | cut -c1-90)"
+  done
+}
+
+# One minute: worlds of every day, mutants, and every seed that ever failed.
+run_simulator() {
+  simulate consensus 1200 1 && simulate beyond 200 1 && simulate_mutants 2000 || return 1
+  local profile seed
+  while read -r profile seed _; do
+    build/release/bin/bor-sim --profile "$profile" --seed "$seed" > build/sim-seed.log ||
+      { cat build/sim-seed.log; return 1; }
+  done < <(grep -v '^#' tests/sim/failed_seeds.txt)
+}
+
 # run_fuzz <seconds>   all targets together, each with its corpus.
 run_fuzz() {
   local targets seconds

@@ -1,0 +1,181 @@
+#include "tests/consensus/fixture.hpp"
+
+// What our keys may do when their journal is lost, or somebody else uses them.
+
+using namespace test;
+
+namespace {
+
+using Alarm = effect::Alarm::Kind;
+
+std::vector<Alarm> alarms(const consensus::Effects& effects) {
+    std::vector<Alarm> kinds;
+    for (const effect::Alarm& alarm : all<effect::Alarm>(effects)) {
+        kinds.push_back(alarm.kind);
+    }
+    return kinds;
+}
+
+}  // namespace
+
+TEST_CASE("a lost journal: produces in later slots only, votes after a later block is final",
+          "[consensus][keys]") {
+    Validator v;
+    v.options().started = v.at(7);
+    v.options().clock_bound = std::chrono::seconds(1);  // Two slots: 9.
+    v.restart(consensus::SafetyJournal::lost(40));
+    CHECK(alarms(v.tick(7)) == std::vector{Alarm::journal_lost});
+    CHECK(all<effect::Produce>(v.tick(8)).empty());
+    const auto b = v.block(9, v.genesis());
+    CHECK(votes(v.adopt(b)).empty());
+    v.certify(kNotarize, b);
+    CHECK(alarms(v.certify(kCommit, b)).empty());
+    CHECK(v->finalized().slot == 9);
+    // 9 was not later than what may have been promised.
+    const auto c = v.block(10, b, {.justify = b});
+    CHECK(votes(v.adopt(c)).empty());
+    const auto effects = v.certify(kCommit, c);
+    REQUIRE(effects.size() >= 3);
+    CHECK(std::holds_alternative<effect::Finalize>(effects[0]));
+    const auto& record = std::get<effect::Persist>(effects[1]);
+    CHECK(record.wait);
+    CHECK(record.replace_journal);
+    CHECK(record.journal_sequence > 40);
+    CHECK(alarms(effects) == std::vector{Alarm::votes_again, Alarm::votes_again});
+
+    SECTION("that block is its lock") {
+        const auto sibling = v.block(11, c);
+        CHECK(votes(v.adopt(sibling)).empty());
+        const auto d = v.block(12, c, {.justify = c});
+        CHECK(votes(v.adopt(d)) == Said{"NOTARIZE 12"});
+    }
+    SECTION("and the next start finds it in the journal") {
+        const auto journal =
+            consensus::SafetyJournal::read(std::vector<base::Bytes>{record.journal_page});
+        REQUIRE(journal.has_value());
+        const auto* safety = journal->find(consensus::key_tag(voting(1)));
+        REQUIRE(safety != nullptr);
+        CHECK(safety->known);
+        CHECK(safety->lock_slot == 10);
+        CHECK(safety->last_notarize.slot == 10);
+    }
+}
+
+TEST_CASE("a key that only produced since its journal was lost is still lost after a restart",
+          "[consensus][keys]") {
+    Validator v;
+    v.options().started = v.at(3);
+    v.restart(consensus::SafetyJournal::lost(7));
+    v.tick(3);
+    REQUIRE(all<effect::Produce>(v.tick(4)).size() == 1);
+    const auto effects = v.adopt(v.block(4, v.genesis()), /*own=*/true);
+    CHECK(votes(effects).empty());
+    const auto page = all<effect::Persist>(effects)[0].journal_page;
+    auto journal = consensus::SafetyJournal::read(std::vector<base::Bytes>{page});
+    REQUIRE(journal.has_value());
+    CHECK(journal->last_sequence() == 8);
+    v.restart(*std::move(journal));
+    CHECK(v->keys()[0].lost);
+    CHECK(v->keys()[1].lost);
+}
+
+TEST_CASE("where that cannot come, the operator may accept it", "[consensus][keys]") {
+    Validator v;
+    v.options().started = v.at(3);
+    v.options().accept_amnesia = true;
+    v.restart(consensus::SafetyJournal::lost(7));
+    CHECK(all<effect::Persist>(v.tick(3)).size() == 1);
+    CHECK(votes(v.adopt(v.block(3, v.genesis()))).empty());
+    CHECK(votes(v.adopt(v.block(4, v.genesis()))) == Said{"NOTARIZE 4"});
+}
+
+TEST_CASE("a vote of ours that our journal does not know shows that it is lost",
+          "[consensus][keys]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    const auto b = v.block(3, v.genesis());
+    v.adopt(a);
+    const auto seen = [&](chain::VoteKind kind, const chain::BlockPtr& block) {
+        return v.step(v.at(3), input::OwnVoteSeen{Validator::vote(kind, block, 1)});
+    };
+    SECTION("what it knows does not") {
+        CHECK(seen(kNotarize, a).empty());
+        CHECK(votes(v.adopt(b)) == Said{"NOTARIZE 3"});
+    }
+    const auto check_lost = [&](const consensus::Effects& effects) {
+        CHECK(alarms(effects) == std::vector{Alarm::journal_lost});
+        const auto persists = all<effect::Persist>(effects);
+        REQUIRE(persists.size() == 1);
+        CHECK_FALSE(persists[0].journal_page.empty());
+        CHECK(votes(v.adopt(b)).empty());
+        v.restart((*v).journal());
+        CHECK(v->keys()[1].lost);
+        CHECK(v->keys()[1].key == voting(1));
+    };
+    SECTION("a newer NOTARIZE") {
+        check_lost(seen(kNotarize, b));
+    }
+    SECTION("another NOTARIZE of that slot") {
+        check_lost(seen(kNotarize, v.block(2, v.genesis(), {.variant = 1})));
+    }
+    SECTION("a COMMIT") {
+        check_lost(seen(kCommit, a));
+    }
+    SECTION("somebody else's vote does not") {
+        CHECK(v.step(v.at(3), input::OwnVoteSeen{Validator::vote(kNotarize, b, 2)}).empty());
+    }
+}
+
+TEST_CASE("a key that an earlier machine uses signs nothing here", "[consensus][keys]") {
+    Validator v;
+    CHECK(alarms(v.step(v.at(1), input::TwinSeen{voting(1)})) == std::vector{Alarm::twin_key});
+    CHECK(v.step(v.at(1), input::TwinSeen{voting(1)}).empty());
+    CHECK(v.step(v.at(1), input::TwinSeen{voting(3)}).empty());
+    CHECK(votes(v.adopt(v.block(2, v.genesis()))).empty());
+    CHECK(all<effect::Produce>(v.tick(4)).size() == 1);  // The signing key is another.
+    v.step(v.at(5), input::TwinSeen{signing(1)});
+    CHECK(all<effect::Produce>(v.tick(8)).empty());
+}
+
+TEST_CASE("two votes or headers that exclude each other are evidence, once a key",
+          "[consensus][evidence]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    const auto b = v.block(2, v.genesis(), {.variant = 1});
+    const auto hear = [&](const chain::Vote& vote) {
+        return all<effect::Accuse>(v.step(v.at(2), input::VoteReceived{vote}));
+    };
+    v.adopt(a);
+    CHECK(hear(Validator::vote(kNotarize, a, 2)).empty());
+    CHECK(hear(Validator::vote(kCommit, b, 2)).empty());
+    const auto accused = hear(Validator::vote(kNotarize, b, 2));
+    REQUIRE(accused.size() == 1);
+    CHECK(chain::check_form(accused[0].evidence).has_value());
+    const auto c = v.block(2, v.genesis(), {.variant = 2});
+    CHECK(hear(Validator::vote(kNotarize, c, 2)).empty());  // Accused already.
+    CHECK(hear(Validator::vote(kCommit, a, 3)).empty());
+    CHECK(hear(Validator::vote(kCommit, b, 3)).size() == 1);
+    SECTION("headers, adopted or not") {
+        CHECK(all<effect::Accuse>(v.step(v.at(2), input::HeaderSeen{{a->header, {}}})).empty());
+        CHECK(all<effect::Accuse>(v.step(v.at(2), input::HeaderSeen{{b->header, {}}})).size() == 1);
+    }
+    SECTION("a COMMIT and a NOTARIZE that R2 forbids, with the headers between") {
+        const auto d = v.block(4, b);
+        const auto e = v.block(5, d);
+        for (const auto& block : {b, d, e}) {
+            v.adopt(block);
+        }
+        CHECK(hear(Validator::vote(kCommit, a, 4)).empty());
+        const auto forbidden = hear(Validator::vote(kNotarize, e, 4));
+        REQUIRE(forbidden.size() == 1);
+        const auto& pair = std::get<chain::ForbiddenCommit>(forbidden[0].evidence);
+        CHECK(pair.headers.size() == 2);
+        CHECK(chain::check_form(pair).has_value());
+    }
+    SECTION("not when the block extends the other") {
+        const auto d = v.block(4, a);
+        v.adopt(d);
+        CHECK(hear(Validator::vote(kCommit, a, 4)).empty());
+        CHECK(hear(Validator::vote(kNotarize, d, 4)).empty());
+    }
+}

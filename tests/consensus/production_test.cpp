@@ -1,0 +1,182 @@
+#include "tests/consensus/fixture.hpp"
+
+// When blocks are made and on what, also while nothing becomes final.
+
+using namespace test;
+
+namespace {
+
+chain::BlockPtr made(const Validator& v,
+                     const effect::Produce& asked,
+                     const chain::BlockPtr& parent) {
+    Validator::Shape shape;
+    chain::BlockPtr block = v.block(asked.slot, parent, shape);
+    chain::BlockHeader header = block->header;
+    if (asked.justify) header.justify = asked.justify->data.block();
+    if (asked.finalized) header.finalized = asked.finalized->data.block();
+    return chain::make_block({header, {}}, {}, {asked.justify, asked.finalized});
+}
+
+std::vector<effect::Produce> produced(const consensus::Effects& effects) {
+    return all<effect::Produce>(effects);
+}
+
+}  // namespace
+
+TEST_CASE("a block is made in own slots only, on the head, with its certificates",
+          "[consensus][production]") {
+    Validator v;  // Owns slots 0, 4, 8, ...
+    const auto a = v.block(2, v.genesis());
+    const auto b = v.block(3, a);
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    v.adopt(b);
+    CHECK(produced(v.tick(3, 100)).empty());
+    const auto asked = produced(v.tick(4));
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].parent == b->id);
+    CHECK(asked[0].justify->data.block_id == a->id);
+    CHECK_FALSE(asked[0].finalized.has_value());
+    CHECK_FALSE(asked[0].empty);
+    SECTION("once") {
+        CHECK(produced(v.tick(4, 1)).empty());
+    }
+    SECTION("not on a block of the same slot, and not late") {
+        CHECK(produced(v.tick(8, 126)).empty());
+    }
+}
+
+TEST_CASE("a header does not claim a final block above its justify", "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    v.adopt(a);
+    v.certify(kCommit, a);  // Its NOTARIZE certificate never came.
+    const auto asked = produced(v.tick(4));
+    REQUIRE(asked.size() == 1);
+    CHECK_FALSE(asked[0].finalized.has_value());
+    v.certify(kNotarize, a);
+    const auto next = produced(v.tick(8));
+    REQUIRE(next.size() == 1);
+    CHECK(next[0].justify.has_value());
+    CHECK(next[0].finalized.has_value());
+}
+
+TEST_CASE("the first block of a period may propose, others may not", "[consensus][production]") {
+    Validator v;
+    v.adopt(v.block(2, v.genesis()));
+    CHECK_FALSE(produced(v.tick(4))[0].may_propose);
+    CHECK(produced(v.tick(12))[0].may_propose);  // Slot 10 began a period.
+}
+
+TEST_CASE("without anything final for six seconds blocks sit on the highest certificate",
+          "[consensus][production]") {
+    Validator v;
+    v.tick(0);
+    const auto a = v.block(5, v.genesis());
+    const auto b = v.block(6, a);
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    v.adopt(b);
+    CHECK_FALSE(produced(v.tick(8))[0].empty);
+    const auto asked = produced(v.tick(12));  // Six seconds.
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].empty);
+    CHECK(asked[0].parent == a->id);
+    CHECK(asked[0].justify->data.block_id == a->id);
+    SECTION("at least a second after a block of another producer") {
+        v.adopt(v.block(15, v.genesis()));
+        CHECK(produced(v.tick(16)).empty());
+        SECTION("which delays us once only") {
+            v.adopt(v.block(19, v.genesis()));
+            CHECK(produced(v.tick(20)).size() == 1);
+        }
+    }
+    SECTION("each other producer delays us once") {
+        v.adopt(v.block(14, v.genesis()));
+        v.adopt(v.block(15, v.genesis()));
+        CHECK(produced(v.tick(16)).empty());
+        CHECK(produced(v.tick(20)).size() == 1);
+    }
+    SECTION("until something is final") {
+        v.certify(kCommit, a);
+        const auto next = produced(v.tick(16));
+        REQUIRE(next.size() == 1);
+        CHECK_FALSE(next[0].empty);
+        CHECK(next[0].parent == b->id);
+    }
+}
+
+TEST_CASE("while nothing becomes final the certificates are sent once a slot",
+          "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    const auto b = v.block(3, a);
+    v.adopt(a);
+    v.adopt(b);
+    v.certify(kCommit, a);
+    v.step(v.at(3, 20), input::CertificateReceived{v.certificate(kNotarize, b)});
+    CHECK(all<effect::PassOn>(v.tick(3, 30)).empty());
+    const auto sent = all<effect::PassOn>(v.tick(5, 30));
+    REQUIRE(sent.size() == 2);
+    CHECK(sent[0].again);
+    CHECK(sent[0].certificate.data.block_id == b->id);
+    CHECK(sent[1].certificate.data.block_id == a->id);
+    CHECK(all<effect::PassOn>(v.tick(5, 60)).empty());
+    CHECK(all<effect::PassOn>(v.tick(6)).size() == 2);
+    // And a peer that says hello is told the same.
+    CHECK(v->highest_notarize()->data.block_id == b->id);
+    CHECK(v->final_certificate()->data.block_id == a->id);
+}
+
+TEST_CASE("no more than `reversible_max` blocks are kept", "[consensus][production]") {
+    Validator v;
+    v.options().reversible_max = 5;
+    v.restart(v.fresh_journal());
+    const auto a = v.block(2, v.genesis());
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    std::vector<chain::BlockId> dropped;
+    for (chain::Slot slot = 3; slot < 30; ++slot) {
+        const auto effects = v.adopt(v.block(slot, a, {.justify = a}));
+        for (const auto& forget : all<effect::Forget>(effects)) {
+            dropped.push_back(forget.block);
+        }
+    }
+    CHECK(dropped.size() == 27 - 4);  // Five are kept, of which one is their parent.
+    CHECK(v->holds(a->id));
+    CHECK(v->holds(v->head()));
+}
+
+TEST_CASE("after a restart the blocks and certificates that were stored are there",
+          "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    const auto b = v.block(3, a, {.justify = a});
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    v.adopt(b);
+    const auto journal = (*v).journal();
+    v.restart(journal);
+    v->restore(a);
+    v->restore(b);
+    v->restore(v.certificate(kCommit, a));
+    v->restore(v.certificate(kNotarize, a));
+    CHECK(v->head() == b->id);
+    CHECK(v->finalized().id == a->id);
+    CHECK(votes(v.adopt(v.block(3, a, {.justify = a, .variant = 1}))).empty());
+    const auto asked = produced(v.tick(4));
+    REQUIRE(asked.size() == 1);
+    const auto mine = made(v, asked[0], b);
+    const auto effects = v.adopt(mine, /*own=*/true);
+    CHECK(votes(effects) == Said{"NOTARIZE 4"});
+    SECTION("and a final block that only a witness told of becomes final") {
+        const auto c = v.block(5, b, {.justify = b, .finalized = b});
+        v.restart((*v).journal());
+        v->restore(a);
+        v->restore(b);
+        v->restore(c);
+        CHECK(v->finalized().slot == 0);
+        CHECK(all<effect::Finalize>(v.tick(6)).size() == 1);
+        CHECK(v->finalized().id == b->id);
+    }
+}
