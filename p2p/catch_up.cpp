@@ -50,11 +50,12 @@ void CatchUp::on_ledger() {
     pump();
 }
 
+// Being behind for a moment is no state: what is on its way explains it.
 void CatchUp::evaluate() {
     bool is_anyone = false;
     bool is_behind = false;
-    bool must_start = false;
-    mode_ = SyncMode::none;
+    bool must_start = sync_.is_active();
+    bool must_verify = false;
     target_ = ledger_.head.height;
     peers_.for_each_ready([&](Peer& peer) {
         is_anyone = true;
@@ -66,22 +67,21 @@ void CatchUp::evaluate() {
         }
         if (peer.ahead_since == base::Timestamp{}) peer.ahead_since = peers_.now();
         const bool is_long = peers_.now() >= peer.ahead_since + kBehindPatience;
-        if (peer.mode == SyncMode::catch_up) {
-            mode_ = SyncMode::catch_up;
-            if (is_long && peers_.now() >= peer.verified_at + kVerifyAgain) verify_catchup(peer);
-            return;
+        if (peer.mode == SyncMode::last_irr_catch_up) {
+            is_behind = true;
+            must_start |= is_long || peer.finalized.height > ledger_.head.height + kClearlyBehind;
+        } else if (is_long) {
+            must_verify = true;
+            if (peers_.now() >= peer.verified_at + kVerifyAgain) verify_catchup(peer);
         }
-        is_behind = true;
-        must_start |= is_long || peer.finalized.height > ledger_.head.height + kClearlyBehind;
     });
-    if (is_behind) {
-        mode_ = SyncMode::last_irr_catch_up;
-        if (must_start && !sync_.is_active() && may_sync()) start_sync();
-        return;
-    }
-    sync_.stop();
-    if (is_anyone && mode_ == SyncMode::none) mode_ = SyncMode::normal;
-    has_joined_ |= is_anyone;
+    if (!is_behind) sync_.stop();
+    has_joined_ |= is_anyone && !is_behind;
+    mode_ = is_anyone ? SyncMode::normal : SyncMode::none;
+    if (must_verify) mode_ = SyncMode::catch_up;
+    if (!is_behind || !must_start) return;
+    mode_ = SyncMode::last_irr_catch_up;
+    if (!sync_.is_active() && may_sync()) start_sync();
 }
 
 void CatchUp::start_sync() {

@@ -37,7 +37,7 @@ constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::control, 2, 16},                     // sync_request
     {Lane::control, 1, kHeaderBytesMax},        // header
     {Lane::data, 3, kDataBytesMax},             // blocks
-    {Lane::control, 4, chain::kPackedTransactionBytesMax},
+    {Lane::data, 4, chain::kPackedTransactionBytesMax},
     {Lane::control, 0, 4U << 10U},             // vote
     {Lane::control, 0, kCertificateBytesMax},  // certificate
     {Lane::control, 2, 8},                     // snapshot_request

@@ -12,8 +12,8 @@ namespace p2p {
 namespace {
 using std::chrono::seconds;
 
-// A peer that leaves so much unread is closed.
-constexpr std::uint64_t kUnwrittenBytesMax = 64U << 20U;
+// A peer that leaves so much unread is closed; channels hold as much.
+constexpr std::uint64_t kUnwrittenBytesMax = 32U << 20U;
 constexpr base::Duration kBan = seconds(30);
 constexpr std::size_t kBannedMax = 1'024;
 

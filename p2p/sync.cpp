@@ -231,10 +231,12 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
             // Nothing that came with a lie is of use.
             range.next -= static_cast<chain::Height>(range.blocks.size());
             range.blocks.clear();
+            range.held_bytes = 0;
             cut(at, slot);
             return fault;
         }
         range.blocks.push_back({block, each});
+        range.held_bytes += each;
         range.last_id = block->id;
         ++range.next;
     }
@@ -348,6 +350,7 @@ SyncManager::Taken SyncManager::take() {
         judging_bytes_ = judging_bytes_ - judging.bytes + bytes;
         judging = {range.slot, bytes, round_};
         taken.blocks.push_back({range.slot, block});
+        range.held_bytes -= bytes;
         range.blocks.pop_front();
     }
     return taken;

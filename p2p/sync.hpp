@@ -92,8 +92,9 @@ class SyncManager {
         chain::Height to = 0;
         chain::Height next = 0;  // Expected.
         chain::BlockId last_id;
-        std::deque<Held> blocks;  // Up to next - 1, not handed over.
-        std::uint64_t bytes = 0;  // Received.
+        std::deque<Held> blocks;       // Up to next - 1, not handed over.
+        std::uint64_t bytes = 0;       // Received,
+        std::uint64_t held_bytes = 0;  // and of `blocks`.
         base::Timestamp asked_at{};
         base::Timestamp first_at{};  // When its first blocks came; zero: none did.
         base::Timestamp deadline{};

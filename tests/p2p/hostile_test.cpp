@@ -47,6 +47,21 @@ TEST_CASE("every message is read as it was written, and its length is exact") {
     }
 }
 
+TEST_CASE("what is large travels beside what is urgent") {
+    using transport::Lane;
+    for (int i = 1; i < static_cast<int>(kMessageTypes); ++i) {
+        const auto type = static_cast<MessageType>(i);
+        const bool is_data = type == MessageType::blocks || type == MessageType::transaction ||
+                             type == MessageType::snapshot_chunk;
+        CHECK(carriage_of(type).lane == (is_data ? Lane::data : Lane::control));
+        CHECK(kEnvelopeBytes + carriage_of(type).body_bytes_max <= transport::kMessageBytesMax);
+    }
+    CHECK(carriage_of(MessageType::vote).priority == 0);
+    CHECK(carriage_of(MessageType::certificate).priority == 0);
+    CHECK(carriage_of(MessageType::header).priority == 1);
+    CHECK(carriage_of(MessageType::blocks).priority == 3);
+}
+
 TEST_CASE("every message cut short at every length is refused") {
     const Stranger test;
     for (const auto& [body, mark] : one_of_each(test)) {
