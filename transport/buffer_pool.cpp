@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+#include <memory>
 
 namespace transport {
 
@@ -139,7 +139,8 @@ std::optional<Buffers> BufferPool::copy(base::ByteView bytes) {
 
 void BufferPool::give_back(std::byte* block, std::size_t block_class) {
     std::atomic<FreeBlock*>& returned = classes_[block_class].returned;
-    auto* const freed = new (block) FreeBlock{returned.load()};
+    FreeBlock* const freed =
+        std::construct_at(reinterpret_cast<FreeBlock*>(block), returned.load());
     // Only the owner takes from this list, and it takes it whole: there is no ABA.
     while (!returned.compare_exchange_weak(freed->next, freed)) {
     }

@@ -111,6 +111,7 @@ class BufferPool : base::Pinned {
   private:
     friend class Buffer;
     struct FreeBlock {
+        explicit FreeBlock(FreeBlock* after) : next(after) {}
         FreeBlock* next;
     };
     // The free blocks of one size: those the owner takes from, and those that came back.
