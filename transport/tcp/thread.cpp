@@ -300,7 +300,7 @@ void Thread::dial(const command::Connect& connect) {
     }
     ++dialing_;
     const auto dialing = std::make_shared<Dialing>(context_, connect);
-    dialing->timeout.expires_after(options_.handshake_max);
+    dialing->timeout.expires_after(options_.dial_max);
     dialing->timeout.async_wait([dialing](const error_code& error) {
         if (error) return;
         dialing->is_late = true;
