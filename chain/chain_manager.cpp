@@ -19,6 +19,8 @@ using base::Family;
 constexpr std::string_view kMetaChain = "chain_id";
 constexpr std::string_view kMetaNotarize = "notarize_certificate";
 constexpr std::string_view kMetaJournal = "journal_sequence";
+// Schedules of the final block; height and schedules of the agreement's base.
+constexpr std::string_view kMetaSchedules = "schedules";
 
 base::Bytes meta_key(std::string_view name) {
     return base::to_bytes(base::as_bytes(name));
@@ -97,6 +99,7 @@ base::Result<std::unique_ptr<ChainManager>> ChainManager::open(const ChainIdenti
     if (auto opened = chain->open_final(); !opened) return fail(std::move(opened).error());
     if (auto read = chain->open_certificates(); !read) return fail(std::move(read).error());
     if (auto opened = chain->open_proofs(); !opened) return fail(std::move(opened).error());
+    if (auto opened = chain->open_base(); !opened) return fail(std::move(opened).error());
     if (auto opened = chain->open_reversible(); !opened) return fail(std::move(opened).error());
     return chain;
 }
@@ -105,14 +108,59 @@ base::Result<void> ChainManager::open_final() {
     auto state = StateManager::open(environment_.storage.snapshot(), environment_.state);
     if (!state) return fail(std::move(state).error());
     state_ = *std::move(state);
-    auto block = BlockReader(environment_.storage).at(state_->base().height);
+    auto block = get_final(state_->base().height);
     if (!block) return fail(std::move(block).error());
-    if (*block == nullptr || (*block)->id != state_->base().id) {
+    if ((*block)->id != state_->base().id) {
         return fail(Errc::corrupt,
-                    fmt::format("the state belongs to block {}, which is not stored",
+                    fmt::format("the state belongs to another block {} than is stored",
                                 state_->base().height));
     }
     final_ = *std::move(block);
+    return {};
+}
+
+base::Result<BlockPtr> ChainManager::get_final(Height height) const {
+    auto block = BlockReader(environment_.storage).at(height);
+    if (!block) return fail(std::move(block).error());
+    if (*block == nullptr) {
+        return fail(Errc::corrupt, fmt::format("final block {} is not stored", height));
+    }
+    return *std::move(block);
+}
+
+base::Result<void> ChainManager::open_schedules(Height& base_height) {
+    auto bytes = environment_.storage.get(Family::meta, meta_key(kMetaSchedules));
+    if (!bytes) return fail(std::move(bytes).error());
+    if (!bytes->has_value()) {
+        // Nothing became final yet, or under an earlier release, which knew of no changes.
+        final_schedules_ = first_schedules(identity_.schedule);
+        stored_base_.schedules = final_schedules_;
+        base_height = std::max<Height>(1, height_of(final_->header.finalized.id));
+        return {};
+    }
+    base::Reader in(**bytes);
+    decode(in, final_schedules_, kMetaSchedules);
+    base_height = in.u32(kMetaSchedules);
+    decode(in, stored_base_.schedules, kMetaSchedules);
+    if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
+    return {};
+}
+
+base::Result<void> ChainManager::open_base() {
+    Height height = 0;
+    if (auto read = open_schedules(height); !read) return read;
+    if (height > final_->header.height) {
+        return fail(Errc::corrupt, "the agreement's base is above the final block");
+    }
+    for (Height each = height; each <= final_->header.height; ++each) {
+        auto block = get_final(each);
+        if (!block) return fail(std::move(block).error());
+        if (each == height) {
+            stored_base_.block = *std::move(block);
+        } else {
+            above_base_.push_back(*std::move(block));
+        }
+    }
     return {};
 }
 
@@ -147,7 +195,7 @@ base::Result<void> ChainManager::open_reversible() {
         // What does not build on the final block lost; it is overwritten in time.
         if (!state_->has(block->header.previous)) continue;
         if (block->header.height <= final_->header.height) continue;
-        auto executed = execute(block);
+        auto executed = replay(block);
         if (!executed) {
             return fail(Errc::corrupt,
                         fmt::format("stored block {} cannot be executed again: {}",
@@ -161,17 +209,45 @@ base::Result<void> ChainManager::open_reversible() {
 base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& parent,
                                                                 Slot slot,
                                                                 Name producer) {
-    const ExecutedBlockPtr held = find(parent);
-    CHECK(held != nullptr || parent == final_->id);
-    const BlockHeader& header = held != nullptr ? held->block->header : final_->header;
+    const BlockHeader* header = find_header(parent);
     const StateLanes* lanes = state_->lanes(parent);
-    CHECK(lanes != nullptr);
+    CHECK(header != nullptr && lanes != nullptr);
     return PendingBlock::begin(environment_.executor,
-                               {header, parent, state_->child(parent), *lanes},
+                               {*header, parent, state_->child(parent), *lanes},
                                {slot, producer, identity_.times, identity_.chain_id});
 }
 
-base::Result<ExecutedBlockPtr> ChainManager::execute(const BlockPtr& block) {
+const BlockHeader* ChainManager::find_header(const BlockId& id) const {
+    if (id == final_->id) return &final_->header;
+    const auto found = blocks_.find(id);
+    return found == blocks_.end() ? nullptr : &found->second->block->header;
+}
+
+std::optional<ScheduleState> ChainManager::schedules_below(const BlockId& parent) const {
+    if (parent == final_->id) return chain::schedules_below(final_schedules_, final_->header);
+    const auto found = blocks_.find(parent);
+    if (found == blocks_.end()) return std::nullopt;
+    return chain::schedules_below(found->second->schedules, found->second->block->header);
+}
+
+base::Result<ExecutedBlockPtr> ChainManager::execute(
+    const BlockPtr& block, const std::vector<PooledTransaction>& transactions) {
+    const BlockHeader& header = block->header;
+    auto pending = begin(header.previous, header.slot, header.producer);
+    if (!pending) return fail(std::move(pending).error());
+    if (transactions.size() != block->transactions.size()) {
+        return fail(Errc::invalid, "a receipt has no transaction");
+    }
+    for (std::size_t i = 0; i < transactions.size(); ++i) {
+        ExecutionOptions options;
+        options.expected_cpu_us = block->transactions[i].cpu_usage_us;
+        const TransactionTrace trace = (*pending)->push(transactions[i], options);
+        if (trace.except) return fail(trace.except->to_error());
+    }
+    return finish(**pending, block);
+}
+
+base::Result<ExecutedBlockPtr> ChainManager::replay(const BlockPtr& block) {
     const BlockHeader& header = block->header;
     auto pending = begin(header.previous, header.slot, header.producer);
     if (!pending) return fail(std::move(pending).error());
@@ -186,19 +262,27 @@ base::Result<ExecutedBlockPtr> ChainManager::execute(const BlockPtr& block) {
         const TransactionTrace trace = (*pending)->push({*transaction, {}}, options);
         if (trace.except) return fail(trace.except->to_error());
     }
-    auto made = (*pending)->close({block->witness.justify, block->witness.finalized});
+    return finish(**pending, block);
+}
+
+base::Result<ExecutedBlockPtr> ChainManager::finish(PendingBlock& pending, const BlockPtr& block) {
+    auto made = pending.close({block->witness.justify, block->witness.finalized});
     if (!made) return fail(std::move(made).error());
-    if (*made != header) return fail(Errc::invalid, difference(*made, header));
-    return adopt(block, (*pending)->take(block->id));
+    if (*made != block->header) return fail(Errc::invalid, difference(*made, block->header));
+    return adopt(block, pending.take(block->id));
 }
 
 ExecutedBlockPtr ChainManager::adopt(BlockPtr block, PendingBlock::Taken taken) {
     const BlockAt at{block->header.height, block->id};
-    const auto adopted =
-        state_->adopt({at, block->header.previous, std::move(taken.changes), taken.lanes});
+    const BlockId& parent = block->header.previous;
+    ScheduleState schedules =
+        parent == final_->id
+            ? schedules_of(block->header, final_schedules_, final_->header)
+            : schedules_of(block->header, find(parent)->schedules, find(parent)->block->header);
+    const auto adopted = state_->adopt({at, parent, std::move(taken.changes), taken.lanes});
     CHECK(adopted.has_value());
-    auto executed = std::make_shared<const ExecutedBlock>(
-        ExecutedBlock{block, std::move(taken.traces), state_->changes(block->id)});
+    auto executed = std::make_shared<const ExecutedBlock>(ExecutedBlock{
+        block, std::move(taken.traces), state_->changes(block->id), std::move(schedules)});
     blocks_.emplace(block->id, executed);
     return executed;
 }
@@ -223,6 +307,7 @@ void ChainManager::store_journal_sequence(std::uint64_t sequence, base::Batch& b
 }
 
 ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
+                                                 const AgreementBase& base,
                                                  base::Batch& batch) {
     const BlockId& id = certificate.data.block_id;
     BecameFinal became;
@@ -240,7 +325,13 @@ ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
         append_pruned(batch, environment_.storage, certificate.data.height, environment_.retention);
     if (!pruned) environment_.state.on_fault(pruned.error());
     final_ = became.blocks.back()->block;
+    final_schedules_ = became.blocks.back()->schedules;
     final_certificate_ = certificate;
+    base::Writer schedules;
+    encode(schedules, final_schedules_);
+    schedules.u32(base.block->header.height);
+    encode(schedules, base.schedules);
+    batch.put(Family::meta, meta_key(kMetaSchedules), schedules.take());
     std::erase_if(blocks_, [&](const auto& entry) {
         const Block& block = *entry.second->block;
         const bool gone = !state_->has(block.id) || block.header.height <= final_->header.height;
@@ -253,6 +344,17 @@ ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
 
 base::Result<void> ChainManager::committed() {
     return state_->committed(environment_.storage.snapshot());
+}
+
+void ChainManager::forget(const BlockId& id, base::Batch& batch) {
+    if (!blocks_.contains(id)) return;
+    state_->forget(id);
+    std::erase_if(blocks_, [&](const auto& entry) {
+        const Block& block = *entry.second->block;
+        if (state_->has(block.id)) return false;
+        erase_reversible(batch, block.header, block.id);
+        return true;
+    });
 }
 
 ExecutedBlockPtr ChainManager::find(const BlockId& id) const {

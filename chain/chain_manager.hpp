@@ -6,6 +6,7 @@
 #include "chain/state/block_store.hpp"
 #include "chain/state/proof_store.hpp"
 #include "chain/state/state_manager.hpp"
+#include "chain/types/schedule_state.hpp"
 
 #include <map>
 #include <memory>
@@ -20,6 +21,13 @@ struct ChainIdentity {
     ChainId chain_id;
     SlotTimes times;
     Schedule schedule;
+};
+
+// A final block with the schedules that it is under: where the agreement begins to look at
+// headers after a restart (spec 04, "Changes").
+struct AgreementBase {
+    BlockPtr block;
+    ScheduleState schedules;
 };
 
 // Sequences the managers of state, blocks and producers; it has no rule of its own (spec 02).
@@ -54,9 +62,13 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<std::unique_ptr<PendingBlock>> begin(const BlockId& parent,
                                                                     Slot slot,
                                                                     Name producer);
-    // Executes a block on its parent, which is held, and holds it. Signatures of transactions
-    // are not checked again. invalid: names the field of the header that does not follow.
-    [[nodiscard]] base::Result<ExecutedBlockPtr> execute(const BlockPtr& block);
+    // Executes a block on its parent, which is held or final, and holds it. `transactions` are
+    // those of its receipts, in their order, with the keys of their signatures, which must
+    // satisfy what they authorize. invalid: names what does not follow.
+    [[nodiscard]] base::Result<ExecutedBlockPtr> execute(
+        const BlockPtr& block, const std::vector<PooledTransaction>& transactions);
+    // The same for a block that was checked before: signatures are not checked again.
+    [[nodiscard]] base::Result<ExecutedBlockPtr> replay(const BlockPtr& block);
     // Holds a block that was made here on begin() and close().
     ExecutedBlockPtr adopt(BlockPtr block, PendingBlock::Taken taken);
 
@@ -75,12 +87,21 @@ class ChainManager : base::Pinned {
     };
     // Makes a held block final, with its ancestors; what does not build on it is forgotten.
     // `batch`, with the rows, must be committed at once, before the next call.
-    [[nodiscard]] BecameFinal finalize(const Certificate& certificate, base::Batch& batch);
+    // `base` is stored with it, for after a restart.
+    [[nodiscard]] BecameFinal finalize(const Certificate& certificate,
+                                       const AgreementBase& base,
+                                       base::Batch& batch);
     // The batch of finalize() was committed: reads move to the storage as it is now.
     base::Result<void> committed();
+    // Drops a held block and what builds on it; does nothing if it is not held.
+    void forget(const BlockId& id, base::Batch& batch);
 
     // --- What is held ---
     [[nodiscard]] ExecutedBlockPtr find(const BlockId& id) const;
+    // The header of a held or the final block; null: neither. Valid until the next change.
+    [[nodiscard]] const BlockHeader* find_header(const BlockId& id) const;
+    // The schedules that a child of a held or the final block is under; nothing: neither.
+    [[nodiscard]] std::optional<ScheduleState> schedules_below(const BlockId& parent) const;
     // The state after a held or the final block, for any thread; null: neither.
     [[nodiscard]] std::shared_ptr<const StateView> shared_state_of(const BlockId& id) const;
     [[nodiscard]] const BlockPtr& finalized() const { return final_; }
@@ -97,10 +118,18 @@ class ChainManager : base::Pinned {
     // All held blocks, parents before children.
     [[nodiscard]] std::vector<ExecutedBlockPtr> held() const;
     [[nodiscard]] const ChainIdentity& identity() const { return identity_; }
+    // As found on open(): where the agreement begins, and the final blocks above that.
+    [[nodiscard]] const AgreementBase& stored_base() const { return stored_base_; }
+    [[nodiscard]] const std::vector<BlockPtr>& above_base() const { return above_base_; }
 
   private:
     ChainManager(const ChainIdentity& identity, const Environment& environment);
     [[nodiscard]] base::Result<void> open_final();
+    [[nodiscard]] base::Result<void> open_base();
+    [[nodiscard]] base::Result<void> open_schedules(Height& base_height);
+    [[nodiscard]] base::Result<ExecutedBlockPtr> finish(PendingBlock& pending,
+                                                        const BlockPtr& block);
+    [[nodiscard]] base::Result<BlockPtr> get_final(Height height) const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();
     [[nodiscard]] base::Result<void> open_proofs();
@@ -113,6 +142,9 @@ class ChainManager : base::Pinned {
     std::unique_ptr<StateManager> state_;
     std::optional<ProofIndex> proofs_;
     BlockPtr final_;
+    ScheduleState final_schedules_;
+    AgreementBase stored_base_;
+    std::vector<BlockPtr> above_base_;
     std::optional<Certificate> final_certificate_;
     std::optional<Certificate> stored_notarize_;
     std::uint64_t journal_sequence_ = 0;

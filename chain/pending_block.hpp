@@ -6,6 +6,7 @@
 #include "chain/state/digest.hpp"
 #include "chain/state/state.hpp"
 #include "chain/types/block.hpp"
+#include "chain/types/schedule_state.hpp"
 #include "chain/types/trace.hpp"
 
 #include <memory>
@@ -19,6 +20,7 @@ struct ExecutedBlock {
     BlockPtr block;
     std::vector<TransactionTrace> traces;      // In the order of the block's receipts.
     std::shared_ptr<const ChangeSet> changes;  // What it did to its parent's state.
+    ScheduleState schedules;                   // That it is under, with what it proposes.
 };
 using ExecutedBlockPtr = std::shared_ptr<const ExecutedBlock>;
 

@@ -31,7 +31,7 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
         if (auto made = make_journal(directory, {key.public_key()}); !made) return made;
     }
     if (!file.empty()) {
-        const std::string text = arguments.has("vote")
+        const std::string text = arguments.has("vote") || arguments.has("node")
                                      ? key.to_string() + "\n"
                                      : fmt::format("Private key: {}\nPublic key: {}\n",
                                                    key.to_string(),
@@ -56,6 +56,7 @@ const std::vector<Option>& key_options() {
         {"k1", 0, "", "a key of the K1 curve (default)"},
         {"file", 'f', "FILE", "write the private key there, mode 0600"},
         {"to-console", 0, "", "print the private key"},
+        {"node", 0, "", "a node's key, as p2p-node-key wants it (with --r1)"},
         {"vote", 0, "", "a validator's key, with its safety journal"},
         {"journal", 0, "DATA_DIR", "the node's data directory, with --vote"}};
     return kOptions;

@@ -9,8 +9,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <set>
 #include <thread>
 
 namespace cli {
@@ -21,7 +23,7 @@ using base::Errc;
 using base::fail;
 using base::crypto::PrivateKey;
 
-constexpr std::string_view kValidator = "bora";
+constexpr std::uint32_t kValidatorRole = 1;
 constexpr auto kStartPatience = std::chrono::seconds(30);
 constexpr auto kStopPatience = std::chrono::seconds(20);
 
@@ -30,29 +32,79 @@ std::filesystem::path dir_of(const Session& session) {
     return std::filesystem::absolute(session.dir, error);
 }
 
-// What `up` is making; the plan of one validator's folder.
+// bora, borb, ..., borz, borba, ...: in the order of their names as long as there are few.
+std::string validator_name(std::size_t index) {
+    constexpr std::size_t kLetters = 26;
+    std::string letters(1, static_cast<char>('a' + index % kLetters));
+    if (index >= kLetters) {
+        letters.insert(0, 1, static_cast<char>('a' + index / kLetters));
+    }
+    return "bor" + letters;
+}
+
+// One validator of a Plan and its folder.
+struct PlannedNode {
+    std::string name;
+    std::filesystem::path dir;
+    std::uint16_t http_port = 0;
+    std::uint16_t p2p_port = 0;  // 0: alone, it has no peers.
+    PrivateKey validator = PrivateKey::generate(base::crypto::KeyType::k1);
+    PrivateKey node = PrivateKey::generate(base::crypto::KeyType::r1);
+
+    [[nodiscard]] std::string p2p() const {
+        return p2p_port == 0 ? "" : fmt::format("127.0.0.1:{}", p2p_port);
+    }
+};
+
+// What `up` is making.
 struct Plan {
     std::filesystem::path dir;
     std::uint32_t interval_ms = 500;
     bool open = false;
-    std::uint16_t http_port = 0;
     std::vector<std::string> node_options;
     PrivateKey system = PrivateKey::generate(base::crypto::KeyType::k1);
-    PrivateKey validator = PrivateKey::generate(base::crypto::KeyType::k1);
+    std::vector<PlannedNode> nodes;
     genesis::Genesis genesis;
-
-    [[nodiscard]] std::filesystem::path node_dir() const { return dir / std::string(kValidator); }
-    [[nodiscard]] std::filesystem::path log() const { return node_dir() / "log"; }
 };
+
+// A free port that is not among those taken already.
+base::Result<std::uint16_t> another_port(std::set<std::uint16_t>& taken) {
+    for (int i = 0; i < 100; ++i) {
+        const auto port = free_port();
+        if (!port) return fail(port.error());
+        if (taken.insert(*port).second) return *port;
+    }
+    return fail(Errc::unavailable, "no free TCP port was found in 100 tries");
+}
+
+base::Result<void> plan_nodes(std::size_t count, std::uint16_t first_port, Plan& plan) {
+    std::set<std::uint16_t> taken;
+    for (std::size_t i = 0; i < count; ++i) {
+        PlannedNode& node = plan.nodes.emplace_back();
+        node.name = validator_name(i);
+        node.dir = plan.dir / node.name;
+        if (first_port != 0) {
+            node.http_port = static_cast<std::uint16_t>(first_port + i);
+            taken.insert(node.http_port);
+        }
+    }
+    for (PlannedNode& node : plan.nodes) {
+        if (node.http_port == 0) {
+            const auto port = another_port(taken);
+            if (!port) return fail(port.error());
+            node.http_port = *port;
+        }
+        if (count == 1) continue;
+        const auto port = another_port(taken);
+        if (!port) return fail(port.error());
+        node.p2p_port = *port;
+    }
+    return {};
+}
 
 base::Result<Plan> make_plan(const Session& session, const Arguments& arguments) {
     const auto count = arguments.number("n", 1, 1, 125);
     if (!count) return fail(count.error());
-    if (*count > 1) {
-        return fail(Errc::invalid,
-                    "a network of several validators needs the peer-to-peer layer, which is not "
-                    "there yet; use -n 1");
-    }
     Plan plan;
     plan.dir = dir_of(session);
     plan.open = arguments.has("open");
@@ -60,13 +112,10 @@ base::Result<Plan> make_plan(const Session& session, const Arguments& arguments)
     const auto interval = arguments.number("block-interval", 500, 10, 5000);
     if (!interval) return fail(interval.error());
     plan.interval_ms = static_cast<std::uint32_t>(*interval);
-    const auto port = arguments.number("http-port", 0, 0, 65535);
+    const auto port = arguments.number("http-port", 0, 0, 65535 - *count + 1);
     if (!port) return fail(port.error());
-    plan.http_port = static_cast<std::uint16_t>(*port);
-    if (plan.http_port == 0) {
-        const auto free = free_port();
-        if (!free) return fail(free.error());
-        plan.http_port = *free;
+    if (auto planned = plan_nodes(*count, static_cast<std::uint16_t>(*port), plan); !planned) {
+        return fail(planned.error());
     }
     if (arguments.has("system-key")) {
         const auto text = read_file(arguments.get("system-key"));
@@ -86,23 +135,40 @@ genesis::Genesis genesis_of(const Plan& plan) {
                          .count();
     genesis.times = {{(now - now % plan.interval_ms) * 1000}, plan.interval_ms};
     genesis.system_authority = Authority::of_key(plan.system.public_key());
-    const chain::Name name = *chain::Name::from_string(kValidator);
-    const base::crypto::PublicKey key = plan.validator.public_key();
-    genesis.members = {{name, Authority::of_key(plan.system.public_key()), 1}};
-    genesis.schedule.entries = {{name, key, key}};
+    for (const PlannedNode& node : plan.nodes) {
+        const chain::Name name = *chain::Name::from_string(node.name);
+        const base::crypto::PublicKey key = node.validator.public_key();
+        genesis.members.push_back({name, Authority::of_key(plan.system.public_key()), 1});
+        genesis.schedule.entries.push_back({name, key, key});
+        if (node.p2p_port == 0) continue;
+        genesis.nodes.push_back({name, name, node.node.public_key(), kValidatorRole});
+    }
+    std::ranges::sort(genesis.members, {}, &genesis::Member::name);
+    std::ranges::sort(genesis.nodes, {}, &genesis::Node::name);
+    genesis.parameters.max_producers =
+        std::max<std::uint64_t>(genesis.parameters.max_producers, plan.nodes.size());
     genesis.parameters.open_accounts = plan.open ? 1 : 0;
     genesis.parameters.open_contracts = plan.open ? 1 : 0;
     return genesis;
 }
 
-std::string config_of(const Plan& plan) {
-    const std::string key = plan.validator.public_key().to_string();
+std::string config_of(const Plan& plan, const PlannedNode& node) {
+    const std::string key = node.validator.public_key().to_string();
     std::string text = "# Written by bor-cli network up.\n";
-    text += fmt::format("http-server-address = 127.0.0.1:{}\n", plan.http_port);
+    text += fmt::format("http-server-address = 127.0.0.1:{}\n", node.http_port);
     text += "unix-socket-path = bor-node.sock\n";
-    text += fmt::format("producer-name = {}\n", kValidator);
+    text += fmt::format("producer-name = {}\n", node.name);
     text += fmt::format(
-        "signature-provider = {}=KEY:file:{}\n", key, (plan.node_dir() / "validator.key").string());
+        "signature-provider = {}=KEY:file:{}\n", key, (node.dir / "validator.key").string());
+    if (node.p2p_port != 0) {
+        text += fmt::format("p2p-listen-endpoint = {}\n", node.p2p());
+        text += fmt::format("p2p-node-key = {}\n", (node.dir / "node.key").string());
+    }
+    for (const PlannedNode& peer : plan.nodes) {
+        if (peer.name == node.name) continue;
+        text += fmt::format(
+            "p2p-peer-address = {}#{}\n", peer.p2p(), peer.node.public_key().to_string());
+    }
     for (const std::string_view plugin :
          {"producer_api_plugin", "db_size_api_plugin", "trace_api_plugin", "prometheus_plugin"}) {
         text += fmt::format("plugin = {}\n", plugin);
@@ -111,10 +177,31 @@ std::string config_of(const Plan& plan) {
 }
 
 // Everything on disk that a node needs before its first start.
+base::Result<void> write_node(const Plan& plan, const PlannedNode& node) {
+    std::error_code error;
+    std::filesystem::create_directories(node.dir / "data", error);
+    std::filesystem::create_directories(node.dir / "config", error);
+    if (error) {
+        return fail(Errc::unavailable, fmt::format("{}: {}", node.dir.string(), error.message()));
+    }
+    const auto key = node.dir / "validator.key";
+    if (auto done = write_file(key, node.validator.to_string() + "\n", Secrecy::secret); !done) {
+        return done;
+    }
+    if (node.p2p_port != 0) {
+        const auto file = node.dir / "node.key";
+        if (auto done = write_file(file, node.node.to_string() + "\n", Secrecy::secret); !done) {
+            return done;
+        }
+    }
+    if (auto done = make_journal(node.dir / "data", {node.validator.public_key()}); !done) {
+        return done;
+    }
+    return write_file(node.dir / "config" / "config.ini", config_of(plan, node));
+}
+
 base::Result<void> write_files(const Plan& plan) {
     std::error_code error;
-    std::filesystem::create_directories(plan.node_dir() / "data", error);
-    std::filesystem::create_directories(plan.node_dir() / "config", error);
     std::filesystem::create_directories(plan.dir / "wallet", error);
     std::filesystem::permissions(plan.dir / "wallet", std::filesystem::perms::owner_all, error);
     if (error)
@@ -122,15 +209,10 @@ base::Result<void> write_files(const Plan& plan) {
     if (auto done = write_file(plan.dir / "genesis.json", genesis::to_json(plan.genesis)); !done) {
         return done;
     }
-    if (auto done = write_file(
-            plan.node_dir() / "validator.key", plan.validator.to_string() + "\n", Secrecy::secret);
-        !done) {
-        return done;
+    for (const PlannedNode& node : plan.nodes) {
+        if (auto done = write_node(plan, node); !done) return done;
     }
-    if (auto done = make_journal(plan.node_dir() / "data", {plan.validator.public_key()}); !done) {
-        return done;
-    }
-    return write_file(plan.node_dir() / "config" / "config.ini", config_of(plan));
+    return {};
 }
 
 std::vector<std::string> node_words(const std::filesystem::path& dir,
@@ -221,20 +303,29 @@ void stop_all(const NetworkFile& file) {
     stop_process(static_cast<pid_t>(file.wallet.pid), "bor-wallet", kStopPatience);
 }
 
-base::Result<void> start_node(const std::filesystem::path& dir,
-                              NetworkFile& file,
-                              const std::vector<std::string>& more) {
-    NetworkFile::Validator& validator = file.validators.front();
-    const std::filesystem::path node_dir = std::filesystem::path(validator.data_dir).parent_path();
-    const auto pid = start_detached(node_words(dir, node_dir, more), validator.log);
-    if (!pid) return fail(pid.error());
-    validator.pid = *pid;
-    if (auto is_final = wait_for_final(validator.http, file.chain_id, *pid); !is_final) {
-        return fail(Errc::unavailable,
-                    fmt::format("{}; its log ({}) ends with:\n{}",
-                                is_final.error().detail,
-                                validator.log,
-                                last_lines(validator.log)));
+// Starts those that do not run, and waits until each of these has something final.
+base::Result<void> start_nodes(const std::filesystem::path& dir,
+                               NetworkFile& file,
+                               const std::vector<std::string>& more) {
+    std::vector<NetworkFile::Validator*> started;
+    for (NetworkFile::Validator& validator : file.validators) {
+        if (is_running(static_cast<pid_t>(validator.pid), "bor-node")) continue;
+        const auto node_dir = std::filesystem::path(validator.data_dir).parent_path();
+        const auto pid = start_detached(node_words(dir, node_dir, more), validator.log);
+        if (!pid) return fail(pid.error());
+        validator.pid = *pid;
+        started.push_back(&validator);
+    }
+    for (const NetworkFile::Validator* validator : started) {
+        const auto pid = static_cast<pid_t>(validator->pid);
+        if (auto is_final = wait_for_final(validator->http, file.chain_id, pid); !is_final) {
+            return fail(Errc::unavailable,
+                        fmt::format("{}: {}; its log ({}) ends with:\n{}",
+                                    validator->name,
+                                    is_final.error().detail,
+                                    validator->log,
+                                    last_lines(validator->log)));
+        }
     }
     return {};
 }
@@ -277,11 +368,10 @@ base::Result<void> start_again(const Session& session,
                    "/v1/wallet/unlock",
                    Json::array({file->wallet.name, password->substr(0, password->find('\n'))}));
     }
-    const auto node_pid = static_cast<pid_t>(file->validators.front().pid);
-    if (!is_running(node_pid, "bor-node")) {
-        if (auto up = start_node(dir, *file, arguments.all("node-option")); !up) return up;
-    }
+    const auto up = start_nodes(dir, *file, arguments.all("node-option"));
+    // Also if one does not come up: the others run, and must be found to be stopped.
     if (auto written = file->write(dir); !written) return written;
+    if (!up) return up;
     print_network(*file, session);
     return {};
 }
@@ -308,14 +398,16 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
     file.block_interval_ms = plan->interval_ms;
     file.system_public = plan->system.public_key().to_string();
     file.system_private = plan->system.to_string();
-    file.validators.push_back({std::string(kValidator),
-                               fmt::format("http://127.0.0.1:{}", plan->http_port),
-                               "",
-                               0,
-                               (plan->node_dir() / "data").string(),
-                               plan->log().string()});
+    for (const PlannedNode& node : plan->nodes) {
+        file.validators.push_back({node.name,
+                                   fmt::format("http://127.0.0.1:{}", node.http_port),
+                                   node.p2p(),
+                                   0,
+                                   (node.dir / "data").string(),
+                                   (node.dir / "log").string()});
+    }
     auto started = start_wallet(*plan, file);
-    if (started) started = start_node(plan->dir, file, plan->node_options);
+    if (started) started = start_nodes(plan->dir, file, plan->node_options);
     if (!started) {
         stop_all(file);
         return started;

@@ -6,8 +6,10 @@
 #include "node/operator_api.hpp"
 #include "node/option_names.hpp"
 #include "node/page.hpp"
+#include "node/peers.hpp"
 #include "node/stream.hpp"
 #include "node/transaction_api.hpp"
+#include "transport/tcp/thread.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -90,6 +92,7 @@ class Node::Parts {
     AbiCache abis;
     ProducerSettings settings;
     TransactionStatus status;
+    std::unique_ptr<transport::tcp::Thread> transport;  // Messages of it may be in the runtime.
     std::unique_ptr<Runtime> runtime;
     std::unique_ptr<ApiContext> context;
     std::unique_ptr<DryRun> dry_runs;
@@ -98,15 +101,22 @@ class Node::Parts {
     http::Router router;
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
+    std::vector<p2p::input::Dial> dials;
 
   private:
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
     base::Result<void> open_core();
+    void dial_peers();
     void add_routes();
 };
 
 base::Result<void> Node::Parts::open_core() {
+    auto peers = read_peers(options);
+    if (!peers) return base::fail(peers.error());
+    dials = std::move(peers->dials);
     Core::Options core_options;
+    core_options.started = system_time();
+    core_options.has_peers = options.has_peers();
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
     chain::ExecutionOptions limits;
@@ -129,9 +139,22 @@ base::Result<void> Node::Parts::open_core() {
         how,
         Runtime::Environment{*ledger.storage, *ledger.journal, log("runtime")},
         ledger.genesis.chain_id(),
-        std::move(*core),
+        std::make_unique<NetworkedCore>(
+            std::move(*core), network_options(options, *peers, ledger), *ledger.signer, log("p2p")),
         std::move(first));
+    if (!options.has_peers()) return {};
+    transport::tcp::Options tcp;
+    tcp.listen = options.p2p_listen_endpoints;
+    transport =
+        std::make_unique<transport::tcp::Thread>(tcp, *peers->node_key, *runtime, log("transport"));
+    runtime->set_transport(*transport);
     return {};
+}
+
+void Node::Parts::dial_peers() {
+    for (p2p::input::Dial& dial : dials)
+        runtime->tell_peers(std::move(dial));
+    dials.clear();
 }
 
 base::Result<void> Node::Parts::open() {
@@ -193,6 +216,10 @@ void Node::Parts::add_routes() {
 base::Result<void> Node::Parts::start() {
     runtime->start();
     if (options.pause_on_startup) runtime->set_paused(true);
+    if (transport != nullptr) {
+        if (auto started = transport->start(); !started) return started;
+        dial_peers();
+    }
     return server->start();
 }
 
@@ -200,6 +227,7 @@ base::Result<void> Node::Parts::start() {
 void Node::Parts::stop() {
     server->stop();
     runtime->stop();
+    if (transport != nullptr) transport->stop();
     stream->stop();
     dry_runs->stop();
 }

@@ -41,9 +41,12 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 std::string_view reason_not_served(const std::string& name) {
     const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-    if (begins("p2p-") || begins("rdma-") || begins("ntb-") || name == "transport" ||
-        name == "max-clients" || name == "trust") {
-        return "this release has no network between nodes; remove the line";
+    if (begins("rdma-") || begins("ntb-") || name == "transport") {
+        return "this release speaks TCP between nodes only; remove the line";
+    }
+    if (name == "max-clients") return "use p2p-max-peers";
+    if (name == "agent-name" || name == "trust" || begins("p2p-")) {
+        return "this release has no such setting between nodes; remove the line";
     }
     if (name == "snapshot" || begins("snapshot")) {
         return "this release has no snapshots; remove the line";

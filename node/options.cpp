@@ -116,6 +116,24 @@ po::options_description ledger_options() {
     return all;
 }
 
+po::options_description peer_options() {
+    po::options_description all("Peers");
+    all.add_options()("p2p-listen-endpoint",
+                      po::value<Texts>()->composing(),
+                      "host:port where peers may connect; may come several times")(
+        "p2p-server-address",
+        po::value<std::string>()->default_value(""),
+        "host:port that peers are told; none: the first p2p-listen-endpoint")(
+        "p2p-peer-address",
+        po::value<Texts>()->composing(),
+        "host:port to keep connected, with #PUB_R1_... of its node if that is known; may come "
+        "several times")("p2p-node-key",
+                         po::value<std::string>()->default_value(""),
+                         "file with the R1 private key of this node; needed with either of these")(
+        "p2p-max-peers", po::value<std::size_t>()->default_value(64), "connected peers, 1 to 64");
+    return all;
+}
+
 po::options_description accepted_options() {
     po::options_description all("Known to nodeos' operators; always on, or without effect here");
     all.add_options()(
@@ -144,7 +162,8 @@ po::options_description command_options() {
 
 po::options_description config_options() {
     po::options_description all;
-    all.add(file_options()).add(http_options()).add(ledger_options()).add(accepted_options());
+    all.add(file_options()).add(http_options()).add(ledger_options()).add(peer_options());
+    all.add(accepted_options());
     return all;
 }
 
@@ -238,8 +257,8 @@ std::string help_text() {
         "may also stand in config.ini as name = value",
         100,
         50);
-    all.add(file_options()).add(http_options()).add(ledger_options()).add(accepted_options());
-    all.add(command_options());
+    all.add(file_options()).add(http_options()).add(ledger_options()).add(peer_options());
+    all.add(accepted_options()).add(command_options());
     std::ostringstream out;
     out << all;
     return out.str();
@@ -327,6 +346,14 @@ void fill_ledger(const po::variables_map& values, Options& out) {
     out.verify_chain = get<bool>(values, "verify-chain");
 }
 
+void fill_peers(const po::variables_map& values, Options& out) {
+    out.p2p_listen_endpoints = get_list(values, "p2p-listen-endpoint");
+    out.p2p_server_address = get<std::string>(values, "p2p-server-address");
+    out.p2p_peer_addresses = get_list(values, "p2p-peer-address");
+    out.p2p_node_key = get<std::string>(values, "p2p-node-key");
+    out.p2p_max_peers = get<std::size_t>(values, "p2p-max-peers");
+}
+
 // What each option allows alone but not together.
 base::Result<void> check(const Options& options) {
     const auto invalid = [](std::string text) { return base::fail(base::Errc::invalid, text); };
@@ -339,6 +366,14 @@ base::Result<void> check(const Options& options) {
     }
     if (options.chain_threads == 0 || options.chain_threads > 64) {
         return invalid("chain-threads must be 1 to 64");
+    }
+    if (options.p2p_max_peers == 0 || options.p2p_max_peers > 64) {
+        return invalid("p2p-max-peers must be 1 to 64");
+    }
+    if (options.has_peers() && options.p2p_node_key.empty()) {
+        return invalid(
+            "p2p-listen-endpoint and p2p-peer-address need p2p-node-key = FILE with "
+            "this node's R1 key ('bor-cli key create --r1 --node --file FILE')");
     }
     const bool by_category = options.http_server_address == "http-category-address";
     if (by_category && options.category_addresses.empty()) {
@@ -381,6 +416,7 @@ base::Result<Command> read_options(const std::vector<std::string>& arguments) {
     if (auto filled = fill_files(values, options); !filled) return base::fail(filled.error());
     fill_http(values, options);
     fill_ledger(values, options);
+    fill_peers(values, options);
     if (auto checked = check(options); !checked) return base::fail(checked.error());
     return command;
 }

@@ -53,6 +53,16 @@ struct Options {
     bool enable_stale_production = false;
     bool pause_on_startup = false;
 
+    // Peers.
+    std::vector<std::string> p2p_listen_endpoints;  // host:port.
+    std::vector<std::string> p2p_peer_addresses;    // host:port or host:port#PUB_R1_....
+    std::filesystem::path p2p_node_key;             // Needed with either of these.
+    std::size_t p2p_max_peers = 64;
+    std::string p2p_server_address;  // That others are told; empty: the first endpoint.
+    [[nodiscard]] bool has_peers() const {
+        return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
+    }
+
     // Log.
     std::filesystem::path log_file;  // Empty: standard error.
     std::string log_level;           // "info" or "info,http=debug,core=warn".

@@ -22,11 +22,6 @@ bool is_plain(const effect::Write& write) {
     return write.ticket == 0 && write.journal_page.empty() && write.final_state == nullptr;
 }
 
-base::Timestamp now() {
-    return base::Timestamp(std::chrono::duration_cast<base::Duration>(
-        std::chrono::system_clock::now().time_since_epoch()));
-}
-
 std::chrono::system_clock::time_point to_system(base::Timestamp time) {
     return std::chrono::system_clock::time_point(
         std::chrono::duration_cast<std::chrono::system_clock::duration>(time.time_since_epoch()));
@@ -34,17 +29,23 @@ std::chrono::system_clock::time_point to_system(base::Timestamp time) {
 
 }  // namespace
 
+base::Timestamp system_time() {
+    return base::Timestamp(std::chrono::duration_cast<base::Duration>(
+        std::chrono::system_clock::now().time_since_epoch()));
+}
+
 Runtime::Runtime(const Options& options,
                  const Environment& environment,
                  const chain::ChainId& chain,
-                 std::unique_ptr<Core> core,
+                 std::unique_ptr<NetworkedCore> core,
                  Effects first)
     : options_(options),
       environment_(environment),
       core_(std::move(core)),
       first_(std::move(first)),
       recovery_(chain),
-      workers_(options.workers) {}
+      workers_(options.workers),
+      outgoing_(std::make_shared<Outgoing>([this] { post(TakeWritten{}); })) {}
 
 Runtime::~Runtime() {
     stop();
@@ -53,8 +54,9 @@ Runtime::~Runtime() {
 void Runtime::start() {
     // The first view must be there before anybody asks, hence in this thread.
     disk_thread_ = std::thread([this] { run_disk(); });
-    carry_out(first_);
-    first_.clear();
+    Effects effects;
+    core_->begin(core_time(), std::move(first_), effects);
+    carry_out(effects);
     core_thread_ = std::thread([this] { run_core(); });
 }
 
@@ -66,6 +68,12 @@ void Runtime::stop() {
     }
     input_ready_.notify_all();
     if (core_thread_.joinable()) core_thread_.join();
+    outgoing_->end();
+    {
+        const std::scoped_lock lock(input_mutex_);
+        urgent_.clear();
+        bulk_.clear();
+    }
     {
         const std::scoped_lock lock(disk_mutex_);
         disk_stopping_ = true;
@@ -97,7 +105,7 @@ std::shared_ptr<const Published> Runtime::published_with_pending() {
         if (is_shown()) return view_;
     }
     // Many may ask at once; one copy serves them all.
-    if (!pending_asked_.exchange(true)) post(input::ShowPending{});
+    if (!pending_asked_.exchange(true)) post(Input(input::ShowPending{}));
     std::unique_lock lock(view_mutex_);
     view_ready_.wait_for(lock, kPatience, is_shown);
     return view_;
@@ -138,7 +146,7 @@ void Runtime::prepare(Ticket ticket, chain::PackedTransaction packed) {
     }
     auto keys = recovery_.keys_of(**decoded);
     if (!keys) return refuse(ticket, keys.error());
-    post(input::Submit{ticket, std::move(*decoded), std::move(*keys)});
+    post(Input(input::Submit{ticket, std::move(*decoded), std::move(*keys)}));
 }
 
 void Runtime::refuse(Ticket ticket, base::Error error) {
@@ -158,13 +166,46 @@ std::optional<Runtime::Answered> Runtime::take_answered(Ticket ticket) {
 }
 
 void Runtime::set_paused(bool paused) {
-    post(input::SetPaused{paused});
+    post(Input(input::SetPaused{paused}));
 }
 
-void Runtime::post(Input input) {
+void Runtime::tell_peers(p2p::Input said) {
+    post(std::move(said));
+}
+
+std::shared_ptr<const p2p::Status> Runtime::peers() const {
+    const std::scoped_lock lock(view_mutex_);
+    return peers_;
+}
+
+transport::Verdict Runtime::admit(const transport::PeerKey& /*peer*/, bool /*outbound*/) {
+    return {.is_allowed = true};
+}
+
+void Runtime::on_events(std::vector<transport::Event>& events) {
+    for (transport::Event& event : events)
+        post(std::move(event));
+    events.clear();
+}
+
+// Nobody waits a slot for them, and there may be many.
+bool Runtime::is_bulk(const Item& item) {
+    constexpr transport::Priority kTransactions = 4;
+    if (const auto* input = std::get_if<Input>(&item)) {
+        return std::holds_alternative<input::Submit>(*input);
+    }
+    if (const auto* event = std::get_if<transport::Event>(&item)) {
+        const auto* received = std::get_if<transport::event::Received>(event);
+        return received != nullptr && received->message.priority >= kTransactions;
+    }
+    return false;
+}
+
+void Runtime::post(Item item) {
     {
         const std::scoped_lock lock(input_mutex_);
-        inputs_.push_back(std::move(input));
+        if (stopping_) return;
+        (is_bulk(item) ? bulk_ : urgent_).push_back(std::move(item));
     }
     input_ready_.notify_one();
 }
@@ -172,7 +213,7 @@ void Runtime::post(Input input) {
 void Runtime::run_core() {
     std::unique_lock lock(input_mutex_);
     while (!stopping_) {
-        const auto is_due = [this] { return stopping_ || !inputs_.empty(); };
+        const auto is_due = [this] { return stopping_ || !urgent_.empty() || !bulk_.empty(); };
         if (wake_times_.empty()) {
             input_ready_.wait(lock, is_due);
         } else {
@@ -181,30 +222,70 @@ void Runtime::run_core() {
         if (stopping_) break;
         // One input at a time and the clock between: a slot's block is closed when it begins,
         // however many transactions wait.
-        std::optional<Input> input;
-        if (!inputs_.empty()) {
-            input = std::move(inputs_.front());
-            inputs_.pop_front();
+        std::optional<Item> item;
+        std::deque<Item>& queue = urgent_.empty() ? bulk_ : urgent_;
+        if (!queue.empty()) {
+            item = std::move(queue.front());
+            queue.pop_front();
         }
         lock.unlock();
-        if (!wake_times_.empty() && *wake_times_.begin() <= now()) {
-            wake_times_.erase(wake_times_.begin(), wake_times_.upper_bound(now()));
-            step(input::Tick{});
+        if (!wake_times_.empty() && *wake_times_.begin() <= system_time()) {
+            wake_times_.erase(wake_times_.begin(), wake_times_.upper_bound(system_time()));
+            Item tick = Input(input::Tick{});
+            step(tick);
         }
-        if (input) step(*input);
+        if (item) step(*item);
+        item.reset();
         lock.lock();
     }
 }
 
-void Runtime::step(const Input& input) {
-    // Whoever executes something after this asks again.
-    if (std::holds_alternative<input::ShowPending>(input)) pending_asked_ = false;
+// A clock that is set back stands still until it has caught up: slots that have passed must not
+// come again.
+base::Timestamp Runtime::core_time() {
+    last_now_ = std::max(last_now_, system_time());
+    return last_now_;
+}
+
+void Runtime::step(Item& item) {
     Effects effects;
-    // A clock that is set back stands still until it has caught up: slots that have passed must
-    // not come again.
-    last_now_ = std::max(last_now_, now());
-    core_->step(last_now_, input, effects);
+    if (const auto* input = std::get_if<Input>(&item)) {
+        // Whoever executes something after this asks again.
+        if (std::holds_alternative<input::ShowPending>(*input)) pending_asked_ = false;
+        core_->step(core_time(), *input, effects);
+    } else if (auto* said = std::get_if<p2p::Input>(&item)) {
+        core_->step(core_time(), std::move(*said), effects);
+    } else if (auto* event = std::get_if<transport::Event>(&item)) {
+        step(*event, effects);
+    } else {
+        for (const auto& [channel, bytes] : outgoing_->take()) {
+            core_->step(core_time(), p2p::input::Written{channel, bytes}, effects);
+        }
+    }
     carry_out(effects);
+}
+
+void Runtime::step(transport::Event& event, Effects& effects) {
+    namespace of = transport::event;
+    namespace said = p2p::input;
+    if (auto* received = std::get_if<of::Received>(&event)) {
+        const base::ByteView bytes = received->message.bytes.contiguous(scratch_);
+        core_->step(core_time(), said::Message{received->channel, bytes}, effects);
+    } else if (auto* up = std::get_if<of::Up>(&event)) {
+        core_->step(
+            core_time(),
+            said::ChannelUp{up->channel, up->peer, up->address, up->outbound, up->binding, {}},
+            effects);
+    } else if (auto* down = std::get_if<of::Down>(&event)) {
+        core_->step(core_time(), said::ChannelDown{down->channel, down->info.text}, effects);
+    } else if (auto* failed = std::get_if<of::ConnectFailed>(&event)) {
+        core_->step(core_time(), said::ConnectFailed{failed->address, failed->info.text}, effects);
+    } else if (auto* refused = std::get_if<of::Refused>(&event)) {
+        // p2p sends no more than a channel takes; a peer that lost a message is lost.
+        commands_.emplace_back(
+            transport::command::Close{refused->channel, "does not take what it is sent"});
+        transport_->post(commands_);
+    }
 }
 
 void Runtime::carry_out(Effects& effects) {
@@ -213,6 +294,19 @@ void Runtime::carry_out(Effects& effects) {
                               [&](effect::Answer& answer) { carry_out(answer); },
                               [&](effect::Publish& publish) { carry_out(publish); },
                               [&](effect::WakeAt& wake) { wake_times_.insert(wake.time); },
+                              [&](effect::Recover& recover) { carry_out(std::move(recover)); },
+                              [&](effect::ReadBlocks& read) { carry_out(std::move(read)); },
+                              [&](effect::ToTransport& asked) { carry_out(asked); },
+                              [&](effect::ToPeers&) {},  // NetworkedCore took them.
+                              [&](effect::PublishPeers& publish) {
+                                  const std::scoped_lock lock(view_mutex_);
+                                  peers_ = std::move(publish.status);
+                              },
+                              [&](effect::Accused& accused) {
+                                  environment_.log.error(
+                                      "a validator broke a rule evidence={}",
+                                      base::to_hex(chain::pack(accused.evidence)));
+                              },
                               [&](effect::Pending& pending) {
                                   ++executed_;
                                   for (Plugin* plugin : plugins_)
@@ -232,6 +326,54 @@ void Runtime::carry_out(Effects& effects) {
                               }},
                    each);
     }
+    if (!commands_.empty()) transport_->post(commands_);
+}
+
+void Runtime::carry_out(const effect::ToTransport& asked) {
+    if (transport_ == nullptr) return;
+    if (const auto* send = std::get_if<p2p::effect::Send>(&asked.asked)) {
+        commands_.emplace_back(
+            transport::command::Send{send->channel,
+                                     send->lane,
+                                     send->priority,
+                                     Outgoing::track(outgoing_, send->channel, send->bytes)});
+    } else if (const auto* close = std::get_if<p2p::effect::Close>(&asked.asked)) {
+        commands_.emplace_back(transport::command::Close{
+            close->channel, std::string(p2p::to_string(close->reason)) + ": " + close->text});
+    } else if (const auto* connect = std::get_if<p2p::effect::Connect>(&asked.asked)) {
+        commands_.emplace_back(transport::command::Connect{connect->address, connect->expected});
+    }
+}
+
+void Runtime::carry_out(effect::ReadBlocks read) {
+    workers_.post([this, wanted = std::move(read.wanted)] {
+        post(p2p::Input(p2p::input::BlocksRead{wanted.ticket, read_blocks(wanted)}));
+    });
+}
+
+// On a worker. What cannot be read is not found; the log has the reason.
+std::vector<p2p::SharedBytes> Runtime::read_blocks(const p2p::effect::ReadBlocks& wanted) {
+    const chain::BlockReader reader(environment_.storage);
+    std::vector<p2p::SharedBytes> found;
+    std::size_t bytes = 0;
+    const auto add = [&](chain::Height height) {
+        auto packed = reader.packed_at(height);
+        if (!packed) environment_.log.error("block {}: {}", height, packed.error().detail);
+        if (!packed || !packed->has_value()) return false;
+        bytes += (*packed)->size();
+        found.push_back(std::make_shared<const base::Bytes>(**std::move(packed)));
+        return bytes < wanted.bytes_max;
+    };
+    if (wanted.ids.empty()) {
+        for (chain::Height height = wanted.from; height <= wanted.to; ++height) {
+            if (!add(height)) break;
+        }
+    }
+    for (const chain::BlockId& id : wanted.ids) {
+        const auto height = reader.height_of(id);
+        if (!height || !height->has_value() || !add(**height)) break;
+    }
+    return found;
 }
 
 void Runtime::carry_out(effect::Write& write) {
@@ -261,6 +403,45 @@ void Runtime::carry_out(effect::Answer& answer) {
         [answered = std::move(*answered), answer = std::move(answer)] { answered(answer); });
 }
 
+void Runtime::carry_out(effect::Recover recover) {
+    const bool is_block = recover.block != nullptr;
+    auto job = [this, recover = std::move(recover)] {
+        post(Input(input::Recovered{recover.ticket, recover_all(recover)}));
+    };
+    if (is_block) {
+        workers_.post_first(std::move(job));
+    } else {
+        workers_.post(std::move(job));
+    }
+}
+
+// On a worker.
+base::Result<std::vector<chain::PooledTransaction>> Runtime::recover_all(
+    const effect::Recover& recover) {
+    std::vector<chain::PooledTransaction> done;
+    const auto add = [&](const chain::PackedTransaction& packed) -> base::Result<void> {
+        auto decoded = chain::decode_transaction(packed);
+        if (!decoded) return base::fail(decoded.error());
+        auto keys = recovery_.keys_of(**decoded);
+        if (!keys) return base::fail(keys.error());
+        done.push_back({*std::move(decoded), *std::move(keys)});
+        return {};
+    };
+    if (recover.transaction != nullptr) {
+        if (auto added = add(*recover.transaction); !added) return base::fail(added.error());
+    }
+    if (recover.block == nullptr) return done;
+    done.reserve(recover.block->transactions.size());
+    for (const chain::TransactionReceipt& receipt : recover.block->transactions) {
+        const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
+        if (packed == nullptr) {
+            return base::fail(base::Errc::invalid, "a receipt has no transaction");
+        }
+        if (auto added = add(*packed); !added) return base::fail(added.error());
+    }
+    return done;
+}
+
 void Runtime::carry_out(const effect::Publish& publish) {
     {
         const std::scoped_lock lock(view_mutex_);
@@ -288,7 +469,7 @@ void Runtime::run_disk() {
                     "write failed error={} skipped={}", outcome.error().detail, skipped);
             }
         }
-        if (next.ticket != 0) post(input::Written{next.ticket, std::move(outcome)});
+        if (next.ticket != 0) post(Input(input::Written{next.ticket, std::move(outcome)}));
         lock.lock();
     }
     lock.unlock();

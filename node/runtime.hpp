@@ -4,11 +4,13 @@
 #include "base/pinned.hpp"
 #include "base/result.hpp"
 #include "base/storage.hpp"
-#include "node/core/core.hpp"
+#include "node/core/networked_core.hpp"
 #include "node/key_recovery.hpp"
 #include "node/logging.hpp"
+#include "node/outgoing.hpp"
 #include "node/plugin.hpp"
 #include "node/worker_pool.hpp"
+#include "transport/io_thread.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -22,6 +24,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <variant>
 #include <vector>
 
 namespace node {
@@ -39,11 +42,16 @@ struct RuntimeCounters {
     std::uint64_t disk_microseconds = 0;  // Spent in synced writes.
 };
 
-// Drives a Core: one thread steps it, one writes to disk, workers decode and recover keys.
+// What the machine's clock says.
+[[nodiscard]] base::Timestamp system_time();
+
+// Drives a core: one thread steps it, one writes to disk, workers decode and recover keys; the
+// channels of a transport's I/O thread are its peers.
 //
 // Threads: public functions are for any. Bounds: submissions in flight and waiting writes, above
-// which submit() refuses; the rest follows from these.
-class Runtime : base::Pinned {
+// which submit() refuses; what a channel may hand over unread, and what p2p sends before it is
+// written; the rest follows from these.
+class Runtime : public transport::Host, base::Pinned {
   public:
     struct Options {
         unsigned workers = 1;
@@ -65,13 +73,15 @@ class Runtime : base::Pinned {
     Runtime(const Options& options,
             const Environment& environment,
             const chain::ChainId& chain,
-            std::unique_ptr<Core> core,
+            std::unique_ptr<NetworkedCore> core,
             Effects first);
-    ~Runtime();
+    ~Runtime() override;
 
     // Before start().
     void add_plugin(Plugin& plugin) { plugins_.push_back(&plugin); }
     void set_admission(Admission admission) { admission_ = std::move(admission); }
+    // Started after this; outlives what this sends to it. Ended by its owner, after stop().
+    void set_transport(transport::IoThread& transport) { transport_ = &transport; }
 
     void start();
     // Ends the core, writes what it asked for, syncs. Submissions under way are answered with
@@ -87,28 +97,49 @@ class Runtime : base::Pinned {
     // way; `answered` is not called then.
     base::Result<void> submit(chain::PackedTransaction transaction, Answered answered);
     void set_paused(bool paused);
+    // For the conversation with peers: Dial, Hangup, ListsChanged, Stop.
+    void tell_peers(p2p::Input said);
+    // Who is connected, as of the last second; null: there is no network.
+    [[nodiscard]] std::shared_ptr<const p2p::Status> peers() const;
 
     [[nodiscard]] WorkerPool& workers() { return workers_; }
     [[nodiscard]] KeyRecovery& recovery() { return recovery_; }
     [[nodiscard]] RuntimeCounters counters() const;
 
+    // --- Of the transport, on its thread ---
+    // Whoever proves a key may speak: p2p says who may stay, with a reason.
+    [[nodiscard]] transport::Verdict admit(const transport::PeerKey& peer, bool outbound) override;
+    void on_events(std::vector<transport::Event>& events) override;
+
   private:
+    struct TakeWritten {};  // Outgoing has something.
+    using Item = std::variant<Input, p2p::Input, transport::Event, TakeWritten>;
+
     void run_core();
+    void step(Item& item);
+    void step(transport::Event& event, Effects& effects);
+    [[nodiscard]] static bool is_bulk(const Item& item);
+    [[nodiscard]] base::Timestamp core_time();
+    void carry_out(const effect::ToTransport& asked);
+    void carry_out(effect::ReadBlocks read);
+    [[nodiscard]] std::vector<p2p::SharedBytes> read_blocks(const p2p::effect::ReadBlocks& wanted);
     void run_disk();
-    void step(const Input& input);
     void carry_out(Effects& effects);
     void carry_out(effect::Write& write);
     void carry_out(effect::Answer& answer);
     void carry_out(const effect::Publish& publish);
+    void carry_out(effect::Recover recover);
+    [[nodiscard]] base::Result<std::vector<chain::PooledTransaction>> recover_all(
+        const effect::Recover& recover);
     [[nodiscard]] base::Result<void> write(effect::Write& write);
-    void post(Input input);
+    void post(Item item);
     void prepare(Ticket ticket, chain::PackedTransaction packed);
     void refuse(Ticket ticket, base::Error error);
     [[nodiscard]] std::optional<Answered> take_answered(Ticket ticket);
 
     const Options options_;
     const Environment environment_;
-    std::unique_ptr<Core> core_;
+    std::unique_ptr<NetworkedCore> core_;
     Effects first_;
     std::vector<Plugin*> plugins_;
     Admission admission_;
@@ -118,9 +149,14 @@ class Runtime : base::Pinned {
     // Inputs of the core thread.
     std::mutex input_mutex_;
     std::condition_variable input_ready_;
-    std::deque<Input> inputs_;
+    std::deque<Item> urgent_;
+    std::deque<Item> bulk_;  // Transactions and ranges: after all that is urgent.
     bool stopping_ = false;
     std::set<base::Timestamp> wake_times_;  // Core thread only.
+    transport::IoThread* transport_ = nullptr;
+    std::shared_ptr<Outgoing> outgoing_;
+    std::vector<transport::Command> commands_;  // Of one step.
+    base::Bytes scratch_;                       // Of the core thread: a message in one run.
 
     // Writes of the disk thread.
     mutable std::mutex disk_mutex_;
@@ -131,6 +167,7 @@ class Runtime : base::Pinned {
 
     mutable std::mutex view_mutex_;
     std::shared_ptr<const Published> view_;
+    std::shared_ptr<const p2p::Status> peers_;
 
     mutable std::mutex answer_mutex_;
     std::map<Ticket, Answered> answered_;

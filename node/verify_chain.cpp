@@ -53,7 +53,7 @@ struct Replay {
         certificate.data.height = block.header.height;
         certificate.data.block_id = block.id;
         base::Batch batch;
-        const auto became = chain->finalize(certificate, batch);
+        const auto became = chain->finalize(certificate, chain->stored_base(), batch);
         became.state->append_to(batch);
         if (auto done = storage->commit(batch, false); !done) return done;
         return chain->committed();
@@ -71,7 +71,7 @@ base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made)
         auto block = blocks.at(height);
         if (!block) return base::fail(block.error());
         if (*block == nullptr) break;
-        auto executed = made.chain->execute(*block);
+        auto executed = made.chain->replay(*block);
         if (!executed) {
             return base::fail(Errc::corrupt,
                               fmt::format("block {}: {}", height, executed.error().detail));
@@ -113,7 +113,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
         std::abort();
     };
     auto chain = chain::ChainManager::open(
-        {genesis->chain_id(), genesis->times, genesis->schedule},
+        identity_of(*genesis),
         {*made.storage, execution.executor(), state, {.blocks = 1, .traces = 1}});
     if (!chain) return base::fail(chain.error());
     made.chain = std::move(*chain);

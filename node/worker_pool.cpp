@@ -22,6 +22,14 @@ void WorkerPool::post(std::function<void()> job) {
     ready_.notify_one();
 }
 
+void WorkerPool::post_first(std::function<void()> job) {
+    {
+        const std::scoped_lock lock(mutex_);
+        jobs_.push_front(std::move(job));
+    }
+    ready_.notify_one();
+}
+
 std::size_t WorkerPool::queued() const {
     const std::scoped_lock lock(mutex_);
     return jobs_.size();

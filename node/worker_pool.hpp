@@ -21,6 +21,8 @@ class WorkerPool : base::Pinned {
     ~WorkerPool();
 
     void post(std::function<void()> job);
+    // Before all that wait: blocks must not stand behind transactions.
+    void post_first(std::function<void()> job);
     [[nodiscard]] std::size_t queued() const;
     void stop();
 

@@ -201,6 +201,10 @@ base::Result<BlockPtr> BlockReader::at(Height height) const {
     return block;
 }
 
+base::Result<std::optional<base::Bytes>> BlockReader::packed_at(Height height) const {
+    return storage_->get(Family::blocks, height_key(height));
+}
+
 base::Result<std::optional<Height>> BlockReader::height_of(const BlockId& id) const {
     return read_height(*storage_, index_key('b', id));
 }

@@ -48,6 +48,8 @@ class BlockReader {
 
     // Nothing: never stored, or pruned. corrupt: it does not decode, or is another block.
     [[nodiscard]] base::Result<BlockPtr> at(Height height) const;
+    // As it lies there: encode_block() of it. Nothing: as above.
+    [[nodiscard]] base::Result<std::optional<base::Bytes>> packed_at(Height height) const;
     [[nodiscard]] base::Result<std::optional<Height>> height_of(const BlockId& id) const;
     [[nodiscard]] base::Result<std::optional<Height>> height_of_transaction(
         const TransactionId& id) const;

@@ -8,6 +8,7 @@
 #include "chain/types/trace.hpp"
 #include "consensus/consensus.hpp"
 #include "genesis/genesis.hpp"
+#include "p2p/network.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -42,9 +43,29 @@ struct SetPaused {
 };
 // Somebody wants to read what was executed since the last block: publish it.
 struct ShowPending {};
+// What the conversation with peers asks of the ledger: things that arrived, blocks to read.
+struct FromPeers {
+    p2p::Effect asked;
+};
+// How long messages take, one way: the measured 99th percentile (rule R2's guard).
+struct SetDelay {
+    base::Duration delay{};
+};
+// An effect::Recover was carried out: the transactions in their order, or what is wrong with the
+// first that is wrong.
+struct Recovered {
+    Ticket ticket = 0;
+    base::Result<std::vector<chain::PooledTransaction>> transactions;
+};
 }  // namespace input
-using Input =
-    std::variant<input::Tick, input::Submit, input::Written, input::SetPaused, input::ShowPending>;
+using Input = std::variant<input::Tick,
+                           input::Submit,
+                           input::Written,
+                           input::SetPaused,
+                           input::ShowPending,
+                           input::FromPeers,
+                           input::SetDelay,
+                           input::Recovered>;
 
 // What reading threads see: one consistent moment. Immutable; replaced as a whole.
 struct Published {
@@ -62,6 +83,7 @@ struct Published {
     std::size_t pool_bytes = 0;
     bool paused = false;
     std::string trouble;  // Why the node cannot go on, in a sentence; empty: it can.
+    std::vector<consensus::KeyStatus> keys;  // Those of this node.
 };
 
 // What a node asks of its runtime, in this order.
@@ -89,6 +111,34 @@ struct Publish {
 struct WakeAt {
     base::Timestamp time;
 };
+// Decode what travels packed and recover the keys of the signatures, on a worker; answered with
+// input::Recovered. Of all transactions of the block, or of the one transaction.
+struct Recover {
+    Ticket ticket = 0;
+    chain::BlockPtr block;
+    std::shared_ptr<const chain::PackedTransaction> transaction;  // If there is no block.
+};
+// Read stored blocks for a peer, on a thread that may wait for the disk, and answer the
+// conversation with p2p::input::BlocksRead.
+struct ReadBlocks {
+    p2p::effect::ReadBlocks wanted;
+};
+// For the conversation with peers.
+struct ToPeers {
+    p2p::Input said;
+};
+// For the transport: Send, Close or Connect.
+struct ToTransport {
+    p2p::Effect asked;
+};
+// Who is connected, and how far the sync is; at most once a second.
+struct PublishPeers {
+    std::shared_ptr<const p2p::Status> status;
+};
+// Somebody broke a rule of the agreement and this proves it: `reportbad` puts it on chain.
+struct Accused {
+    chain::Evidence evidence;
+};
 // For plugins (indexers, metrics, stream, status): what happened.
 struct Pending {  // Executed on the pending block.
     chain::TransactionPtr transaction;
@@ -111,6 +161,12 @@ using Effect = std::variant<effect::Write,
                             effect::Answer,
                             effect::Publish,
                             effect::WakeAt,
+                            effect::Recover,
+                            effect::ReadBlocks,
+                            effect::ToPeers,
+                            effect::ToTransport,
+                            effect::PublishPeers,
+                            effect::Accused,
                             effect::Pending,
                             effect::Accepted,
                             effect::Finalized,
@@ -128,7 +184,15 @@ class Signer : base::Pinned {
         const base::crypto::PublicKey& key, const base::Hash256& digest) = 0;
 };
 
-// Joins the ledger and the agreement: routes inputs to them and orders what they ask for.
+// Decodes a transaction and recovers the keys of its signatures: what effect::Recover asks for.
+// Pure; any thread. malformed, invalid: as of the two.
+[[nodiscard]] base::Result<chain::PooledTransaction> recover_keys(
+    const chain::PackedTransaction& packed, const chain::ChainId& chain_id);
+
+[[nodiscard]] chain::ChainIdentity identity_of(const genesis::Genesis& genesis);
+
+// Joins the ledger and the agreement: routes inputs to them and orders what they ask for. What
+// peers say comes as input::FromPeers, and what they are to know goes as effect::ToPeers.
 //
 // Pure but for the Storage it reads while opening: no thread, no OS call, no clock; a simulator
 // links it as it is. Thread: one owner calls step().
@@ -138,6 +202,9 @@ class Core : base::Pinned {
         genesis::Genesis genesis;
         std::size_t pool_bytes_max = 64 * 1024 * 1024;
         bool produce = true;
+        base::Timestamp started{};     // Now.
+        base::Duration clock_bound{};  // How wrong our clock may be.
+        bool has_peers = false;        // Somebody carries effect::ToPeers out.
     };
     // All outlive the core.
     struct Environment {

@@ -1,17 +1,30 @@
 #pragma once
 
+#include "chain/execution/membership.hpp"
+#include "node/core/arrivals.hpp"
 #include "node/core/core.hpp"
+
+#include <set>
 
 namespace node {
 
 // How long after a failed write it is tried again.
 inline constexpr base::Duration kRetryAfter = std::chrono::seconds(1);
-// Blocks that may wait for the disk before production pauses.
-inline constexpr std::size_t kReversibleMax = 64;
+// Blocks that may wait for the disk before a validator alone pauses: each would be final.
+inline constexpr std::size_t kReversibleAlone = 64;
+// Effects of the agreement that may wait for the disk before blocks of others wait too.
+inline constexpr std::size_t kQueueMax = 1'024;
+// Blocks of others executed in one step, so that slots and votes come between.
+inline constexpr int kBlocksAStep = 16;
+// Transactions of peers whose keys are being recovered.
+inline constexpr std::size_t kRecoveringMax = 8'192;
+// Certificates known to be good, so that none is checked twice.
+inline constexpr std::size_t kVerifiedMax = 1'024;
 
 // The working part of Core; see there.
 //
-// Invariant: while `barrier_` stands, nothing of `queue_` is carried out.
+// Invariants: while `barrier_` stands, nothing of `queue_` is carried out; the pool has no
+// transaction of the branch that ends in `pool_head_`.
 class Core::Impl {
   public:
     Impl(const Options& options,
@@ -24,35 +37,86 @@ class Core::Impl {
     void step(base::Timestamp now, const Input& input, Effects& out);
 
   private:
+    using Fate = consensus::HeaderVerdict::Fate;
+
     struct Finalizing {
         std::vector<chain::ExecutedBlockPtr> blocks;
         chain::Certificate certificate;
     };
+    // A transaction of a peer whose keys are being recovered.
+    struct Recovering {
+        transport::ChannelId channel;
+        base::Hash256 id;
+    };
 
+    // --- Routing (core.cpp) ---
     void on_tick(Effects& out);
     void on_submit(const input::Submit& submit, Effects& out);
     void on_written(const input::Written& written, Effects& out);
-
+    void feed(const consensus::Input& input, Effects& out);
     void route(consensus::Effects asked, Effects& out);
     void run_queue(Effects& out);
+    void carry_out(const consensus::Effect& effect, Effects& out);
     void begin_persist(const consensus::effect::Persist& persist, Effects& out);
     void begin_write(effect::Write write, Effects& out);
     [[nodiscard]] base::Result<void> mend_journal(Effects& out);
-    void tell_alarm(const consensus::effect::Alarm& alarm) const;
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
-    void begin_finalize(const chain::Certificate& certificate, Effects& out);
+    void begin_finalize(const consensus::effect::Finalize& finalize, Effects& out);
     void finish_finalize(Effects& out);
+    void alarm(const consensus::effect::Alarm& alarm) const;
 
+    // --- What peers say (core_peers.cpp) ---
+    void on_peers(const p2p::Effect& asked, Effects& out);
+    void on_header(const p2p::effect::HeaderArrived& arrived, Effects& out);
+    void on_block(const p2p::effect::BlockArrived& arrived, Effects& out);
+    void on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out);
+    void on_vote(const p2p::effect::VoteArrived& arrived, Effects& out);
+    void on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out);
+    void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) const;
+    void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
+    void on_recovered(const input::Recovered& recovered, Effects& out);
+    void take_transaction(const Recovering& from, chain::PooledTransaction entry, Effects& out);
+    void tell(p2p::Input said, Effects& out) const;
+    void judge(p2p::input::Judged judged, Effects& out) const;
+    void tell_ledger(Effects& out) const;
+    void tell_registry(Effects& out);
+    [[nodiscard]] bool has_signed(const chain::Block& block) const;
+    [[nodiscard]] base::Result<void> verify(const chain::Certificate& certificate,
+                                            const chain::ScheduleState& schedules);
+
+    // --- Blocks of others (core_blocks.cpp) ---
+    // Executes what has come and can be executed, some blocks at a time.
+    void work_off(Effects& out);
+    // False: it stays where it is.
+    bool try_adopt(const Arrivals::Key& key, Effects& out);
+    void adopt(const Arrival& arrival, Effects& out);
+    void conclude(const Arrivals::Key& key,
+                  p2p::Verdict verdict,
+                  const std::string& text,
+                  Effects& out);
+    void refuse(const Arrivals::Key& key, const std::string& reason, Effects& out);
+
+    // --- Blocks of ours, the head and the pool (core_head.cpp) ---
     void make_block(const consensus::effect::Produce& produce, Effects& out);
     void accept(const chain::ExecutedBlockPtr& block, bool own, Effects& out);
-    void show(const chain::BlockId& id, Effects& out);
+    void follow_head(Effects& out);
+    void return_to_pool(const chain::ExecutedBlock& lost, Effects& out);
+    void leave_pool(const chain::ExecutedBlock& won, Effects& out);
+    [[nodiscard]] std::vector<chain::PooledTransaction> body_of(
+        const chain::ExecutedBlock& block) const;
+    void show_head(Effects& out);
+    [[nodiscard]] bool has_room() const;
+    // What one branch has that the other has not, ascending.
+    [[nodiscard]] std::vector<chain::ExecutedBlockPtr> beyond(const chain::BlockId& tip,
+                                                              const chain::BlockId& other) const;
     bool begin_pending(const chain::BlockId& parent,
                        chain::Slot slot,
                        chain::Name producer,
+                       bool empty,
                        Effects& out);
+    void begin_next(Effects& out);
     bool run(const chain::PooledTransaction& entry, Ticket ticket, Effects& out);
     [[nodiscard]] chain::Slot next_slot() const;
-    [[nodiscard]] chain::Name producer_of(chain::Slot slot) const;
 
     void drop(const std::vector<chain::Pool::Evicted>& evicted, Effects& out);
     static void write_unsynced(base::Batch batch, Effects& out);
@@ -68,7 +132,8 @@ class Core::Impl {
     consensus::Consensus consensus_;
     chain::Pool pool_;
     std::unique_ptr<chain::PendingBlock> pending_;
-    std::map<chain::TransactionId, Ticket> waiting_;  // In the pool, not answered yet.
+    std::vector<chain::PooledTransaction> pending_body_;  // What is in it, in order.
+    std::map<chain::TransactionId, Ticket> waiting_;      // In the pool, not answered yet.
 
     std::deque<consensus::Effect> queue_;
     std::optional<effect::Write> barrier_;  // What must be durable before `queue_` goes on.
@@ -82,7 +147,19 @@ class Core::Impl {
     std::map<chain::BlockId, std::uint64_t> closed_;  // when a block not shown yet was closed,
     std::uint64_t executed_closed_ = 0;               // and when the head's block was closed.
 
+    Arrivals arrivals_;
+    std::map<Ticket, Recovering> recovering_;
+    std::set<base::Hash256> verified_;  // Digests of certificates with their signatures.
+    std::deque<base::Hash256> verified_order_;
+
+    chain::BlockId pool_head_;   // Whose branch the pool has nothing of.
     chain::BlockId shown_head_;  // What is published as head.
+    // Blocks of ours that are not announced: their records are not durable yet.
+    std::set<chain::BlockId> unannounced_;
+    // The transactions of held blocks, for when they lose.
+    std::map<chain::BlockId, std::vector<chain::PooledTransaction>> bodies_;
+    chain::Height earliest_height_ = 1;
+    std::optional<chain::Registry> registry_;  // As peers were told last.
     // What was published as final: not before it is durable.
     chain::BlockPtr shown_final_;
     std::optional<chain::Certificate> shown_certificate_;

@@ -29,10 +29,6 @@ class EmptyState final : public chain::StateView {
     }
 };
 
-chain::ChainIdentity identity_of(const genesis::Genesis& genesis) {
-    return {genesis.chain_id(), genesis.times, genesis.schedule};
-}
-
 // A journal that is behind what the storage saw was put back from a copy: its keys may have
 // promised what it does not know (spec 04, "Safety journal").
 base::Result<void> check_journal(const consensus::SafetyJournal& journal,
@@ -58,14 +54,28 @@ base::Result<void> check_journal(const consensus::SafetyJournal& journal,
 
 }  // namespace
 
+chain::ChainIdentity identity_of(const genesis::Genesis& genesis) {
+    return {genesis.chain_id(), genesis.times, genesis.schedule};
+}
+
+base::Result<chain::PooledTransaction> recover_keys(const chain::PackedTransaction& packed,
+                                                    const chain::ChainId& chain_id) {
+    auto transaction = chain::decode_transaction(packed);
+    if (!transaction) return fail(std::move(transaction).error());
+    chain::PooledTransaction entry{*transaction, {}};
+    const auto& content = (*transaction)->content;
+    if (content.signatures.empty()) return entry;
+    const base::Hash256 digest = content.signing_digest(chain_id, content.context_free_data);
+    for (const auto& signature : content.signatures) {
+        auto key = base::crypto::recover(signature, digest);
+        if (!key) return fail(std::move(key).error());
+        entry.keys.push_back(*key);
+    }
+    return entry;
+}
+
 base::Result<base::Batch> Core::first_batch(const genesis::Genesis& genesis) {
     if (auto good = genesis::check(genesis); !good) return fail(std::move(good).error());
-    if (genesis.schedule.entries.size() > 1) {
-        return fail(Errc::invalid,
-                    fmt::format("genesis file: {} validators, this release runs a chain of one; "
-                                "several need the peer-to-peer layer, which is not there yet",
-                                genesis.schedule.entries.size()));
-    }
     chain::GenesisParameters parameters{.times = genesis.times,
                                         .system_authority = genesis.system_authority,
                                         .members = {},
@@ -98,15 +108,17 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
     if (auto good = check_journal(journal, **chain, environment.signer); !good) {
         return fail(std::move(good).error());
     }
-    const chain::BlockPtr& root = (*chain)->finalized();
+    const chain::AgreementBase& base = (*chain)->stored_base();
     consensus::Consensus consensus(
         {.chain_id = identity.chain_id,
          .times = identity.times,
          .repetitions = static_cast<std::uint32_t>(options.genesis.parameters.repetitions),
          .schedule_period = options.genesis.parameters.schedule_period,
          .reversible_max = options.genesis.parameters.max_reversible,
-         .own_keys = environment.signer.keys()},
-        {root, chain::first_schedules(identity.schedule)},
+         .own_keys = environment.signer.keys(),
+         .started = options.started,
+         .clock_bound = options.clock_bound},
+        {base.block, base.schedules},
         std::move(journal));
     auto impl =
         std::make_unique<Impl>(options, environment, *std::move(chain), std::move(consensus));
@@ -128,12 +140,18 @@ Core::Impl::Impl(const Options& options,
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
 
 base::Result<void> Core::Impl::start(Effects& out) {
+    for (const chain::BlockPtr& block : chain_->above_base()) {
+        consensus_.restore(block);
+    }
+    if (chain_->final_certificate()) consensus_.restore(*chain_->final_certificate());
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
         consensus_.restore(block->block);
     }
-    if (chain_->final_certificate()) consensus_.restore(*chain_->final_certificate());
     if (chain_->stored_notarize()) consensus_.restore(*chain_->stored_notarize());
-    shown_head_ = consensus_.head();
+    pool_head_ = shown_head_ = consensus_.head();
+    auto earliest = chain::BlockReader(environment_.storage).earliest();
+    if (!earliest) return fail(std::move(earliest).error());
+    earliest_height_ = earliest->value_or(1);
     if (auto loaded = load_pool(out); !loaded) return loaded;
     environment_.log.info("opened at block {}, final {}; {} transactions wait",
                           chain_->find(consensus_.head()) == nullptr
@@ -142,6 +160,8 @@ base::Result<void> Core::Impl::start(Effects& out) {
                           shown_final_->header.height,
                           pool_.size());
     publish(out);
+    tell_ledger(out);
+    tell_registry(out);
     out.push_back(effect::WakeAt{});
     return mend_journal(out);
 }
@@ -157,20 +177,14 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
         if (!row->has_value()) return {};
         next = (*row)->key;
         next.push_back(std::byte{0});
-        auto transaction = chain::decode_transaction((*row)->value);
-        if (!transaction) return fail(Errc::corrupt, "pool: " + transaction.error().detail);
-        chain::PooledTransaction entry{*transaction, {}};
-        const auto& content = (*transaction)->content;
-        const base::Hash256 digest = content.signing_digest(chain_id, content.context_free_data);
-        for (const auto& signature : content.signatures) {
-            auto key = base::crypto::recover(signature, digest);
-            if (!key) return fail(Errc::corrupt, "pool: " + key.error().detail);
-            entry.keys.push_back(*key);
-        }
+        auto packed = chain::unpack<chain::PackedTransaction>((*row)->value, "pool");
+        if (!packed) return fail(Errc::corrupt, packed.error().detail);
+        auto entry = recover_keys(*packed, chain_id);
+        if (!entry) return fail(Errc::corrupt, "pool: " + entry.error().detail);
         std::vector<chain::Pool::Evicted> evicted;
         // One that no longer fits was accepted by a larger pool: it is dropped with the reason.
-        if (auto added = pool_.add(entry, evicted); !added) {
-            evicted.push_back({*transaction, added.error()});
+        if (auto added = pool_.add(*entry, evicted); !added) {
+            evicted.push_back({entry->transaction, added.error()});
         }
         drop(evicted, out);
     }

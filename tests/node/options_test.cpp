@@ -70,7 +70,7 @@ TEST_CASE("an unknown option is named with file, line and the nearest name") {
     CHECK(has(text, "did you mean 'http-server-address'?"));
     CHECK(has(refusal("", {"--max-bodysize=1"}), "did you mean 'max-body-size'?"));
     CHECK(has(refusal("completely-different = 1\n"), "bor-node --help"));
-    CHECK(has(refusal("p2p-peer-address = 10.0.0.1:9876\n"), "no network between nodes"));
+    CHECK(has(refusal("p2p-accept-transactions = true\n"), "no such setting between nodes"));
     CHECK(has(refusal("plugin = trace_api_plugn\n"), "did you mean trace_api_plugin?"));
 }
 

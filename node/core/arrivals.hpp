@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/time.hpp"
+#include "chain/pool.hpp"
+#include "chain/types/block.hpp"
+#include "transport/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace node {
+
+// A block of somebody else on its way into the ledger.
+struct Arrival {
+    chain::BlockPtr block;
+    transport::ChannelId channel;  // Who gets the judgement.
+    std::uint64_t ticket = 0;      // Of the effect::Recover under way; 0: recovered.
+    std::vector<chain::PooledTransaction> transactions;
+    base::Timestamp not_before{};  // It came before its slot.
+};
+
+// The blocks that came and are not executed yet, by height and id, and the ids of those that
+// were refused, so that nobody makes us execute one twice.
+//
+// Bounded in blocks, in bytes and, for those before their slot, to one a producer. Thread: core.
+class Arrivals : base::Pinned {
+  public:
+    static constexpr std::size_t kBlocksMax = 4'096;
+    static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
+    static constexpr std::size_t kRefusedMax = 4'096;
+
+    using Key = std::pair<chain::Height, chain::BlockId>;
+    using Entries = std::map<Key, Arrival>;
+
+    // False: there is no room.
+    [[nodiscard]] bool add(Arrival arrival);
+    [[nodiscard]] Arrival take(const Key& key);
+    [[nodiscard]] bool contains(const chain::Block& block) const {
+        return entries_.contains(key_of(block));
+    }
+    // Waits for a block before its slot. False: its producer has one already.
+    [[nodiscard]] bool hold(const Key& key, base::Timestamp until);
+    // Ascending heights: parents before children.
+    [[nodiscard]] Entries& entries() { return entries_; }
+    // Null: not one of ours any more.
+    [[nodiscard]] Arrival* find_ticket(std::uint64_t ticket);
+
+    void refuse(const chain::BlockId& id, const std::string& reason);
+    // Why it was refused; null: it was not, or that was long ago.
+    [[nodiscard]] const std::string* find_refused(const chain::BlockId& id) const;
+
+    [[nodiscard]] static Key key_of(const chain::Block& block) {
+        return {block.header.height, block.id};
+    }
+
+  private:
+    [[nodiscard]] static std::size_t bytes_of(const chain::Block& block);
+
+    Entries entries_;
+    std::map<std::uint64_t, Key> tickets_;
+    std::size_t bytes_ = 0;
+    std::map<chain::BlockId, std::string> refused_;
+    std::deque<chain::BlockId> refused_order_;
+};
+
+}  // namespace node

@@ -1,0 +1,157 @@
+#include "base/check.hpp"
+#include "node/core/core_impl.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace node {
+
+using p2p::Verdict;
+
+void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out) {
+    const chain::Block& block = *arrived.block;
+    const auto answer_with = [&](Verdict verdict, const std::string& text) {
+        judge({p2p::Item::block, block.id, arrived.channel, verdict, text}, out);
+    };
+    if (chain_->find_header(block.id) != nullptr || arrivals_.contains(block)) {
+        return answer_with(Verdict::duplicate, "");
+    }
+    if (const std::string* reason = arrivals_.find_refused(block.id)) {
+        return answer_with(Verdict::bad, *reason);
+    }
+    Arrival arrival;
+    arrival.block = arrived.block;
+    arrival.channel = arrived.channel;
+    if (!block.transactions.empty()) arrival.ticket = next_ticket_++;
+    const Ticket ticket = arrival.ticket;
+    if (!arrivals_.add(std::move(arrival))) {
+        return answer_with(Verdict::unsure, "too many blocks wait to be executed");
+    }
+    if (ticket != 0) {
+        out.push_back(effect::Recover{ticket, arrived.block, nullptr});
+        return;
+    }
+    work_off(out);
+}
+
+void Core::Impl::work_off(Effects& out) {
+    int executed = 0;
+    auto next = arrivals_.entries().begin();
+    while (next != arrivals_.entries().end() && trouble_.empty() && queue_.size() < kQueueMax) {
+        const Arrivals::Key key = next->first;
+        const chain::Height height_before = chain_->finalized()->header.height;
+        if (executed == kBlocksAStep) {
+            // Slots and votes come first; then it goes on.
+            out.push_back(effect::WakeAt{now_});
+            return;
+        }
+        if (try_adopt(key, out)) ++executed;
+        CHECK(chain_->finalized()->header.height >= height_before);
+        // What one block does may take others with it: search anew.
+        next = arrivals_.entries().upper_bound(key);
+    }
+}
+
+bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
+    const Arrival& arrival = arrivals_.entries().at(key);
+    const chain::Block& block = *arrival.block;
+    if (const std::string* reason = arrivals_.find_refused(block.header.previous)) {
+        refuse(key, "builds on a refused block: " + *reason, out);
+        return false;
+    }
+    if (arrival.ticket != 0 || arrival.not_before > now_) return false;
+    const consensus::HeaderVerdict verdict = consensus_.check(now_, block);
+    switch (verdict.fate) {
+        case Fate::good:
+            break;
+        case Fate::early:
+            if (arrival.not_before == base::Timestamp{} && !arrivals_.hold(key, verdict.ready_at)) {
+                conclude(key, Verdict::unsure, "came before its slot", out);
+            } else {
+                arrivals_.entries().at(key).not_before = verdict.ready_at;
+                out.push_back(effect::WakeAt{verdict.ready_at});
+            }
+            return false;
+        case Fate::unlinkable: {
+            const Arrivals::Key parent{key.first - 1, block.header.previous};
+            if (arrivals_.entries().contains(parent)) return false;
+            conclude(key, Verdict::unsure, "its parent is not here", out);
+            return false;
+        }
+        case Fate::stale:
+            conclude(key, Verdict::duplicate, verdict.reason, out);
+            return false;
+        case Fate::too_early:
+            conclude(key, Verdict::refused, verdict.reason, out);
+            return false;
+        case Fate::bad_witness:
+            conclude(key, Verdict::bad, verdict.reason, out);
+            return false;
+        case Fate::invalid:
+            refuse(key, verdict.reason, out);
+            return false;
+    }
+    if (!has_signed(block)) {
+        // Its id does not cover the signature: another copy of it may be good.
+        conclude(key, Verdict::bad, "the producer's signature is wrong", out);
+        return false;
+    }
+    for (const consensus::ToVerify& proof : verdict.certificates) {
+        if (auto good = verify(proof.certificate, proof.schedules); !good) {
+            conclude(key, Verdict::bad, good.error().detail, out);
+            return false;
+        }
+    }
+    adopt(arrivals_.take(key), out);
+    return true;
+}
+
+void Core::Impl::adopt(const Arrival& arrival, Effects& out) {
+    const chain::Block& block = *arrival.block;
+    p2p::input::Judged judged{p2p::Item::block, block.id, arrival.channel, Verdict::good, ""};
+    auto executed = chain_->execute(arrival.block, arrival.transactions);
+    if (!executed) {
+        const base::Error& error = executed.error();
+        if (error.code == base::Errc::unavailable || error.code == base::Errc::corrupt) {
+            // Not the block's fault: this node cannot follow.
+            trouble_ = error.detail;
+            environment_.log.error("stopped at block {}: {}", block.header.height, trouble_);
+            judged.verdict = Verdict::unsure;
+            judge(std::move(judged), out);
+            publish(out);
+            return;
+        }
+        environment_.log.warn("block {} height {} of {} is refused: {}",
+                              base::to_hex(block.id.bytes),
+                              block.header.height,
+                              block.header.producer.to_string(),
+                              error.detail);
+        arrivals_.refuse(block.id, error.detail);
+        judged.verdict = Verdict::bad;
+        judged.text = error.detail;
+        judge(std::move(judged), out);
+        feed(consensus::input::HeaderSeen{{block.header, block.signature}}, out);
+        return;
+    }
+    bodies_.emplace(block.id, arrival.transactions);
+    judge(std::move(judged), out);
+    accept(*executed, /*own=*/false, out);
+}
+
+void Core::Impl::conclude(const Arrivals::Key& key,
+                          Verdict verdict,
+                          const std::string& text,
+                          Effects& out) {
+    const Arrival arrival = arrivals_.take(key);
+    judge({p2p::Item::block, arrival.block->id, arrival.channel, verdict, text}, out);
+}
+
+void Core::Impl::refuse(const Arrivals::Key& key, const std::string& reason, Effects& out) {
+    arrivals_.refuse(key.second, reason);
+    environment_.log.warn(
+        "block {} height {} is refused: {}", base::to_hex(key.second.bytes), key.first, reason);
+    conclude(key, Verdict::bad, reason, out);
+}
+
+}  // namespace node

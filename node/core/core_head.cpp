@@ -1,0 +1,302 @@
+#include "base/check.hpp"
+#include "node/core/core_impl.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace node {
+
+namespace {
+
+// A transaction that failed only because this block is full may go into the next one.
+bool is_block_full(const chain::TraceException& except) {
+    return except.code == chain::Exception::block_cpu_usage_exceeded ||
+           except.code == chain::Exception::block_net_usage_exceeded;
+}
+
+}  // namespace
+
+void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& out) {
+    if (!options_.produce || !trouble_.empty() || !has_room()) return;
+    const chain::Name producer = produce.producer.producer;
+    const bool is_begun = pending_ != nullptr && pending_->parent() == produce.parent &&
+                          pending_->context().slot == produce.slot &&
+                          pending_->context().producer == producer && !produce.empty;
+    if (!is_begun && !begin_pending(produce.parent, produce.slot, producer, produce.empty, out)) {
+        return;
+    }
+    auto header = pending_->close({produce.justify, produce.finalized});
+    if (!header) {
+        environment_.log.error("no block in slot {}: {}", produce.slot, header.error().detail);
+        pending_.reset();
+        return;
+    }
+    const chain::BlockId id = header->id();
+    auto signature = environment_.signer.sign(produce.producer.signing_key, id);
+    if (!signature) {
+        environment_.log.error("no block in slot {}: {}", produce.slot, signature.error().detail);
+        pending_.reset();
+        return;
+    }
+    const chain::BlockPtr block = chain::make_block({*header, *std::move(signature)},
+                                                    pending_->receipts(),
+                                                    {produce.justify, produce.finalized});
+    const chain::ExecutedBlockPtr executed = chain_->adopt(block, pending_->take(id));
+    pending_.reset();
+    bodies_[id] = std::move(pending_body_);
+    closed_[id] = executed_;
+    // It is shown when it is announced: not before its record is durable, for its signature must
+    // not be seen if the slot could be signed again after a crash.
+    unannounced_.insert(id);
+    accept(executed, /*own=*/true, out);
+}
+
+// A validator alone makes everything final as fast as its disk: it waits for that.
+bool Core::Impl::has_room() const {
+    if (chain_->identity().schedule.entries.size() > 1) return true;
+    if (chain_->branch(consensus_.head()).size() < kReversibleAlone) return true;
+    environment_.log.warn("a slot is left empty: {} blocks wait for the disk", kReversibleAlone);
+    return false;
+}
+
+void Core::Impl::accept(const chain::ExecutedBlockPtr& block, bool own, Effects& out) {
+    feed(consensus::input::BlockAdopted{block->block, own}, out);
+    if (pending_ == nullptr && trouble_.empty()) begin_next(out);
+}
+
+// Where the agreement builds now: the pool and the block being made follow.
+void Core::Impl::follow_head(Effects& out) {
+    const chain::BlockId head = consensus_.head();
+    if (head == pool_head_) return;
+    const auto lost = beyond(pool_head_, head);
+    const auto won = beyond(head, pool_head_);
+    if (!lost.empty()) {
+        environment_.log.info(
+            "head moves to another branch: {} blocks lost, {} won", lost.size(), won.size());
+    }
+    for (const chain::ExecutedBlockPtr& block : lost) {
+        return_to_pool(*block, out);
+    }
+    for (const chain::ExecutedBlockPtr& block : won) {
+        leave_pool(*block, out);
+    }
+    pool_head_ = head;
+    pending_.reset();
+    show_head(out);
+    if (trouble_.empty()) begin_next(out);
+}
+
+std::vector<chain::ExecutedBlockPtr> Core::Impl::beyond(const chain::BlockId& tip,
+                                                        const chain::BlockId& other) const {
+    std::vector<chain::ExecutedBlockPtr> mine = chain_->branch(tip);
+    const std::vector<chain::ExecutedBlockPtr> theirs = chain_->branch(other);
+    const auto parted = std::ranges::mismatch(mine, theirs);
+    mine.erase(mine.begin(), parted.in1);
+    return mine;
+}
+
+void Core::Impl::return_to_pool(const chain::ExecutedBlock& lost, Effects& out) {
+    base::Batch batch;
+    std::vector<chain::Pool::Evicted> evicted;
+    for (const chain::PooledTransaction& entry : body_of(lost)) {
+        const chain::TransactionId& id = entry.transaction->id;
+        if (pool_.contains(id)) continue;
+        if (auto added = pool_.add(entry, evicted); !added) {
+            evicted.push_back({entry.transaction, added.error()});
+            continue;
+        }
+        batch.put(
+            base::Family::pool, base::to_bytes(id.view()), chain::pack(entry.transaction->packed));
+    }
+    drop(evicted, out);
+    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
+}
+
+void Core::Impl::leave_pool(const chain::ExecutedBlock& won, Effects& out) {
+    for (const chain::TransactionTrace& trace : won.traces) {
+        pool_.remove(trace.id);
+        const auto waiting = waiting_.find(trace.id);
+        if (waiting == waiting_.end()) continue;
+        // It was executed by somebody else first: that is what happened to it.
+        out.push_back(effect::Answer{
+            waiting->second, std::make_shared<const chain::TransactionTrace>(trace), nullptr});
+        waiting_.erase(waiting);
+    }
+}
+
+// Blocks that were read from the disk have no keys: they are recovered when they are needed.
+std::vector<chain::PooledTransaction> Core::Impl::body_of(const chain::ExecutedBlock& block) const {
+    if (const auto kept = bodies_.find(block.block->id); kept != bodies_.end()) return kept->second;
+    std::vector<chain::PooledTransaction> body;
+    for (const chain::TransactionReceipt& receipt : block.block->transactions) {
+        const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
+        if (packed == nullptr) continue;
+        auto entry = recover_keys(*packed, chain_->identity().chain_id);
+        if (entry) body.push_back(*std::move(entry));
+    }
+    return body;
+}
+
+void Core::Impl::show_head(Effects& out) {
+    const chain::BlockId head = consensus_.head();
+    if (head == shown_head_ || unannounced_.contains(head)) return;
+    const auto blocks = beyond(head, shown_head_);
+    shown_head_ = head;
+    for (const chain::ExecutedBlockPtr& block : blocks) {
+        out.push_back(effect::Accepted{block});
+    }
+    if (const auto closed = closed_.find(head); closed != closed_.end()) {
+        executed_closed_ = closed->second;
+    }
+    std::erase_if(closed_, [&](const auto& entry) { return !unannounced_.contains(entry.first); });
+    publish(out);
+    tell_ledger(out);
+}
+
+// The slot that a block begun now will most likely have: after the clock's and after the head's.
+chain::Slot Core::Impl::next_slot() const {
+    const chain::BlockHeader* head = chain_->find_header(consensus_.head());
+    const chain::Slot head_slot = head == nullptr ? chain_->finalized()->header.slot : head->slot;
+    const chain::Slot clock_slot =
+        chain_->identity().times.slot_at(chain::TimePoint::from_timestamp(now_));
+    return std::max(head_slot, clock_slot) + 1;
+}
+
+void Core::Impl::begin_next(Effects& out) {
+    const chain::Slot slot = next_slot();
+    begin_pending(
+        consensus_.head(), slot, consensus_.producer_at(slot).producer, /*empty=*/false, out);
+}
+
+// False: no block can be begun on this parent; the log says why.
+bool Core::Impl::begin_pending(const chain::BlockId& parent,
+                               chain::Slot slot,
+                               chain::Name producer,
+                               bool empty,
+                               Effects& out) {
+    pending_.reset();
+    pending_body_.clear();
+    auto begun = chain_->begin(parent, slot, producer);
+    if (!begun) {
+        trouble_ = begun.error().detail;
+        environment_.log.error(
+            "cannot build on block {}: {}", base::to_hex(parent.bytes), trouble_);
+        return false;
+    }
+    pending_ = *std::move(begun);
+    if (empty) return true;
+    // What the pool holds runs again, in the order in which it came.
+    std::vector<chain::PooledTransaction> entries;
+    for (const chain::PooledTransaction* entry : pool_.in_order()) {
+        entries.push_back(*entry);
+    }
+    for (const chain::PooledTransaction& entry : entries) {
+        const auto waiting = waiting_.find(entry.transaction->id);
+        const Ticket ticket = waiting == waiting_.end() ? 0 : waiting->second;
+        if (!run(entry, ticket, out)) break;
+        if (waiting != waiting_.end()) waiting_.erase(waiting);
+    }
+    return true;
+}
+
+// False: the block is full; the transaction stays in the pool for the next one.
+bool Core::Impl::run(const chain::PooledTransaction& entry, Ticket ticket, Effects& out) {
+    auto trace =
+        std::make_shared<chain::TransactionTrace>(pending_->push(entry, environment_.limits));
+    const chain::TransactionId id = entry.transaction->id;
+    if (trace->except && is_block_full(*trace->except) && !pending_->receipts().empty()) {
+        return false;
+    }
+    if (trace->except) {
+        const base::Error reason = trace->except->to_error();
+        pool_.remove(id);
+        if (ticket == 0) {
+            // It was answered before: what was promised then no longer holds, so say so.
+            drop({{entry.transaction, reason}}, out);
+            return true;
+        }
+        out.push_back(effect::Answer{ticket, base::fail(reason), std::move(trace)});
+        return true;
+    }
+    pending_body_.push_back(entry);
+    // First told of, then answered: who is answered can ask for it.
+    ++executed_;
+    out.push_back(effect::Pending{entry.transaction, trace});
+    if (ticket == 0) return true;
+    base::Batch batch;
+    batch.put(
+        base::Family::pool, base::to_bytes(id.view()), chain::pack(entry.transaction->packed));
+    write_unsynced(std::move(batch), out);
+    out.push_back(effect::Answer{ticket, std::move(trace), nullptr});
+    return true;
+}
+
+void Core::Impl::drop(const std::vector<chain::Pool::Evicted>& evicted, Effects& out) {
+    if (evicted.empty()) return;
+    base::Batch batch;
+    for (const chain::Pool::Evicted& entry : evicted) {
+        const chain::TransactionId& id = entry.transaction->id;
+        batch.erase(base::Family::pool, base::to_bytes(id.view()));
+        if (const auto waiting = waiting_.find(id); waiting != waiting_.end()) {
+            answer(waiting->second, entry.reason, out);
+            waiting_.erase(waiting);
+            continue;
+        }
+        out.push_back(effect::Dropped{id, entry.transaction->content.expiration, entry.reason});
+    }
+    write_unsynced(std::move(batch), out);
+}
+
+// Nobody waits for it and nothing depends on it: after a crash it is as if it had not happened.
+void Core::Impl::write_unsynced(base::Batch batch, Effects& out) {
+    effect::Write write;
+    write.batch = std::move(batch);
+    out.push_back(std::move(write));
+}
+
+void Core::Impl::answer(Ticket ticket, const base::Error& error, Effects& out) {
+    out.push_back(effect::Answer{ticket, base::fail(error), nullptr});
+}
+
+std::shared_ptr<Published> Core::Impl::make_view() const {
+    auto view = std::make_shared<Published>();
+    view->finalized = shown_final_;
+    view->certificate = shown_certificate_;
+    view->final_state = shown_final_state_;
+    // Blocks that are final but not durably so are still shown as reversible.
+    if (finalizing_) view->reversible = finalizing_->blocks;
+    for (chain::ExecutedBlockPtr& block : chain_->branch(shown_head_)) {
+        view->reversible.push_back(std::move(block));
+    }
+    view->head = view->reversible.empty() ? shown_final_ : view->reversible.back()->block;
+    view->head_state = chain_->shared_state_of(shown_head_);
+    view->pool_transactions = pool_.size();
+    view->pool_bytes = pool_.bytes();
+    view->paused = consensus_.paused();
+    view->trouble = trouble_;
+    view->keys = consensus_.keys();
+    view->pending_state = view->head_state;
+    view->pending_count = executed_closed_;
+    return view;
+}
+
+void Core::Impl::publish(Effects& out) const {
+    out.push_back(effect::Publish{make_view()});
+}
+
+void Core::Impl::show_pending(Effects& out) const {
+    auto view = make_view();
+    // Nothing to copy: a block of ours that is not shown yet has it.
+    const chain::BlockId& base = pending_ == nullptr ? shown_head_ : pending_->parent();
+    auto below = chain_->shared_state_of(base);
+    if (below != nullptr) {
+        chain::LayeredView::Layers layers;
+        if (pending_ != nullptr) layers.push_back(pending_->copy_changes());
+        view->pending_state =
+            std::make_shared<const chain::LayeredView>(std::move(layers), std::move(below));
+        view->pending_count = executed_;
+    }
+    out.push_back(effect::Publish{std::move(view)});
+}
+
+}  // namespace node

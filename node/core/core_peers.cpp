@@ -1,0 +1,290 @@
+#include "base/check.hpp"
+#include "base/crypto/hash.hpp"
+#include "chain/execution/membership.hpp"
+#include "node/core/core_impl.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace node {
+
+using p2p::Item;
+using p2p::Verdict;
+
+void Core::Impl::on_peers(const p2p::Effect& asked, Effects& out) {
+    namespace peers = p2p::effect;
+    if (const auto* block = std::get_if<peers::BlockArrived>(&asked)) {
+        on_block(*block, out);
+    } else if (const auto* vote = std::get_if<peers::VoteArrived>(&asked)) {
+        on_vote(*vote, out);
+    } else if (const auto* certificate = std::get_if<peers::CertificateArrived>(&asked)) {
+        on_certificate(*certificate, out);
+    } else if (const auto* transaction = std::get_if<peers::TransactionArrived>(&asked)) {
+        on_transaction(*transaction, out);
+    } else if (const auto* header = std::get_if<peers::HeaderArrived>(&asked)) {
+        on_header(*header, out);
+    } else if (const auto* read = std::get_if<peers::ReadBlocks>(&asked)) {
+        on_read(*read, out);
+    } else if (const auto* ready = std::get_if<peers::PeerReady>(&asked)) {
+        on_peer_ready(*ready, out);
+    } else if (const auto* twin = std::get_if<peers::TwinKey>(&asked)) {
+        environment_.log.error(
+            "two machines use the key {}: {}", twin->key.to_string(), twin->text);
+        if (twin->ours_is_later) feed(consensus::input::TwinSeen{twin->key}, out);
+    } else {
+        CHECK(false);  // The others are for the transport.
+    }
+}
+
+// Ahead of its block: passed on once it is proved, and looked at for evidence.
+void Core::Impl::on_header(const p2p::effect::HeaderArrived& arrived, Effects& out) {
+    const p2p::HeaderPush& push = arrived.header;
+    const auto block = chain::make_block(push.signed_header, {}, push.witness);
+    const consensus::HeaderVerdict verdict = consensus_.check(now_, *block);
+    p2p::input::Judged judged{
+        Item::header, arrived.id, arrived.channel, Verdict::unsure, verdict.reason};
+    const bool is_wrong = verdict.fate == Fate::invalid || verdict.fate == Fate::bad_witness;
+    if (is_wrong) judged.verdict = Verdict::bad;
+    if (verdict.fate == Fate::stale) judged.verdict = Verdict::duplicate;
+    if (verdict.fate != Fate::good) return judge(std::move(judged), out);
+    judged.verdict = Verdict::bad;
+    if (!has_signed(*block)) {
+        judged.text = "the producer's signature is wrong";
+        return judge(std::move(judged), out);
+    }
+    for (const consensus::ToVerify& proof : verdict.certificates) {
+        if (auto good = verify(proof.certificate, proof.schedules); !good) {
+            judged.text = good.error().detail;
+            return judge(std::move(judged), out);
+        }
+    }
+    judged.verdict = Verdict::good;
+    judge(std::move(judged), out);
+    feed(consensus::input::HeaderSeen{push.signed_header}, out);
+}
+
+void Core::Impl::on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out) {
+    if (recovering_.size() >= kRecoveringMax || !trouble_.empty()) {
+        judge({Item::transaction, arrived.id, arrived.channel, Verdict::unsure, "busy"}, out);
+        return;
+    }
+    const Ticket ticket = next_ticket_++;
+    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id});
+    out.push_back(effect::Recover{
+        ticket, nullptr, std::make_shared<const chain::PackedTransaction>(arrived.transaction)});
+}
+
+void Core::Impl::on_recovered(const input::Recovered& recovered, Effects& out) {
+    if (const auto found = recovering_.find(recovered.ticket); found != recovering_.end()) {
+        const Recovering from = found->second;
+        recovering_.erase(found);
+        if (recovered.transactions && recovered.transactions->size() == 1) {
+            take_transaction(from, recovered.transactions->front(), out);
+        } else {
+            const std::string text =
+                recovered.transactions ? "no transaction" : recovered.transactions.error().detail;
+            judge({Item::transaction, from.id, from.channel, Verdict::bad, text}, out);
+        }
+        return;
+    }
+    Arrival* arrival = arrivals_.find_ticket(recovered.ticket);
+    if (arrival == nullptr) return;  // Refused with its parent meanwhile.
+    arrival->ticket = 0;
+    if (!recovered.transactions) {
+        refuse(Arrivals::key_of(*arrival->block), recovered.transactions.error().detail, out);
+    } else {
+        arrival->transactions = *recovered.transactions;
+    }
+    work_off(out);
+}
+
+void Core::Impl::take_transaction(const Recovering& from,
+                                  chain::PooledTransaction entry,
+                                  Effects& out) {
+    p2p::input::Judged judged{Item::transaction, from.id, from.channel, Verdict::good, ""};
+    const chain::TransactionId id = entry.transaction->id;
+    if (pool_.contains(id)) {
+        judged.verdict = Verdict::duplicate;
+        return judge(std::move(judged), out);
+    }
+    std::vector<chain::Pool::Evicted> evicted;
+    auto added = pool_.add(entry, evicted);
+    drop(evicted, out);
+    if (!added) {
+        judged.verdict = Verdict::unsure;
+        judged.text = added.error().detail;
+        return judge(std::move(judged), out);
+    }
+    if (pending_ != nullptr) {
+        Effects ran;
+        (void)run(entry, 0, ran);
+        for (Effect& each : ran) {
+            // Nobody was promised anything: that it is refused is for the peer alone.
+            if (const auto* dropped = std::get_if<effect::Dropped>(&each)) {
+                judged.verdict = Verdict::refused;
+                judged.text = dropped->reason.detail;
+            } else {
+                out.push_back(std::move(each));
+            }
+        }
+    }
+    judge(std::move(judged), out);
+}
+
+void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) {
+    const chain::Vote& vote = arrived.vote;
+    p2p::input::Judged judged{Item::vote, arrived.id, arrived.channel, Verdict::unsure, ""};
+    const chain::ScheduleState* schedules = consensus_.schedules_of(vote.data);
+    if (schedules == nullptr) {
+        judged.text = "the schedule of its block is not known";
+        return judge(std::move(judged), out);
+    }
+    const auto has_key = [&](const chain::Schedule* schedule) {
+        return schedule != nullptr &&
+               std::ranges::find(schedule->entries, vote.key, &chain::ScheduleEntry::vote_key) !=
+                   schedule->entries.end();
+    };
+    if (!has_key(schedules->active.get()) && !has_key(schedules->pending())) {
+        judged.verdict = Verdict::refused;
+        judged.text = "by a key that is in no schedule";
+        return judge(std::move(judged), out);
+    }
+    const base::Hash256 digest = vote.data.digest(chain_->identity().chain_id);
+    if (!base::crypto::verify(vote.key, vote.signature, digest)) {
+        judged.verdict = Verdict::bad;
+        judged.text = "the vote's signature is wrong";
+        return judge(std::move(judged), out);
+    }
+    judged.verdict = Verdict::good;
+    judge(std::move(judged), out);
+    const auto own = environment_.signer.keys();
+    if (std::ranges::find(own, vote.key) != own.end()) {
+        feed(consensus::input::OwnVoteSeen{vote}, out);
+    }
+    feed(consensus::input::VoteReceived{vote}, out);
+}
+
+void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out) {
+    const chain::Certificate& certificate = arrived.certificate;
+    p2p::input::Judged judged{Item::certificate, arrived.id, arrived.channel, Verdict::unsure, ""};
+    const chain::ScheduleState* schedules = consensus_.schedules_of(certificate.data);
+    if (schedules == nullptr) {
+        judged.text = "the schedule of its block is not known";
+        return judge(std::move(judged), out);
+    }
+    if (auto good = verify(certificate, *schedules); !good) {
+        // Of a block that is not here the schedules may be others than those of the head.
+        const bool is_sure = consensus_.holds(certificate.data.block_id);
+        judged.verdict = is_sure ? Verdict::bad : Verdict::unsure;
+        judged.text = good.error().detail;
+        return judge(std::move(judged), out);
+    }
+    judged.verdict = Verdict::good;
+    judge(std::move(judged), out);
+    feed(consensus::input::CertificateReceived{certificate}, out);
+}
+
+void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) const {
+    for (const chain::Certificate* certificate :
+         {consensus_.highest_notarize(), consensus_.final_certificate()}) {
+        if (certificate != nullptr) {
+            tell(p2p::input::PassCertificate{*certificate, ready.channel}, out);
+        }
+    }
+}
+
+// What is held is answered at once; the rest is read from the disk.
+void Core::Impl::on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const {
+    p2p::input::BlocksRead answer{.ticket = wanted.ticket, .blocks = {}};
+    std::size_t bytes = 0;
+    for (const chain::BlockId& id : wanted.ids) {
+        const auto block = chain_->find(id);
+        if (block == nullptr) {
+            if (!answer.blocks.empty()) break;
+            out.push_back(effect::ReadBlocks{wanted});
+            return;
+        }
+        auto packed = std::make_shared<const base::Bytes>(chain::encode_block(*block->block));
+        bytes += packed->size();
+        answer.blocks.push_back(std::move(packed));
+        if (bytes >= wanted.bytes_max) break;
+    }
+    if (wanted.ids.empty()) {
+        out.push_back(effect::ReadBlocks{wanted});
+        return;
+    }
+    tell(std::move(answer), out);
+}
+
+void Core::Impl::tell(p2p::Input said, Effects& out) const {
+    if (options_.has_peers) out.push_back(effect::ToPeers{std::move(said)});
+}
+
+void Core::Impl::judge(p2p::input::Judged judged, Effects& out) const {
+    tell(std::move(judged), out);
+}
+
+// Where this node stands: what it shows as head, and what is durably final.
+void Core::Impl::tell_ledger(Effects& out) const {
+    if (!options_.has_peers) return;
+    p2p::input::LedgerChanged changed;
+    changed.finalized = {shown_final_->header.height, shown_final_->id};
+    changed.head = changed.finalized;
+    changed.earliest_height = earliest_height_;
+    if (finalizing_) {
+        for (const chain::ExecutedBlockPtr& block : finalizing_->blocks) {
+            changed.branch.push_back(block->block->id);
+            changed.head = {block->block->header.height, block->block->id};
+        }
+    }
+    for (const chain::ExecutedBlockPtr& block : chain_->branch(shown_head_)) {
+        changed.branch.push_back(block->block->id);
+        changed.head = {block->block->header.height, block->block->id};
+    }
+    tell(std::move(changed), out);
+}
+
+// Who may connect, as the final state says; told when it changes, be it that a key has expired.
+void Core::Impl::tell_registry(Effects& out) {
+    if (!options_.has_peers) return;
+    const auto now = chain_->identity().times.time_of(shown_final_->header.slot);
+    auto registry = chain::load_registry(*shown_final_state_, now);
+    if (!registry) {
+        environment_.log.error("registry of nodes: {}", registry.error().detail);
+        return;
+    }
+    if (registry_ == *registry) return;
+    registry_ = *std::move(registry);
+    p2p::input::RegistryChanged changed;
+    for (const chain::RegisteredKey& key : registry_->keys) {
+        changed.nodes.push_back({key.key, key.organisation, static_cast<std::uint8_t>(key.roles)});
+    }
+    tell(std::move(changed), out);
+}
+
+bool Core::Impl::has_signed(const chain::Block& block) const {
+    const auto schedules = chain_->schedules_below(block.header.previous);
+    if (!schedules) return false;
+    const auto entry = schedules->active->find_producer(block.header.producer);
+    return entry && base::crypto::verify(
+                        schedules->active->entries[*entry].signing_key, block.signature, block.id);
+}
+
+base::Result<void> Core::Impl::verify(const chain::Certificate& certificate,
+                                      const chain::ScheduleState& schedules) {
+    base::Writer packed;
+    chain::encode(packed, certificate);
+    const base::Hash256 id = base::crypto::sha256(packed.view());
+    if (verified_.contains(id)) return {};
+    auto good = consensus::verify(certificate, schedules, chain_->identity().chain_id);
+    if (!good) return good;
+    verified_.insert(id);
+    verified_order_.push_back(id);
+    if (verified_order_.size() > kVerifiedMax) {
+        verified_.erase(verified_order_.front());
+        verified_order_.pop_front();
+    }
+    return {};
+}
+
+}  // namespace node

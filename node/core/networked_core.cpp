@@ -1,0 +1,129 @@
+#include "node/core/networked_core.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace node {
+
+namespace {
+
+constexpr base::Duration kStatusEvery = std::chrono::seconds(1);
+
+bool is_for_transport(const p2p::Effect& effect) {
+    return std::holds_alternative<p2p::effect::Send>(effect) ||
+           std::holds_alternative<p2p::effect::Close>(effect) ||
+           std::holds_alternative<p2p::effect::Connect>(effect);
+}
+
+}  // namespace
+
+NetworkedCore::NetworkedCore(std::unique_ptr<Core> core,
+                             std::optional<p2p::Options> options,
+                             Signer& signer,
+                             base::Log log)
+    : core_(std::move(core)), options_(std::move(options)), signer_(signer), log_(log) {
+    if (options_) network_ = std::make_unique<p2p::Network>(*options_, log_);
+}
+
+void NetworkedCore::begin(base::Timestamp now, Effects first, Effects& out) {
+    if (options_) {
+        start_slot_ = options_->times.slot_at(chain::TimePoint::from_timestamp(now));
+    }
+    sort(first, out);
+    work_off(now, out);
+    publish_status(now, out);
+}
+
+void NetworkedCore::step(base::Timestamp now, const Input& input, Effects& out) {
+    work_.emplace_back(input);
+    const bool is_tick = std::holds_alternative<input::Tick>(input);
+    if (is_tick && network_) work_.emplace_back(p2p::Input(p2p::input::Tick{}));
+    work_off(now, out);
+    if (is_tick) publish_status(now, out);
+}
+
+void NetworkedCore::step(base::Timestamp now, p2p::Input input, Effects& out) {
+    if (!network_) return;
+    if (auto* up = std::get_if<p2p::input::ChannelUp>(&input)) {
+        up->statements = statements(up->exporter);
+    }
+    work_.emplace_back(std::move(input));
+    work_off(now, out);
+}
+
+void NetworkedCore::work_off(base::Timestamp now, Effects& out) {
+    while (!work_.empty()) {
+        const Work next = std::move(work_.front());
+        work_.pop_front();
+        if (const auto* input = std::get_if<Input>(&next)) {
+            Effects asked;
+            core_->step(now, *input, asked);
+            sort(asked, out);
+        } else {
+            p2p::Effects asked;
+            network_->step(now, std::get<p2p::Input>(next), asked);
+            sort(asked, out);
+        }
+    }
+}
+
+void NetworkedCore::sort(Effects& asked, Effects& out) {
+    for (Effect& effect : asked) {
+        auto* said = std::get_if<effect::ToPeers>(&effect);
+        if (said == nullptr || !network_) {
+            out.push_back(std::move(effect));
+        } else {
+            work_.emplace_back(std::move(said->said));
+        }
+    }
+}
+
+void NetworkedCore::sort(p2p::Effects& asked, Effects& out) {
+    for (p2p::Effect& effect : asked) {
+        if (const auto* wake = std::get_if<p2p::effect::WakeAt>(&effect)) {
+            out.push_back(effect::WakeAt{wake->time});
+        } else if (is_for_transport(effect)) {
+            out.push_back(effect::ToTransport{std::move(effect)});
+        } else {
+            work_.emplace_back(Input(input::FromPeers{std::move(effect)}));
+        }
+    }
+}
+
+// Signed for this channel, so that nobody else can say it (spec 04, the same key on two machines).
+std::vector<p2p::VoteKeyStatement> NetworkedCore::statements(const base::Hash256& exporter) {
+    const p2p::StatementContext context{options_->chain_id, options_->node_key, exporter};
+    std::vector<p2p::VoteKeyStatement> made;
+    for (const p2p::PublicKey& key : options_->vote_keys) {
+        p2p::VoteKeyStatement statement;
+        statement.key = key;
+        statement.boot_id = options_->boot_id;
+        statement.start_slot = start_slot_;
+        auto signature = signer_.sign(key, p2p::statement_digest(statement, context));
+        if (!signature) {
+            log_.warn("cannot show a peer that key {} is here: {}",
+                      key.to_string(),
+                      signature.error().detail);
+            continue;
+        }
+        statement.signature = *std::move(signature);
+        made.push_back(std::move(statement));
+    }
+    return made;
+}
+
+void NetworkedCore::publish_status(base::Timestamp now, Effects& out) {
+    if (!network_) return;
+    if (now < published_at_ + kStatusEvery) return;
+    published_at_ = now;
+    auto status = std::make_shared<const p2p::Status>(network_->status());
+    base::Duration delay{};
+    for (const p2p::PeerStatus& peer : status->peers) {
+        if (peer.round_trip) delay = std::max(delay, *peer.round_trip / 2);
+    }
+    work_.emplace_back(Input(input::SetDelay{delay}));
+    work_off(now, out);
+    out.push_back(effect::PublishPeers{std::move(status)});
+}
+
+}  // namespace node

@@ -1,0 +1,99 @@
+#include "node/peers.hpp"
+
+#include "chain/execution/rows.hpp"
+#include "node/disk/file.hpp"
+#include "node/option_names.hpp"
+
+#include <algorithm>
+#include <random>
+
+namespace node {
+
+namespace {
+
+using base::Errc;
+using base::crypto::KeyType;
+using base::crypto::PrivateKey;
+using base::crypto::PublicKey;
+
+constexpr std::size_t kKeyFileBytesMax = 4'096;
+
+base::Result<PrivateKey> read_node_key(const std::string& path) {
+    const auto invalid = [&](const std::string& reason) {
+        return base::fail(Errc::invalid, "p2p-node-key = " + path + ": " + reason);
+    };
+    auto bytes = read_file(path, kKeyFileBytesMax);
+    if (!bytes) return invalid(bytes.error().detail);
+    const std::string_view text = base::as_text(*bytes);
+    auto key = PrivateKey::from_string(text.substr(0, text.find_first_of(" \r\n")));
+    std::ranges::fill(*bytes, std::byte{0});
+    if (!key) return invalid("holds no private key as text");
+    if (key->type() != KeyType::r1) {
+        return invalid("is not an R1 key: TLS has no scheme for others");
+    }
+    return *key;
+}
+
+base::Result<p2p::input::Dial> read_address(const std::string& text) {
+    p2p::input::Dial dial;
+    const std::size_t hash = text.find('#');
+    dial.address = text.substr(0, hash);
+    const std::size_t colon = dial.address.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == dial.address.size()) {
+        return base::fail(Errc::invalid,
+                          "p2p-peer-address = " + text + ": expected host:port or host:port#KEY");
+    }
+    if (hash == std::string::npos) return dial;
+    auto key = PublicKey::from_string(std::string_view(text).substr(hash + 1));
+    if (!key || key->type != KeyType::r1) {
+        return base::fail(Errc::invalid,
+                          "p2p-peer-address = " + text + ": after # comes the node's key, PUB_R1_");
+    }
+    dial.pinned = *std::move(key);
+    return dial;
+}
+
+std::uint64_t random_number() {
+    std::random_device device;
+    return std::uint64_t{device()} << 32U | device() | 1U;
+}
+
+}  // namespace
+
+base::Result<PeerSettings> read_peers(const Options& options) {
+    PeerSettings settings;
+    if (!options.has_peers()) return settings;
+    auto key = read_node_key(options.p2p_node_key.string());
+    if (!key) return base::fail(key.error());
+    settings.node_key = *std::move(key);
+    for (const std::string& text : options.p2p_peer_addresses) {
+        auto dial = read_address(text);
+        if (!dial) return base::fail(dial.error());
+        settings.dials.push_back(*std::move(dial));
+    }
+    return settings;
+}
+
+std::optional<p2p::Options> network_options(const Options& options,
+                                            const PeerSettings& settings,
+                                            const Ledger& ledger) {
+    if (!settings.node_key) return std::nullopt;
+    p2p::Options network;
+    network.chain_id = ledger.genesis.chain_id();
+    network.times = ledger.genesis.times;
+    network.node_key = settings.node_key->public_key();
+    network.boot_id = random_number();
+    network.vote_keys = ledger.signer->keys();
+    network.roles = network.vote_keys.empty() ? p2p::kObserver : p2p::kValidator;
+    network.listen_address = options.p2p_server_address;
+    if (network.listen_address.empty() && !options.p2p_listen_endpoints.empty()) {
+        network.listen_address = options.p2p_listen_endpoints.front();
+    }
+    network.agent = "bor/" + std::string(kVersion);
+    network.rules_version = chain::kRulesKnown;
+    network.seed = random_number();
+    network.peers_max = options.p2p_max_peers;
+    return network;
+}
+
+}  // namespace node

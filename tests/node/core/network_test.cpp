@@ -1,0 +1,264 @@
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/cluster.hpp"
+
+// Four whole nodes, production code, connected by wires in one thread: what three of four agree
+// on is final, whatever one of them does, and who was away catches up.
+
+namespace {
+
+using support::Cluster;
+
+void check_same_final(Cluster& cluster) {
+    for (std::size_t i = 1; i < cluster.size(); ++i) {
+        CHECK(cluster[i].view().finalized->id == cluster[0].view().finalized->id);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("four validators make blocks in turn and each is final within its slot", "[network]") {
+    Cluster cluster(4);
+    for (chain::Slot slot = 1; slot <= 12; ++slot) {
+        cluster.tick_at(slot);
+        check_same_final(cluster);
+        const chain::Block& block = *cluster[0].view().finalized;
+        REQUIRE(block.header.slot == slot);
+        CHECK(block.header.producer == cluster[0].genesis().schedule.producer_of(slot, 1).producer);
+        CHECK(cluster[0].view().certificate->data.block_id == block.id);
+        CHECK(cluster[0].view().certificate->signatures.size() == 3);
+    }
+    CHECK(cluster.refused.empty());
+}
+
+TEST_CASE("with one of four killed finality goes on; restarted it catches up and votes",
+          "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 5);
+    cluster.kill(3);
+    for (chain::Slot slot = 6; slot <= 20; ++slot) {
+        cluster.tick_at(slot);
+        const bool is_dead = slot % 4 == 3;
+        CHECK(cluster[0].view().finalized->header.slot == (is_dead ? slot - 1 : slot));
+    }
+    SECTION("killed") {
+        cluster.start(3);
+    }
+    SECTION("power cut") {
+        cluster.restart_after_power_cut(3);
+    }
+    cluster.deliver();
+    cluster.run(21, 24);
+    check_same_final(cluster);
+    CHECK(cluster[3].view().finalized->header.slot == 24);
+    cluster.kill(0);  // Now it is needed for the quorum.
+    cluster.run(25, 27);
+    CHECK(cluster[1].view().finalized->header.slot == 27);
+    CHECK(cluster[3].view().finalized->header.slot == 27);
+    CHECK(cluster.refused.empty());
+}
+
+TEST_CASE("with two of four killed nothing is final, and what waited is final later", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    cluster.kill(2);
+    cluster.kill(3);
+    cluster.run(5, 14);
+    CHECK(cluster[0].view().finalized->header.slot == 4);
+    CHECK(cluster[0].view().head->header.slot == 13);
+    CHECK(cluster[0].view().head->id == cluster[1].view().head->id);
+    SECTION("the others come back") {
+        cluster.start(2);
+        cluster.start(3);
+    }
+    SECTION("all restart") {
+        for (std::size_t i = 0; i < 4; ++i) {
+            cluster.restart_after_power_cut(i);
+        }
+    }
+    cluster.deliver();
+    cluster.run(15, 20);
+    check_same_final(cluster);
+    CHECK(cluster[2].view().finalized->header.slot == 20);
+    // Those of slots 5, 8, 9, 12 and 13, made by two alone, are in it.
+    CHECK(cluster[2].view().finalized->header.height == 16);
+}
+
+TEST_CASE("a transaction given to one node is in the block of another", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 1);
+    const auto transaction = cluster[3].new_account("vault", "alice");
+    const auto ticket = cluster[3].submit(transaction);
+    REQUIRE(cluster[3].answers.at(ticket).outcome.has_value());
+    cluster.deliver();
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(cluster[i].view().pool_transactions <= 1);
+    }
+    cluster.run(2, 2);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(support::Machine::has_account("alice", *cluster[i].view().final_state));
+        CHECK(cluster[i].view().pool_transactions == 0);
+    }
+    const auto again = cluster[0].submit(transaction);
+    REQUIRE_FALSE(cluster[0].answers.at(again).outcome.has_value());
+    CHECK(cluster[0].answers.at(again).outcome.error().exception ==
+          static_cast<std::uint32_t>(chain::Exception::tx_duplicate));
+}
+
+TEST_CASE("in a partition of two and two nothing is final; healed, what lost is made again",
+          "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    for (const std::size_t a : {0U, 1U}) {
+        for (const std::size_t b : {2U, 3U}) {
+            cluster.cut(a, b);
+        }
+    }
+    const auto left = cluster[0].submit(cluster[0].new_account("bank", "alice"));
+    const auto right = cluster[2].submit(cluster[2].new_account("broker", "bob"));
+    cluster.run(5, 9);
+    CHECK(cluster[0].answers.at(left).outcome.has_value());
+    CHECK(cluster[2].answers.at(right).outcome.has_value());
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(cluster[i].view().finalized->header.slot == 4);
+    }
+    CHECK(cluster[0].view().head->id != cluster[2].view().head->id);
+    cluster.heal();
+    cluster.deliver();
+    cluster.run(10, 13);
+    check_same_final(cluster);
+    CHECK(cluster[0].view().finalized->header.slot >= 12);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(support::Machine::has_account("alice", *cluster[i].view().final_state));
+        CHECK(support::Machine::has_account("bob", *cluster[i].view().final_state));
+        CHECK(cluster[i].dropped.empty());
+    }
+}
+
+namespace {
+
+chain::BlockPtr with_header(const chain::Block& block,
+                            const chain::BlockHeader& header,
+                            const base::crypto::PrivateKey& key) {
+    return chain::make_block({header, key.sign(header.id())}, block.transactions, block.witness);
+}
+
+// What node 3 says to a block that node 0 sends it.
+p2p::input::Judged judgement(Cluster& cluster, const chain::BlockPtr& block) {
+    cluster.refused.clear();
+    cluster.send(0, 3, p2p::effect::BlockArrived{Cluster::channel(0), block, false});
+    cluster.deliver();
+    REQUIRE(cluster.refused.size() == 1);
+    return cluster.refused.front();
+}
+
+}  // namespace
+
+TEST_CASE("a block that is not what it says is refused by name, and stays refused", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    // Node 0 makes the block of slot 4; node 3 gets others instead.
+    cluster.cut(0, 3);
+    cluster.cut(1, 3);
+    cluster.cut(2, 3);
+    cluster.tick_at(4);
+    cluster.mend();
+    const chain::BlockPtr good = cluster[0].view().head;
+    REQUIRE(good->header.slot == 4);
+    const auto key = support::key_of(7);
+    chain::BlockHeader header = good->header;
+    SECTION("another state") {
+        header.state_digest.bytes[5] ^= std::byte{1};
+        const auto block = with_header(*good, header, key);
+        CHECK(judgement(cluster, block).text.find("state_digest") != std::string::npos);
+        const auto again = judgement(cluster, block);
+        CHECK(again.verdict == p2p::Verdict::bad);
+        CHECK(again.text.find("state_digest") != std::string::npos);
+    }
+    SECTION("another producer") {
+        header.producer = *chain::Name::from_string("bourse");
+        const auto judged = judgement(cluster, with_header(*good, header, support::key_of(8)));
+        CHECK(judged.verdict == p2p::Verdict::bad);
+    }
+    SECTION("another signature") {
+        const auto judged = judgement(cluster, with_header(*good, header, support::key_of(8)));
+        CHECK(judged.verdict == p2p::Verdict::bad);
+        CHECK(judged.text.find("signature") != std::string::npos);
+        // The id is that of the good block, which must still be welcome.
+        cluster.send(0, 3, p2p::effect::BlockArrived{Cluster::channel(0), good, false});
+        cluster.deliver();
+        CHECK(cluster[3].view().head->id == good->id);
+    }
+    SECTION("a certificate with a wrong signature") {
+        REQUIRE(good->witness.justify.has_value());
+        chain::Witness witness = good->witness;
+        witness.justify->signatures[0].compact[9] ^= std::byte{1};
+        const auto block =
+            chain::make_block({header, key.sign(header.id())}, good->transactions, witness);
+        CHECK(judgement(cluster, block).verdict == p2p::Verdict::bad);
+    }
+    SECTION("far ahead of its slot") {
+        header.slot = 12;
+        const auto judged = judgement(cluster, with_header(*good, header, key));
+        CHECK(judged.verdict == p2p::Verdict::refused);
+        CHECK(judged.text.find("early") != std::string::npos);
+    }
+    cluster.heal();
+    cluster.run(5, 9);
+    check_same_final(cluster);
+}
+
+TEST_CASE("a block a little before its slot waits for it", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    cluster.cut(0, 3);
+    cluster.cut(1, 3);
+    cluster.cut(2, 3);
+    cluster.tick_at(4);
+    const chain::BlockPtr good = cluster[0].view().head;
+    support::Machine& late = cluster[3];
+    late.set_time(late.genesis().times.time_of(4).to_timestamp());
+    support::Cluster other(4);
+    other.run(1, 3);
+    other[3].set_time(late.genesis().times.time_of(3).to_timestamp() +
+                      std::chrono::milliseconds(300));
+    other[3].step(
+        node::input::FromPeers{p2p::effect::BlockArrived{Cluster::channel(0), good, false}});
+    CHECK(other[3].view().head->header.slot == 3);
+    other[3].set_time(late.genesis().times.time_of(4).to_timestamp());
+    other[3].step(node::input::Tick{});
+    CHECK(other[3].view().head->id == good->id);
+}
+
+TEST_CASE("a power cut of all four at any write loses nothing that was final", "[network]") {
+    for (int cut = 0; cut < 24; ++cut) {
+        Cluster cluster(4);
+        cluster.run(1, 3);
+        for (std::size_t i = 0; i < 4; ++i) {
+            cluster[i].writes_left = cut + static_cast<int>(i);
+        }
+        cluster.run(4, 8);
+        std::vector<chain::BlockPtr> shown;
+        for (std::size_t i = 0; i < 4; ++i) {
+            shown.push_back(cluster[i].view().finalized);
+            cluster[i].writes_left.reset();
+        }
+        for (std::size_t i = 0; i < 4; ++i) {
+            cluster.restart_after_power_cut(i);
+        }
+        cluster.deliver();
+        cluster.run(9, 16);
+        check_same_final(cluster);
+        CHECK(cluster[0].view().finalized->header.slot == 16);
+        for (const chain::BlockPtr& block : shown) {
+            const auto kept = chain::BlockReader(cluster[2].storage()).at(block->header.height);
+            REQUIRE(kept.has_value());
+            REQUIRE(*kept != nullptr);
+            CHECK((*kept)->id == block->id);
+        }
+        for (std::size_t i = 0; i < 4; ++i) {
+            CHECK(cluster[i].accused.empty());
+        }
+    }
+}

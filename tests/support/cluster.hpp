@@ -1,0 +1,155 @@
+#pragma once
+
+#include "base/crypto/hash.hpp"
+#include "chain/state/block_store.hpp"
+#include "tests/support/one_node.hpp"
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace support {
+
+// Whole nodes in one thread, each connected to each by wires: what one tells its peers arrives
+// at the others at once and in order, unless the wire is cut. A node that lacks the parent of a
+// block gets what its sender has above the last block that both know.
+class Cluster {
+  public:
+    explicit Cluster(std::size_t validators) {
+        const genesis::Genesis genesis = genesis_of(validators);
+        for (std::size_t i = 0; i < validators; ++i) {
+            nodes_.push_back(
+                std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));
+            nodes_[i]->to_peers = [this, i](const p2p::Input& said) { on_said(i, said); };
+        }
+        for (std::size_t i = 0; i < validators; ++i) {
+            start(i);
+        }
+    }
+
+    Machine& operator[](std::size_t i) { return *nodes_[i]; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+
+    void kill(std::size_t i) { nodes_[i]->stop(); }
+    void start(std::size_t i) {
+        nodes_[i]->set_time(now_);
+        nodes_[i]->start();
+        greet(i);
+    }
+    void restart_after_power_cut(std::size_t i) {
+        nodes_[i]->cut_power_and_start();
+        greet(i);
+    }
+    void cut(std::size_t a, std::size_t b) { cut_.insert({std::min(a, b), std::max(a, b)}); }
+    // The wires are whole again; nobody notices before something is sent.
+    void mend() { cut_.clear(); }
+    void heal() {
+        mend();
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            greet(i);
+        }
+    }
+
+    // Goes to this time of this slot and lets all work until nothing more happens.
+    void tick_at(chain::Slot slot, int milliseconds = 0) {
+        now_ = nodes_[0]->genesis().times.time_of(slot).to_timestamp() +
+               std::chrono::milliseconds(milliseconds);
+        for (const auto& node : nodes_) {
+            node->set_time(now_);
+            node->step(node::input::Tick{});
+        }
+        deliver();
+    }
+    void run(chain::Slot from, chain::Slot to) {
+        for (chain::Slot slot = from; slot <= to; ++slot) {
+            tick_at(slot);
+        }
+    }
+    void deliver() {
+        while (!messages_.empty()) {
+            const Message next = std::move(messages_.front());
+            messages_.pop_front();
+            if (is_cut(next.from, next.to)) continue;
+            nodes_[next.to]->step(node::input::FromPeers{next.content});
+        }
+    }
+    // What `from` has, to `to`, oldest first.
+    void send_chain(std::size_t from, std::size_t to) {
+        const node::Published& has = nodes_[from]->view();
+        const chain::Height known = nodes_[to]->view().finalized->header.height;
+        const chain::BlockReader reader(nodes_[from]->storage());
+        for (chain::Height at = known + 1; at <= has.finalized->header.height; ++at) {
+            send(from, to, p2p::effect::BlockArrived{channel(from), reader.at(at).value(), true});
+        }
+        for (const chain::ExecutedBlockPtr& block : has.reversible) {
+            if (block->block->header.height <= known) continue;
+            send(from, to, p2p::effect::BlockArrived{channel(from), block->block, false});
+        }
+    }
+    void send(std::size_t from, std::size_t to, p2p::Effect content) {
+        messages_.push_back({from, to, std::move(content)});
+    }
+    [[nodiscard]] static transport::ChannelId channel(std::size_t node) {
+        return transport::ChannelId{node + 1};
+    }
+
+    std::vector<p2p::input::Judged> refused;  // What any node called refused or bad.
+
+  private:
+    struct Message {
+        std::size_t from;
+        std::size_t to;
+        p2p::Effect content;
+    };
+
+    [[nodiscard]] bool is_cut(std::size_t a, std::size_t b) const {
+        return cut_.contains({std::min(a, b), std::max(a, b)}) || !nodes_[a]->runs() ||
+               !nodes_[b]->runs();
+    }
+    // What a handshake leads to: both have what the other has.
+    void greet(std::size_t i) {
+        for (std::size_t other = 0; other < nodes_.size(); ++other) {
+            if (other == i) continue;
+            if (is_cut(i, other)) continue;
+            send_chain(i, other);
+            send_chain(other, i);
+            send(i, other, p2p::effect::PeerReady{channel(i), {}, {}});
+            send(other, i, p2p::effect::PeerReady{channel(other), {}, {}});
+        }
+    }
+
+    void on_said(std::size_t from, const p2p::Input& said) {
+        for (std::size_t to = 0; to < nodes_.size(); ++to) {
+            if (to != from) pass(from, to, said);
+        }
+    }
+    void pass(std::size_t from, std::size_t to, const p2p::Input& said) {
+        namespace arrived = p2p::effect;
+        const transport::ChannelId id = channel(from);
+        if (const auto* block = std::get_if<p2p::input::PushBlock>(&said)) {
+            send(from, to, arrived::BlockArrived{id, block->block, false});
+        } else if (const auto* vote = std::get_if<p2p::input::PushVote>(&said)) {
+            send(from, to, arrived::VoteArrived{id, {}, vote->vote});
+        } else if (const auto* pass = std::get_if<p2p::input::PassCertificate>(&said)) {
+            if (pass->to && *pass->to != channel(to)) return;
+            send(from, to, arrived::CertificateArrived{id, {}, pass->certificate});
+        } else if (const auto* transaction = std::get_if<p2p::input::PushTransaction>(&said)) {
+            send(from, to, arrived::TransactionArrived{id, {}, transaction->transaction->packed});
+        } else if (const auto* judged = std::get_if<p2p::input::Judged>(&said)) {
+            if (judged->channel != channel(to)) return;
+            const bool is_block = judged->item == p2p::Item::block;
+            if (is_block && judged->verdict == p2p::Verdict::unsure) send_chain(to, from);
+            if (judged->verdict == p2p::Verdict::bad || judged->verdict == p2p::Verdict::refused) {
+                refused.push_back(*judged);
+            }
+        }
+    }
+
+    std::vector<std::unique_ptr<Machine>> nodes_;
+    std::deque<Message> messages_;
+    std::set<std::pair<std::size_t, std::size_t>> cut_;
+    base::Timestamp now_{std::chrono::microseconds(1'700'000'000'000'000)};
+};
+
+}  // namespace support

@@ -1,0 +1,258 @@
+#pragma once
+
+#include "chain/execution/executor.hpp"
+#include "chain/execution/host_functions.hpp"
+#include "node/core/core.hpp"
+#include "tests/support/memory_storage.hpp"
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace support {
+
+// Drops every line; tests look at effects.
+class SilentLog final : public base::LogSink {
+  public:
+    [[nodiscard]] bool enabled(base::Level /*level*/) const override { return false; }
+    void write(base::Level /*level*/,
+               std::string_view /*component*/,
+               std::string_view /*line*/) override {}
+};
+
+class KeySigner final : public node::Signer {
+  public:
+    explicit KeySigner(base::crypto::PrivateKey key) : key_(std::move(key)) {}
+    [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override {
+        return {key_.public_key()};
+    }
+    [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& /*key*/,
+                                                             const base::Hash256& digest) override {
+        return key_.sign(digest);
+    }
+
+  private:
+    base::crypto::PrivateKey key_;
+};
+
+// The key number `tag` of tests.
+inline base::crypto::PrivateKey key_of(unsigned char tag) {
+    std::array<std::byte, 32> secret{};
+    secret.fill(std::byte{tag});
+    return {base::crypto::KeyType::k1, secret};
+}
+
+// A machine with a disk and one key, on which the production core runs in the caller's thread.
+// The disk works at once, unless it is told otherwise; what peers are told goes to `to_peers`.
+class Machine {
+  public:
+    Machine(genesis::Genesis genesis, base::crypto::PrivateKey key)
+        : genesis_(std::move(genesis)), key_(std::move(key)), signer_(key_) {
+        now_ = genesis_.times.time_of(0).to_timestamp();
+        const std::vector<consensus::SafetyRecord> records{
+            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};
+        consensus::SafetyJournal journal;
+        pages_ = {journal.append(records)};
+        const auto first = node::Core::first_batch(genesis_);
+        REQUIRE(first.has_value());
+        REQUIRE(storage_.commit(*first, true).has_value());
+    }
+
+    // Opens the node on what the disk holds now.
+    void start() {
+        stop();
+        node::Effects out;
+        auto journal = consensus::SafetyJournal::read(pages_);
+        REQUIRE(journal.has_value());
+        chain::StateManager::Options state;
+        state.on_fault = [](const base::Error&) {};
+        engine_ = std::make_unique<chain::vm::Engine>(
+            chain::host_table(), chain::vm::Engine::Options{}, nullptr);
+        executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table());
+        node::Core::Options options{.genesis = genesis_};
+        options.started = now_;
+        options.has_peers = to_peers != nullptr;
+        auto core = node::Core::open(
+            options,
+            {storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")},
+            *std::move(journal),
+            out);
+        if (!core) FAIL(core.error().detail);
+        core_ = *std::move(core);
+        perform(out);
+    }
+    // Killed: what the process had in memory is gone.
+    void stop() {
+        core_.reset();
+        executor_.reset();
+        answers_.clear();
+        view_ = nullptr;
+    }
+    // The power goes: what was not synced is gone, and so is everything in memory.
+    void cut_power_and_start() {
+        stop();
+        storage_.cut_power();
+        start();
+    }
+
+    [[nodiscard]] bool runs() const { return core_ != nullptr; }
+    void set_time(base::Timestamp now) { now_ = now; }
+
+    void step(const node::Input& input) {
+        if (core_ == nullptr) return;
+        node::Effects out;
+        core_->step(now_, input, out);
+        perform(out);
+    }
+
+    node::Ticket submit(const chain::TransactionPtr& transaction) {
+        const node::Ticket ticket = ++last_ticket_;
+        auto entry = node::recover_keys(transaction->packed, genesis_.chain_id());
+        REQUIRE(entry.has_value());
+        step(node::input::Submit{ticket, transaction, entry->keys});
+        return ticket;
+    }
+
+    // newaccount by `creator`, signed by this machine's key, that refers to the head.
+    [[nodiscard]] chain::TransactionPtr new_account(const std::string& creator,
+                                                    const std::string& name) const {
+        chain::Action action;
+        action.account = *chain::Name::from_string("eosio");
+        action.name = *chain::Name::from_string("newaccount");
+        const chain::Name from = *chain::Name::from_string(creator);
+        action.authorization = {{from, *chain::Name::from_string("active")}};
+        base::Writer data;
+        const chain::Authority authority = chain::Authority::of_key(key_.public_key());
+        chain::encode(data, from);
+        chain::encode(data, *chain::Name::from_string(name));
+        chain::encode(data, authority);
+        chain::encode(data, authority);
+        action.data = data.take();
+        chain::SignedTransaction content;
+        const auto seconds = chain::TimePoint::from_timestamp(now_).microseconds / 1'000'000 + 60;
+        content.expiration = {static_cast<std::uint32_t>(seconds)};
+        content.ref_block_num = static_cast<std::uint16_t>(view_->finalized->header.height);
+        content.ref_block_prefix = chain::ref_block_prefix_of(view_->finalized->id);
+        content.actions = {action};
+        content.signatures = {key_.sign(content.signing_digest(genesis_.chain_id(), {}))};
+        return chain::make_transaction(content);
+    }
+
+    [[nodiscard]] static bool has_account(const std::string& name, const chain::StateView& state) {
+        return state.find(chain::Table::account,
+                          chain::account_key(*chain::Name::from_string(name))) != nullptr;
+    }
+
+    [[nodiscard]] const node::Published& view() const { return *view_; }
+    [[nodiscard]] const genesis::Genesis& genesis() const { return genesis_; }
+    MemoryStorage& storage() { return storage_; }
+    std::vector<base::Bytes>& pages() { return pages_; }
+
+    // What peers are told; null: the node has none. Set before start().
+    std::function<void(const p2p::Input&)> to_peers;
+    // While set, so many more writes are carried out; then the disk stands still.
+    std::optional<int> writes_left;
+    std::map<node::Ticket, node::effect::Answer> answers;
+    std::vector<chain::BlockPtr> finalized;  // Told to plugins as final.
+    std::vector<node::effect::Dropped> dropped;
+    std::vector<chain::Evidence> accused;
+    std::map<chain::Slot, chain::BlockId> shown_slots;  // Over all restarts.
+    bool shown_twice = false;                           // Two blocks of one slot.
+
+  private:
+    void perform(const node::Effects& effects) {
+        for (const node::Effect& effect : effects) {
+            perform(effect);
+        }
+        // What was done comes back as inputs, one at a time.
+        while (!answers_.empty()) {
+            const node::Input next = std::move(answers_.front());
+            answers_.pop_front();
+            step(next);
+        }
+    }
+
+    void perform(const node::Effect& effect) {
+        if (const auto* write = std::get_if<node::effect::Write>(&effect)) {
+            carry_out(*write);
+        } else if (const auto* answer = std::get_if<node::effect::Answer>(&effect)) {
+            answers.emplace(answer->ticket, *answer);
+        } else if (const auto* publish = std::get_if<node::effect::Publish>(&effect)) {
+            view_ = publish->view;
+        } else if (const auto* accepted = std::get_if<node::effect::Accepted>(&effect)) {
+            const chain::Block& block = *accepted->block->block;
+            const auto [slot, first] = shown_slots.emplace(block.header.slot, block.id);
+            shown_twice = shown_twice || (!first && slot->second != block.id);
+        } else if (const auto* final = std::get_if<node::effect::Finalized>(&effect)) {
+            finalized.push_back(final->block->block);
+        } else if (const auto* drop = std::get_if<node::effect::Dropped>(&effect)) {
+            dropped.push_back(*drop);
+        } else if (const auto* recover = std::get_if<node::effect::Recover>(&effect)) {
+            carry_out(*recover);
+        } else if (const auto* said = std::get_if<node::effect::ToPeers>(&effect)) {
+            if (to_peers) to_peers(said->said);
+        } else if (const auto* accuse = std::get_if<node::effect::Accused>(&effect)) {
+            accused.push_back(accuse->evidence);
+        }
+    }
+
+    void carry_out(const node::effect::Recover& recover) {
+        std::vector<chain::PackedTransaction> packed;
+        if (recover.transaction) packed.push_back(*recover.transaction);
+        if (recover.block) {
+            for (const auto& receipt : recover.block->transactions) {
+                packed.push_back(std::get<chain::PackedTransaction>(receipt.transaction));
+            }
+        }
+        std::vector<chain::PooledTransaction> done;
+        for (const chain::PackedTransaction& each : packed) {
+            auto entry = node::recover_keys(each, genesis_.chain_id());
+            if (!entry) {
+                answers_.push_back(
+                    node::input::Recovered{recover.ticket, base::fail(entry.error())});
+                return;
+            }
+            done.push_back(*std::move(entry));
+        }
+        answers_.push_back(node::input::Recovered{recover.ticket, std::move(done)});
+    }
+
+    void carry_out(const node::effect::Write& write) {
+        if (writes_left) {
+            if (*writes_left == 0) return;
+            --*writes_left;
+        }
+        // The order of the real runtime: the page, then the batch; a page that is there already
+        // (its batch failed) is not written twice.
+        if (!write.journal_page.empty() &&
+            (pages_.empty() || pages_.back() != write.journal_page)) {
+            if (write.compact_journal) pages_.clear();
+            pages_.push_back(write.journal_page);
+        }
+        base::Batch batch = write.batch;
+        if (write.final_state) write.final_state->append_to(batch);
+        const auto done = storage_.commit(batch, write.ticket != 0);
+        if (write.ticket != 0) answers_.push_back(node::input::Written{write.ticket, done});
+    }
+
+    genesis::Genesis genesis_;
+    base::crypto::PrivateKey key_;
+    KeySigner signer_;
+    SilentLog log_;
+    MemoryStorage storage_;
+    std::vector<base::Bytes> pages_;
+    std::unique_ptr<chain::vm::Engine> engine_;
+    std::unique_ptr<chain::Executor> executor_;
+    std::unique_ptr<node::Core> core_;
+    std::shared_ptr<const node::Published> view_;
+    std::deque<node::Input> answers_;
+    base::Timestamp now_{};
+    node::Ticket last_ticket_ = 0;
+};
+
+}  // namespace support
