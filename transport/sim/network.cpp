@@ -122,12 +122,13 @@ void Network::carry_out(Endpoint& from, const command::Connect& connect) {
         endpoints_, [&](const auto& each) { return each->address_ == connect.address; });
     const auto time =
         at == endpoints_.end() ? std::nullopt : weather_.time_to_connect(from.key_, (*at)->key_);
-    if (!time) {
-        CloseInfo info{.reason = CloseReason::lost, .text = "no answer"};
-        event::ConnectFailed failed{connect.address, std::move(info)};
-        return plan(now_ + weather_.time_to_notice(from.key_), {&from, std::move(failed), {}});
+    if (time) {
+        attempts_.emplace(moment(now_ + *time), Attempt{&from, connect});
+        return;
     }
-    attempts_.emplace(moment(now_ + *time), Attempt{&from, connect});
+    CloseInfo info{.reason = CloseReason::lost, .text = "no answer"};
+    event::ConnectFailed failed{connect.address, std::move(info)};
+    plan(now_ + weather_.time_to_notice(from.key_), {&from, std::move(failed), {}});
 }
 
 // As TLS: the dialler checks first, and either side's reason reaches the dialler.
