@@ -78,6 +78,24 @@ bool is_zero(base::ByteView bytes) {
     return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
+// Records of a key besides its votes: BASE, PRODUCED and COMMIT.
+constexpr std::size_t kOtherRecords = 3;
+
+// At most `votes_max` votes that forbid at least what these do. The oldest become one of a block
+// that nobody has: R2 then refuses whatever any of them may forbid. The newest stays as it is.
+std::vector<PastVote> merged(std::vector<PastVote> votes, std::size_t votes_max) {
+    if (votes.size() <= votes_max || votes_max < 2) return votes;
+    const auto rest = votes.end() - static_cast<std::ptrdiff_t>(votes_max - 1);
+    PastVote one = *(rest - 1);
+    one.block = {};
+    for (auto vote = votes.begin(); vote != rest; ++vote) {
+        one.justify_slot = std::min(one.justify_slot, vote->justify_slot);
+    }
+    std::vector<PastVote> kept{one};
+    kept.insert(kept.end(), rest, votes.end());
+    return kept;
+}
+
 // The records of a page in order; nothing when the page is not as one append() wrote it.
 std::optional<std::vector<Chained>> decode_page(base::ByteView page) {
     if (page.size() != SafetyJournal::kPageBytes) return std::nullopt;
@@ -167,6 +185,8 @@ base::Bytes SafetyJournal::append(std::span<const SafetyRecord> records) {
 base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
     std::vector<SafetyRecord> records;
+    const std::size_t share = kRecordsPerPage / std::max<std::size_t>(keys_.size(), 1);
+    const std::size_t votes_max = share > kOtherRecords ? share - kOtherRecords : 1;
     for (const auto& [key, safety] : keys_) {
         if (safety.known) records.push_back({.kind = RecordKind::base, .key = key});
         if (safety.produced_slot != 0) {
@@ -181,7 +201,7 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
                                .block = safety.lock,
                                .lock = safety.lock});
         }
-        std::vector<PastVote> votes = safety.past_votes;
+        std::vector<PastVote> votes = merged(safety.past_votes, votes_max);
         if (votes.empty() && safety.last_notarize.slot != 0) votes = {safety.last_notarize};
         for (const PastVote& vote : votes) {
             records.push_back({.kind = RecordKind::notarize,
@@ -195,8 +215,9 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
     }
     if (records.empty() || records.size() > kRecordsPerPage) {
         return fail(Errc::would_block,
-                    fmt::format("safety journal: {} records do not fit in a page of {}",
+                    fmt::format("safety journal: {} records of {} keys do not fit in a page of {}",
                                 records.size(),
+                                keys_.size(),
                                 kRecordsPerPage));
     }
     pages_ = 0;

@@ -86,9 +86,9 @@ class SafetyJournal {
     // At most kRecordsPerPage records.
     [[nodiscard]] base::Bytes append(std::span<const SafetyRecord> records);
 
-    // One page that says what the whole journal says, for AppendLog::compact. Needs no more
-    // than 32 records: past votes at or below `final_slot` are dropped first.
-    // would_block: too many votes above `final_slot` to fit.
+    // One page that says what the whole journal says, for AppendLog::compact. Past votes at or
+    // below `final_slot` are dropped; where the others are too many, the oldest become one that
+    // forbids more. would_block: nothing to say, or too many keys for a page (more than six).
     [[nodiscard]] base::Result<base::Bytes> compacted(std::uint64_t final_slot);
 
     // Null when the journal has no record of this key.

@@ -99,7 +99,6 @@ TEST_CASE("compaction keeps what the rules need and forgets the rest", "[consens
         const std::vector<SafetyRecord> votes{notarize(slot)};
         (void)journal.append(votes);
     }
-    CHECK(journal.compacted(10).error().code == base::Errc::would_block);
     const auto page = journal.compacted(95);
     REQUIRE(page.has_value());
     auto again = SafetyJournal::read(std::vector<base::Bytes>{*page});
@@ -112,4 +111,29 @@ TEST_CASE("compaction keeps what the rules need and forgets the rest", "[consens
     const auto both = SafetyJournal::read(std::vector<base::Bytes>{*page, again->append(next)});
     REQUIRE(both.has_value());
     CHECK(both->find(1)->last_notarize.slot == 101);
+}
+
+TEST_CASE("too many votes for a page become one that forbids all they forbid",
+          "[consensus][journal]") {
+    SafetyJournal journal;
+    const std::vector<SafetyRecord> base_record{{.kind = RecordKind::base, .key = 1}};
+    (void)journal.append(base_record);
+    for (std::uint64_t slot = 1; slot <= 100; ++slot) {
+        const std::vector<SafetyRecord> votes{notarize(slot)};
+        (void)journal.append(votes);
+    }
+    const auto page = journal.compacted(10);
+    REQUIRE(page.has_value());
+    CHECK(page->size() == SafetyJournal::kPageBytes);
+    const auto again = SafetyJournal::read(std::vector<base::Bytes>{*page});
+    REQUIRE(again.has_value());
+    const auto& votes = again->find(1)->past_votes;
+    REQUIRE(votes.size() == 29);
+    CHECK(votes.front().block.is_zero());
+    CHECK(votes.front().justify_slot == 10);
+    CHECK(votes.front().slot == 72);
+    CHECK(votes[1].slot == 73);
+    CHECK(votes[1].block == block(73));
+    CHECK(again->find(1)->last_notarize.slot == 100);
+    CHECK(again->find(1)->last_notarize.block == block(100));
 }
