@@ -8,7 +8,7 @@
 #include <vector>
 
 // Two strangers that got as far as they can say whatever they like, and the ledger answers
-// anything. The input is a list of {what u8, length u8, bytes}.
+// anything. The input is a list of {what u8, length u16, bytes}.
 namespace {
 
 using p2p::ChannelId;
@@ -105,22 +105,23 @@ struct Play {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Play play;
     std::span<const std::uint8_t> left(data, size);
-    while (left.size() >= 2) {
+    while (left.size() >= 3) {
         const std::uint8_t what = left[0];
-        const std::size_t length = std::min<std::size_t>(left[1], left.size() - 2);
-        const auto bytes = left.subspan(2, length);
-        left = left.subspan(2 + length);
+        const std::size_t said = left[1] + 256U * left[2];
+        const std::size_t length = std::min(said, left.size() - 3);
+        const auto bytes = left.subspan(3, length);
+        left = left.subspan(3 + length);
         const ChannelId channel{play.channels - what % 2U};
         if (what >= 0xF8U) {
-            play.now += std::chrono::milliseconds(100) * (length + 1);
+            play.now += std::chrono::milliseconds(100) * (said % 256 + 1);
             play.step(input::Tick{});
         } else if (what >= 0xF0U) {
-            play.judge(static_cast<std::uint8_t>(length));
+            play.judge(static_cast<std::uint8_t>(said));
         } else if (what >= 0xE8U) {
             play.step(input::ChannelDown{channel, "gone"});
             play.greet(static_cast<unsigned char>(2 + what % 2U));
         } else if (what >= 0xE0U) {
-            play.step(input::BlocksRead{length, {}});
+            play.step(input::BlocksRead{said, {}});
         } else {
             play.say_type(channel, what, bytes);
         }

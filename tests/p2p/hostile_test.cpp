@@ -370,9 +370,10 @@ TEST_CASE("time stamps of a liar do no harm") {
         if (const auto* stamps = std::get_if<TimeStamps>(&body)) asked = stamps->transmit;
     }
     REQUIRE(asked != 0);
-    const auto stamp = GENERATE_COPY(most, -most, std::int64_t{0});
-    test.say(channel, TimeStamps{.origin = asked, .receive = stamp, .transmit = -stamp});
-    test.say(channel, TimeStamps{.origin = most, .receive = most, .transmit = most});
+    for (const std::int64_t stamp : {most, -most, std::int64_t{0}}) {
+        test.say(channel, TimeStamps{.origin = asked, .receive = stamp, .transmit = -stamp});
+        test.say(channel, TimeStamps{.origin = most, .receive = most, .transmit = most});
+    }
     CHECK_FALSE(test.closed(channel));
 }
 
