@@ -349,7 +349,9 @@ std::vector<Command> all_commands() {
     add_convert_commands(commands);
     add_multisig_commands(commands);
     add_system_commands(commands);
+    add_member_commands(commands);
     add_net_commands(commands);
+    add_proof_commands(commands);
     add_completion_commands(commands);
     std::ranges::sort(commands, {}, &Command::name);
     return commands;

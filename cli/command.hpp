@@ -101,7 +101,9 @@ void add_doctor_commands(std::vector<Command>& commands);
 void add_convert_commands(std::vector<Command>& commands);
 void add_multisig_commands(std::vector<Command>& commands);
 void add_system_commands(std::vector<Command>& commands);
+void add_member_commands(std::vector<Command>& commands);
 void add_net_commands(std::vector<Command>& commands);
+void add_proof_commands(std::vector<Command>& commands);
 void add_completion_commands(std::vector<Command>& commands);
 
 }  // namespace cli

@@ -16,7 +16,7 @@ constexpr std::uint64_t kLagMillisecondsMax = 10'000;
 constexpr std::uint64_t kFreeBytesMin = std::uint64_t{1} << 30U;
 
 struct Finding {
-    std::string_view name;
+    std::string name;
     bool good = false;
     std::string text;  // One sentence, with what to do when it is not good.
 };
@@ -47,12 +47,14 @@ Finding check_finality(const Json& finality) {
     const std::uint64_t blocks = number_of(finality, "lag_blocks");
     const std::uint64_t milliseconds = number_of(finality, "lag_ms");
     const bool good = milliseconds <= kLagMillisecondsMax;
+    std::string why = text_of(finality, "waiting");
+    if (why.empty()) why = "the disk may be too slow.";
     return {"finality",
             good,
             fmt::format("The final block is {} blocks ({} ms) behind the head{}",
                         blocks,
                         milliseconds,
-                        good ? "." : ": too few validators vote, or the disk is too slow.")};
+                        good ? "." : ": " + why)};
 }
 
 Finding check_producer(const Json& finality) {
@@ -67,6 +69,25 @@ Finding check_producer(const Json& finality) {
         return {"producer", false, "The producer is paused; /v1/producer/resume lets it go on."};
     }
     return {"producer", true, "The producer is neither paused nor in trouble."};
+}
+
+// What the node itself finds wrong with the validators, one finding each.
+void check_validators(const Json& finality, std::vector<Finding>& out) {
+    const Json* wrong = chain::abi::find_member(finality, "findings");
+    if (wrong != nullptr && wrong->is_array() && !wrong->empty()) {
+        for (const Json& each : *wrong)
+            out.push_back({text_of(each, "kind"), false, text_of(each, "text")});
+        return;
+    }
+    const Json* validators = chain::abi::find_member(finality, "validators");
+    const std::size_t count = validators == nullptr ? 0 : validators->size();
+    out.push_back(
+        {"agreement",
+         true,
+         fmt::format("{} can be reached, {} in time, and vote{}.",
+                     count == 1 ? "The one validator" : fmt::format("All {} validators", count),
+                     count == 1 ? "is" : "are",
+                     count == 1 ? "s" : "")});
 }
 
 Finding check_disk(const Session& session) {
@@ -116,6 +137,7 @@ std::vector<Finding> examine(const Session& session) {
         findings.push_back(check_head(session, *info));
         if (const auto finality = call(session.url, "/v1/bor/finality", Json())) {
             findings.push_back(check_finality(*finality));
+            check_validators(*finality, findings);
             findings.push_back(check_producer(*finality));
         } else {
             findings.push_back({"finality", false, finality.error().detail});

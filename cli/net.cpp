@@ -1,22 +1,115 @@
 #include "cli/output.hpp"
 
+#include <fmt/format.h>
+
 namespace cli {
 
 namespace {
 
-base::Result<void> no_peers(const Session& /*session*/, const Arguments& /*arguments*/) {
-    return base::fail(base::Errc::unavailable,
-                      "not yet: needs the peer-to-peer layer, which this version does not have");
+using base::fail;
+
+base::Result<void> ask_about(const Session& session,
+                             const Arguments& arguments,
+                             std::string_view path) {
+    const auto answer = call(session.url, path, Json(arguments.at("host")));
+    if (!answer) return fail(answer.error());
+    if (session.json || !answer->is_string()) {
+        print_json(*answer);
+        return {};
+    }
+    fmt::print("{}\n", answer->get<std::string>());
+    return {};
+}
+
+base::Result<void> connect(const Session& session, const Arguments& arguments) {
+    return ask_about(session, arguments, "/v1/net/connect");
+}
+
+base::Result<void> disconnect(const Session& session, const Arguments& arguments) {
+    return ask_about(session, arguments, "/v1/net/disconnect");
+}
+
+base::Result<void> status(const Session& session, const Arguments& arguments) {
+    return ask_about(session, arguments, "/v1/net/status");
+}
+
+std::string shown(const Json& json, std::string_view key) {
+    const Json* value = chain::abi::find_member(json, key);
+    if (value == nullptr || value->is_null()) return "-";
+    return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+void print_peer(const Json& peer) {
+    const Json* head = chain::abi::find_member(peer, "head");
+    fmt::print("{:<13} {:<22} {:<6} {:<9} {:>8} {:>8} {:>8}\n",
+               shown(peer, "name"),
+               shown(peer, "address"),
+               shown(peer, "transport"),
+               shown(peer, "state"),
+               head == nullptr ? "-" : shown(*head, "block_num"),
+               shown(peer, "round_trip_ms"),
+               shown(peer, "clock_offset_ms"));
+}
+
+base::Result<void> peers(const Session& session, const Arguments& /*arguments*/) {
+    if (session.json) return ask(session, "/v1/net/connections", Json());
+    const auto answer = call(session.url, "/v1/bor/peers", Json());
+    if (!answer) return fail(answer.error());
+    fmt::print("{:<13} {:<22} {:<6} {:<9} {:>8} {:>8} {:>8}\n",
+               "peer",
+               "address",
+               "over",
+               "state",
+               "head",
+               "trip ms",
+               "clock ms");
+    if (const Json* list = chain::abi::find_member(*answer, "peers")) {
+        for (const Json& peer : *list)
+            print_peer(peer);
+    }
+    const Json* dials = chain::abi::find_member(*answer, "dials");
+    if (dials == nullptr) return {};
+    for (const Json& dial : *dials) {
+        if (shown(dial, "connected") == "true") continue;
+        fmt::print("{:<13} {:<22} not connected: {}\n",
+                   "-",
+                   shown(dial, "address"),
+                   shown(dial, "last_error"));
+    }
+    return {};
+}
+
+base::Result<void> sync(const Session& session, const Arguments& /*arguments*/) {
+    const auto answer = call(session.url, "/v1/bor/sync", Json());
+    if (!answer) return fail(answer.error());
+    if (session.json) {
+        print_json(*answer);
+        return {};
+    }
+    const std::uint64_t height = number_of(*answer, "block_num");
+    const std::uint64_t target = number_of(*answer, "target");
+    fmt::print("{}: block {} of {}, {} blocks and {} KiB a second",
+               text_of(*answer, "mode"),
+               height,
+               std::max(height, target),
+               number_of(*answer, "blocks_per_second"),
+               number_of(*answer, "bytes_per_second") >> 10U);
+    if (const std::string eta = shown(*answer, "eta_ms"); eta != "-")
+        fmt::print(", {} ms left", eta);
+    const std::string waiting = text_of(*answer, "waiting_for");
+    fmt::print("{}{}\n", waiting.empty() ? "" : "; ", waiting);
+    return {};
 }
 
 }  // namespace
 
 void add_net_commands(std::vector<Command>& commands) {
-    const Positional peer{"host", "HOST:PORT of the peer"};
-    commands.push_back({"net connect", "Connect to a peer (not yet)", {peer}, {}, no_peers});
-    commands.push_back({"net disconnect", "Leave a peer (not yet)", {peer}, {}, no_peers});
-    commands.push_back({"net status", "Show a connection (not yet)", {peer}, {}, no_peers});
-    commands.push_back({"net peers", "Show all connections (not yet)", {}, {}, no_peers});
+    const Positional peer{"host", "HOST:PORT of the peer; to pin its key: HOST:PORT#PUB_R1_..."};
+    commands.push_back({"net connect", "Connect to a peer", {peer}, {}, connect});
+    commands.push_back({"net disconnect", "Leave a peer", {peer}, {}, disconnect});
+    commands.push_back({"net status", "Show a connection", {peer}, {}, status});
+    commands.push_back({"net peers", "Show all connections", {}, {}, peers});
+    commands.push_back({"net sync", "Show how the node catches up", {}, {}, sync});
 }
 
 }  // namespace cli

@@ -7,6 +7,7 @@
 #include "node/history.hpp"
 #include "node/http/server.hpp"
 #include "node/params.hpp"
+#include "node/peer_access.hpp"
 #include "node/runtime.hpp"
 
 #include <algorithm>
@@ -29,6 +30,7 @@ struct ApiContext {
     std::chrono::milliseconds response_time{15};  // To collect one answer.
     const ProducerSettings& settings;
     std::set<base::crypto::PublicKey> own_keys;  // Of signature-provider.
+    PeerAccess& peers;
 
     // What a dry run may take.
     [[nodiscard]] std::chrono::milliseconds dry_run_time() const {

@@ -1,6 +1,9 @@
+#include "chain/execution/membership.hpp"
 #include "chain/execution/rows.hpp"
-#include "node/api/validator_json.hpp"
+#include "node/api/diagnosis.hpp"
 #include "node/operator_api.hpp"
+
+#include <algorithm>
 
 namespace node {
 
@@ -15,43 +18,103 @@ Json block_ref_json(const ApiContext& context, const chain::Block& block) {
             {"transactions", block.transactions.size()}};
 }
 
+std::uint64_t lag_milliseconds(const ApiContext& context, const Published& view) {
+    const std::uint64_t slots = view.head->header.slot - view.finalized->header.slot;
+    return slots * context.times().interval_milliseconds;
+}
+
+// What the conversation with peers adds: who holds the vote key, and how that node stands.
+void add_peer(const p2p::Status& status, api::ValidatorStatus& validator) {
+    const auto holds_key = [&](const p2p::PeerStatus& peer) {
+        return std::ranges::find(peer.vote_keys, validator.entry.vote_key) != peer.vote_keys.end();
+    };
+    const auto peer = std::ranges::find_if(status.peers, holds_key);
+    if (peer == status.peers.end()) return;
+    validator.connected = peer->state == p2p::PeerState::ready;
+    validator.head = peer->head.height;
+    if (peer->clock_offset) {
+        validator.clock_nanoseconds =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(*peer->clock_offset).count();
+    }
+}
+
+// Validators' nodes belong to them, or to the organisation of that name. A chain without any
+// registered node has its first list in the genesis file.
+bool has_node_key(const chain::Registry& registry, chain::Name producer) {
+    if (registry.keys.empty()) return true;
+    return std::ranges::any_of(registry.keys, [&](const chain::RegisteredKey& key) {
+        return (key.roles & chain::kRoleValidator) != 0 && key.organisation == producer;
+    });
+}
+
 // The validators in force at the final block, and what is known of each.
 base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& context,
-                                                              const Published& view) {
-    auto schedule = chain::load_schedule(*view.final_state);
-    if (!schedule) return base::fail(schedule.error());
+                                                              const Published& view,
+                                                              const chain::Schedule& schedule,
+                                                              const p2p::Status& peers) {
+    const auto now = context.times().time_of(view.finalized->header.slot);
+    const auto registry = chain::load_registry(*view.final_state, now);
+    if (!registry) return base::fail(registry.error());
     const auto& certificate = view.certificate;
-    const bool fits = certificate && certificate->data.schedule_version == schedule->version;
+    const bool fits = certificate && certificate->data.schedule_version == schedule.version;
     std::vector<api::ValidatorStatus> list;
-    for (std::size_t i = 0; i < schedule->entries.size(); ++i) {
+    for (std::size_t i = 0; i < schedule.entries.size(); ++i) {
         api::ValidatorStatus validator;
-        validator.entry = schedule->entries[i];
+        validator.entry = schedule.entries[i];
         validator.own = context.own_keys.contains(validator.entry.vote_key);
+        validator.has_node_key = has_node_key(*registry, validator.entry.producer);
         if (fits) validator.voted_final = api::has_signed(*certificate, i);
+        add_peer(peers, validator);
         list.push_back(std::move(validator));
     }
     return list;
 }
 
+base::Result<api::AgreementView> agreement_of(const ApiContext& context, const Published& view) {
+    auto schedule = chain::load_schedule(*view.final_state);
+    if (!schedule) return base::fail(schedule.error());
+    const auto status = context.peers.peer_status();
+    auto validators = validators_of(context, view, *schedule, *status);
+    if (!validators) return base::fail(validators.error());
+    api::AgreementView out;
+    out.validators = std::move(*validators);
+    out.quorum = schedule->quorum();
+    out.head = view.head->header.height;
+    out.finalized = view.finalized->header.height;
+    out.lag_milliseconds = lag_milliseconds(context, view);
+    out.interval_milliseconds = context.times().interval_milliseconds;
+    for (const p2p::DialStatus& dial : status->dials) {
+        if (!dial.connected && !dial.last_error.empty()) {
+            out.refusals.push_back(dial.address + ": " + dial.last_error);
+        }
+    }
+    return out;
+}
+
 Answer get_finality(const ApiContext& context, const Moment& moment) {
     const Published& view = *moment.view;
-    auto validators = validators_of(context, view);
-    if (!validators) return refuse(validators.error());
-    Json list = Json::array();
-    for (const api::ValidatorStatus& each : *validators)
-        list.push_back(api::validator_to_json(each));
-    const std::uint64_t slots = view.head->header.slot - view.finalized->header.slot;
+    const auto agreement = agreement_of(context, view);
+    if (!agreement) return refuse(agreement.error());
+    const auto findings = api::diagnose(*agreement);
+    Json validators = Json::array();
+    for (const api::ValidatorStatus& each : agreement->validators)
+        validators.push_back(api::validator_to_json(each));
+    Json wrong = Json::array();
+    for (const api::Finding& each : findings)
+        wrong.push_back(api::finding_to_json(each));
     return Json{{"head", block_ref_json(context, *view.head)},
                 {"final", block_ref_json(context, *view.finalized)},
                 {"lag_blocks", view.head->header.height - view.finalized->header.height},
-                {"lag_ms", chain::abi::json_integer(slots * context.times().interval_milliseconds)},
+                {"lag_ms", chain::abi::json_integer(agreement->lag_milliseconds)},
                 {"certificate",
                  view.certificate ? api::certificate_to_json(*view.certificate) : Json(nullptr)},
                 {"paused", view.paused},
                 {"trouble", view.trouble},
                 {"pool", {{"transactions", view.pool_transactions}, {"bytes", view.pool_bytes}}},
-                {"waiting", ""},
-                {"validators", std::move(list)}};
+                {"quorum", agreement->quorum},
+                {"waiting", api::why_finality_waits(*agreement, findings)},
+                {"findings", std::move(wrong)},
+                {"validators", std::move(validators)}};
 }
 
 }  // namespace
@@ -60,9 +123,6 @@ void add_finality_calls(Calls& calls) {
     const ApiContext& context = calls.context();
     calls.read({.path = "/v1/bor/finality"},
                [&context](const Moment& moment, Params&) { return get_finality(context, moment); });
-    calls.plain({.path = "/v1/bor/peers"}, [](Params&) -> Answer {
-        return Json{{"peers", Json::array()}};
-    });
 }
 
 }  // namespace node

@@ -29,6 +29,8 @@ class History : base::Pinned {
     [[nodiscard]] base::Result<std::optional<chain::Height>> find_transaction(
         const Published& view, const chain::TransactionId& id) const;
 
+    [[nodiscard]] const base::Storage& storage() const { return storage_; }
+
   private:
     const base::Storage& storage_;
 };

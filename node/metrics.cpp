@@ -1,5 +1,7 @@
 #include "node/metrics.hpp"
 
+#include "node/agreement_metrics.hpp"
+
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
@@ -82,6 +84,8 @@ struct Metrics::Families {
     prometheus::Gauge& http_bytes =
         gauge("bor_http_in_flight_bytes", "Requests and answers under way");
 
+    AgreementMetrics agreement{registry};
+
     std::map<chain::BlockId, Clock::time_point> accepted;  // Core thread only.
 };
 
@@ -118,6 +122,7 @@ std::string Metrics::text() {
     out.refused_connections.Set(number(http.refused_connections));
     out.refused_rate.Set(number(http.refused_rate));
     out.http_bytes.Set(number(http.bytes_in_flight));
+    out.agreement.show(*view, *sources_.peers.peer_status());
     return prometheus::TextSerializer().Serialize(out.registry.Collect());
 }
 
@@ -141,11 +146,16 @@ void Metrics::on_accepted(const effect::Accepted& accepted) {
     constexpr std::size_t kUnfinishedMax = 10'000;
     families_->in_block.Increment(number(accepted.block->traces.size()));
     if (families_->accepted.size() >= kUnfinishedMax) families_->accepted.clear();
+    families_->agreement.count_block(*accepted.block->block);
     families_->accepted.emplace(accepted.block->block->id, Clock::now());
 }
 
 void Metrics::on_finalized(const effect::Finalized& finalized) {
     families_->final_transactions.Increment(number(finalized.block->traces.size()));
+    if (finalized.certificate) {
+        families_->agreement.count_votes(*finalized.certificate,
+                                         *sources_.runtime.published()->final_state);
+    }
     const auto found = families_->accepted.find(finalized.block->block->id);
     if (found == families_->accepted.end()) return;
     const auto lag = Clock::now() - found->second;

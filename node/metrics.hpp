@@ -2,6 +2,7 @@
 
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/http/server.hpp"
+#include "node/peer_access.hpp"
 #include "node/plugin.hpp"
 #include "node/runtime.hpp"
 
@@ -19,6 +20,7 @@ class Metrics : public Plugin {
     struct Sources {
         const Runtime& runtime;
         const RocksDbStorage& storage;
+        const PeerAccess& peers;
         std::function<http::Counters()> http;
     };
 

@@ -25,6 +25,7 @@ constexpr std::array kPlugins = {"bor::chain_api_plugin",
                                  "bor::producer_api_plugin",
                                  "bor::db_size_api_plugin",
                                  "bor::trace_api_plugin",
+                                 "bor::net_api_plugin",
                                  "bor::prometheus_plugin"};
 
 po::options_description file_options() {
@@ -37,10 +38,10 @@ po::options_description file_options() {
         "plugin",
         po::value<Texts>()->composing(),
         "interface to switch on, by nodeos' name (chain_api_plugin is always on): "
-        "producer_api_plugin, db_size_api_plugin, trace_api_plugin, prometheus_plugin")(
-        "logfile",
-        po::value<std::string>()->default_value(""),
-        "file that the log is appended to; none: standard error")(
+        "producer_api_plugin, net_api_plugin, db_size_api_plugin, trace_api_plugin, "
+        "prometheus_plugin")("logfile",
+                             po::value<std::string>()->default_value(""),
+                             "file that the log is appended to; none: standard error")(
         "log-level",
         po::value<std::string>()->default_value("info"),
         "debug, info, warn or error, and those of modules: info,http=debug")(

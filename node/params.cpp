@@ -34,7 +34,7 @@ Params::Params(std::string_view body, Need need) {
     const std::string_view text = trimmed(body);
     is_blank_ = text.empty();
     if (is_no_body(text)) {
-        if (need == Need::required || need == Need::list)
+        if (need != Need::none && need != Need::optional)
             fail(api::bad_request("A Request body is required"));
         return;
     }
@@ -44,6 +44,10 @@ Params::Params(std::string_view body, Need need) {
     }
     auto parsed = take(chain::abi::parse_json(text));
     if (!parsed) return;
+    if (need == Need::text) {
+        if (auto text_of = take(chain::abi::as_string(*parsed))) body_ = std::move(*text_of);
+        return;
+    }
     take(need == Need::list ? chain::abi::expect_array(*parsed)
                             : chain::abi::expect_object(*parsed));
     body_ = std::move(*parsed);

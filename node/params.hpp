@@ -15,12 +15,12 @@ namespace node {
 
 using chain::abi::Json;
 
-// Whether a call needs parameters; `list`: an array of them.
-enum class Need : std::uint8_t { none, optional, required, list };
+// Whether a call needs parameters; `list`: an array of them; `text`: one text.
+enum class Need : std::uint8_t { none, optional, required, list, text };
 
-// The parameters of one call: an object (but for Need::list) whose fields are read with nodeos'
-// conversions. The first error sticks; look at ok() after reading all. A field that is missing has
-// its default.
+// The parameters of one call: an object (but for Need::list and Need::text) whose fields are read
+// with nodeos' conversions. The first error sticks; look at ok() after reading all. A field that is
+// missing has its default.
 class Params {
   public:
     // The body in nodeos' sense: {}, null and blanks are no body.

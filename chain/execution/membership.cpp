@@ -86,6 +86,17 @@ Result<std::vector<NodeEntry>> registered_nodes(const StateView& state,
     return nodes;
 }
 
+std::vector<MemberEntry> members(const StateView& state) {
+    std::vector<MemberEntry> list;
+    base::Bytes at = base::to_bytes(member_key(Name{}));
+    while (auto row = state.at_or_after(Table::member, at)) {
+        list.push_back({.name = Name{key_u64(row->key, 0)}, .weight = decode_u64(*row->value)});
+        at = std::move(row->key);
+        at.push_back(std::byte{0});
+    }
+    return list;
+}
+
 std::optional<Name> find_node_of(const StateView& state, const PublicKey& key) {
     const Value row = state.find(Table::node_key, node_key_key(key));
     if (!row) return std::nullopt;

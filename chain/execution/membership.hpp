@@ -55,6 +55,12 @@ struct NodeEntry {
 [[nodiscard]] base::Result<std::vector<NodeEntry>> registered_nodes(const StateView& state,
                                                                     Name from,
                                                                     std::size_t limit);
+struct MemberEntry {
+    Name name;
+    std::uint64_t weight = 0;
+};
+// The members, by name.
+[[nodiscard]] std::vector<MemberEntry> members(const StateView& state);
 // Whose key it is, be it the present or the previous one; nothing: nobody's.
 [[nodiscard]] std::optional<Name> find_node_of(const StateView& state, const PublicKey& key);
 // Writes a node, and what finds it by its keys; erases it when `row` is null. The caller has

@@ -24,6 +24,7 @@ struct ValidatorStatus {
     chain::ScheduleEntry entry;
     bool own = false;                               // Its vote key is here.
     bool connected = false;                         // A peer has proved to hold its vote key.
+    bool has_node_key = true;                       // A validator's node is registered for it.
     std::optional<bool> voted_final;                // In the certificate of the final block.
     std::optional<Promise> last_vote;               // The newest that was seen.
     std::optional<Promise> lock;                    // What its newest COMMIT was for.

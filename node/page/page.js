@@ -68,6 +68,12 @@ function showState(text, why) {
   at('trouble').textContent = why;
   at('trouble').hidden = !why;
 }
+// What is wrong with validators, though finality may go on.
+function showFindings(findings, trouble) {
+  const texts = findings.map(each => each.text).filter(each => each !== trouble);
+  at('findings').hidden = texts.length === 0;
+  at('findings').replaceChildren(...texts.map(each => make('li', each)));
+}
 function troubleOf(finality) {
   if (finality.trouble) return ['in trouble', finality.trouble];
   if (finality.paused) return ['paused', 'Production is paused.'];
@@ -130,7 +136,9 @@ async function refresh() {
   try {
     const finality = await ask('/v1/bor/finality');
     showNumbers(finality);
-    showState(...troubleOf(finality));
+    const [state, trouble] = troubleOf(finality);
+    showState(state, trouble);
+    showFindings(finality.findings, trouble);
     showValidators(finality.validators);
     showPeers((await ask('/v1/bor/peers')).peers);
     const head = finality.head.block_num;

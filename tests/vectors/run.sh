@@ -38,4 +38,4 @@ until [ "$("$build/bin/bor-cli" -u "$url" get info | sed -n 's/.*"head_block_num
 done
 python3 replay.py setup --url "$url" --contracts "$build/contracts-test" > "$work/setup.log" ||
   { cat "$work/setup.log"; exit 1; }
-python3 replay.py run --url "$url" --wallet-url "http://127.0.0.1:$port" --failures-only "$@"
+python3 replay.py run --url "$url" --api-url "$url" --wallet-url "http://127.0.0.1:$port" --failures-only "$@"

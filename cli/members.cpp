@@ -1,0 +1,241 @@
+#include "cli/output.hpp"
+#include "cli/transaction.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+
+namespace cli {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+
+constexpr std::array<std::string_view, 4> kRoles = {"validator", "observer", "broker", "gateway"};
+
+// One action of eosio, by eosio unless -p says otherwise.
+base::Result<void> send_one(const Session& session,
+                            const Arguments& arguments,
+                            const std::string& name,
+                            const Json& data) {
+    auto levels = permissions_from(arguments, "eosio");
+    if (!levels) return fail(levels.error());
+    auto action = make_action(session, "eosio", name, data, *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
+}
+
+std::string shown(const Json& json, std::string_view key) {
+    const Json* value = chain::abi::find_member(json, key);
+    if (value == nullptr || value->is_null()) return "-";
+    return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+const Json& list_of(const Json& json, std::string_view key) {
+    static const Json kNone = Json::array();
+    const Json* value = chain::abi::find_member(json, key);
+    return value != nullptr && value->is_array() ? *value : kNone;
+}
+
+// --- validators ------------------------------------------------------------------------------
+
+std::string promise(const Json& validator, std::string_view key) {
+    const Json* value = chain::abi::find_member(validator, key);
+    if (value == nullptr || !value->is_object()) return "-";
+    return fmt::format("{} {}", text_of(*value, "kind"), number_of(*value, "block_num"));
+}
+
+void print_validator(const Json& validator) {
+    const std::string voted = shown(validator, "voted_final");
+    const bool own = shown(validator, "own") == "true";
+    const bool connected = shown(validator, "connected") == "true";
+    fmt::print("{:<13} {:<8} {:<16} {:<16} {:<14} {}\n",
+               text_of(validator, "producer"),
+               voted == "true"    ? "voted"
+               : voted == "false" ? "no vote"
+                                  : "-",
+               promise(validator, "last_vote"),
+               promise(validator, "lock"),
+               own         ? "this node"
+               : connected ? "connected"
+                           : "not connected",
+               shown(validator, "clock_offset_ms"));
+}
+
+base::Result<void> validators(const Session& session, const Arguments& /*arguments*/) {
+    const auto finality = call(session.url, "/v1/bor/finality", Json());
+    if (!finality) return fail(finality.error());
+    const auto candidates = call(session.url, "/v1/bor/validators", Json());
+    if (!candidates) return fail(candidates.error());
+    if (session.json) {
+        print_json(*candidates);
+        return {};
+    }
+    fmt::print("{:<13} {:<8} {:<16} {:<16} {:<14} {}\n",
+               "validator",
+               "final",
+               "last vote",
+               "lock",
+               "connection",
+               "clock ms");
+    for (const Json& each : list_of(*finality, "validators"))
+        print_validator(each);
+    for (const Json& each : list_of(*candidates, "candidates")) {
+        if (shown(each, "in_schedule") == "true") continue;
+        fmt::print("{:<13} standby, {} votes{}\n",
+                   text_of(each, "producer"),
+                   shown(each, "votes"),
+                   shown(each, "ready") == "true" ? ", ready" : ", not ready");
+    }
+    if (const std::string why = text_of(*finality, "waiting"); !why.empty()) {
+        fmt::print("{}\n", why);
+    }
+    return {};
+}
+
+// --- member ----------------------------------------------------------------------------------
+
+base::Result<void> member_list(const Session& session, const Arguments& /*arguments*/) {
+    const auto answer = call(session.url, "/v1/bor/validators", Json());
+    if (!answer) return fail(answer.error());
+    const Json& members = list_of(*answer, "members");
+    if (session.json) {
+        print_json(members);
+        return {};
+    }
+    for (const Json& each : members)
+        fmt::print("{:<13} weight {}\n", text_of(each, "name"), shown(each, "weight"));
+    return {};
+}
+
+base::Result<void> member_add(const Session& session, const Arguments& arguments) {
+    return send_one(session, arguments, "addmember", {{"member", arguments.at("name")}});
+}
+
+base::Result<void> member_remove(const Session& session, const Arguments& arguments) {
+    return send_one(session, arguments, "rmmember", {{"member", arguments.at("name")}});
+}
+
+base::Result<void> member_weight(const Session& session, const Arguments& arguments) {
+    return send_one(session,
+                    arguments,
+                    "setweight",
+                    {{"member", arguments.at("name")}, {"weight", arguments.at("weight")}});
+}
+
+// --- node ------------------------------------------------------------------------------------
+
+base::Result<std::uint32_t> roles_of(const std::vector<std::string>& words) {
+    std::uint32_t roles = 0;
+    for (const std::string& word : words) {
+        const auto* const found = std::ranges::find(kRoles, word);
+        if (found == kRoles.end()) {
+            return fail(
+                Errc::invalid,
+                fmt::format("'{}' is no role: validator, observer, broker or gateway", word));
+        }
+        roles |= 1U << static_cast<unsigned>(found - kRoles.begin());
+    }
+    return roles == 0 ? 1U : roles;
+}
+
+base::Result<void> check_node_key(const std::string& text) {
+    const auto key = base::crypto::PublicKey::from_string(text);
+    if (key && key->type == base::crypto::KeyType::r1) return {};
+    return fail(Errc::invalid,
+                fmt::format("'{}' is no key of a node: these are R1 keys, PUB_R1_...; "
+                            "'bor-cli key create --r1 --file FILE' makes one",
+                            text));
+}
+
+base::Result<void> node_list(const Session& session, const Arguments& /*arguments*/) {
+    const auto answer = call(session.url, "/v1/bor/validators", Json());
+    if (!answer) return fail(answer.error());
+    const Json& nodes = list_of(*answer, "nodes");
+    if (session.json) {
+        print_json(nodes);
+        return {};
+    }
+    for (const Json& each : nodes) {
+        fmt::print("{:<13} of {:<13} {:<20} {}\n",
+                   text_of(each, "node"),
+                   text_of(each, "organisation"),
+                   shown(each, "roles"),
+                   text_of(each, "key"));
+    }
+    return {};
+}
+
+base::Result<void> node_add(const Session& session, const Arguments& arguments) {
+    const std::string key = arguments.at("key");
+    if (auto good = check_node_key(key); !good) return good;
+    const auto roles = roles_of(arguments.all("role"));
+    if (!roles) return fail(roles.error());
+    return send_one(session,
+                    arguments,
+                    "regnode",
+                    {{"organisation", arguments.at("organisation")},
+                     {"node", arguments.at("node")},
+                     {"key", key},
+                     {"roles", *roles}});
+}
+
+base::Result<void> node_rotate(const Session& session, const Arguments& arguments) {
+    const std::string key = arguments.at("key");
+    if (auto good = check_node_key(key); !good) return good;
+    constexpr std::uint64_t kYear = 365 * 24 * 3600;
+    const auto keep = arguments.number("keep", 3600, 1, kYear);
+    if (!keep) return fail(keep.error());
+    const auto until = std::chrono::duration_cast<std::chrono::seconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count() +
+                       static_cast<std::int64_t>(*keep);
+    const chain::TimePointSec time{static_cast<std::uint32_t>(until)};
+    return send_one(session,
+                    arguments,
+                    "rotatekey",
+                    {{"node", arguments.at("node")}, {"key", key}, {"until", time.to_string()}});
+}
+
+base::Result<void> node_remove(const Session& session, const Arguments& arguments) {
+    return send_one(session, arguments, "rmnode", {{"node", arguments.at("node")}});
+}
+
+}  // namespace
+
+void add_member_commands(std::vector<Command>& commands) {
+    const std::vector<Option> sends = with_transaction_options({});
+    const Positional member{"name", "the member's account"};
+    const Positional node{"node", "the node's name"};
+    const Positional key{"key", "its public key, PUB_R1_..."};
+    commands.push_back(
+        {"validators", "Show who agrees on blocks, and who would", {}, {}, validators});
+    commands.push_back({"member list", "Show the members and their weights", {}, {}, member_list});
+    commands.push_back({"member add", "Make an account a member", {member}, sends, member_add});
+    commands.push_back({"member remove", "Take a member out", {member}, sends, member_remove});
+    commands.push_back({"member weight",
+                        "Set how much a member's vote counts",
+                        {member, {"weight", "a whole number; 1 at first"}},
+                        sends,
+                        member_weight});
+    commands.push_back({"node list", "Show the nodes that may connect", {}, {}, node_list});
+    commands.push_back(
+        {"node add",
+         "Register a node, or give one another key at once",
+         {{"organisation", "the account that it belongs to"}, node, key},
+         with_transaction_options(
+             {{"role", 0, "ROLE", "validator (default), observer, broker or gateway; several"}}),
+         node_add});
+    commands.push_back(
+        {"node rotate",
+         "Give a node another key; the old one stays good for a while",
+         {node, key},
+         with_transaction_options({{"keep", 0, "SECONDS", "how long (default: 3600)"}}),
+         node_rotate});
+    commands.push_back(
+        {"node remove", "Revoke a node: it is disconnected", {node}, sends, node_remove});
+}
+
+}  // namespace cli

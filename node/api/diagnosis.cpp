@@ -1,0 +1,222 @@
+#include "node/api/diagnosis.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace node::api {
+
+namespace {
+
+using Kind = Finding::Kind;
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kClockToleranceMin = 100;  // Milliseconds.
+constexpr std::uint32_t kLagMilliseconds = 3'000;
+constexpr chain::Height kLagBlocksMin = 3;
+
+std::string name_of(const ValidatorStatus& validator) {
+    return validator.entry.producer.to_string();
+}
+
+bool is_reachable(const ValidatorStatus& validator) {
+    return validator.own || validator.connected;
+}
+
+// As many blocks as are made in the time after which one is called late.
+chain::Height late_blocks(const AgreementView& view) {
+    return std::max(kLagBlocksMin, kLagMilliseconds / std::max(view.interval_milliseconds, 1U));
+}
+
+// "bora", "bora and borb", "bora, borb and borc".
+std::string joined(const std::vector<std::string>& names) {
+    if (names.size() < 2) return names.empty() ? "" : names.front();
+    const std::vector<std::string> first(names.begin(), names.end() - 1);
+    return fmt::format("{} and {}", fmt::join(first, ", "), names.back());
+}
+
+std::string last_vote(const AgreementView& view, const ValidatorStatus& validator) {
+    if (!validator.last_vote) return "no vote of it was ever seen here";
+    const chain::Height height = validator.last_vote->height;
+    return fmt::format("its last vote was for block {}, {} blocks below the head",
+                       height,
+                       view.head - std::min(height, view.head));
+}
+
+std::string seconds(std::int64_t milliseconds) {
+    return fmt::format("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100);
+}
+
+void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
+    const auto revoked = std::ranges::find_if(view.refusals, [](const std::string& text) {
+        return text.find("revoked") != std::string::npos ||
+               text.find("not_permitted") != std::string::npos;
+    });
+    if (revoked != view.refusals.end()) {
+        out.push_back({Kind::revoked,
+                       "",
+                       fmt::format("Peers refuse this node, since its key is revoked or was never "
+                                   "registered ({}): register it with 'bor-cli node add'.",
+                                   *revoked)});
+    }
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.has_node_key || is_reachable(each)) continue;
+        out.push_back({Kind::revoked,
+                       name_of(each),
+                       fmt::format("{} cannot connect, since no key of a validator's node is "
+                                   "registered for it: it was revoked, or never added.",
+                                   name_of(each))});
+    }
+}
+
+void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
+    std::vector<const ValidatorStatus*> missing;
+    std::vector<std::string> names;
+    for (const ValidatorStatus& each : view.validators) {
+        if (is_reachable(each)) continue;
+        if (each.has_node_key) missing.push_back(&each);
+        names.push_back(name_of(each));
+    }
+    const std::size_t reached = view.validators.size() - names.size();
+    if (reached < view.quorum && names.size() > 1) {
+        out.push_back({Kind::partition,
+                       "",
+                       fmt::format("The network is partitioned, as seen from here: only {} of {} "
+                                   "validators can be reached and {} must agree; {} are cut off or "
+                                   "down.",
+                                   reached,
+                                   view.validators.size(),
+                                   view.quorum,
+                                   joined(names))});
+        return;
+    }
+    for (const ValidatorStatus* each : missing) {
+        out.push_back({Kind::down,
+                       name_of(*each),
+                       fmt::format("{} is down or cannot be reached: there is no connection to it, "
+                                   "and {}.",
+                                   name_of(*each),
+                                   last_vote(view, *each))});
+    }
+}
+
+void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
+    const std::int64_t limit =
+        std::max<std::int64_t>(kClockToleranceMin, view.interval_milliseconds / 2);
+    std::vector<std::pair<const ValidatorStatus*, std::int64_t>> off;
+    std::size_t measured = 0;
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.own || !each.clock_nanoseconds) continue;
+        ++measured;
+        const std::int64_t milliseconds = *each.clock_nanoseconds / kMillisecond;
+        if (std::abs(milliseconds) > limit) off.emplace_back(&each, milliseconds);
+    }
+    // Who differs from most is wrong himself.
+    if (measured > 1 && off.size() * 2 > measured) {
+        const std::int64_t ours = -off.front().second;
+        out.push_back({Kind::clock,
+                       "",
+                       fmt::format("The clock of this node is {} {} those of {} of its {} peers: "
+                                   "set it, and keep it set (NTP).",
+                                   seconds(std::abs(ours)),
+                                   ours > 0 ? "ahead of" : "behind",
+                                   off.size(),
+                                   measured)});
+        return;
+    }
+    for (const auto& [validator, milliseconds] : off) {
+        out.push_back(
+            {Kind::clock,
+             name_of(*validator),
+             fmt::format("The clock of {} is {} {} this node's: its blocks and votes come "
+                         "outside their slots; set it, and keep it set (NTP).",
+                         name_of(*validator),
+                         seconds(std::abs(milliseconds)),
+                         milliseconds > 0 ? "ahead of" : "behind")});
+    }
+}
+
+void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
+    const chain::Height late = late_blocks(view);
+    std::size_t above = 0;
+    std::size_t known = 0;
+    chain::Height best = view.head;
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.own || !each.connected || !each.head) continue;
+        ++known;
+        best = std::max(best, *each.head);
+        if (*each.head > view.head + late) ++above;
+    }
+    if (above * 2 > known) {
+        out.push_back({Kind::lagging,
+                       "",
+                       fmt::format("This node lags: its head is block {}, its peers are at block "
+                                   "{}; 'bor-cli net sync' shows how it catches up.",
+                                   view.head,
+                                   best)});
+    }
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.own || !each.connected) continue;
+        if (each.head && *each.head + late < best) {
+            out.push_back({Kind::lagging,
+                           name_of(each),
+                           fmt::format("{} lags: its head is block {}, {} blocks behind block {}.",
+                                       name_of(each),
+                                       *each.head,
+                                       best - *each.head,
+                                       best)});
+        } else if (each.last_vote && each.last_vote->height + late < view.head) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} is connected, but does not vote: {}; its log says why.",
+                                       name_of(each),
+                                       last_vote(view, each))});
+        }
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(Kind kind) {
+    switch (kind) {
+        case Kind::revoked:
+            return "revoked";
+        case Kind::partition:
+            return "partition";
+        case Kind::down:
+            return "down";
+        case Kind::clock:
+            return "clock";
+        case Kind::lagging:
+            return "lagging";
+        case Kind::silent:
+            return "silent";
+    }
+    return "unknown";
+}
+
+std::vector<Finding> diagnose(const AgreementView& view) {
+    std::vector<Finding> findings;
+    find_revoked(view, findings);
+    find_unreachable(view, findings);
+    find_clocks(view, findings);
+    find_lagging(view, findings);
+    return findings;
+}
+
+std::string why_finality_waits(const AgreementView& view, const std::vector<Finding>& findings) {
+    if (view.lag_milliseconds < kLagMilliseconds) return {};
+    if (!findings.empty()) return findings.front().text;
+    return fmt::format("Nothing has become final for {}, though {} validators can be reached.",
+                       seconds(static_cast<std::int64_t>(view.lag_milliseconds)),
+                       std::ranges::count_if(view.validators, is_reachable));
+}
+
+Json finding_to_json(const Finding& finding) {
+    return {{"kind", std::string(to_string(finding.kind))},
+            {"validator", finding.who},
+            {"text", finding.text}};
+}
+
+}  // namespace node::api

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "node/api/validator_json.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace node::api {
+
+// What one node sees of the agreement, for the question what is wrong with it.
+struct AgreementView {
+    std::vector<ValidatorStatus> validators;  // Of the schedule in force, in its order.
+    std::size_t quorum = 1;
+    chain::Height head = 0;
+    chain::Height finalized = 0;
+    std::uint64_t lag_milliseconds = 0;  // Of the final block behind the head or the clock.
+    std::uint32_t interval_milliseconds = 500;
+    // Peers' words when they refused this node: "revoked: ...".
+    std::vector<std::string> refusals;
+};
+
+// One thing that is wrong.
+struct Finding {
+    enum class Kind : std::uint8_t {
+        revoked,    // This node, or a validator's, is not in the registry any more.
+        partition,  // Too few validators can be reached.
+        down,       // A validator cannot be reached.
+        clock,      // Clocks differ too much.
+        lagging,    // A validator, or this node, is behind.
+        silent,     // A validator is connected and does not vote.
+    };
+    Kind kind = Kind::down;
+    std::string who;   // The validator; empty: this node.
+    std::string text;  // One sentence that names who and why.
+};
+[[nodiscard]] std::string_view to_string(Finding::Kind kind);
+
+// What is wrong, the most telling first. Empty: nothing.
+[[nodiscard]] std::vector<Finding> diagnose(const AgreementView& view);
+// Why nothing becomes final, in one sentence; empty: it does.
+[[nodiscard]] std::string why_finality_waits(const AgreementView& view,
+                                             const std::vector<Finding>& findings);
+[[nodiscard]] Json finding_to_json(const Finding& finding);
+
+}  // namespace node::api

@@ -1,0 +1,129 @@
+#include "node/api/validator_json.hpp"
+#include "node/operator_api.hpp"
+#include "node/option_names.hpp"
+
+#include <map>
+
+namespace node {
+
+namespace {
+
+using chain::abi::json_integer;
+using p2p::PeerStatus;
+
+Json point_json(const p2p::BlockPoint& point) {
+    return {{"block_num", point.height}, {"id", base::to_hex(point.id.view())}};
+}
+
+Json milliseconds(const std::optional<base::Duration>& duration) {
+    if (!duration) return nullptr;
+    return api::milliseconds_to_json(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(*duration).count());
+}
+
+Json roles_json(std::uint8_t roles) {
+    Json list = Json::array();
+    if ((roles & p2p::kValidator) != 0) list.push_back("validator");
+    if ((roles & p2p::kObserver) != 0) list.push_back("observer");
+    if ((roles & p2p::kBroker) != 0) list.push_back("broker");
+    if ((roles & p2p::kGateway) != 0) list.push_back("gateway");
+    return list;
+}
+
+// The organisation and, for a validator, who it is: by the vote keys that the peer has proved.
+std::string name_of(const PeerStatus& peer, const chain::Schedule& schedule) {
+    for (const chain::ScheduleEntry& entry : schedule.entries) {
+        if (std::ranges::find(peer.vote_keys, entry.vote_key) != peer.vote_keys.end()) {
+            return entry.producer.to_string();
+        }
+    }
+    return peer.organisation.to_string();
+}
+
+Json peer_json(const PeerStatus& peer, const chain::Schedule& schedule) {
+    Json keys = Json::array();
+    for (const base::crypto::PublicKey& key : peer.vote_keys)
+        keys.push_back(key.to_string());
+    return {{"name", name_of(peer, schedule)},
+            {"node_key", peer.key.to_string()},
+            {"organisation", peer.organisation.to_string()},
+            {"roles", roles_json(peer.roles)},
+            {"address", peer.address},
+            {"listen_address", peer.listen_address},
+            {"agent", peer.agent},
+            {"outbound", peer.outbound},
+            {"transport", "tcp"},
+            {"state", std::string(p2p::to_string(peer.state))},
+            {"mode", std::string(p2p::to_string(peer.mode))},
+            {"score", peer.score},
+            {"round_trip_ms", milliseconds(peer.round_trip)},
+            {"clock_offset_ms", milliseconds(peer.clock_offset)},
+            {"bytes_in", json_integer(peer.bytes_received)},
+            {"bytes_out", json_integer(peer.bytes_sent)},
+            {"messages_in", json_integer(peer.messages_received)},
+            {"messages_dropped", json_integer(peer.messages_dropped)},
+            {"head", point_json(peer.head)},
+            {"final", point_json(peer.finalized)},
+            {"earliest_block_num", peer.earliest_height},
+            {"rules_version", peer.rules_version},
+            {"vote_keys", std::move(keys)}};
+}
+
+Json dial_json(const p2p::DialStatus& dial) {
+    return {{"address", dial.address},
+            {"pinned", dial.pinned ? Json(dial.pinned->to_string()) : Json(nullptr)},
+            {"connected", dial.connected},
+            {"failures", dial.failures},
+            {"last_error", dial.last_error}};
+}
+
+Answer get_peers(const Moment& moment, const PeerAccess& peers) {
+    auto schedule = chain::load_schedule(*moment.view->final_state);
+    if (!schedule) return refuse(schedule.error());
+    const auto status = peers.peer_status();
+    Json list = Json::array();
+    Json dials = Json::array();
+    for (const PeerStatus& peer : status->peers)
+        list.push_back(peer_json(peer, *schedule));
+    for (const p2p::DialStatus& dial : status->dials)
+        dials.push_back(dial_json(dial));
+    return Json{{"peers", std::move(list)},
+                {"dials", std::move(dials)},
+                {"go_aways_sent", json_integer(status->go_aways_sent)},
+                {"go_aways_received", json_integer(status->go_aways_received)},
+                {"duplicates_dropped", json_integer(status->duplicates_dropped)}};
+}
+
+Answer get_sync(const PeerAccess& peers) {
+    const auto status = peers.peer_status();
+    const p2p::SyncStatus& sync = status->sync;
+    return Json{{"mode", std::string(p2p::to_string(sync.mode))},
+                {"block_num", sync.height},
+                {"target", sync.target},
+                {"blocks_per_second", sync.blocks_per_second},
+                {"bytes_per_second", json_integer(sync.bytes_per_second)},
+                {"ranges_in_flight", sync.ranges_in_flight},
+                {"bytes_waiting", json_integer(sync.bytes_waiting)},
+                {"eta_ms", milliseconds(sync.eta)},
+                {"waiting_for", sync.waiting_for}};
+}
+
+// The kinds that this program has, and how many peers each carries.
+Answer get_transports(const PeerAccess& peers) {
+    return Json{{"transports",
+                 Json::array({{{"kind", "tcp"},
+                               {"security", "TLS 1.3"},
+                               {"peers", peers.peer_status()->peers.size()}}})}};
+}
+
+}  // namespace
+
+void add_peer_calls(Calls& calls, const PeerAccess& peers) {
+    calls.read({.path = "/v1/bor/peers"},
+               [&peers](const Moment& moment, Params&) { return get_peers(moment, peers); });
+    calls.plain({.path = "/v1/bor/sync"}, [&peers](Params&) { return get_sync(peers); });
+    calls.plain({.path = "/v1/bor/transports"},
+                [&peers](Params&) { return get_transports(peers); });
+}
+
+}  // namespace node

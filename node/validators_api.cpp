@@ -1,0 +1,100 @@
+#include "chain/execution/elections.hpp"
+#include "chain/execution/membership.hpp"
+#include "chain/execution/queries.hpp"
+#include "node/operator_api.hpp"
+
+#include <algorithm>
+
+namespace node {
+
+namespace {
+
+using chain::abi::json_integer;
+
+constexpr std::size_t kNodesMax = 1'000;
+constexpr std::size_t kEvidenceMax = 1'000;
+
+Json candidate_json(const chain::Candidate& candidate, const chain::Schedule& schedule) {
+    const chain::ScheduleEntry& entry = candidate.entry;
+    return {{"producer", entry.producer.to_string()},
+            {"signing_key", entry.signing_key.to_string()},
+            {"vote_key", entry.vote_key.to_string()},
+            {"votes", json_integer(candidate.votes)},
+            {"missed_slots", candidate.missed},
+            {"registered", candidate.registered},
+            {"ready", candidate.ready},
+            {"convicted", candidate.convicted},
+            {"in_schedule", schedule.find_producer(entry.producer).has_value()}};
+}
+
+Json node_json(const chain::NodeEntry& node) {
+    Json roles = Json::array();
+    for (const std::string_view role : chain::role_names(node.row.roles))
+        roles.push_back(std::string(role));
+    Json json{{"node", node.node.to_string()},
+              {"organisation", node.row.organisation.to_string()},
+              {"key", node.row.key.to_string()},
+              {"roles", std::move(roles)},
+              {"previous_key", nullptr},
+              {"previous_until", nullptr}};
+    if (node.row.previous_key) {
+        json["previous_key"] = node.row.previous_key->to_string();
+        json["previous_until"] = node.row.previous_until.to_string();
+    }
+    return json;
+}
+
+Answer get_validators(const Moment& moment) {
+    const chain::StateView& state = *moment.state;
+    auto schedule = chain::load_schedule(state);
+    if (!schedule) return refuse(schedule.error());
+    auto candidates = chain::candidates_of(state, schedule->entries, moment.block->header.slot);
+    if (!candidates) return refuse(candidates.error());
+    auto nodes = chain::registered_nodes(state, chain::Name{}, kNodesMax);
+    if (!nodes) return refuse(nodes.error());
+    // The heaviest first, as they would be elected.
+    std::ranges::stable_sort(*candidates, std::greater<>(), &chain::Candidate::votes);
+    Json out{{"schedule_version", schedule->version},
+             {"quorum", schedule->quorum()},
+             {"candidates", Json::array()},
+             {"members", Json::array()},
+             {"nodes", Json::array()}};
+    for (const chain::Candidate& each : *candidates)
+        out["candidates"].push_back(candidate_json(each, *schedule));
+    for (const auto& [name, weight] : chain::members(state)) {
+        out["members"].push_back({{"name", name.to_string()}, {"weight", json_integer(weight)}});
+    }
+    for (const chain::NodeEntry& each : *nodes)
+        out["nodes"].push_back(node_json(each));
+    return out;
+}
+
+std::string kind_of(std::uint8_t kind) {
+    if (kind == 0) return "two headers of one slot";
+    if (kind == 1) return "two votes of one slot";
+    return "a COMMIT against an earlier NOTARIZE";
+}
+
+Answer get_evidence(const Moment& moment) {
+    auto keys = chain::convicted_keys(*moment.state, kEvidenceMax);
+    if (!keys) return refuse(keys.error());
+    Json list = Json::array();
+    for (const chain::ConvictedKey& each : *keys) {
+        list.push_back({{"key", each.key.to_string()},
+                        {"kind", kind_of(each.kind)},
+                        {"block_num", each.height},
+                        {"producer", each.producer.to_string()}});
+    }
+    return Json{{"convicted", std::move(list)}};
+}
+
+}  // namespace
+
+void add_validator_calls(Calls& calls) {
+    calls.read({.path = "/v1/bor/validators"},
+               [](const Moment& moment, Params&) { return get_validators(moment); });
+    calls.read({.path = "/v1/bor/evidence"},
+               [](const Moment& moment, Params&) { return get_evidence(moment); });
+}
+
+}  // namespace node

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Breaks a network of four validators in each way that `bor-cli doctor` explains, and reads what
+it says: a validator down, a clock 3 s off, a lagging validator, a partition, a revoked key.
+
+usage: doctor.py --build BUILD_DIR [--only NAME]
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+PATIENCE = 40       # Seconds until a situation must be explained.
+
+
+class Network:
+    def __init__(self, build):
+        self.bin = os.path.join(os.path.realpath(build), 'bin')
+        self.dir = tempfile.mkdtemp(prefix='bor-doctor-')
+        self.commands = {}
+        self.children = {}
+
+    def cli(self, *words, url=None, check=True):
+        more = ['-u', url] if url else []
+        done = subprocess.run([os.path.join(self.bin, 'bor-cli'), '--dir', self.dir, *more, *words],
+                              capture_output=True, text=True, timeout=120)
+        if check and done.returncode != 0:
+            raise RuntimeError('bor-cli %s: %s%s' % (' '.join(words), done.stdout, done.stderr))
+        return done.stdout
+
+    def up(self):
+        self.cli('network', 'up', '-n', '4', '--block-interval', '200')
+        for each in self.validators():
+            with open('/proc/%d/cmdline' % each['pid'], 'rb') as f:
+                self.commands[each['name']] = [word.decode() for word in f.read().split(b'\0') if word]
+
+    def validators(self):
+        with open(os.path.join(self.dir, 'network.json'), encoding='utf-8') as f:
+            return json.load(f)['validators']
+
+    def of(self, name):
+        return next(each for each in self.validators() if each['name'] == name)
+
+    def pid(self, name):
+        return self.children[name].pid if name in self.children else self.of(name)['pid']
+
+    def signal(self, name, number):
+        os.kill(self.pid(name), number)
+
+    def stop(self, name):
+        if name not in self.children:
+            return self.signal(name, signal.SIGKILL)
+        # Perhaps faketime stands in front of it.
+        child = self.children.pop(name)
+        os.killpg(child.pid, signal.SIGKILL)
+        return child.wait()
+
+    def start(self, name, *before):
+        """The node as it was started before, with another command in front of it."""
+        with open(self.of(name)['log'], 'ab') as log:
+            self.children[name] = subprocess.Popen([*before, *self.commands[name]],
+                                                   stdout=log, stderr=log, start_new_session=True)
+
+    def stop_children(self):
+        for child in self.children.values():
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+    def findings(self, name):
+        out = self.cli('-j', 'doctor', url=self.of(name)['http'], check=False)
+        return [each for each in json.loads(out) if each['check'] not in ('disk', 'wallet')]
+
+    def wrong(self, name):
+        return {each['check']: each['text'] for each in self.findings(name) if not each['good']}
+
+    def final(self, name):
+        out = self.cli('get', 'info', url=self.of(name)['http'])
+        return json.loads(out)['last_irreversible_block_num']
+
+
+def wait_for(what, question):
+    deadline = time.monotonic() + PATIENCE
+    seen = None
+    while time.monotonic() < deadline:
+        try:
+            seen = question()
+            if seen is not None and seen[0]:
+                return seen[1]
+        except (ValueError, OSError, RuntimeError) as error:
+            seen = (False, error)
+        time.sleep(0.3)
+    raise AssertionError('%s was not explained within %d s: %s' % (what, PATIENCE, seen))
+
+
+def explained(net, by, kind, *words):
+    """The sentence about `kind` that the doctor of `by` says, with these words in it."""
+    def look():
+        wrong = net.wrong(by)
+        text = wrong.get(kind, '')
+        return all(word in text for word in words) and text != '', text or wrong
+    text = wait_for('%s (%s)' % (kind, ', '.join(words)), look)
+    print('  %s: %s' % (by, text))
+
+
+def healthy(net):
+    def look():
+        wrong = {name: net.wrong(name) for name in net.commands}
+        return not any(wrong.values()), wrong
+    wait_for('health', look)
+
+
+def validator_down(net):
+    net.stop('bord')
+    explained(net, 'bora', 'down', 'bord is down')
+    before = net.final('bora')
+    wait_for('finality with three of four', lambda: (net.final('bora') > before + 5, before))
+    net.start('bord')
+
+
+def clock_off(net):
+    net.stop('borc')
+    net.start('borc', 'faketime', '-f', '+3s')
+    explained(net, 'bora', 'clock', 'The clock of borc is', 'ahead of')
+    explained(net, 'borc', 'clock', 'The clock of this node is', 'ahead of')
+    net.stop('borc')
+    net.start('borc')
+
+
+def lagging(net):
+    net.signal('bord', signal.SIGSTOP)
+    try:
+        explained(net, 'bora', 'lagging', 'bord lags')
+    finally:
+        net.signal('bord', signal.SIGCONT)
+
+
+def partition(net):
+    net.stop('borc')
+    net.stop('bord')
+    explained(net, 'bora', 'partition', 'only 2 of 4', 'borc and bord')
+    explained(net, 'borb', 'partition', 'only 2 of 4', 'borc and bord')
+    net.start('borc')
+    net.start('bord')
+
+
+def revoked(net):
+    node = next(each['node'] for each in json.loads(net.cli('-j', 'node', 'list'))
+                if each['organisation'] == 'bord')
+    net.cli('node', 'remove', node, '-p', 'eosio')
+    explained(net, 'bora', 'revoked', 'bord cannot connect')
+    explained(net, 'bord', 'revoked', 'Peers refuse this node')
+
+
+SITUATIONS = [validator_down, clock_off, lagging, partition, revoked]   # The last is for ever.
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build', required=True)
+    parser.add_argument('--only', default='')
+    options = parser.parse_args()
+    net = Network(options.build)
+    try:
+        net.up()
+        for situation in SITUATIONS:
+            if options.only not in situation.__name__:
+                continue
+            healthy(net)
+            print(situation.__name__.replace('_', ' '), flush=True)
+            situation(net)
+        print('%d situations explained' % len(SITUATIONS))
+        return 0
+    finally:
+        net.stop_children()
+        net.cli('network', 'down', check=False)
+        shutil.rmtree(net.dir, ignore_errors=True)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

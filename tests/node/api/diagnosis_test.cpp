@@ -1,0 +1,124 @@
+#include "node/api/diagnosis.hpp"
+
+#include <catch2/catch.hpp>
+
+namespace node::api {
+namespace {
+
+// Four validators as bora sees them, all well.
+AgreementView four() {
+    AgreementView view;
+    for (const char* name : {"bora", "borb", "borc", "bord"}) {
+        ValidatorStatus each;
+        each.entry.producer = *chain::Name::from_string(name);
+        each.own = view.validators.empty();
+        each.connected = !each.own;
+        each.voted_final = true;
+        each.last_vote = Promise{chain::VoteKind::commit, 100, 200};
+        if (!each.own) {
+            each.head = 100;
+            each.clock_nanoseconds = 20'000;
+        }
+        view.validators.push_back(each);
+    }
+    view.quorum = 3;
+    view.head = 100;
+    view.finalized = 100;
+    return view;
+}
+
+// The only finding there is.
+std::string only(const AgreementView& view, Finding::Kind kind, const std::string& who) {
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].kind == kind);
+    CHECK(findings[0].who == who);
+    return findings[0].text;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("all is well") {
+    CHECK(diagnose(four()).empty());
+    CHECK(why_finality_waits(four(), {}).empty());
+}
+
+TEST_CASE("a validator down") {
+    AgreementView view = four();
+    view.validators[2].connected = false;
+    view.validators[2].last_vote->height = 88;
+    const std::string text = only(view, Finding::Kind::down, "borc");
+    CHECK(has(text, "borc is down"));
+    CHECK(has(text, "block 88, 12 blocks below"));
+    view.lag_milliseconds = 5'000;
+    CHECK(why_finality_waits(view, diagnose(view)) == text);
+}
+
+TEST_CASE("a clock 3 s off, of another and of this node") {
+    AgreementView view = four();
+    view.validators[1].clock_nanoseconds = 3'050'000'000;
+    const std::string text = only(view, Finding::Kind::clock, "borb");
+    CHECK(has(text, "The clock of borb is 3.0 s ahead of"));
+    view.validators[1].clock_nanoseconds = -3'050'000'000;
+    CHECK(has(only(view, Finding::Kind::clock, "borb"), "3.0 s behind"));
+    for (std::size_t i : {1U, 2U, 3U})
+        view.validators[i].clock_nanoseconds = 3'000'000'000;
+    CHECK(has(only(view, Finding::Kind::clock, ""), "this node is 3.0 s behind those of 3"));
+    // What half a slot allows is no finding.
+    for (std::size_t i : {1U, 2U, 3U})
+        view.validators[i].clock_nanoseconds = 240'000'000;
+    CHECK(diagnose(view).empty());
+}
+
+TEST_CASE("a lagging validator, and this node lagging") {
+    AgreementView view = four();
+    view.validators[3].head = 60;
+    CHECK(has(only(view, Finding::Kind::lagging, "bord"), "bord lags: its head is block 60, 40"));
+    view.validators[3].head = 98;
+    CHECK(diagnose(view).empty());
+    view = four();
+    view.head = 50;
+    CHECK(has(only(view, Finding::Kind::lagging, ""), "its head is block 50, its peers are at"));
+}
+
+TEST_CASE("a validator that is there and does not vote") {
+    AgreementView view = four();
+    view.validators[1].last_vote->height = 70;
+    CHECK(has(only(view, Finding::Kind::silent, "borb"), "does not vote"));
+}
+
+TEST_CASE("a revoked key, as seen by its node and by others") {
+    AgreementView view = four();
+    for (std::size_t i : {1U, 2U, 3U})
+        view.validators[i].connected = false;
+    view.refusals = {"revoked: the key is not registered any more"};
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].kind == Finding::Kind::revoked);
+    CHECK(has(findings[0].text, "its key is revoked"));
+    CHECK(findings[1].kind == Finding::Kind::partition);
+
+    view = four();
+    view.validators[2].connected = false;
+    view.validators[2].has_node_key = false;
+    CHECK(has(only(view, Finding::Kind::revoked, "borc"), "borc cannot connect"));
+}
+
+TEST_CASE("a partition") {
+    AgreementView view = four();
+    view.validators[2].connected = false;
+    view.validators[3].connected = false;
+    const std::string text = only(view, Finding::Kind::partition, "");
+    CHECK(has(text, "only 2 of 4 validators"));
+    CHECK(has(text, "borc and bord are cut off"));
+    view.lag_milliseconds = 10'000;
+    CHECK(why_finality_waits(view, diagnose(view)) == text);
+    view.validators[2].connected = true;
+    view.validators[3].connected = true;
+    CHECK(has(why_finality_waits(view, {}), "for 10.0 s, though 4 validators"));
+}
+
+}  // namespace
+}  // namespace node::api
