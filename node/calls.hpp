@@ -14,7 +14,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 
 namespace node {
@@ -29,7 +28,6 @@ struct ApiContext {
     bool verbose_errors = false;
     std::chrono::milliseconds response_time{15};  // To collect one answer.
     const ProducerSettings& settings;
-    std::set<base::crypto::PublicKey> own_keys;  // Of signature-provider.
     PeerAccess& peers;
 
     // What a dry run may take.

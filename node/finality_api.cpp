@@ -47,6 +47,24 @@ bool has_node_key(const chain::Registry& registry, chain::Name producer) {
     });
 }
 
+// What was seen of its votes, and how its key stands if it is here.
+void add_votes(const Published& view, api::ValidatorStatus& validator) {
+    for (const chain::Vote& vote : view.votes) {
+        if (vote.key != validator.entry.vote_key) continue;
+        const api::Promise promise{vote.data.kind, vote.data.height, vote.data.slot};
+        if (vote.data.kind == chain::VoteKind::commit) validator.lock = promise;
+        if (!validator.last_vote || validator.last_vote->slot <= promise.slot) {
+            validator.last_vote = promise;
+        }
+    }
+    const auto key =
+        std::ranges::find(view.keys, validator.entry.vote_key, &consensus::KeyStatus::key);
+    if (key == view.keys.end()) return;
+    validator.own = true;
+    validator.journal_lost = key->lost;
+    validator.twin = key->twin;
+}
+
 // The validators in force at the final block, and what is known of each.
 base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& context,
                                                               const Published& view,
@@ -61,9 +79,9 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
     for (std::size_t i = 0; i < schedule.entries.size(); ++i) {
         api::ValidatorStatus validator;
         validator.entry = schedule.entries[i];
-        validator.own = context.own_keys.contains(validator.entry.vote_key);
         validator.has_node_key = has_node_key(*registry, validator.entry.producer);
         if (fits) validator.voted_final = api::has_signed(*certificate, i);
+        add_votes(view, validator);
         add_peer(peers, validator);
         list.push_back(std::move(validator));
     }

@@ -161,7 +161,6 @@ void Node::Parts::dial_peers() {
 base::Result<void> Node::Parts::open() {
     if (auto opened = open_core(); !opened) return opened;
     const chain::ChainId chain_id = ledger.genesis.chain_id();
-    const auto own_keys = ledger.signer->keys();
     context = std::make_unique<ApiContext>(ApiContext{*runtime,
                                                       history,
                                                       abis,
@@ -170,7 +169,6 @@ base::Result<void> Node::Parts::open() {
                                                       options.verbose_http_errors,
                                                       options.http_max_response_time,
                                                       settings,
-                                                      {own_keys.begin(), own_keys.end()},
                                                       no_peers});
     dry_runs = std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times},
                                         dry_execution.executor());

@@ -70,6 +70,26 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
+// Keys of this node that keep still.
+void find_keys(const AgreementView& view, std::vector<Finding>& out) {
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.twin) {
+            out.push_back({Kind::twin,
+                           name_of(each),
+                           fmt::format("The vote key of {} is used on another machine that started "
+                                       "earlier, so this node does not vote: stop one of the two.",
+                                       name_of(each))});
+        }
+        if (each.journal_lost) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} does not vote yet, since its safety journal is lost or "
+                                       "behind: it waits for a final block made after its start.",
+                                       name_of(each))});
+        }
+    }
+}
+
 void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     std::vector<const ValidatorStatus*> missing;
     std::vector<std::string> names;
@@ -184,6 +204,8 @@ std::string_view to_string(Kind kind) {
             return "revoked";
         case Kind::partition:
             return "partition";
+        case Kind::twin:
+            return "twin";
         case Kind::down:
             return "down";
         case Kind::clock:
@@ -199,6 +221,7 @@ std::string_view to_string(Kind kind) {
 std::vector<Finding> diagnose(const AgreementView& view) {
     std::vector<Finding> findings;
     find_revoked(view, findings);
+    find_keys(view, findings);
     find_unreachable(view, findings);
     find_clocks(view, findings);
     find_lagging(view, findings);

@@ -24,6 +24,7 @@ struct AgreementView {
 struct Finding {
     enum class Kind : std::uint8_t {
         revoked,    // This node, or a validator's, is not in the registry any more.
+        twin,       // A vote key is used twice.
         partition,  // Too few validators can be reached.
         down,       // A validator cannot be reached.
         clock,      // Clocks differ too much.

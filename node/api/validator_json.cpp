@@ -24,6 +24,8 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"signing_key", validator.entry.signing_key.to_string()},
               {"vote_key", validator.entry.vote_key.to_string()},
               {"own", validator.own},
+              {"journal_lost", validator.journal_lost},
+              {"twin", validator.twin},
               {"connected", validator.connected},
               {"voted_final", nullptr},
               {"last_vote", promise_to_json(validator.last_vote)},

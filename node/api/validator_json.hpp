@@ -23,6 +23,8 @@ struct Promise {
 struct ValidatorStatus {
     chain::ScheduleEntry entry;
     bool own = false;                               // Its vote key is here.
+    bool journal_lost = false;                      // Own: it does not vote until that is safe.
+    bool twin = false;                              // Own: another machine votes with the key.
     bool connected = false;                         // A peer has proved to hold its vote key.
     bool has_node_key = true;                       // A validator's node is registered for it.
     std::optional<bool> voted_final;                // In the certificate of the final block.

@@ -84,6 +84,7 @@ struct Published {
     bool paused = false;
     std::string trouble;  // Why the node cannot go on, in a sentence; empty: it can.
     std::vector<consensus::KeyStatus> keys;  // Those of this node.
+    std::vector<chain::Vote> votes;          // The newest seen of each validator and kind.
 };
 
 // What a node asks of its runtime, in this order.

@@ -275,6 +275,12 @@ std::shared_ptr<Published> Core::Impl::make_view() const {
     view->paused = consensus_.paused();
     view->trouble = trouble_;
     view->keys = consensus_.keys();
+    const chain::ScheduleState schedules = consensus_.next_schedules();
+    for (const chain::ScheduleEntry& entry : schedules.active->entries) {
+        for (chain::Vote& vote : consensus_.newest_votes(entry.vote_key)) {
+            view->votes.push_back(std::move(vote));
+        }
+    }
     view->pending_state = view->head_state;
     view->pending_count = executed_closed_;
     return view;

@@ -141,6 +141,7 @@ const std::vector<Layer> kLayers = {
       "base/crypto",
       "chain/types",
       "chain/abi",
+      "chain/state",
       "consensus",
       "wallet",
       "genesis",

@@ -106,6 +106,15 @@ TEST_CASE("a revoked key, as seen by its node and by others") {
     CHECK(has(only(view, Finding::Kind::revoked, "borc"), "borc cannot connect"));
 }
 
+TEST_CASE("a key of this node that keeps still") {
+    AgreementView view = four();
+    view.validators[0].twin = true;
+    CHECK(has(only(view, Finding::Kind::twin, "bora"), "another machine"));
+    view.validators[0].twin = false;
+    view.validators[0].journal_lost = true;
+    CHECK(has(only(view, Finding::Kind::silent, "bora"), "safety journal"));
+}
+
 TEST_CASE("a partition") {
     AgreementView view = four();
     view.validators[2].connected = false;
