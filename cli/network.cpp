@@ -169,8 +169,11 @@ std::string config_of(const Plan& plan, const PlannedNode& node) {
         text += fmt::format(
             "p2p-peer-address = {}#{}\n", peer.p2p(), peer.node.public_key().to_string());
     }
-    for (const std::string_view plugin :
-         {"producer_api_plugin", "db_size_api_plugin", "trace_api_plugin", "prometheus_plugin"}) {
+    for (const std::string_view plugin : {"producer_api_plugin",
+                                          "net_api_plugin",
+                                          "db_size_api_plugin",
+                                          "trace_api_plugin",
+                                          "prometheus_plugin"}) {
         text += fmt::format("plugin = {}\n", plugin);
     }
     return text;

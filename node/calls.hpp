@@ -7,7 +7,6 @@
 #include "node/history.hpp"
 #include "node/http/server.hpp"
 #include "node/params.hpp"
-#include "node/peer_access.hpp"
 #include "node/runtime.hpp"
 
 #include <algorithm>
@@ -28,13 +27,18 @@ struct ApiContext {
     bool verbose_errors = false;
     std::chrono::milliseconds response_time{15};  // To collect one answer.
     const ProducerSettings& settings;
-    PeerAccess& peers;
 
     // What a dry run may take.
     [[nodiscard]] std::chrono::milliseconds dry_run_time() const {
         constexpr std::int32_t kLongest = 10'000;
         const std::int32_t limit = settings.runtime_options().max_transaction_time;
         return std::chrono::milliseconds(limit < 0 ? kLongest : std::min(limit, kLongest));
+    }
+
+    // Who is connected, as of the last second; never null.
+    [[nodiscard]] std::shared_ptr<const p2p::Status> peers() const {
+        auto status = runtime.peers();
+        return status == nullptr ? std::make_shared<const p2p::Status>() : status;
     }
 
     [[nodiscard]] const chain::SlotTimes& times() const { return genesis.times; }

@@ -91,7 +91,7 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
 base::Result<api::AgreementView> agreement_of(const ApiContext& context, const Published& view) {
     auto schedule = chain::load_schedule(*view.final_state);
     if (!schedule) return base::fail(schedule.error());
-    const auto status = context.peers.peer_status();
+    const auto status = context.peers();
     auto validators = validators_of(context, view, *schedule, *status);
     if (!validators) return base::fail(validators.error());
     api::AgreementView out;

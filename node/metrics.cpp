@@ -122,7 +122,8 @@ std::string Metrics::text() {
     out.refused_connections.Set(number(http.refused_connections));
     out.refused_rate.Set(number(http.refused_rate));
     out.http_bytes.Set(number(http.bytes_in_flight));
-    out.agreement.show(*view, *sources_.peers.peer_status());
+    const auto peers = sources_.runtime.peers();
+    out.agreement.show(*view, peers == nullptr ? p2p::Status() : *peers);
     return prometheus::TextSerializer().Serialize(out.registry.Collect());
 }
 

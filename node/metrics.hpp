@@ -2,7 +2,6 @@
 
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/http/server.hpp"
-#include "node/peer_access.hpp"
 #include "node/plugin.hpp"
 #include "node/runtime.hpp"
 
@@ -20,7 +19,6 @@ class Metrics : public Plugin {
     struct Sources {
         const Runtime& runtime;
         const RocksDbStorage& storage;
-        const PeerAccess& peers;
         std::function<http::Counters()> http;
     };
 

@@ -136,26 +136,35 @@ Answer status_of(const ApiContext& context, const p2p::Status& status, const std
     return Json(nullptr);
 }
 
-Answer connect(PeerAccess& peers, const std::string& text) {
+base::Error no_peers() {
+    return {base::Errc::unavailable,
+            "this node has no peers: it needs p2p-node-key, and p2p-listen-endpoint or "
+            "p2p-peer-address"};
+}
+
+Answer connect(const ApiContext& context, const std::string& text) {
     const auto address = parse_address(text);
     if (!address) return Json("invalid peer address");
-    peers.say_to_peers(p2p::input::Dial{address->host_port, address->key});
+    if (context.runtime.peers() == nullptr) return refuse(no_peers());
+    context.runtime.tell_peers(p2p::input::Dial{address->host_port, address->key});
     return Json("added connection");
 }
 
-Answer disconnect(PeerAccess& peers, const std::string& host) {
-    const auto status = peers.peer_status();
+Answer disconnect(const ApiContext& context, const std::string& host) {
+    const auto status = context.peers();
     const bool is_known =
         std::ranges::find(status->peers, host, &PeerStatus::address) != status->peers.end() ||
         std::ranges::find(status->dials, host, &DialStatus::address) != status->dials.end();
     // Also when it was added a moment ago.
-    peers.say_to_peers(p2p::input::Hangup{host});
+    if (context.runtime.peers() != nullptr) {
+        context.runtime.tell_peers(p2p::input::Hangup{host});
+    }
     return Json(is_known ? "connection removed" : "no known connection for host");
 }
 
 }  // namespace
 
-void add_net_calls(Calls& calls, PeerAccess& peers) {
+void add_net_calls(Calls& calls) {
     const ApiContext& context = calls.context();
     const auto options = [](const char* path, Need need, bool writes) {
         return Calls::Options{.path = path,
@@ -164,17 +173,17 @@ void add_net_calls(Calls& calls, PeerAccess& peers) {
                               .status = 201,
                               .local_only = writes};
     };
+    const auto text_of = [](const Params& params) { return params.body().get<std::string>(); };
     calls.plain(options("/v1/net/connections", Need::none, false),
-                [&context, &peers](Params&) { return connections(context, *peers.peer_status()); });
-    calls.plain(options("/v1/net/status", Need::text, false), [&context, &peers](Params& params) {
-        return status_of(context, *peers.peer_status(), params.body().get<std::string>());
+                [&context](Params&) { return connections(context, *context.peers()); });
+    calls.plain(options("/v1/net/status", Need::text, false), [&context, text_of](Params& params) {
+        return status_of(context, *context.peers(), text_of(params));
     });
-    calls.plain(options("/v1/net/connect", Need::text, true), [&peers](Params& params) {
-        return connect(peers, params.body().get<std::string>());
-    });
-    calls.plain(options("/v1/net/disconnect", Need::text, true), [&peers](Params& params) {
-        return disconnect(peers, params.body().get<std::string>());
-    });
+    calls.plain(options("/v1/net/connect", Need::text, true),
+                [&context, text_of](Params& params) { return connect(context, text_of(params)); });
+    calls.plain(
+        options("/v1/net/disconnect", Need::text, true),
+        [&context, text_of](Params& params) { return disconnect(context, text_of(params)); });
 }
 
 }  // namespace node

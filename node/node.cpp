@@ -91,7 +91,6 @@ class Node::Parts {
     History history;
     AbiCache abis;
     ProducerSettings settings;
-    NoPeers no_peers;
     TransactionStatus status;
     std::unique_ptr<transport::tcp::Thread> transport;  // Messages of it may be in the runtime.
     std::unique_ptr<Runtime> runtime;
@@ -168,13 +167,12 @@ base::Result<void> Node::Parts::open() {
                                                       chain_id,
                                                       options.verbose_http_errors,
                                                       options.http_max_response_time,
-                                                      settings,
-                                                      no_peers});
+                                                      settings});
     dry_runs = std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times},
                                         dry_execution.executor());
     stream = std::make_unique<StreamHub>(*context);
-    metrics = std::make_unique<Metrics>(Metrics::Sources{
-        *runtime, *ledger.storage, no_peers, [this] { return server->counters(); }});
+    metrics = std::make_unique<Metrics>(
+        Metrics::Sources{*runtime, *ledger.storage, [this] { return server->counters(); }});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -206,7 +204,8 @@ void Node::Parts::add_routes() {
     add_finality_calls(*calls);
     add_validator_calls(*calls);
     add_proof_call(*calls);
-    add_peer_calls(*calls, context->peers);
+    add_peer_calls(*calls);
+    if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
     add_page(router);
     if (options.serves_plugin("producer_api_plugin")) add_producer_calls(*calls, settings);

@@ -17,9 +17,9 @@ void add_validator_calls(Calls& calls);
 // /v1/bor/proof: what `bor-cli proof verify` checks.
 void add_proof_call(Calls& calls);
 // /v1/bor/peers, sync, transports.
-void add_peer_calls(Calls& calls, const PeerAccess& peers);
+void add_peer_calls(Calls& calls);
 // /v1/net, as Antelope has it.
-void add_net_calls(Calls& calls, PeerAccess& peers);
+void add_net_calls(Calls& calls);
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage);
 // Last: lists what was added before it.
 void add_node_call(Calls& calls);

@@ -77,10 +77,10 @@ Json dial_json(const p2p::DialStatus& dial) {
             {"last_error", dial.last_error}};
 }
 
-Answer get_peers(const Moment& moment, const PeerAccess& peers) {
+Answer get_peers(const Moment& moment, const ApiContext& context) {
     auto schedule = chain::load_schedule(*moment.view->final_state);
     if (!schedule) return refuse(schedule.error());
-    const auto status = peers.peer_status();
+    const auto status = context.peers();
     Json list = Json::array();
     Json dials = Json::array();
     for (const PeerStatus& peer : status->peers)
@@ -94,8 +94,8 @@ Answer get_peers(const Moment& moment, const PeerAccess& peers) {
                 {"duplicates_dropped", json_integer(status->duplicates_dropped)}};
 }
 
-Answer get_sync(const PeerAccess& peers) {
-    const auto status = peers.peer_status();
+Answer get_sync(const ApiContext& context) {
+    const auto status = context.peers();
     const p2p::SyncStatus& sync = status->sync;
     return Json{{"mode", std::string(p2p::to_string(sync.mode))},
                 {"block_num", sync.height},
@@ -109,21 +109,22 @@ Answer get_sync(const PeerAccess& peers) {
 }
 
 // The kinds that this program has, and how many peers each carries.
-Answer get_transports(const PeerAccess& peers) {
+Answer get_transports(const ApiContext& context) {
     return Json{{"transports",
                  Json::array({{{"kind", "tcp"},
                                {"security", "TLS 1.3"},
-                               {"peers", peers.peer_status()->peers.size()}}})}};
+                               {"peers", context.peers()->peers.size()}}})}};
 }
 
 }  // namespace
 
-void add_peer_calls(Calls& calls, const PeerAccess& peers) {
+void add_peer_calls(Calls& calls) {
+    const ApiContext& context = calls.context();
     calls.read({.path = "/v1/bor/peers"},
-               [&peers](const Moment& moment, Params&) { return get_peers(moment, peers); });
-    calls.plain({.path = "/v1/bor/sync"}, [&peers](Params&) { return get_sync(peers); });
+               [&context](const Moment& moment, Params&) { return get_peers(moment, context); });
+    calls.plain({.path = "/v1/bor/sync"}, [&context](Params&) { return get_sync(context); });
     calls.plain({.path = "/v1/bor/transports"},
-                [&peers](Params&) { return get_transports(peers); });
+                [&context](Params&) { return get_transports(context); });
 }
 
 }  // namespace node
