@@ -103,12 +103,33 @@ std::vector<PublicKey> NodeSigner::keys() const {
     return keys;
 }
 
-base::Result<base::crypto::Signature> NodeSigner::sign(const PublicKey& key,
-                                                       const base::Hash256& digest) {
+base::Result<KeySource*> NodeSigner::source_of(const PublicKey& key) const {
     for (const auto& source : sources_) {
-        if (source->key() == key) return source->sign(digest);
+        if (source->key() == key) return source.get();
     }
     return base::fail(Errc::unavailable, "no signature-provider has the key " + key.to_string());
+}
+
+base::Result<base::crypto::Signature> NodeSigner::sign(const PublicKey& key,
+                                                       const base::Hash256& digest) {
+    auto source = source_of(key);
+    if (!source) return base::fail(std::move(source).error());
+    return (*source)->sign(digest);
+}
+
+base::Result<base::crypto::Signature> NodeSigner::sign_header(const PublicKey& key,
+                                                              const chain::BlockHeader& header) {
+    auto source = source_of(key);
+    if (!source) return base::fail(std::move(source).error());
+    return (*source)->sign_header(header);
+}
+
+base::Result<base::crypto::Signature> NodeSigner::sign_vote(const PublicKey& key,
+                                                            const chain::VoteData& vote,
+                                                            const chain::ChainId& chain_id) {
+    auto source = source_of(key);
+    if (!source) return base::fail(std::move(source).error());
+    return (*source)->sign_vote(vote, chain_id);
 }
 
 }  // namespace node

@@ -17,6 +17,14 @@ class KeySource : base::Pinned {
     // unavailable: the wallet does not answer or is locked.
     [[nodiscard]] virtual base::Result<base::crypto::Signature> sign(
         const base::Hash256& digest) = 0;
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_header(
+        const chain::BlockHeader& header) {
+        return sign(header.id());
+    }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_vote(
+        const chain::VoteData& vote, const chain::ChainId& chain_id) {
+        return sign(vote.digest(chain_id));
+    }
 };
 
 // The key of PUB=KEY:file:PATH: a private key as text in a file.
@@ -24,7 +32,8 @@ class KeySource : base::Pinned {
 [[nodiscard]] base::Result<std::unique_ptr<KeySource>> open_key_file(
     const base::crypto::PublicKey& key, const std::string& path);
 
-// The key of PUB=WALLET:SOCKET: /v1/wallet/sign_digest of a wallet on a Unix socket.
+// The key of PUB=WALLET:SOCKET: a wallet on a Unix socket signs, headers and votes as the key's
+// journal there allows (made by 'bor-cli wallet create_key --vote').
 [[nodiscard]] std::unique_ptr<KeySource> open_wallet(const base::crypto::PublicKey& key,
                                                      const std::string& socket);
 
@@ -40,8 +49,16 @@ class NodeSigner final : public Signer {
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override;
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override;
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_header(
+        const base::crypto::PublicKey& key, const chain::BlockHeader& header) override;
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_vote(
+        const base::crypto::PublicKey& key,
+        const chain::VoteData& vote,
+        const chain::ChainId& chain_id) override;
 
   private:
+    [[nodiscard]] base::Result<KeySource*> source_of(const base::crypto::PublicKey& key) const;
+
     explicit NodeSigner(std::vector<std::unique_ptr<KeySource>> sources)
         : sources_(std::move(sources)) {}
 

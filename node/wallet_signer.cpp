@@ -28,21 +28,45 @@ class WalletSource final : public KeySource {
     [[nodiscard]] const base::crypto::PublicKey& key() const override { return key_; }
 
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::Hash256& digest) override {
-        auto answer = ask(nlohmann::json::array({base::to_hex(digest.view()), key_.to_string()}));
+        return ask("sign_digest", {base::to_hex(digest.view()), key_.to_string()}, digest);
+    }
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_header(
+        const chain::BlockHeader& header) override {
+        base::Writer packed;
+        chain::encode(packed, header);
+        return ask("sign_header", {base::to_hex(packed.view()), key_.to_string()}, header.id());
+    }
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_vote(
+        const chain::VoteData& vote, const chain::ChainId& chain_id) override {
+        base::Writer packed;
+        chain::encode(packed, vote);
+        return ask("sign_vote",
+                   {base::to_hex(packed.view()), key_.to_string(), base::to_hex(chain_id.view())},
+                   vote.digest(chain_id));
+    }
+
+  private:
+    using Json = nlohmann::json;
+
+    // What the wallet answers, when it is a signature of this digest.
+    [[nodiscard]] base::Result<base::crypto::Signature> ask(const std::string& call,
+                                                            const std::vector<std::string>& words,
+                                                            const base::Hash256& digest) const {
+        auto answer = post("/v1/wallet/" + call, Json(words).dump());
         if (!answer) return base::fail(answer.error());
-        const nlohmann::json text = nlohmann::json::parse(*answer, nullptr, false);
+        const Json text = Json::parse(*answer, nullptr, false);
         if (!text.is_string()) return base::fail(Errc::unavailable, refused(*answer));
         auto signature = base::crypto::Signature::from_string(text.get<std::string>());
         if (signature && base::crypto::verify(key_, *signature, digest)) return signature;
         return base::fail(Errc::unavailable, refused("a signature of another key or digest"));
     }
 
-  private:
     [[nodiscard]] std::string refused(const std::string& reason) const {
         return "wallet " + socket_ + ": " + reason;
     }
 
-    [[nodiscard]] base::Result<std::string> ask(const nlohmann::json& arguments) const {
+    [[nodiscard]] base::Result<std::string> post(const std::string& path,
+                                                 const std::string& body) const {
         asio::io_context context;
         asio::local::stream_protocol::socket socket(context);
         boost::system::error_code error;
@@ -50,9 +74,9 @@ class WalletSource final : public KeySource {
         if (error) return base::fail(Errc::unavailable, refused(error.message()));
         ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
         ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
-        bhttp::request<bhttp::string_body> request(bhttp::verb::post, "/v1/wallet/sign_digest", 11);
+        bhttp::request<bhttp::string_body> request(bhttp::verb::post, path, 11);
         request.set(bhttp::field::host, "localhost");
-        request.body() = arguments.dump();
+        request.body() = body;
         request.prepare_payload();
         bhttp::write(socket, request, error);
         if (error) return base::fail(Errc::unavailable, refused(error.message()));

@@ -113,6 +113,12 @@ Result<ValidatorJournals::Journal*> ValidatorJournals::open(const PublicKey& key
     if (const auto found = journals_.find(key); found != journals_.end()) {
         return found->second.get();
     }
+    if (!has(key)) {
+        return refuse(
+            "{} has no safety journal here: 'bor-cli wallet create_key --vote' makes "
+            "validators' keys",
+            key.to_string());
+    }
     auto journal = std::make_unique<Journal>();
     journal->tag = consensus::key_tag(key);
     auto file = node::JournalFile::open(path_of(key));

@@ -183,8 +183,8 @@ void Core::Impl::begin_write(effect::Write write, Effects& out) {
 }
 
 void Core::Impl::cast_vote(const consensus::effect::CastVote& vote, Effects& out) {
-    const base::Hash256 digest = vote.data.digest(chain_->identity().chain_id);
-    auto signature = environment_.signer.sign(vote.key, digest);
+    auto signature =
+        environment_.signer.sign_vote(vote.key, vote.data, chain_->identity().chain_id);
     if (!signature) {
         environment_.log.error("no vote for block {} height {}: {}",
                                base::to_hex(vote.data.block_id.bytes),

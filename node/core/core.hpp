@@ -183,6 +183,17 @@ class Signer : base::Pinned {
     [[nodiscard]] virtual std::vector<base::crypto::PublicKey> keys() const = 0;
     [[nodiscard]] virtual base::Result<base::crypto::Signature> sign(
         const base::crypto::PublicKey& key, const base::Hash256& digest) = 0;
+    // Headers and votes: a wallet keeps a journal of its own of them, for which it must see them.
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_header(
+        const base::crypto::PublicKey& key, const chain::BlockHeader& header) {
+        return sign(key, header.id());
+    }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_vote(
+        const base::crypto::PublicKey& key,
+        const chain::VoteData& vote,
+        const chain::ChainId& chain_id) {
+        return sign(key, vote.digest(chain_id));
+    }
 };
 
 // Decodes a transaction and recovers the keys of its signatures: what effect::Recover asks for.

@@ -32,7 +32,7 @@ void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& 
         return;
     }
     const chain::BlockId id = header->id();
-    auto signature = environment_.signer.sign(produce.producer.signing_key, id);
+    auto signature = environment_.signer.sign_header(produce.producer.signing_key, *header);
     if (!signature) {
         environment_.log.error("no block in slot {}: {}", produce.slot, signature.error().detail);
         pending_.reset();
