@@ -92,12 +92,12 @@ Result<BlockSchedule> begin_schedule(StateDelta& state,
     if (may_propose(schedules, block.parent_slot, block.slot, parameters.schedule_period)) {
         auto next = next_schedule(state, active, block.slot);
         if (!next) return base::fail(std::move(next).error());
-        if (*next) {
-            schedules.proposed = std::make_shared<const Schedule>(**next);
-            schedules.proposed_at = block.height;
-            schedules.pending_since = 0;
-            result.change = *std::move(next);
-        }
+        result.change = *std::move(next);
+    }
+    if (result.change) {
+        schedules.proposed = std::make_shared<const Schedule>(*result.change);
+        schedules.proposed_at = block.height;
+        schedules.pending_since = 0;
     }
     if (schedules != *before) put_schedules(state, schedules);
     if (active.version != before->active->version) {

@@ -164,24 +164,22 @@ std::optional<Entries> fixed_entries(const StateView& state,
     return entries;
 }
 
-Result<std::optional<VoterRow>> find_voter(const StateView& state, Name voter) {
+// Who never voted votes for nobody.
+Result<VoterRow> load_voter(const StateView& state, Name voter) {
     const Value row = state.find(Table::producer, voter_key(voter));
-    if (!row) return std::optional<VoterRow>();
-    auto decoded = decode_voter(*row);
-    if (!decoded) return base::fail(std::move(decoded).error());
-    return std::optional(*std::move(decoded));
+    if (!row) return VoterRow{};
+    return decode_voter(*row);
 }
 
 // The producers that a member's weight counts for.
 Result<std::vector<Name>> votes_of(const StateView& state, Name member) {
-    auto voter = find_voter(state, member);
+    auto voter = load_voter(state, member);
     if (!voter) return base::fail(std::move(voter).error());
-    if (!*voter) return std::vector<Name>();
-    if ((*voter)->proxy.empty()) return std::move((*voter)->producers);
-    auto proxy = find_voter(state, (*voter)->proxy);
+    if (voter->proxy.empty()) return std::move(voter->producers);
+    auto proxy = load_voter(state, voter->proxy);
     if (!proxy) return base::fail(std::move(proxy).error());
-    if (!*proxy || !(*proxy)->is_proxy) return std::vector<Name>();
-    return std::move((*proxy)->producers);
+    if (!proxy->is_proxy) return std::vector<Name>();
+    return std::move(proxy->producers);
 }
 
 ScheduleEntry entry_of(Name producer, const ProducerRow& row) {
@@ -220,7 +218,9 @@ Entries elect(const Entries& present,
 Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
     std::map<Name, std::uint64_t> votes;
     base::Bytes at;
-    while (auto row = state.at_or_after(Table::member, at)) {
+    while (true) {
+        auto row = state.at_or_after(Table::member, at);
+        if (!row) return votes;
         const Name member{key_u64(row->key, 0)};
         auto producers = votes_of(state, member);
         if (!producers) return base::fail(std::move(producers).error());
@@ -231,7 +231,6 @@ Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
         at = std::move(row->key);
         at.push_back(std::byte{0});
     }
-    return votes;
 }
 
 bool is_ready(const StateView& state, Name producer, Slot slot, const BorParameters& parameters) {
@@ -284,11 +283,12 @@ Result<std::optional<Schedule>> next_schedule(const StateView& state,
                                               Slot slot) {
     auto parameters = load_parameters(state);
     if (!parameters) return base::fail(std::move(parameters).error());
-    auto fixed = load_fixed(state);
-    if (!fixed) return base::fail(std::move(fixed).error());
+    auto loaded = load_fixed(state);
+    if (!loaded) return base::fail(std::move(loaded).error());
+    const std::optional<Entries> fixed = *std::move(loaded);
     std::optional<Entries> entries;
-    if (*fixed) {
-        entries = fixed_entries(state, **fixed, present.entries, slot, *parameters);
+    if (fixed) {
+        entries = fixed_entries(state, *fixed, present.entries, slot, *parameters);
     } else {
         auto candidates = candidates_of(state, present.entries, slot);
         if (!candidates) return base::fail(std::move(candidates).error());

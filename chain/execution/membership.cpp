@@ -105,11 +105,10 @@ std::optional<Name> find_node_of(const StateView& state, const PublicKey& key) {
 
 void put_node(StateDelta& state, Name node, const NodeRow* row) {
     if (const Value old = state.find(Table::node, node_key(node))) {
-        if (const auto before = decode_node(*old)) {
-            state.erase(Table::node_key, node_key_key(before->key));
-            if (before->previous_key) {
-                state.erase(Table::node_key, node_key_key(*before->previous_key));
-            }
+        const NodeRow before = decode_node(*old).value_or(NodeRow{});
+        state.erase(Table::node_key, node_key_key(before.key));
+        if (before.previous_key) {
+            state.erase(Table::node_key, node_key_key(*before.previous_key));
         }
     }
     if (row == nullptr) {

@@ -19,6 +19,22 @@ bool is_proxy(const StateView& state, Name account) {
     return voter && voter->is_proxy;
 }
 
+bool require_candidates(ApplyContext& context, const std::vector<Name>& producers) {
+    for (const Name producer : producers) {
+        const Value value = context.state().find(Table::producer, producer_key(producer));
+        if (!value) {
+            return invalid(context, "producer " + producer.to_string() + " is not registered");
+        }
+        const auto row = decode_producer(*value);
+        if (!row) return context.fail(row.error());
+        if (!row->active) {
+            return invalid(context,
+                           "producer " + producer.to_string() + " is not currently registered");
+        }
+    }
+    return true;
+}
+
 bool refuse_convicted(ApplyContext& context, const PublicKey& key) {
     if (!is_convicted(context.state(), key)) return true;
     return invalid(context,
@@ -82,15 +98,7 @@ bool voteproducer(ApplyContext& context) {
     if (unordered != data->producers.end()) {
         return refuse("producer votes must be unique and sorted");
     }
-    for (const Name producer : data->producers) {
-        const Value value = context.state().find(Table::producer, producer_key(producer));
-        if (!value) return refuse("producer " + producer.to_string() + " is not registered");
-        const auto row = decode_producer(*value);
-        if (!row) return context.fail(row.error());
-        if (!row->active) {
-            return refuse("producer " + producer.to_string() + " is not currently registered");
-        }
-    }
+    if (!require_candidates(context, data->producers)) return false;
     VoterRow row;
     const RowKey key = voter_key(data->voter);
     if (const Value old = context.state().find(Table::producer, key)) {
@@ -156,8 +164,8 @@ bool ready(ApplyContext& context) {
     if (!known) {
         auto fixed = load_fixed(context.state());
         if (!fixed) return context.fail(std::move(fixed).error());
-        known = *fixed &&
-                std::ranges::find(**fixed, data->name, &ScheduleEntry::producer) != (*fixed)->end();
+        const auto entries = (*std::move(fixed)).value_or(std::vector<ScheduleEntry>());
+        known = std::ranges::find(entries, data->name, &ScheduleEntry::producer) != entries.end();
     }
     if (!known) {
         return invalid(

@@ -77,13 +77,14 @@ void put_schedules(StateDelta& state, const ScheduleState& schedules) {
 }
 
 Result<std::optional<Schedule>> load_proposed(const StateView& state) {
-    auto fixed = load_fixed(state);
-    if (!fixed) return base::fail(std::move(fixed).error());
+    auto loaded = load_fixed(state);
+    if (!loaded) return base::fail(std::move(loaded).error());
+    std::optional<std::vector<ScheduleEntry>> fixed = *std::move(loaded);
     auto schedules = load_schedules(state);
     if (!schedules) return base::fail(std::move(schedules).error());
     const Schedule& newest = schedules->proposed ? *schedules->proposed : *schedules->active;
-    if (!*fixed || newest.entries == **fixed) return std::optional<Schedule>();
-    return std::optional(Schedule{.version = newest.version + 1, .entries = **std::move(fixed)});
+    if (!fixed || newest.entries == *fixed) return std::optional<Schedule>();
+    return std::optional(Schedule{.version = newest.version + 1, .entries = *std::move(fixed)});
 }
 
 Result<std::optional<Schedule>> load_pending(const StateView& state) {
