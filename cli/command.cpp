@@ -261,6 +261,41 @@ const std::vector<Option>& global_options() {
     return kOptions;
 }
 
+namespace {
+
+base::Error unknown_option(const Command& command, const std::string& word) {
+    std::vector<std::string> names;
+    names.reserve(command.options.size());
+    for (const Option& known : command.options)
+        names.emplace_back(known.name);
+    const std::string near = nearest(word.substr(word.find_first_not_of('-')), names);
+    return {
+        Errc::invalid,
+        fmt::format(
+            "unknown option '{}'{}", word, near.empty() ? "" : "; did you mean '--" + near + "'?")};
+}
+
+// Takes the option at words[i], and its value when that is the next word.
+base::Result<void> parse_option(const Command& command,
+                                const std::vector<std::string>& words,
+                                std::size_t& i,
+                                Arguments& arguments) {
+    const std::string& word = words[i];
+    const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    const Option* option = find_option(command.options, word.substr(0, equals));
+    if (option == nullptr && word == "-j") {
+        // As for cleos, it may also come after the command.
+        arguments.options.emplace("json", "");
+        return {};
+    }
+    if (option == nullptr) return fail(unknown_option(command, word));
+    const std::optional<std::string> value =
+        equals == std::string::npos ? std::nullopt : std::optional(word.substr(equals + 1));
+    return take_option(*option, words, i, value, arguments);
+}
+
+}  // namespace
+
 base::Result<Arguments> parse(const Command& command, const std::vector<std::string>& words) {
     Arguments arguments;
     std::vector<std::string> values;
@@ -275,26 +310,7 @@ base::Result<Arguments> parse(const Command& command, const std::vector<std::str
             values.push_back(word);
             continue;
         }
-        const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-        const Option* option = find_option(command.options, word.substr(0, equals));
-        if (option == nullptr && word == "-j") {
-            // As for cleos, it may also come after the command.
-            arguments.options.emplace("json", "");
-            continue;
-        }
-        if (option == nullptr) {
-            std::vector<std::string> names;
-            for (const Option& known : command.options)
-                names.emplace_back(known.name);
-            const std::string near = nearest(word.substr(word.find_first_not_of('-')), names);
-            return fail(Errc::invalid,
-                        fmt::format("unknown option '{}'{}",
-                                    word,
-                                    near.empty() ? "" : "; did you mean '--" + near + "'?"));
-        }
-        const std::optional<std::string> value =
-            equals == std::string::npos ? std::nullopt : std::optional(word.substr(equals + 1));
-        if (auto taken = take_option(*option, words, i, value, arguments); !taken) {
+        if (auto taken = parse_option(command, words, i, arguments); !taken) {
             return fail(std::move(taken).error());
         }
     }

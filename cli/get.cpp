@@ -206,6 +206,7 @@ base::Result<void> get_trace(const Session& session, const Arguments& arguments)
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table.
 void add_get_commands(std::vector<Command>& commands) {
     const Positional account{"account", "the account"};
     const std::vector<Option> bounds{

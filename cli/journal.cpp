@@ -8,6 +8,7 @@ namespace cli {
 base::Result<void> make_journal(const std::filesystem::path& data_dir,
                                 const std::vector<base::crypto::PublicKey>& keys) {
     std::vector<consensus::SafetyRecord> records;
+    records.reserve(keys.size());
     for (const base::crypto::PublicKey& key : keys) {
         records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
     }

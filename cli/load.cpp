@@ -22,7 +22,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
-using tcp = asio::ip::tcp;
+using Tcp = asio::ip::tcp;
 
 constexpr auto kAnswerPatience = std::chrono::seconds(30);
 constexpr auto kFinalPatience = std::chrono::seconds(30);
@@ -33,7 +33,7 @@ class Connection {
     // The status, 0 when there was no answer, and the answer's body.
     using Done = std::function<void(int, const std::string&)>;
 
-    Connection(asio::io_context& context, const LoadPlan& plan, tcp::resolver::results_type found)
+    Connection(asio::io_context& context, const LoadPlan& plan, Tcp::resolver::results_type found)
         : context_(context), plan_(plan), found_(std::move(found)) {}
 
     void post(const char* path, const std::string& body, Done done) {
@@ -52,7 +52,7 @@ class Connection {
         stream_->async_connect(found_, [this](beast::error_code error, const auto& /*endpoint*/) {
             if (error) return finish(0);
             beast::error_code ignored;
-            stream_->socket().set_option(tcp::no_delay(true), ignored);
+            stream_->socket().set_option(Tcp::no_delay(true), ignored);
             write();
         });
     }
@@ -81,7 +81,7 @@ class Connection {
 
     asio::io_context& context_;
     const LoadPlan& plan_;
-    tcp::resolver::results_type found_;
+    Tcp::resolver::results_type found_;
     std::optional<beast::tcp_stream> stream_;
     beast::flat_buffer buffer_;
     http::request<http::string_body> request_;
@@ -91,7 +91,7 @@ class Connection {
 
 class Load {
   public:
-    Load(asio::io_context& context, const LoadPlan& plan, const tcp::resolver::results_type& found)
+    Load(asio::io_context& context, const LoadPlan& plan, const Tcp::resolver::results_type& found)
         : plan_(plan), tick_(context), poll_(context), poller_(context, plan, found) {
         for (std::size_t i = 0; i < plan.connections; ++i) {
             connections_.push_back(std::make_unique<Connection>(context, plan, found));
@@ -196,7 +196,7 @@ class Load {
 
 base::Result<LoadResult> run_load(const LoadPlan& plan) {
     asio::io_context context(1);
-    tcp::resolver resolver(context);
+    Tcp::resolver resolver(context);
     beast::error_code failure;
     const auto found = resolver.resolve(plan.host, plan.port, failure);
     if (failure) {

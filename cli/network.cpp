@@ -290,7 +290,7 @@ base::Result<void> start_wallet(const Plan& plan, NetworkFile& file) {
     if (auto up = wait_for_socket(url, *pid); !up) return up;
     const auto password = call(url, "/v1/wallet/create", Json(file.wallet.name));
     if (!password) return fail(password.error());
-    const auto written =
+    auto written =
         write_file(file.wallet.password_file, password->get<std::string>() + "\n", Secrecy::secret);
     if (!written) return written;
     const auto imported = call(

@@ -246,6 +246,7 @@ base::Result<void> set_action_permission(const Session& session, const Arguments
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-function-size): a table.
 void add_push_commands(std::vector<Command>& commands) {
     commands.push_back({"push action",
                         "Send a transaction with one action",

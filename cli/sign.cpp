@@ -39,7 +39,7 @@ base::Result<void> sign(const Session& session, const Arguments& arguments) {
         Json keys = Json::array();
         for (const std::string& key : arguments.all("public-key"))
             keys.push_back(key);
-        const auto done = wallet_sign(session, keys, base::to_hex(chain_id->view()), *transaction);
+        auto done = wallet_sign(session, keys, base::to_hex(chain_id->view()), *transaction);
         if (!done) return done;
         transaction->signatures.insert(
             transaction->signatures.begin(), earlier.begin(), earlier.end());

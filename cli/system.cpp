@@ -49,9 +49,10 @@ base::Result<void> unregprod(const Session& session, const Arguments& arguments)
 base::Result<void> send_votes(const Session& session,
                               const Arguments& arguments,
                               const std::string& proxy,
-                              std::vector<std::string> producers) {
+                              const std::vector<std::string>& producers) {
     // The system contract wants them in the order of their numbers.
     std::vector<chain::Name> names;
+    names.reserve(producers.size());
     for (const std::string& text : producers) {
         const auto name = chain::Name::from_string(text);
         if (!name) return fail(name.error());

@@ -122,6 +122,19 @@ void print_trace(const Json& answer) {
     }
 }
 
+// "${name}" in the text, with the values of `data` in place of their names.
+std::string filled_in(std::string text, const Json& data) {
+    for (const auto& [name, value] : data.items()) {
+        const std::string part = "${" + name + "}";
+        const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
+        for (std::size_t at = text.find(part); at != std::string::npos;
+             at = text.find(part, at + shown.size())) {
+            text.replace(at, part.size(), shown);
+        }
+    }
+    return text;
+}
+
 // A trace that says why: send_transaction2 answers with one where others answer with an error.
 base::Result<void> check_trace(const Json& answer) {
     const Json* processed = chain::abi::find_member(answer, "processed");
@@ -134,21 +147,19 @@ base::Result<void> check_trace(const Json& answer) {
         for (const Json& frame : *stack) {
             std::string line = text_of(frame, "format");
             const Json* data = chain::abi::find_member(frame, "data");
-            if (data != nullptr && data->is_object()) {
-                for (const auto& [name, value] : data->items()) {
-                    const std::string part = "${" + name + "}";
-                    const std::string shown =
-                        value.is_string() ? value.get<std::string>() : value.dump();
-                    for (std::size_t at = line.find(part); at != std::string::npos;
-                         at = line.find(part, at + shown.size())) {
-                        line.replace(at, part.size(), shown);
-                    }
-                }
-            }
+            if (data != nullptr && data->is_object()) line = filled_in(line, *data);
             text += "\n  " + line;
         }
     }
     return fail(Errc::invalid, text);
+}
+
+// Null when it is no ABI.
+chain::abi::SerializerPtr serializer_of(const Json& json) {
+    auto definition = chain::abi::definition_from_json(json);
+    if (!definition) return nullptr;
+    auto made = chain::abi::Serializer::make(*std::move(definition));
+    return made ? *std::move(made) : nullptr;
 }
 
 base::Result<void> send(const Session& session, std::string_view path, const Json& body) {
@@ -228,16 +239,10 @@ chain::abi::Resolver node_resolver(const Session& session) {
     auto known = std::make_shared<std::map<chain::Name, chain::abi::SerializerPtr>>();
     return [known, url = session.url](chain::Name account) -> chain::abi::SerializerPtr {
         if (const auto found = known->find(account); found != known->end()) return found->second;
-        chain::abi::SerializerPtr serializer;
         const auto answer = call(url, "/v1/chain/get_abi", {{"account_name", account.to_string()}});
         const Json* json = answer ? chain::abi::find_member(*answer, "abi") : nullptr;
-        if (json != nullptr) {
-            if (auto definition = chain::abi::definition_from_json(*json)) {
-                if (auto made = chain::abi::Serializer::make(*std::move(definition))) {
-                    serializer = *std::move(made);
-                }
-            }
-        }
+        const chain::abi::SerializerPtr serializer =
+            json == nullptr ? nullptr : serializer_of(*json);
         known->emplace(account, serializer);
         return serializer;
     };

@@ -44,7 +44,7 @@ base::Result<void> create(const Session& session, const Arguments& arguments) {
     const auto password = call(session.wallet_url, "/v1/wallet/create", Json(name));
     if (!password) return fail(password.error());
     if (!file.empty()) {
-        const auto written = write_file(file, password->get<std::string>() + "\n", Secrecy::secret);
+        auto written = write_file(file, password->get<std::string>() + "\n", Secrecy::secret);
         if (!written) return written;
         fmt::print("wallet '{}' is made and unlocked; its password is in {}\n", name, file);
         return {};

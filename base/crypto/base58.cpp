@@ -15,15 +15,15 @@ constexpr std::uint32_t kParseError = 4;  // fc's parse_error_exception.
 constexpr std::size_t kDigits = 5;
 constexpr std::uint32_t kChunk = 58U * 58U * 58U * 58U * 58U;
 
-constexpr std::array<std::int8_t, 256> make_values() {
-    std::array<std::int8_t, 256> values{};
+constexpr std::array<std::int16_t, 256> make_values() {
+    std::array<std::int16_t, 256> values{};
     values.fill(-1);
     for (std::size_t i = 0; i < kAlphabet.size(); ++i) {
-        values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::int8_t>(i);
+        values[static_cast<unsigned char>(kAlphabet[i])] = static_cast<std::int16_t>(i);
     }
     return values;
 }
-constexpr std::array<std::int8_t, 256> kValues = make_values();
+constexpr std::array<std::int16_t, 256> kValues = make_values();
 
 // A big number of 32-bit limbs, least significant first.
 using Limbs = std::vector<std::uint32_t>;

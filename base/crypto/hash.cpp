@@ -61,7 +61,10 @@ Hash160 ripemd160(ByteView data) {
 
 static_assert(sizeof(SHA256_CTX) <= 128 && alignof(SHA256_CTX) <= 8);
 
+// SHA256_Init() sets the whole state, in place.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 Sha256::Sha256() {
+    // NOLINTNEXTLINE(cppcoreguidelines-owning-memory)
     SHA256_Init(new (state_.data()) SHA256_CTX);
 }
 

@@ -31,6 +31,7 @@ const secp256k1_context* context() {
 
 // nodeos signs again with the next nonce of RFC 6979 until r and s are canonical; the counter
 // starts at 1. Equal keys and digests must give the same bytes as its wallet.
+// NOLINTNEXTLINE(readability-function-size): libsecp256k1 calls it so.
 int next_nonce(unsigned char* nonce,
                const unsigned char* digest,
                const unsigned char* secret,

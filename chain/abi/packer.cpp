@@ -25,6 +25,8 @@ base::Result<base::Bytes> Packer::run(std::string_view type, const Json& json) {
     return out_.take();
 }
 
+// A type holds types; `at_` bounds how deep.
+// NOLINTBEGIN(misc-no-recursion)
 void Packer::value(std::string_view type, const Json& json) {
     if (at_.enter() && at_.spend(1)) value_inside(type, json);
     at_.leave();
@@ -206,5 +208,7 @@ void Packer::member(const FieldDefinition& field, bool last, const Json& json) {
     at_.pop();
     extensions_allowed_ = before;
 }
+
+// NOLINTEND(misc-no-recursion)
 
 }  // namespace chain::abi

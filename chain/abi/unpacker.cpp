@@ -31,6 +31,8 @@ base::Result<Json> Unpacker::run(std::string_view type) {
     return result;
 }
 
+// A type holds types; `at_` bounds how deep.
+// NOLINTBEGIN(misc-no-recursion)
 Json Unpacker::value(std::string_view type) {
     Json result;
     if (at_.enter()) result = value_inside(type);
@@ -195,5 +197,7 @@ void Unpacker::member(const FieldDefinition& field, Json& object) {
     object[field.name] = value(without_extension(field.type));
     at_.pop();
 }
+
+// NOLINTEND(misc-no-recursion)
 
 }  // namespace chain::abi
