@@ -34,6 +34,8 @@ std::uint64_t filter_bits(std::uint64_t mix) {
 
 }  // namespace
 
+// Of inline_ only what counts is written.
+// NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init)
 StoredKey::StoredKey(base::ByteView bytes) : size_(static_cast<std::uint32_t>(bytes.size())) {
     std::byte* to = inline_.data();
     if (bytes.size() > kInline) {

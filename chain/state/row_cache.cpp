@@ -62,6 +62,7 @@ void RowCache::put(Table table, base::ByteView key, Value value) {
 
 // Each pass asks for what the next one needs, for all of the group.
 void RowCache::put_group(Table table, std::span<const Change* const> group) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written below.
     std::array<std::uint64_t, kGroup> mixes;
     for (std::size_t i = 0; i < group.size(); ++i) {
         mixes[i] = mix(table, group[i]->key);
@@ -81,6 +82,7 @@ void RowCache::put_group(Table table, std::span<const Change* const> group) {
 }
 
 void RowCache::put_all(Table table, const Changes& changes) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): written before it is read.
     std::array<const Change*, kGroup> group;
     std::size_t filled = 0;
     for (const Change& change : changes) {

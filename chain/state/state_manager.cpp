@@ -58,6 +58,7 @@ void append_state_block(base::Batch& batch, const BlockAt& block, const StateLan
     batch.put(base::Family::meta, state_block_key(), out.take());
 }
 
+// NOLINTNEXTLINE(readability-function-size): sets of tables of rows.
 void FinalState::append_to(base::Batch& batch) const {
     for (const auto& set : sets_) {
         for (const auto& [table, rows] : set->tables()) {
@@ -221,6 +222,7 @@ void StateManager::make_run(Node& node) const {
 // Of the blocks above the base, `root` and all that follow it.
 std::set<base::Hash256> StateManager::branch(const base::Hash256& root) const {
     std::vector<BlockAt> blocks;
+    blocks.reserve(nodes_.size());
     for (const auto& [id, node] : nodes_) {
         blocks.push_back(node.block);
     }

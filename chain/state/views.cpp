@@ -149,6 +149,8 @@ Value LayeredView::find(Table table, base::ByteView key) const {
     return below_->find(table, key);
 }
 
+// Merges the layers; the newest has the last word on a key.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
 std::optional<Row> LayeredView::at_or_after(Table table, base::ByteView key) const {
     struct Cursor {
         Changes::Iterator at;
@@ -182,6 +184,8 @@ std::optional<Row> LayeredView::at_or_after(Table table, base::ByteView key) con
     }
 }
 
+// As at_or_after(), downwards.
+// NOLINTNEXTLINE(readability-function-cognitive-complexity)
 std::optional<Row> LayeredView::before(Table table, base::ByteView key) const {
     struct Cursor {
         Changes::Iterator at;  // One behind the change that is looked at.

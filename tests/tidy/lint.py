@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """clang-tidy over every source file, a folder at a time.
 
-lint.py BUILD [FOLDER...]     BUILD holds compile_commands.json; only the files in these FOLDERs
+lint.py BUILD [PATH...]     BUILD holds compile_commands.json; PATHs: only these files or folders
 
 Most of clang-tidy's time goes into the headers of libraries. The files of a folder are therefore
 read as one: a file that includes them all. Where two of them use one name for different things,
@@ -81,8 +81,8 @@ def lint_folder(files, flags, directory):
 
 
 def main():
-    build, folders = sys.argv[1], [f.rstrip("/") for f in sys.argv[2:]]
-    files = [f for f in sources() if not folders or os.path.dirname(f) in folders]
+    build, paths = sys.argv[1], [p.rstrip("/") for p in sys.argv[2:]]
+    files = [f for f in sources() if not paths or f in paths or os.path.dirname(f) in paths]
     groups = groups_of(files, flags_by_file(build))
     with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(os.cpu_count()) as pool:
         work = [pool.submit(lint_folder, group, flags, directory)

@@ -37,15 +37,15 @@ run_unit_tests() {
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
 }
 
-# clang-tidy over the folders in which a file changed since the commit in tests/tidy/BASELINE. The
-# campaign `tidy` checks all folders and moves the baseline.
+# clang-tidy over the files that changed since the commit in tests/tidy/BASELINE. The campaign
+# `tidy` checks all files and moves the baseline.
 run_clang_tidy() {
-  local base folders
+  local base files
   base=$(cat tests/tidy/BASELINE)
-  folders=$(git diff --name-only "$base" -- '*.cpp' '*.hpp' | xargs -r -n 1 dirname | sort -u)
-  [ -z "$folders" ] && { echo "no file changed since ${base:0:8}"; return; }
-  # shellcheck disable=SC2086  # One argument for each folder.
-  tests/tidy/lint.py build/release $folders
+  files=$(git diff --name-only --diff-filter=d "$base" -- '*.cpp')
+  [ -z "$files" ] && { echo "no file changed since ${base:0:8}"; return; }
+  # shellcheck disable=SC2086  # One argument for each file.
+  tests/tidy/lint.py build/release $files
 }
 
 # The recorded cases of nodeos and keosd.
