@@ -11,7 +11,19 @@ namespace channels {
 
 namespace {
 
-using namespace transport;
+using transport::ChannelId;
+using transport::Command;
+using transport::Event;
+using transport::Host;
+using transport::Lane;
+using transport::Message;
+using transport::PeerKey;
+using transport::Priority;
+using transport::SharedBytes;
+using transport::Verdict;
+namespace command = transport::command;
+namespace event = transport::event;
+namespace tcp = transport::tcp;
 using base::crypto::KeyType;
 using base::crypto::PrivateKey;
 using Clock = std::chrono::steady_clock;

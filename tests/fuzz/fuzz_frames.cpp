@@ -10,9 +10,9 @@
 // A peer's stream of frames: whatever comes is a message within the limits, or refused; memory
 // for unfinished messages stays bounded and comes back.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    using namespace transport;
-    static const auto kPool =
-        std::move(*BufferPool::create({.bytes = std::size_t{64} << 20, .huge_pages = false}));
+    namespace link = transport::link;
+    static const auto kPool = std::move(
+        *transport::BufferPool::create({.bytes = std::size_t{64} << 20, .huge_pages = false}));
     base::ByteView stream(reinterpret_cast<const std::byte*>(data), size);
     link::FrameReader reader;
     link::Reassembly reassembly(*kPool);
@@ -33,9 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             } else if (header.kind == link::FrameKind::slice) {
                 const auto taken = reassembly.take(header, (*frame)->payload);
                 if (!taken || taken->is_short_of_memory) return 0;
-                CHECK(!taken->message || taken->message->bytes.size() <= kMessageBytesMax);
+                CHECK(!taken->message ||
+                      taken->message->bytes.size() <= transport::kMessageBytesMax);
             }
-            CHECK(reassembly.open_bytes() <= 2 * kMessageBytesMax);
+            CHECK(reassembly.open_bytes() <= 2 * transport::kMessageBytesMax);
             reader.consume(**frame);
         }
     }

@@ -7,7 +7,8 @@
 
 namespace {
 
-using namespace transport;
+namespace link = transport::link;
+using transport::Kind;
 
 // A connection with a fast kind that works as far as it is asked.
 class Owner : public link::PathOwner {

@@ -8,9 +8,10 @@
 #include <thread>
 #include <vector>
 
-namespace {
+// NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
+namespace transport {
 
-using namespace transport;
+namespace {
 
 std::unique_ptr<BufferPool> make_pool() {
     auto pool = BufferPool::create({.bytes = 1, .huge_pages = true});
@@ -112,3 +113,6 @@ TEST_CASE("a charge counts while it lives") {
     }
     CHECK(*total == 0);
 }
+
+}  // namespace transport
+// NOLINTEND(bugprone-unchecked-optional-access)

@@ -16,10 +16,11 @@
 #include <map>
 #include <optional>
 
+// NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
+namespace transport::link {
+
 namespace {
 
-using namespace transport;
-using namespace transport::link;
 using namespace std::chrono_literals;
 using State = Detection::State;
 
@@ -52,8 +53,9 @@ class End : public PathOwner {
     void send(base::Timestamp now, Priority priority, std::uint32_t number) {
         base::Bytes bytes(4 + number % 9'000);
         std::memcpy(bytes.data(), &number, sizeof number);
-        REQUIRE(queue.push(
-            Lane::control, priority, std::make_shared<const base::Bytes>(std::move(bytes))));
+        Payload payload(std::make_shared<const base::Bytes>(std::move(bytes)));
+        const bool is_queued = queue.push(Lane::control, priority, std::move(payload)).has_value();
+        REQUIRE(is_queued);
         pump(now);
     }
 
@@ -173,16 +175,17 @@ class End : public PathOwner {
         reader_.commit(bytes.size());
         while (const auto frame = *reader_.peek()) {
             if (frame->header.kind == FrameKind::prelude) {
-                const auto taken = detection.on_prelude(now_, frame->payload);
-                INFO((taken ? "" : taken.error().detail));
-                REQUIRE(taken);
+                REQUIRE(detection.on_prelude(now_, frame->payload));
             } else {
-                auto taken = reassembly_.take(frame->header, frame->payload);
-                REQUIRE(taken);
-                if (taken->message) note(taken->message->bytes.run_at(0));
+                take_slice(*frame);
             }
             reader_.consume(*frame);
         }
+    }
+    void take_slice(const Frame& frame) {
+        auto taken = reassembly_.take(frame.header, frame.payload);
+        REQUIRE(taken);
+        if (taken->message) note(taken->message->bytes.run_at(0));
     }
     bool take_fast() {
         Piece& piece = fast_in.front();
@@ -433,3 +436,6 @@ TEST_CASE("a prelude frame survives the way there and back or is refused") {
     const auto tcp = encode(prelude::Accept{.attempt = 1, .kind = Kind::tcp, .parameters = {}});
     CHECK_FALSE(decode_prelude(tcp));
 }
+
+}  // namespace transport::link
+// NOLINTEND(bugprone-unchecked-optional-access)

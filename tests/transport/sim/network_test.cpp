@@ -9,9 +9,11 @@
 #include <cstring>
 #include <map>
 
+// NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
+namespace transport {
+
 namespace {
 
-using namespace transport;
 using namespace std::chrono_literals;
 
 PeerKey key_of(unsigned number) {
@@ -249,3 +251,6 @@ TEST_CASE("the same seed gives the same trace, under every fault") {
         CHECK(first != trace(seed + 100));
     }
 }
+
+}  // namespace transport
+// NOLINTEND(bugprone-unchecked-optional-access)

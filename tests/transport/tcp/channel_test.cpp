@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-using namespace tests;
+// NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
+namespace tests {
 
 TEST_CASE("messages of all sizes arrive as they were sent, in order") {
     Node client;
@@ -243,3 +244,6 @@ TEST_CASE("many peers connect, talk and leave, and every block comes back") {
     CHECK(server.thread->counters().channels == 0);
     CHECK(server.thread->blocks_out() == 0);
 }
+
+}  // namespace tests
+// NOLINTEND(bugprone-unchecked-optional-access)
