@@ -47,7 +47,7 @@ void Core::Impl::on_tick(Effects& out) {
     }
     feed(consensus::input::Tick{}, out);
     work_off(out);
-    if (pending_ == nullptr && trouble_.empty()) begin_next(out);
+    if (is_pending_stale() && trouble_.empty()) begin_next(out);
     if (failed_write_) out.push_back(effect::WakeAt{retry_at_});
 }
 

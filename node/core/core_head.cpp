@@ -162,6 +162,12 @@ chain::Slot Core::Impl::next_slot() const {
     return std::max(head_slot, clock_slot) + 1;
 }
 
+// Nobody makes blocks: what is executed meanwhile must not be of a time long past.
+bool Core::Impl::is_pending_stale() const {
+    constexpr chain::Slot kStaleSlots = 8;
+    return pending_ == nullptr || pending_->context().slot + kStaleSlots < next_slot();
+}
+
 void Core::Impl::begin_next(Effects& out) {
     const chain::Slot slot = next_slot();
     begin_pending(

@@ -114,6 +114,7 @@ class Core::Impl {
                        chain::Name producer,
                        bool empty,
                        Effects& out);
+    [[nodiscard]] bool is_pending_stale() const;
     void begin_next(Effects& out);
     bool run(const chain::PooledTransaction& entry, Ticket ticket, Effects& out);
     [[nodiscard]] chain::Slot next_slot() const;
