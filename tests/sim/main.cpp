@@ -1,4 +1,5 @@
 #include "tests/sim/consensus/cluster.hpp"
+#include "tests/sim/full/fleet.hpp"
 
 #include <fmt/format.h>
 
@@ -38,9 +39,10 @@ struct Arguments {
 };
 
 [[noreturn]] void usage(std::string_view problem) {
-    std::cerr << "bor-sim: " << problem
-              << "\nusage: bor-sim --profile consensus|beyond (--seed N | --seeds COUNT [--from N])"
-                 " [--workers W] [--mutant NAME] [--expect-failure]\nmutants:";
+    std::cerr
+        << "bor-sim: " << problem
+        << "\nusage: bor-sim --profile consensus|beyond|full (--seed N | --seeds COUNT [--from N])"
+           " [--workers W] [--mutant NAME] [--expect-failure]\nmutants:";
     for (const std::string_view mutant : kMutants) {
         std::cerr << ' ' << mutant;
     }
@@ -78,13 +80,24 @@ Arguments parse(int count, char** values) {
             usage("unknown option " + std::string(name));
         }
     }
-    if (arguments.profile != "consensus" && arguments.profile != "beyond") {
+    const bool known = arguments.profile == "consensus" || arguments.profile == "beyond" ||
+                       arguments.profile == "full";
+    if (!known) {
         usage("unknown profile " + arguments.profile);
     }
     return arguments;
 }
 
 sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
+    if (arguments.profile == "full") {
+        const sim::full::Outcome full = sim::full::Fleet(seed).run();
+        sim::Outcome outcome;
+        outcome.failure = full.failure;
+        outcome.events = full.events;
+        outcome.finals = full.finals;
+        outcome.trace = full.trace;
+        return outcome;
+    }
     sim::Plan plan;
     plan.seed = seed;
     plan.mutant = static_cast<sim::Mutant>(arguments.mutant);
