@@ -1,13 +1,29 @@
 #include "base/check.hpp"
+#include "chain/state/merkle.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 namespace node {
 
 using p2p::Verdict;
+
+namespace {
+
+// Whether the body is the one that the header names. If not, whoever sent it changed it, and
+// another copy of the same block may be good: its id must not be marked.
+bool has_its_body(const chain::Block& block) {
+    std::vector<base::Hash256> leaves;
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        leaves.push_back(receipt.digest());
+    }
+    return chain::merkle_root(leaves) == block.header.transaction_root;
+}
+
+}  // namespace
 
 void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out) {
     const chain::Block& block = *arrived.block;
@@ -127,7 +143,7 @@ void Core::Impl::adopt(const Arrival& arrival, Effects& out) {
                               block.header.height,
                               block.header.producer.to_string(),
                               error.detail);
-        arrivals_.refuse(block.id, error.detail);
+        if (has_its_body(block)) arrivals_.refuse(block.id, error.detail);
         judged.verdict = Verdict::bad;
         judged.text = error.detail;
         judge(std::move(judged), out);
@@ -148,7 +164,7 @@ void Core::Impl::conclude(const Arrivals::Key& key,
 }
 
 void Core::Impl::refuse(const Arrivals::Key& key, const std::string& reason, Effects& out) {
-    arrivals_.refuse(key.second, reason);
+    if (has_its_body(*arrivals_.entries().at(key).block)) arrivals_.refuse(key.second, reason);
     environment_.log.warn(
         "block {} height {} is refused: {}", base::to_hex(key.second.bytes), key.first, reason);
     conclude(key, Verdict::bad, reason, out);
