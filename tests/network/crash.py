@@ -40,7 +40,8 @@ class Network:
         return done
 
     def up(self):
-        self.cli('network', 'up', '--open', '--block-interval', '100')
+        options = [] if self.file else ['--open', '--block-interval', '100']
+        self.cli('network', 'up', *options)
         with open(os.path.join(self.dir, 'network.json')) as f:
             self.file = json.load(f)
 
