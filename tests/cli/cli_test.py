@@ -113,8 +113,11 @@ class CommandLine(Case):
         self.assertIn('node', self.good('version', 'full'))
 
     def test_peers(self):
-        self.bad('not yet: needs the peer-to-peer layer', 'net', 'peers')
-        self.bad('peer-to-peer', 'network', 'up', '-n', '4', '--dir', Network.path('other'))
+        self.assertIn('trip ms', self.good('net', 'peers'))
+        self.assertEqual(self.data('-j', 'net', 'peers'), [])
+        self.assertIn('none', self.good('net', 'sync'))
+        self.assertIn('invalid peer address', self.good('net', 'connect', 'nonsense'))
+        self.bad('this node has no peers', 'net', 'connect', '127.0.0.1:1')
 
 
 class Reading(Case):
@@ -158,6 +161,51 @@ class Reading(Case):
         checks = self.data('-j', 'doctor')
         self.assertEqual([each for each in checks if not each['good']], [])
         self.bad('checks failed', '--url', 'http://127.0.0.1:1', 'doctor')
+
+
+class Consortium(Case):
+    """Members, nodes, validators, proofs."""
+
+    def test_members(self):
+        self.assertRegex(self.good('validators'), r'bora +voted .* this node')
+        self.assertIn('bora', self.good('member', 'list'))
+        self.good('member', 'add', 'alice')
+        self.good('member', 'weight', 'alice', '7')
+        self.settle()
+        self.assertIn({'name': 'alice', 'weight': 7}, self.data('-j', 'member', 'list'))
+        self.good('member', 'remove', 'alice')
+        self.bad('is no member', 'member', 'remove', 'bob')
+
+    def test_nodes(self):
+        key, other = (self.data('-j', 'key', 'create', '--r1', '--to-console')['public_key'] for _ in 'ab')
+        self.bad('is no key of a node', 'node', 'add', 'alice', 'machine', KEY)
+        self.bad('is no role', 'node', 'add', 'alice', 'machine', key, '--role', 'king')
+        self.good('node', 'add', 'alice', 'machine', key, '--role', 'observer')
+        self.good('node', 'rotate', 'machine', other, '--keep', '60')
+        self.settle()
+        node = next(each for each in self.data('-j', 'node', 'list') if each['node'] == 'machine')
+        self.assertEqual((node['key'], node['previous_key']), (other, key))
+        self.assertEqual(node['roles'], ['observer'])
+        self.good('node', 'remove', 'machine')
+        self.settle()
+        self.assertNotIn('machine', self.good('node', 'list'))
+
+    def test_proof(self):
+        file = Network.path('proof.json')
+        sent = self.data('-j', 'transfer', '--contract', 'bank.token', 'alice', 'bob', '0.0001 SYS', 'p', '-f')
+        self.settle()
+        self.good('proof', 'get', sent['transaction_id'], '--file', file)
+        self.assertIn(sent['transaction_id'], self.good('proof', 'verify', file))
+        with open(file) as f:
+            proof = json.load(f)
+        middle = len(proof['proof']) // 2
+        digit = '0' if proof['proof'][middle] != '0' else '1'
+        proof['proof'] = proof['proof'][:middle] + digit + proof['proof'][middle + 1:]
+        with open(file, 'w') as f:
+            json.dump(proof, f)
+        self.assertNotEqual(Network.run('proof', 'verify', file).returncode, 0)
+        self.good('proof', 'get', '2', '--file', file)
+        self.assertIn('block 2', self.good('proof', 'verify', file))
 
 
 class Transactions(Case):
