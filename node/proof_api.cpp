@@ -14,7 +14,8 @@ using chain::Exception;
 base::Result<chain::Proof> make_proof(const ApiContext& context,
                                       const Published& view,
                                       Params& params) {
-    const chain::ProofMaker maker(*context.history.storage().snapshot());
+    const auto snapshot = context.history.storage().snapshot();
+    const chain::ProofMaker maker(*snapshot);
     const std::uint32_t trusted = params.u32("trusted", 0);
     if (params.find("transaction_id") != nullptr) {
         const std::string text = params.text("transaction_id");
