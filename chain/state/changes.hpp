@@ -114,7 +114,7 @@ class Changes {
   private:
     static constexpr std::size_t kChunk = 64;
 
-    struct Slot {
+    struct Slot {  // NOLINT(cppcoreguidelines-pro-type-member-init): made whole.
         std::uint64_t head;
         std::unique_ptr<Change> change;
     };

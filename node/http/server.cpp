@@ -100,6 +100,8 @@ void refuse_connection(const Service& service, Socket& socket) {
     socket.shutdown(Socket::shutdown_send, ignored);
 }
 
+// A coroutine keeps what it works on.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 asio::awaitable<void> serve_counted(Service& service, Stream stream, Endpoint endpoint) {
     const Charge connection(service.connections, 1);
     co_await serve(service, stream, endpoint);

@@ -108,6 +108,8 @@ class Session : base::Pinned {
     std::unique_ptr<SocketHandler> handler_;
 };
 
+// A coroutine keeps what it works on.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 asio::awaitable<void> run(std::shared_ptr<Session> session) {
     co_await session->write();
 }
