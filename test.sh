@@ -35,6 +35,7 @@ part "simulator" run_simulator
 if [ "$mode" = all ]; then
   part "clang-tidy" run_clang_tidy
   part "crash" run_crash_rounds 8
+  part "network" run_network
   part "package" run_package
   # One build with ASan and UBSan serves the unit tests and the fuzz targets.
   part "build fuzz" build_preset fuzz unit_tests fuzzers

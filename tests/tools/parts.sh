@@ -4,10 +4,15 @@ PART_LINES=()
 
 # part <name> <command...>   runs a part; on failure says which and ends.
 part() {
-  local name=$1 start=$SECONDS
+  local name=$1 start=$SECONDS status
   shift
   echo "== $name"
-  if ! "$@"; then
+  # Not in a condition: bash would go on after a command of the part that failed.
+  set +e
+  (set -e; "$@")
+  status=$?
+  set -e
+  if [ "$status" -ne 0 ]; then
     echo "== $name FAILED after $((SECONDS - start)) s" >&2
     exit 1
   fi
@@ -54,6 +59,12 @@ run_vectors() { tests/vectors/run.sh build/release; }
 run_clients() { tests/clients/run.sh build/release; }
 
 run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1"; }
+
+# Four validators as processes: parted and healed in network namespaces; what doctor says.
+run_network() {
+  tests/network/partition.py --build build/release
+  tests/network/doctor.py --build build/release
+}
 
 run_package() { tests/package/run.sh build/release; }
 

@@ -34,7 +34,8 @@ chain::Vote vote(const chain::VoteData& data, unsigned key = 1) {
 }
 
 chain::VoteData data(VoteKind kind, chain::Slot slot, unsigned contents) {
-    chain::VoteData data{.kind = kind, .slot = slot, .height = 5, .block_id = {}, .justify_slot = 1};
+    chain::VoteData data{
+        .kind = kind, .slot = slot, .height = 5, .block_id = {}, .justify_slot = 1};
     data.block_id.bytes[0] = static_cast<std::byte>(contents);
     return data;
 }
