@@ -51,10 +51,10 @@ void print_validator(const Json& validator) {
     const std::string voted = shown(validator, "voted_final");
     const bool own = shown(validator, "own") == "true";
     const bool connected = shown(validator, "connected") == "true";
-    fmt::print("{:<13} {:<8} {:<16} {:<16} {:<14} {}\n",
+    fmt::print("{:<13} {:<12} {:<16} {:<16} {:<14} {}\n",
                text_of(validator, "producer"),
                voted == "true"    ? "voted"
-               : voted == "false" ? "no vote"
+               : voted == "false" ? "not counted"
                                   : "-",
                promise(validator, "last_vote"),
                promise(validator, "lock"),
@@ -73,7 +73,7 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
         print_json(*candidates);
         return {};
     }
-    fmt::print("{:<13} {:<8} {:<16} {:<16} {:<14} {}\n",
+    fmt::print("{:<13} {:<12} {:<16} {:<16} {:<14} {}\n",
                "validator",
                "final",
                "last vote",

@@ -89,7 +89,7 @@ function showValidators(validators) {
     const voted = each.voted_final;
     const connection = each.own ? 'this node' : each.connected ? 'connected' : 'not connected';
     return [cell(link(each.producer)),
-      voted === null ? cell(dash) : cell(voted ? 'voted' : 'no vote', voted ? 'good' : 'bad'),
+      voted === null ? cell(dash) : cell(voted ? 'voted' : 'not counted', voted ? 'good' : 'muted'),
       cell(place(each.last_vote)), cell(place(each.lock)),
       cell(connection, each.own || each.connected ? '' : 'bad'),
       cell(milliseconds(each.clock_offset_ms)), cell(each.vote_key, 'id')];

@@ -291,6 +291,7 @@ class Transactions(Case):
         self.bad('transaction authorization failed', 'multisig', 'exec', 'alice', 'gift')
         self.good('multisig', 'approve', 'alice', 'gift', 'bob@active')
         self.good('multisig', 'unapprove', 'alice', 'gift', '{"actor":"bob","permission":"active"}')
+        self.settle()   # Else the next would be the same transaction as the first.
         self.good('multisig', 'approve', 'alice', 'gift', 'bob@active')
         self.good('multisig', 'exec', 'alice', 'gift')
         self.settle()
