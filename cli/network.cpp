@@ -371,7 +371,7 @@ base::Result<void> start_again(const Session& session,
                    "/v1/wallet/unlock",
                    Json::array({file->wallet.name, password->substr(0, password->find('\n'))}));
     }
-    const auto up = start_nodes(dir, *file, arguments.all("node-option"));
+    auto up = start_nodes(dir, *file, arguments.all("node-option"));
     // Also if one does not come up: the others run, and must be found to be stopped.
     if (auto written = file->write(dir); !written) return written;
     if (!up) return up;

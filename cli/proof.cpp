@@ -33,7 +33,7 @@ base::Result<chain::Proof> read_proof(const std::string& path) {
 }
 
 std::string subject_of(const chain::Proof& proof) {
-    const std::string block = fmt::format(
+    std::string block = fmt::format(
         "block {} ({})", proof.header.height, base::to_hex(proof.header.id().view()).substr(0, 16));
     if (proof.transaction) {
         const auto* packed = std::get_if<chain::PackedTransaction>(&proof.transaction->transaction);

@@ -241,8 +241,7 @@ chain::abi::Resolver node_resolver(const Session& session) {
         if (const auto found = known->find(account); found != known->end()) return found->second;
         const auto answer = call(url, "/v1/chain/get_abi", {{"account_name", account.to_string()}});
         const Json* json = answer ? chain::abi::find_member(*answer, "abi") : nullptr;
-        const chain::abi::SerializerPtr serializer =
-            json == nullptr ? nullptr : serializer_of(*json);
+        chain::abi::SerializerPtr serializer = json == nullptr ? nullptr : serializer_of(*json);
         known->emplace(account, serializer);
         return serializer;
     };

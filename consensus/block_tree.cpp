@@ -103,24 +103,25 @@ void BlockTree::finalize(BlockNode& block, std::vector<chain::BlockId>& dropped)
     }
     final_ = &block;
     if (dropped.size() != before || !extends(*head_, block)) choose_head();
-
     // Certificates that a header above still may bring are of its `finalized` or later.
-    const BlockNode* new_base = ancestor(block, block.header().finalized);
-    if (new_base != nullptr && new_base != base_) {
-        for (auto& [id, node] : nodes_) {
-            if (justified_slot(node) < new_base->slot()) node.justified = nullptr;
-        }
-        if (highest_ != nullptr && highest_->slot() < new_base->slot()) highest_ = nullptr;
-        while (base_ != new_base) {
-            BlockNode* next = base_->children.front();
-            nodes_.erase(base_->id());
-            base_ = next;
-            base_->parent = nullptr;
-        }
-    }
+    if (const BlockNode* base = ancestor(block, block.header().finalized)) move_base(*base);
     below_final_ = 0;
     for (const BlockNode* node = final_->parent; node != nullptr; node = node->parent) {
         ++below_final_;
+    }
+}
+
+void BlockTree::move_base(const BlockNode& to) {
+    for (auto& [id, node] : nodes_) {
+        if (justified_slot(node) < to.slot()) node.justified = nullptr;
+    }
+    if (highest_ != nullptr && highest_->slot() < to.slot()) highest_ = nullptr;
+    while (base_ != &to) {
+        BlockNode* next = base_->children.front();
+        const chain::BlockId id = base_->id();
+        nodes_.erase(id);
+        base_ = next;
+        base_->parent = nullptr;
     }
 }
 

@@ -78,6 +78,7 @@ class BlockTree {
   private:
     // R4: slot of the highest NOTARIZE certificate on the branch, slot, lowest id.
     [[nodiscard]] static bool better(const BlockNode& a, const BlockNode& b);
+    void move_base(const BlockNode& to);
     void drop_branch(BlockNode& block, std::vector<chain::BlockId>& dropped);
     void erase(BlockNode& leaf);
     void choose_head();

@@ -70,7 +70,7 @@ base::Result<void> check_authority(const AdmissionLists& lists, const chain::Aut
 
 // What does not decode is refused when it is executed.
 base::Result<void> check_keys(const AdmissionLists& lists, const chain::Action& action) {
-    using namespace chain::literals;
+    using chain::literals::operator""_n;
     if (lists.key_blacklist.empty() || action.account != "eosio"_n) return {};
     if (action.name == "newaccount"_n) {
         const auto data = chain::native_data<chain::NewAccount>(action);

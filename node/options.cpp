@@ -357,7 +357,9 @@ void fill_peers(const po::variables_map& values, Options& out) {
 
 // What each option allows alone but not together.
 base::Result<void> check(const Options& options) {
-    const auto invalid = [](std::string text) { return base::fail(base::Errc::invalid, text); };
+    const auto invalid = [](const std::string& text) {
+        return base::fail(base::Errc::invalid, text);
+    };
     if (!options.producer_names.empty() && options.signature_providers.empty()) {
         return invalid("producer-name = " + options.producer_names.front() +
                        " needs a signature-provider with its key");

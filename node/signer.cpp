@@ -98,6 +98,7 @@ base::Result<std::unique_ptr<NodeSigner>> NodeSigner::make(
 
 std::vector<PublicKey> NodeSigner::keys() const {
     std::vector<PublicKey> keys;
+    keys.reserve(sources_.size());
     for (const auto& source : sources_)
         keys.push_back(source->key());
     return keys;

@@ -33,6 +33,17 @@ constexpr int kNamesTwice = 25;
 // The bit of a correlation that tells our requests by id from those of the sync manager.
 constexpr std::uint64_t kById = std::uint64_t{1} << 63U;
 
+// By what the transactions of a block are told apart; none for those in the id form.
+std::vector<base::Hash256> digests_of(const chain::Block& block) {
+    std::vector<base::Hash256> digests;
+    digests.reserve(block.transactions.size());
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
+        digests.push_back(packed != nullptr ? packed->packed_digest() : base::Hash256{});
+    }
+    return digests;
+}
+
 // Whether a block, with nothing left out, may be longer than a message: of the parts only the
 // transactions can be.
 bool fits(const chain::Block& block) {
@@ -122,12 +133,7 @@ void BlockGossip::pass_on(Entry& entry, const chain::Block& block) {
             if (!whole) whole = pack_for(peer, block, digests);
             return peers_.send(peer, MessageType::blocks, whole);
         }
-        if (digests.empty()) {
-            for (const chain::TransactionReceipt& receipt : block.transactions) {
-                const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
-                digests.push_back(packed != nullptr ? packed->packed_digest() : base::Hash256{});
-            }
-        }
+        if (digests.empty()) digests = digests_of(block);
         peers_.send(peer, MessageType::blocks, pack_for(peer, block, digests));
     });
 }

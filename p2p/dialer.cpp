@@ -73,6 +73,7 @@ void Dialer::dial(base::Timestamp now,
 
 std::vector<DialStatus> Dialer::status() const {
     std::vector<DialStatus> all;
+    all.reserve(entries_.size());
     for (const auto& [address, entry] : entries_) {
         all.push_back({.address = address,
                        .pinned = entry.pinned,

@@ -219,6 +219,7 @@ PeerStatus Peers::status_of(const Peer& peer) const {
 
 std::vector<PeerStatus> Peers::statuses() const {
     std::vector<PeerStatus> all;
+    all.reserve(peers_.size());
     for (const auto& [channel, peer] : peers_)
         all.push_back(status_of(*peer));
     return all;

@@ -100,14 +100,12 @@ const SyncManager::Source* SyncManager::choose(base::Timestamp now,
         const bool is_avoided = avoid == source.slot;
         return std::tuple(is_avoided, rests, ranges_of(source.slot), ~rate);
     };
-    const bool only = only_ && from <= only_until_ &&
-                      std::any_of(sources.begin(), sources.end(), [this](const Source& source) {
-                          return source.slot == *only_;
-                      });
+    const auto is_only = [this](const Source& source) { return source.slot == only_; };
+    const bool only = only_ && from <= only_until_ && std::ranges::any_of(sources, is_only);
     for (const Source& source : sources) {
         if (source.first > from || source.last < from) continue;
         if (ranges_of(source.slot) >= kRangesOfPeerMax) continue;
-        if (only && source.slot != *only_) continue;
+        if (only && !is_only(source)) continue;
         if (best == nullptr || rank(source) < rank(*best)) best = &source;
     }
     // One that was late is not asked for the same again at once, even if it is alone.
@@ -263,7 +261,8 @@ void SyncManager::finish(base::Timestamp now, Range& range) {
     // At least so long, since one message comes at once, however large it is.
     const auto took = std::max<base::Duration>(now - range.first_at, milliseconds(10));
     const std::uint64_t rate =
-        range.bytes * 1000 / static_cast<std::uint64_t>(took / milliseconds(1));
+        range.bytes * 1000 /
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(took / milliseconds(1)));
     Speed& speed = speeds_[range.slot];
     speed.latency = (3 * speed.latency + (range.first_at - range.asked_at)) / 4;
     std::uint64_t& kept = speed.bytes_per_second;

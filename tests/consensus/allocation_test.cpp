@@ -12,7 +12,7 @@ std::size_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global
 
 }  // namespace
 
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,misc-new-delete-overloads)
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
 void* operator new(std::size_t size) {
     ++allocations;
     if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
@@ -24,9 +24,12 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t /*size*/) noexcept {
     std::free(memory);
 }
-// NOLINTEND(cppcoreguidelines-no-malloc,misc-new-delete-overloads)
+// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
 
-using namespace test;
+namespace input = consensus::input;
+using test::kCommit;
+using test::kNotarize;
+using test::Validator;
 
 TEST_CASE("a vote allocates nothing, of a known block or not", "[consensus][allocation]") {
     Validator v(1, {1, 2, 3, 4, 5, 6, 7});

@@ -3,7 +3,11 @@
 
 // Which headers may be adopted (spec 04, "Blocks and their validity").
 
-using namespace test;
+namespace input = consensus::input;
+using test::kCommit;
+using test::kNotarize;
+using test::schedule_of;
+using test::Validator;
 using Fate = consensus::HeaderVerdict::Fate;
 
 namespace {

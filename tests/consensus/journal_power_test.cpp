@@ -7,8 +7,15 @@
 // every sector and around every record, and after it. Whatever left before must bind the
 // validator that starts again from what the disk holds.
 
-using namespace test;
+namespace effect = consensus::effect;
+namespace input = consensus::input;
 using consensus::SafetyJournal;
+using test::all;
+using test::kCommit;
+using test::kNotarize;
+using test::signing;
+using test::Validator;
+using test::voting;
 
 namespace {
 

@@ -2,7 +2,16 @@
 
 // What our keys may do when their journal is lost, or somebody else uses them.
 
-using namespace test;
+namespace effect = consensus::effect;
+namespace input = consensus::input;
+using test::all;
+using test::kCommit;
+using test::kNotarize;
+using test::Said;
+using test::signing;
+using test::Validator;
+using test::votes;
+using test::voting;
 
 namespace {
 

@@ -2,7 +2,14 @@
 
 // When blocks are made and on what, also while nothing becomes final.
 
-using namespace test;
+namespace effect = consensus::effect;
+namespace input = consensus::input;
+using test::all;
+using test::kCommit;
+using test::kNotarize;
+using test::Said;
+using test::Validator;
+using test::votes;
 
 namespace {
 

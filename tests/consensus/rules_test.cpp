@@ -2,7 +2,16 @@
 
 // R1 to R5 of spec 04, one validator of four; each refusal beside what is allowed.
 
-using namespace test;
+namespace effect = consensus::effect;
+namespace input = consensus::input;
+using test::all;
+using test::kCommit;
+using test::key;
+using test::kNotarize;
+using test::Said;
+using test::schedule_of;
+using test::Validator;
+using test::votes;
 
 TEST_CASE("R1: a valid block of this slot is notarized, once", "[consensus][R1]") {
     Validator v;

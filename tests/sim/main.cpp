@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -50,6 +52,12 @@ struct Arguments {
     std::exit(2);
 }
 
+std::size_t find_mutant(std::string_view name) {
+    const auto found = std::ranges::find(kMutants, name);
+    if (found == kMutants.end()) usage("unknown mutant " + std::string(name));
+    return static_cast<std::size_t>(found - kMutants.begin());
+}
+
 Arguments parse(int count, char** values) {
     Arguments arguments;
     const auto next = [&](int& i) -> std::string {
@@ -69,11 +77,7 @@ Arguments parse(int count, char** values) {
         } else if (name == "--workers") {
             arguments.workers = static_cast<unsigned>(std::atoi(next(i).c_str()));
         } else if (name == "--mutant") {
-            const std::string mutant = next(i);
-            for (arguments.mutant = 0; arguments.mutant < kMutants.size(); ++arguments.mutant) {
-                if (kMutants[arguments.mutant] == mutant) break;
-            }
-            if (arguments.mutant == kMutants.size()) usage("unknown mutant " + mutant);
+            arguments.mutant = find_mutant(next(i));
         } else if (name == "--expect-failure") {
             arguments.expect_failure = true;
         } else {

@@ -61,6 +61,25 @@ void Adversary::make_blocks() {
     }
 }
 
+chain::Witness Adversary::choose_progress(const Seen& parent, chain::BlockHeader& header) {
+    chain::Witness witness;
+    const chain::Slot oldest = parent.header().justify.slot;
+    for (const Seen* at = &parent; at != nullptr && !witness.justify; at = at->parent) {
+        if (at->header().slot <= oldest || !chance_.percent(80)) continue;
+        witness.justify = cluster_.observer().certificate(*at, chain::VoteKind::notarize);
+        if (witness.justify) header.justify = {at->header().slot, at->block->id};
+    }
+    const chain::Slot oldest_final = parent.header().finalized.slot;
+    for (const Seen* at = &parent; at != nullptr && !witness.finalized; at = at->parent) {
+        if (at->header().slot <= oldest_final) break;
+        if (at->header().slot > header.justify.slot || !at->notarizable()) continue;
+        if (!chance_.percent(60)) continue;
+        witness.finalized = cluster_.observer().certificate(*at, chain::VoteKind::commit);
+        if (witness.finalized) header.finalized = {at->header().slot, at->block->id};
+    }
+    return witness;
+}
+
 // With any certificates that exist, or could: justify and final as new or as old as it likes.
 void Adversary::make_block(Seen& parent, chain::Slot slot) {
     const Universe& universe = cluster_.universe();
@@ -75,23 +94,7 @@ void Adversary::make_block(Seen& parent, chain::Slot slot) {
     header.schedule_version = below.active->version;
     header.justify = parent.header().justify;
     header.finalized = parent.header().finalized;
-    chain::Witness witness;
-    for (const Seen* at = &parent; at != nullptr; at = at->parent) {
-        if (at->header().slot <= parent.header().justify.slot || !chance_.percent(80)) continue;
-        witness.justify = cluster_.observer().certificate(*at, chain::VoteKind::notarize);
-        if (!witness.justify) continue;
-        header.justify = {at->header().slot, at->block->id};
-        break;
-    }
-    for (const Seen* at = &parent; at != nullptr; at = at->parent) {
-        if (at->header().slot <= parent.header().finalized.slot) break;
-        if (at->header().slot > header.justify.slot || !at->notarizable()) continue;
-        if (!chance_.percent(60)) continue;
-        witness.finalized = cluster_.observer().certificate(*at, chain::VoteKind::commit);
-        if (!witness.finalized) continue;
-        header.finalized = {at->header().slot, at->block->id};
-        break;
-    }
+    const chain::Witness witness = choose_progress(parent, header);
     if (chain::may_propose(below, parent.header().slot, slot, universe.period)) {
         header.schedule_change = universe.proposal(parent.block->id, *below.active);
     }

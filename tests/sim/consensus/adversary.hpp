@@ -16,6 +16,7 @@ class Adversary {
 
   private:
     void make_blocks();
+    [[nodiscard]] chain::Witness choose_progress(const Seen& parent, chain::BlockHeader& header);
     void make_block(Seen& parent, chain::Slot slot);
     void cast_votes();
     void release_certificates();

@@ -150,37 +150,41 @@ void Cluster::make_faults() {
     }
     if (honest.empty()) return;
     if (chance_.percent(4)) choose_weather();
-    if (chance_.percent(12)) {
-        network_.heal();
-        if (chance_.percent(60)) {
-            std::vector<char> side(hosts_.size());
-            for (char& one : side) {
-                one = static_cast<char>(chance_.percent(50));
-            }
-            network_.partition(side);
-        } else if (chance_.percent(50)) {
-            for (int i = 0; i < 4; ++i) {
-                network_.cut(chance_.pick(honest), chance_.pick(honest));
-            }
-        }
-    }
+    if (chance_.percent(12)) cut_links(honest);
     const std::size_t one = chance_.pick(honest);
-    if (chance_.percent(3)) {
-        if (chance_.percent(50)) {
-            hosts_[one]->kill();
-        } else {
-            hosts_[one]->cut_power();
-        }
-        down_until_[one] = slot() + chance_.below(12);
-        if (loses_journals_ && chance_.percent(50)) hosts_[one]->lose_journal(chance_.percent(50));
-    }
+    if (chance_.percent(3)) stop(one);
     if (chance_.percent(1)) hosts_[one]->clock().step(std::chrono::milliseconds(30));
-    if (chance_.percent(power_cuts_percent_)) {
-        for (const std::size_t node : honest) {
-            hosts_[node]->cut_power();
-            down_until_[node] = slot() + 1;
+    if (!chance_.percent(power_cuts_percent_)) return;
+    for (const std::size_t node : honest) {
+        hosts_[node]->cut_power();
+        down_until_[node] = slot() + 1;
+    }
+}
+
+void Cluster::cut_links(std::vector<std::size_t>& honest) {
+    network_.heal();
+    if (chance_.percent(60)) {
+        std::vector<char> side(hosts_.size());
+        for (char& one : side) {
+            one = static_cast<char>(chance_.percent(50));
+        }
+        network_.partition(side);
+    } else if (chance_.percent(50)) {
+        for (int i = 0; i < 4; ++i) {
+            const std::size_t from = chance_.pick(honest);
+            network_.cut(from, chance_.pick(honest));
         }
     }
+}
+
+void Cluster::stop(std::size_t node) {
+    if (chance_.percent(50)) {
+        hosts_[node]->kill();
+    } else {
+        hosts_[node]->cut_power();
+    }
+    down_until_[node] = slot() + chance_.below(12);
+    if (loses_journals_ && chance_.percent(50)) hosts_[node]->lose_journal(chance_.percent(50));
 }
 
 void Cluster::heal() {

@@ -90,8 +90,12 @@ class Host {
     void make_block(const consensus::effect::Produce& produce);
     void cast_vote(const consensus::effect::CastVote& vote);
     void receive(std::size_t from, const chain::BlockPtr& block);
-    void adopt(const chain::BlockPtr& block);
+    void receive(std::size_t from, const std::shared_ptr<const chain::Vote>& vote);
     void receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate);
+    void receive(std::size_t from, const Request& request);
+    void receive(std::size_t from, const Hello& hello);
+    void receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen);
+    void adopt(const chain::BlockPtr& block);
     void ask(std::size_t peer, const chain::BlockId& id);
     void wake_at(base::Timestamp local);
     [[nodiscard]] base::Timestamp local_now();
@@ -177,6 +181,8 @@ class Cluster {
     void start_slot();
     void choose_weather();
     void make_faults();
+    void cut_links(std::vector<std::size_t>& honest);
+    void stop(std::size_t node);
     void heal();
     void check_liveness();
 

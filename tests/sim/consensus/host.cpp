@@ -204,6 +204,8 @@ std::string Host::describe() const {
 }
 
 // --- Effects ---
+// What a step asks for may be another step; each takes something off the queue.
+// NOLINTBEGIN(misc-no-recursion)
 
 void Host::step(const consensus::Input& input) {
     consensus::Effects effects;
@@ -326,6 +328,8 @@ void Host::make_block(const consensus::effect::Produce& produce) {
     step(consensus::input::BlockAdopted{block, /*own=*/true});
 }
 
+// NOLINTEND(misc-no-recursion)
+
 void Host::wake_at(base::Timestamp local) {
     if (!wakes_.insert(local).second) return;
     cluster_.wake(index_, clock_.when(local, cluster_.now()), local);
@@ -350,37 +354,38 @@ void Host::on_wake(base::Timestamp at) {
 // --- Messages ---
 
 void Host::on_message(std::size_t from, const Message& message) {
-    if (const auto* block = std::get_if<chain::BlockPtr>(&message)) {
-        receive(from, *block);
-    } else if (const auto* vote = std::get_if<std::shared_ptr<const chain::Vote>>(&message)) {
-        const chain::Vote& given = **vote;
-        if (given.signature != sign(given.key, given.data)) return;
-        step(consensus::input::VoteReceived{given});
-        if (given.data.slot > consensus_->finalized().slot) ask(from, given.data.block_id);
-    } else if (const auto* certificate =
-                   std::get_if<std::shared_ptr<const chain::Certificate>>(&message)) {
-        receive(from, *certificate);
-    } else if (const auto* request = std::get_if<Request>(&message)) {
-        const Seen* asked = cluster_.observer().find(request->id);
-        const bool here =
-            consensus_->holds(request->id) || disk_.state().blocks.contains(request->id);
-        if (here && asked != nullptr) cluster_.send(index_, from, asked->block);
-    } else if (std::holds_alternative<Hello>(message)) {
-        for (const chain::Certificate* kept :
-             {consensus_->highest_notarize(), consensus_->final_certificate()}) {
-            if (kept == nullptr) continue;
-            cluster_.send(index_, from, std::make_shared<const chain::Certificate>(*kept));
-        }
-        VotesSeen seen;
-        for (const auto& key : cluster_.universe().members[from].vote_keys) {
-            const auto newest = consensus_->newest_votes(key);
-            seen.votes.insert(seen.votes.end(), newest.begin(), newest.end());
-        }
-        cluster_.send(index_, from, std::make_shared<const VotesSeen>(std::move(seen)));
-    } else {
-        for (const chain::Vote& own : std::get<std::shared_ptr<const VotesSeen>>(message)->votes) {
-            step(consensus::input::OwnVoteSeen{own});
-        }
+    std::visit([&](const auto& content) { receive(from, content); }, message);
+}
+
+void Host::receive(std::size_t from, const std::shared_ptr<const chain::Vote>& vote) {
+    if (vote->signature != sign(vote->key, vote->data)) return;
+    step(consensus::input::VoteReceived{*vote});
+    if (vote->data.slot > consensus_->finalized().slot) ask(from, vote->data.block_id);
+}
+
+void Host::receive(std::size_t from, const Request& request) {
+    const Seen* asked = cluster_.observer().find(request.id);
+    const bool here = consensus_->holds(request.id) || disk_.state().blocks.contains(request.id);
+    if (here && asked != nullptr) cluster_.send(index_, from, asked->block);
+}
+
+void Host::receive(std::size_t from, const Hello& /*hello*/) {
+    for (const chain::Certificate* kept :
+         {consensus_->highest_notarize(), consensus_->final_certificate()}) {
+        if (kept == nullptr) continue;
+        cluster_.send(index_, from, std::make_shared<const chain::Certificate>(*kept));
+    }
+    VotesSeen seen;
+    for (const auto& key : cluster_.universe().members[from].vote_keys) {
+        const auto newest = consensus_->newest_votes(key);
+        seen.votes.insert(seen.votes.end(), newest.begin(), newest.end());
+    }
+    cluster_.send(index_, from, std::make_shared<const VotesSeen>(std::move(seen)));
+}
+
+void Host::receive(std::size_t /*from*/, const std::shared_ptr<const VotesSeen>& seen) {
+    for (const chain::Vote& own : seen->votes) {
+        step(consensus::input::OwnVoteSeen{own});
     }
 }
 

@@ -81,7 +81,7 @@ void Observer::header_left(const chain::Block& block) {
     }
 }
 
-bool Observer::extends(const Seen& block, const Seen& ancestor) const {
+bool Observer::extends(const Seen& block, const Seen& ancestor) {
     const Seen* at = &block;
     while (at != nullptr && at->header().height > ancestor.header().height) {
         at = at->parent;
@@ -89,7 +89,7 @@ bool Observer::extends(const Seen& block, const Seen& ancestor) const {
     return at == &ancestor;
 }
 
-bool Observer::related(const Seen& a, const Seen& b) const {
+bool Observer::related(const Seen& a, const Seen& b) {
     return extends(a, b) || extends(b, a);
 }
 
@@ -141,34 +141,37 @@ void Observer::check_final(Seen& block) {
     }
 }
 
-// More than f are Byzantine: conflicting certificates must convict somebody.
-void Observer::check_proof(const Seen& a, const Seen& b) {
-    std::vector<chain::Vote> votes;
+// The keys that two votes of all certificates that can exist convict.
+std::set<base::crypto::PublicKey> Observer::guilty() {
+    std::set<base::crypto::PublicKey> keys;
+    std::map<base::crypto::PublicKey, std::vector<chain::VoteData>> said;
+    const auto hear = [&](const base::crypto::PublicKey& key, const chain::VoteData& data) {
+        auto& before = said[key];
+        const bool breaks = std::ranges::any_of(before, [&](const chain::VoteData& other) {
+            return breaks_a_rule({other, key, {}}, {data, key, {}});
+        });
+        if (breaks) keys.insert(key);
+        before.push_back(data);
+    };
     for (const Seen* block : order_) {
         for (const chain::VoteKind kind : kKinds) {
             const auto made = certificate(*block, kind);
             if (!made) continue;
-            const auto keys = consensus::signers(*made, block->schedules);
-            for (std::size_t i = 0; i < keys.size(); ++i) {
-                votes.push_back({made->data, keys[i], made->signatures[i]});
+            for (const auto& key : consensus::signers(*made, block->schedules)) {
+                hear(key, made->data);
             }
         }
     }
-    std::set<base::crypto::PublicKey> guilty;
-    std::map<base::crypto::PublicKey, std::vector<const chain::Vote*>> by_key;
-    for (const chain::Vote& vote : votes) {
-        auto& others = by_key[vote.key];
-        if (!guilty.contains(vote.key)) {
-            for (const chain::Vote* other : others) {
-                if (breaks_a_rule(*other, vote)) guilty.insert(vote.key);
-            }
-        }
-        others.push_back(&vote);
-    }
-    if (guilty.empty()) {
+    return keys;
+}
+
+// More than f are Byzantine: conflicting certificates must convict somebody.
+void Observer::check_proof(const Seen& a, const Seen& b) {
+    const auto keys = guilty();
+    if (keys.empty()) {
         fail(fmt::format("nobody is guilty of the conflict of {} and {}", name_of(a), name_of(b)));
     }
-    for (const base::crypto::PublicKey& key : guilty) {
+    for (const base::crypto::PublicKey& key : keys) {
         if (!universe_.owner(key)->byzantine) fail("an honest key is guilty of a conflict");
     }
 }

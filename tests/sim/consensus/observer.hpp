@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,11 @@ class Observer {
     [[nodiscard]] std::size_t eos_finals() const { return eos_finals_; }
 
   private:
-    [[nodiscard]] bool related(const Seen& a, const Seen& b) const;
-    [[nodiscard]] bool extends(const Seen& block, const Seen& ancestor) const;
+    [[nodiscard]] static bool related(const Seen& a, const Seen& b);
+    [[nodiscard]] static bool extends(const Seen& block, const Seen& ancestor);
     [[nodiscard]] bool breaks_a_rule(const chain::Vote& a, const chain::Vote& b);
     void check_final(Seen& block);
+    [[nodiscard]] std::set<base::crypto::PublicKey> guilty();
     void check_proof(const Seen& a, const Seen& b);
     void check_eos(Seen& block);
 
