@@ -3,7 +3,7 @@
 #
 #   ./test.sh                  everything (what .ci/run calls)
 #   ./test.sh --fast           one build, unit tests, guards and clients
-#   ./test.sh --campaign NAME  a long one: crash, fuzz, sim or tidy; its result goes to tests/CAMPAIGNS.md
+#   ./test.sh --campaign NAME  a long one: crash, fuzz, sanitizers, sim or tidy; noted in tests/CAMPAIGNS.md
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -15,7 +15,7 @@ campaign=
 case "${1:-}" in
   "") ;;
   --fast) mode=fast ;;
-  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, fuzz, sim or tidy"} ;;
+  --campaign) mode=campaign; campaign=${2:?"which campaign? crash, fuzz, sanitizers, sim or tidy"} ;;
   *) echo "test.sh: unknown option '$1'; known are --fast and --campaign NAME" >&2; exit 2 ;;
 esac
 
@@ -38,10 +38,8 @@ if [ "$mode" = all ]; then
   part "network" run_network
   part "package" run_package
   # One build with ASan and UBSan serves the unit tests and the fuzz targets.
-  part "build fuzz" build_preset fuzz unit_tests fuzzers
+  part "build fuzz" build_preset fuzz light_tests fuzzers
   part "unit tests asan" run_unit_tests fuzz
   part "fuzz" run_fuzz 120
-  part "build tsan" build_preset tsan thread_tests
-  part "unit tests tsan" run_unit_tests tsan
 fi
 summary

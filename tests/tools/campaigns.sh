@@ -19,6 +19,13 @@ run_campaign() {
       ls build/fuzz/bin/fuzz_* | xargs -P 2 -I{} bash -c \
         'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
       ;;
+    sanitizers)
+      amount="ASan and UBSan: all unit tests; TSan: those that start threads"
+      build_preset fuzz unit_tests
+      ctest --test-dir build/fuzz --output-on-failure -j 2 -LE network || outcome=FAILED
+      build_preset tsan thread_tests
+      ctest --test-dir build/tsan --output-on-failure -j 2 -L threads || outcome=FAILED
+      ;;
     tidy)
       amount="every source file"
       cmake --preset release > /dev/null
@@ -33,7 +40,7 @@ run_campaign() {
       simulate beyond "${BEYOND:-5000}" "${FROM:-1}" || outcome=FAILED
       simulate_mutants 2000 || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, fuzz, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, fuzz, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

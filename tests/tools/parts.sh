@@ -38,7 +38,7 @@ run_guards() {
 # run_unit_tests <preset>
 run_unit_tests() {
   local only=(-LE network)
-  [ "$1" = tsan ] && only=(-L threads)
+  [ "$1" = fuzz ] && only=(-LE 'network|apart')
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
 }
 
@@ -60,8 +60,10 @@ run_clients() { tests/clients/run.sh build/release; }
 
 run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1"; }
 
-# Four validators as processes: parted and healed in network namespaces; what doctor says.
+# The command line against a node; four validators as processes: parted and healed in network
+# namespaces; what doctor says.
 run_network() {
+  ctest --test-dir build/release --output-on-failure -L network
   tests/network/partition.py --build build/release
   tests/network/doctor.py --build build/release
 }
