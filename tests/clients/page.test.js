@@ -120,7 +120,7 @@ test('search finds blocks, transactions and accounts', async () => {
   await page.goBack();
   await shows('found-title', /^Transaction$/);
   await page.click('#close');
-  assert.equal(await page.locator('#found').isVisible(), false);
+  await page.locator('#found').waitFor({state: 'hidden', timeout: 10000});
 });
 
 test('no complaint of the browser, and no request to anybody else', async () => {
