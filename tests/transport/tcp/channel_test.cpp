@@ -114,16 +114,20 @@ TEST_CASE("a reader that holds its messages stops its sender, and nothing is los
     const Pair pair = join(client, server);
     // Ends because of the bounds: what the server may hold, the kernel's buffers, the queue.
     unsigned sent = 0;
-    while (server.thread->counters().pauses == 0 || client.thread->counters().refused_sends == 0) {
+    const auto& counters = client.thread->counters();
+    while (server.thread->counters().pauses == 0 || counters.refused_sends == 0) {
         client.send(pair.of_client, Lane::data, 6, pattern(100'000, sent));
         REQUIRE(++sent < 2'000);
+        // The client's thread has judged each before the next comes.
+        while (counters.messages_sent + counters.refused_sends < sent)
+            std::this_thread::yield();
     }
     const auto refused = client.next<event::Refused>();
     REQUIRE(refused);
     CHECK(refused->bytes->size() == 100'000);
     CHECK(refused->lane == Lane::data);
     // Reading on frees the queue, and what was accepted came in order.
-    const std::uint64_t accepted = client.thread->counters().messages_sent;
+    const std::uint64_t accepted = counters.messages_sent;
     for (std::uint64_t i = 0; i < accepted; ++i) {
         const auto received = server.next<event::Received>();
         REQUIRE(received);
