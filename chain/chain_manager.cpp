@@ -210,11 +210,12 @@ base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& p
                                                                 Slot slot,
                                                                 Name producer) {
     const BlockHeader* header = find_header(parent);
-    const StateLanes* lanes = state_->lanes(parent);
-    CHECK(header != nullptr && lanes != nullptr);
-    return PendingBlock::begin(environment_.executor,
-                               {*header, parent, state_->child(parent), *lanes},
-                               {slot, producer, identity_.times, identity_.chain_id});
+    auto lanes = state_->known_lanes(parent);
+    CHECK(header != nullptr && lanes.has_value());
+    return PendingBlock::begin(
+        environment_.executor,
+        {*header, parent, state_->child(parent), *std::move(lanes)},
+        {slot, producer, identity_.times, identity_.chain_id, environment_.store_blocks});
 }
 
 const BlockHeader* ChainManager::find_header(const BlockId& id) const {
@@ -244,10 +245,10 @@ base::Result<ExecutedBlockPtr> ChainManager::execute(
         const TransactionTrace trace = (*pending)->push(transactions[i], options);
         if (trace.except) return fail(trace.except->to_error());
     }
-    return finish(**pending, block);
+    return finish(**pending, block, StateDigest::computed);
 }
 
-base::Result<ExecutedBlockPtr> ChainManager::replay(const BlockPtr& block) {
+base::Result<ExecutedBlockPtr> ChainManager::replay(const BlockPtr& block, StateDigest digest) {
     const BlockHeader& header = block->header;
     auto pending = begin(header.previous, header.slot, header.producer);
     if (!pending) return fail(std::move(pending).error());
@@ -262,11 +263,15 @@ base::Result<ExecutedBlockPtr> ChainManager::replay(const BlockPtr& block) {
         const TransactionTrace trace = (*pending)->push({*transaction, {}}, options);
         if (trace.except) return fail(trace.except->to_error());
     }
-    return finish(**pending, block);
+    return finish(**pending, block, digest);
 }
 
-base::Result<ExecutedBlockPtr> ChainManager::finish(PendingBlock& pending, const BlockPtr& block) {
-    auto made = pending.close({block->witness.justify, block->witness.finalized});
+base::Result<ExecutedBlockPtr> ChainManager::finish(PendingBlock& pending,
+                                                    const BlockPtr& block,
+                                                    StateDigest digest) {
+    PendingBlock::Progress progress{block->witness.justify, block->witness.finalized};
+    if (digest == StateDigest::trusted) progress.trusted_digest = block->header.state_digest;
+    auto made = pending.close(progress);
     if (!made) return fail(std::move(made).error());
     if (*made != block->header) return fail(Errc::invalid, difference(*made, block->header));
     return adopt(block, pending.take(block->id));
@@ -314,13 +319,15 @@ ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
     became.blocks = branch(id);
     CHECK(!became.blocks.empty() && became.blocks.back()->block->id == id);
     became.state = std::make_shared<const FinalState>(state_->finalize(id));
-    for (const ExecutedBlockPtr& block : became.blocks) {
-        append_final(batch, *block->block, block->traces);
+    if (environment_.store_blocks) {
+        for (const ExecutedBlockPtr& block : became.blocks) {
+            append_final(batch, *block->block, block->traces);
+        }
+        if (auto indexed = index_proofs(became.blocks, certificate, batch); !indexed) {
+            environment_.state.on_fault(indexed.error());
+        }
     }
     store(certificate, batch);
-    if (auto indexed = index_proofs(became.blocks, certificate, batch); !indexed) {
-        environment_.state.on_fault(indexed.error());
-    }
     const base::Result<void> pruned =
         append_pruned(batch, environment_.storage, certificate.data.height, environment_.retention);
     if (!pruned) environment_.state.on_fault(pruned.error());

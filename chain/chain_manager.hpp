@@ -43,6 +43,9 @@ class ChainManager : base::Pinned {
         Executor& executor;            // Outlives this.
         StateManager::Options state;
         Retention retention;
+        // False: of what becomes final the state alone is stored, for who executes blocks that
+        // are stored elsewhere. Such a storage can't be opened again.
+        bool store_blocks = true;
     };
 
     // The batch that makes a chain: the first state, the genesis block, which is final, and its
@@ -68,7 +71,11 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<ExecutedBlockPtr> execute(
         const BlockPtr& block, const std::vector<PooledTransaction>& transactions);
     // The same for a block that was checked before: signatures are not checked again.
-    [[nodiscard]] base::Result<ExecutedBlockPtr> replay(const BlockPtr& block);
+    // `digest`: of the state. One that was trusted is checked with the next that is computed;
+    // finalize() wants a block whose digest was computed.
+    enum class StateDigest : std::uint8_t { computed, trusted };
+    [[nodiscard]] base::Result<ExecutedBlockPtr> replay(
+        const BlockPtr& block, StateDigest digest = StateDigest::computed);
     // Holds a block that was made here on begin() and close().
     ExecutedBlockPtr adopt(BlockPtr block, PendingBlock::Taken taken);
 
@@ -128,7 +135,8 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<void> open_base();
     [[nodiscard]] base::Result<void> open_schedules(Height& base_height);
     [[nodiscard]] base::Result<ExecutedBlockPtr> finish(PendingBlock& pending,
-                                                        const BlockPtr& block);
+                                                        const BlockPtr& block,
+                                                        StateDigest digest);
     [[nodiscard]] base::Result<BlockPtr> get_final(Height height) const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();

@@ -29,7 +29,8 @@ PendingBlock::PendingBlock(Executor& executor, Parent parent, const Place& place
                .chain_id = place.chain_id,
                .interval_milliseconds = place.times.interval_milliseconds,
                .parent_slot = parent_.header.slot,
-               .parent_final = parent_.header.finalized.id} {}
+               .parent_final = parent_.header.finalized.id},
+      keep_traces_(place.keep_traces) {}
 
 base::Result<std::unique_ptr<PendingBlock>> PendingBlock::begin(Executor& executor,
                                                                 Parent parent,
@@ -66,7 +67,7 @@ TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
     packed_bytes_ += bytes;
     action_digests_.insert(
         action_digests_.end(), result.action_digests.begin(), result.action_digests.end());
-    traces_.push_back(result.trace);
+    if (keep_traces_) traces_.push_back(result.trace);
     return std::move(result.trace);
 }
 
@@ -96,9 +97,31 @@ base::Result<BlockHeader> PendingBlock::close(const Progress& progress) {
     header.transaction_root = merkle_root(receipt_digests);
     header.action_root = merkle_root(action_digests_);
 
-    parent_.lanes += lanes_moved(net_changes(delta().changes(), delta().parent()));
-    header.state_digest = parent_.lanes.digest();
+    if (progress.trusted_digest) {
+        header.state_digest = *progress.trusted_digest;
+    } else {
+        lanes_ = lanes_after();
+        header.state_digest = lanes_->digest();
+    }
     return header;
+}
+
+// Over the net change since the last block whose lanes are known, which is the parent but for
+// those that were taken on trust.
+StateLanes PendingBlock::lanes_after() const {
+    const ChangeSet& own = parent_.delta->changes();
+    StateLanes lanes = parent_.lanes.lanes;
+    if (parent_.lanes.since.empty()) {
+        lanes += lanes_moved(net_changes(own, parent_.delta->parent()));
+        return lanes;
+    }
+    ChangeSet all;
+    for (const auto& changes : parent_.lanes.since) {
+        all.merge(*changes);
+    }
+    all.merge(own);
+    lanes += lanes_moved(net_changes(all, *parent_.lanes.state));
+    return lanes;
 }
 
 base::Result<Digest> PendingBlock::advance_finality(Height final_height) {
@@ -120,11 +143,7 @@ base::Result<Digest> PendingBlock::advance_finality(Height final_height) {
 
 std::shared_ptr<const ChangeSet> PendingBlock::copy_changes() const {
     auto copy = std::make_shared<ChangeSet>();
-    for (const TableChanges& table : parent_.delta->changes().tables()) {
-        for (const Change& change : table.changes) {
-            copy->set(table.table, change.key, change.value);
-        }
-    }
+    copy->merge(parent_.delta->changes());
     return copy;
 }
 
@@ -132,7 +151,7 @@ PendingBlock::Taken PendingBlock::take(const BlockId& id) {
     for (TransactionTrace& trace : traces_) {
         trace.producer_block_id = id;
     }
-    return {std::move(traces_), delta().take(), parent_.lanes};
+    return {std::move(traces_), delta().take(), lanes_};
 }
 
 }  // namespace chain

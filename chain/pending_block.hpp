@@ -4,7 +4,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/pool.hpp"
 #include "chain/state/digest.hpp"
-#include "chain/state/state.hpp"
+#include "chain/state/state_manager.hpp"
 #include "chain/types/block.hpp"
 #include "chain/types/schedule_state.hpp"
 #include "chain/types/trace.hpp"
@@ -34,13 +34,14 @@ class PendingBlock : base::Pinned {
         BlockHeader header;
         BlockId id;
         std::unique_ptr<StateDelta> delta;  // Empty, on top of its state.
-        StateLanes lanes;
+        StateManager::KnownLanes lanes;
     };
     struct Place {
         Slot slot = 0;
         Name producer;
         SlotTimes times;
         ChainId chain_id;
+        bool keep_traces = true;  // False: take() gives none.
     };
 
     // `executor` outlives this. corrupt: the parent's state lacks what a state must have.
@@ -57,6 +58,9 @@ class PendingBlock : base::Pinned {
     struct Progress {
         std::optional<Certificate> justify;
         std::optional<Certificate> finalized;
+        // The state's digest, taken on trust: below a certified block it is checked only at the
+        // end of a range of blocks (spec 03). Absent: it is computed.
+        std::optional<Digest> trusted_digest = {};
     };
     // Ends the block: everything of its header follows from its contents and `progress`.
     // Call it once; nothing can be pushed afterwards. corrupt: as begin().
@@ -66,7 +70,7 @@ class PendingBlock : base::Pinned {
     struct Taken {
         std::vector<TransactionTrace> traces;
         ChangeSet changes;
-        StateLanes lanes;
+        std::optional<StateLanes> lanes;  // Absent after a trusted digest.
     };
     // After close(), once. `id` is of the header that close() returned.
     [[nodiscard]] Taken take(const BlockId& id);
@@ -83,6 +87,7 @@ class PendingBlock : base::Pinned {
     PendingBlock(Executor& executor, Parent parent, const Place& place);
     // Extends the mountain range of final ids and returns its root.
     [[nodiscard]] base::Result<Digest> advance_finality(Height final_height);
+    [[nodiscard]] StateLanes lanes_after() const;
     [[nodiscard]] StateDelta& delta() { return *parent_.delta; }
 
     Executor& executor_;
@@ -93,6 +98,8 @@ class PendingBlock : base::Pinned {
     std::vector<TransactionTrace> traces_;
     std::vector<Digest> action_digests_;
     std::size_t packed_bytes_ = 0;  // Of the receipts.
+    bool keep_traces_;
+    std::optional<StateLanes> lanes_;
 };
 
 }  // namespace chain

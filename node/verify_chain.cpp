@@ -114,7 +114,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     };
     auto chain = chain::ChainManager::open(
         identity_of(*genesis),
-        {*made.storage, execution.executor(), state, {.blocks = 1, .traces = 1}});
+        {*made.storage, execution.executor(), state, {}, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());
     made.chain = std::move(*chain);
     auto outcome = replay(chain::BlockReader(**stored), made);

@@ -83,8 +83,10 @@ class World {
             delta->put(Table::contract_row, balance_key(rng.below(kHot)), base::Bytes(24));
         }
         ++height;
-        const auto adopted =
-            manager->adopt({{height, id_number(height)}, id_number(height - 1), delta->take(), {}});
+        const auto adopted = manager->adopt({{height, id_number(height)},
+                                             id_number(height - 1),
+                                             delta->take(),
+                                             chain::StateLanes()});
         if (!adopted) std::abort();
     }
 

@@ -286,7 +286,7 @@ bool ApplyContext::make_receipt() {
     ActionTrace& trace = transaction_.trace_of(ordinal_);
     ActionReceipt& receipt = trace.receipt.emplace();
     receipt.receiver = receiver_;
-    receipt.act_digest = action_digest(*action_, return_value_);
+    receipt.act_digest = action_digest_of_run();
     if (const AccountRow* account = transaction_.find_account(action_->account)) {
         receipt.code_sequence = static_cast<std::uint32_t>(account->code_sequence);
         receipt.abi_sequence = static_cast<std::uint32_t>(account->abi_sequence);
@@ -312,6 +312,13 @@ bool ApplyContext::make_receipt() {
     // nodeos counts the authorizations of inline actions here too, which its database refuses.
     return transaction_.fail(make_error(
         Exception::std_exception, "rethrow attempting to modify a record in read-only mode: "));
+}
+
+// Runs of one action that return nothing, which is nearly all, have one digest.
+Digest ApplyContext::action_digest_of_run() {
+    if (!return_value_.empty()) return action_digest(*action_, return_value_);
+    if (!plain_digest_) plain_digest_ = action_digest(*action_, {});
+    return *plain_digest_;
 }
 
 void ApplyContext::close_trace() {

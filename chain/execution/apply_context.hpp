@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,7 @@ class ApplyContext final : public vm::Context {
     [[nodiscard]] bool run_code();
     [[nodiscard]] bool check_ram_restrictions();
     [[nodiscard]] bool make_receipt();
+    [[nodiscard]] Digest action_digest_of_run();
     void close_trace();
     std::uint32_t schedule(const Action& action, Name receiver, bool context_free);
     [[nodiscard]] bool check_inline(const Action& action);
@@ -121,6 +123,7 @@ class ApplyContext final : public vm::Context {
     std::vector<RamDelta> ram_deltas_;  // Sorted by account.
     std::string console_;
     base::Bytes return_value_;
+    std::optional<Digest> plain_digest_;  // Of the action without a return value.
     std::shared_ptr<HostDatabase> database_;
 };
 

@@ -1,6 +1,7 @@
 #include "chain/execution/authority_checker.hpp"
 
 #include "base/check.hpp"
+#include "chain/state/key_mix.hpp"
 
 #include <algorithm>
 
@@ -11,6 +12,7 @@ namespace {
 // Units for an entry of an authority, and for the permission it is in.
 constexpr std::uint64_t kEntryUnits = 50;
 constexpr std::uint64_t kPermissionUnits = 500;
+constexpr std::size_t kFoundMax = 16;
 
 // An entry of an authority in the order in which it is looked at: heavier first, then waits,
 // keys, accounts, as in nodeos. The order decides which keys count as used.
@@ -41,16 +43,36 @@ std::vector<Factor> factors_of(const Authority& authority) {
 }  // namespace
 
 PermissionPtr PermissionCache::find(const StateView& state, PermissionLevel level) {
+    if (&state != running_ || !running_->changes(Table::permission).empty()) {
+        return look_up(state, level);
+    }
+    for (const Found& found : found_) {
+        if (found.level == level) return found.permission;
+    }
+    PermissionPtr permission = look_up(state, level);
+    if (found_.size() < kFoundMax) found_.push_back({level, permission});
+    return permission;
+}
+
+PermissionPtr PermissionCache::look_up(const StateView& state, PermissionLevel level) {
     Value value = state.find(Table::permission, permission_key(level));
     if (!value) return nullptr;
-    const auto known = entries_.find(level);
-    if (known != entries_.end() && known->second.value == value) return known->second.permission;
+    const std::uint64_t mixed = stir(level.actor.value, level.permission.value);
+    Entry& entry = entries_[mixed & (kSlots - 1)];
+    if (entry.value == value && entry.level == level) return entry.permission;
     auto row = decode_permission(*value);
     CHECK(row);
-    auto permission = std::make_shared<const PermissionRow>(std::move(*row));
-    if (known == entries_.end() && entries_.size() >= kEntriesMax) entries_.clear();
-    entries_[level] = Entry{std::move(value), permission};
-    return permission;
+    entry = {level, std::move(value), std::make_shared<const PermissionRow>(std::move(*row))};
+    return entry.permission;
+}
+
+void PermissionCache::begin(const StateDelta& state) {
+    running_ = &state;
+    found_.clear();
+}
+
+void PermissionCache::end() {
+    running_ = nullptr;
 }
 
 AuthorityChecker::AuthorityChecker(const AuthoritySource& source, const Provided& provided)

@@ -17,18 +17,35 @@ using PermissionPtr = std::shared_ptr<const PermissionRow>;
 
 // Decoded permissions, by their rows: an entry is good as long as the state has the very value
 // it was decoded from, so nobody needs to invalidate it. Thread: one.
+//
+// A transaction asks for the same permissions several times. While one runs, what was found
+// below its changes is remembered, and holds until it changes a permission itself.
 class PermissionCache : base::Pinned {
   public:
     // Null: no such permission.
     [[nodiscard]] PermissionPtr find(const StateView& state, PermissionLevel level);
 
+    // A transaction runs on `state`; until end() nothing below it changes.
+    void begin(const StateDelta& state);
+    void end();
+
   private:
-    static constexpr std::size_t kEntriesMax = 16'384;
+    static constexpr std::size_t kSlots = 32'768;  // A power of two.
     struct Entry {
+        PermissionLevel level;
         Value value;
         PermissionPtr permission;
     };
-    std::map<PermissionLevel, Entry> entries_;
+    struct Found {
+        PermissionLevel level;
+        PermissionPtr permission;
+    };
+
+    [[nodiscard]] PermissionPtr look_up(const StateView& state, PermissionLevel level);
+
+    std::vector<Entry> entries_ = std::vector<Entry>(kSlots);  // Each at the slot of its level.
+    const StateDelta* running_ = nullptr;
+    std::vector<Found> found_;
 };
 
 // What a transaction or action brings to satisfy permissions with.

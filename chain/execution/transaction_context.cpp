@@ -41,9 +41,12 @@ TransactionContext::TransactionContext(const Environment& environment,
     auto counters = load_counters(environment.state);
     CHECK(counters);
     counters_ = *counters;
+    environment_.permissions.begin(environment_.state);
 }
 
-TransactionContext::~TransactionContext() = default;
+TransactionContext::~TransactionContext() {
+    environment_.permissions.end();
+}
 
 TransactionContext::KeptAccount& TransactionContext::keep(Name account) {
     const auto [place, is_new] = accounts_.try_emplace(account);

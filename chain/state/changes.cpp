@@ -262,4 +262,13 @@ void ChangeSet::merge(ChangeSet&& newer) {
     newer.clear();
 }
 
+void ChangeSet::merge(const ChangeSet& newer) {
+    for (const TableChanges& each : newer.tables_) {
+        Changes& changes = at(each.table);
+        for (const Change& change : each.changes) {
+            changes.set(change.key, change.value);
+        }
+    }
+}
+
 }  // namespace chain

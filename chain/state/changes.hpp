@@ -160,6 +160,8 @@ class ChangeSet {
     void set(Table table, base::ByteView key, Value value) { at(table).set(key, std::move(value)); }
     // Takes over every change of `newer`, which wins where both have one.
     void merge(ChangeSet&& newer);
+    // The same, and leaves `newer` as it is.
+    void merge(const ChangeSet& newer);
     void clear() { tables_.clear(); }
 
   private:

@@ -1,6 +1,5 @@
 #include "chain/state/digest.hpp"
 
-#include "base/codec.hpp"
 #include "base/crypto/chacha.hpp"
 #include "base/crypto/hash.hpp"
 
@@ -18,11 +17,14 @@ std::uint16_t lane_of(const std::byte* bytes) {
 }
 
 void expand(Table table, base::ByteView key, base::ByteView value, Expansion& out) {
-    base::Writer head;
-    head.u16(static_cast<std::uint16_t>(table));
-    head.u32(static_cast<std::uint32_t>(key.size()));
+    std::array<std::byte, 6> head;  // The table u16, the key's length u32.
+    const auto number = static_cast<std::uint16_t>(table);
+    for (std::size_t i = 0; i < 2; ++i)
+        head[i] = static_cast<std::byte>(number >> (8 * i));
+    for (std::size_t i = 0; i < 4; ++i)
+        head[2 + i] = static_cast<std::byte>(key.size() >> (8 * i));
     base::crypto::Sha256 hash;
-    hash.update(base::as_bytes("BoR entry 1")).update(head.view()).update(key).update(value);
+    hash.update(base::as_bytes("BoR entry 1")).update(head).update(key).update(value);
     base::crypto::chacha20_keystream(hash.finish(), out);
 }
 

@@ -44,6 +44,19 @@ base::Result<StateBlock> read_state_block(const base::StorageView& storage) {
     return read;
 }
 
+void append_rows(base::Batch& batch, const ChangeSet& changes) {
+    batch.changes.reserve(batch.changes.size() + changes.size() + 1);
+    for (const auto& [table, rows] : changes.tables()) {
+        for (const auto& [key, value] : rows) {
+            if (value) {
+                append_state_row(batch, table, key, *value);
+            } else {
+                batch.erase(base::Family::state, stored_key(table, key));
+            }
+        }
+    }
+}
+
 }  // namespace
 
 void append_state_row(base::Batch& batch, Table table, base::ByteView key, base::Bytes value) {
@@ -60,16 +73,15 @@ void append_state_block(base::Batch& batch, const BlockAt& block, const StateLan
 
 // NOLINTNEXTLINE(readability-function-size): sets of tables of rows.
 void FinalState::append_to(base::Batch& batch) const {
-    for (const auto& set : sets_) {
-        for (const auto& [table, rows] : set->tables()) {
-            for (const auto& [key, value] : rows) {
-                if (value) {
-                    append_state_row(batch, table, key, *value);
-                } else {
-                    batch.erase(base::Family::state, stored_key(table, key));
-                }
-            }
+    if (sets_.size() == 1) {
+        append_rows(batch, *sets_.front());
+    } else {
+        // A row that several blocks changed is written once.
+        ChangeSet sum;
+        for (const auto& set : sets_) {
+            sum.merge(*set);
         }
+        append_rows(batch, sum);
     }
     append_state_block(batch, block_, lanes_);
 }
@@ -124,10 +136,20 @@ std::shared_ptr<const StateView> StateManager::shared_view(const base::Hash256& 
     return std::make_shared<const LayeredView>(layers(*node), std::move(stored));
 }
 
-const StateLanes* StateManager::lanes(const base::Hash256& block) const {
-    if (block == base_.block.id) return &base_.lanes;
-    const Node* node = find(block);
-    return node != nullptr ? &node->lanes : nullptr;
+std::optional<StateManager::KnownLanes> StateManager::known_lanes(const base::Hash256& block) {
+    KnownLanes known;
+    base::Hash256 at = block;
+    while (at != base_.block.id) {
+        const Node* node = find(at);
+        if (node == nullptr) return std::nullopt;
+        if (node->lanes) break;
+        known.since.push_back(node->changes);
+        at = node->parent;
+    }
+    std::ranges::reverse(known.since);
+    known.lanes = at == base_.block.id ? base_.lanes : *find(at)->lanes;
+    known.state = view(at);
+    return known;
 }
 
 std::unique_ptr<StateDelta> StateManager::child(const base::Hash256& parent) {
@@ -200,11 +222,7 @@ std::shared_ptr<const ChangeSet> StateManager::gather(const Node& top, std::uint
     }
     auto sum = std::make_shared<ChangeSet>();
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-        for (const auto& [table, rows] : (*part)->tables()) {
-            for (const auto& [key, value] : rows) {
-                sum->set(table, key, value);
-            }
-        }
+        sum->merge(**part);
     }
     return sum;
 }
@@ -254,14 +272,15 @@ FinalState StateManager::finalize(const base::Hash256& block) {
         const bool stays = node->second.final || living.count(node->first) != 0;
         node = stays ? std::next(node) : nodes_.erase(node);
     }
-    return {top->second.block, top->second.lanes, std::move(sets)};
+    CHECK(top->second.lanes.has_value());
+    return {top->second.block, *top->second.lanes, std::move(sets)};
 }
 
 // Brings the cached rows over the changes of a block that storage now has.
 void StateManager::absorb(const Node& node) {
     cache_->absorb(*node.changes);
     base_.block = node.block;
-    base_.lanes = node.lanes;
+    if (node.lanes) base_.lanes = *node.lanes;
 }
 
 base::Result<void> StateManager::committed(std::shared_ptr<const base::StorageView> snapshot) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -50,7 +51,7 @@ void append_state_block(base::Batch& batch, const BlockAt& block, const StateLan
 //
 // Invariants: 1. Every block but the base has its parent here. 2. The base is the block that
 // `snapshot` says, and the cache has only rows of that moment. 3. Blocks handed out as final
-// are one path up from the base.
+// are one path up from the base. 4. The lanes of the base are known.
 // Thread: one owner. Views for other threads: shared_view().
 class StateManager : base::Pinned {
   public:
@@ -73,8 +74,14 @@ class StateManager : base::Pinned {
     [[nodiscard]] std::shared_ptr<const StateView> view(const base::Hash256& block);
     // The same for any thread: it does not read through the cache.
     [[nodiscard]] std::shared_ptr<const StateView> shared_view(const base::Hash256& block) const;
-    // The lanes after this block; null as above. Valid until the block is dropped.
-    [[nodiscard]] const StateLanes* lanes(const base::Hash256& block) const;
+    // The nearest of this block and its ancestors whose lanes are known, and what was done since.
+    struct KnownLanes {
+        StateLanes lanes;
+        std::shared_ptr<const StateView> state;               // After that block, as by view().
+        std::vector<std::shared_ptr<const ChangeSet>> since;  // The oldest first.
+    };
+    // Nothing: the block is unknown, or behind the base.
+    [[nodiscard]] std::optional<KnownLanes> known_lanes(const base::Hash256& block);
     // Empty changes on top of this block; null as above.
     [[nodiscard]] std::unique_ptr<StateDelta> child(const base::Hash256& parent);
 
@@ -84,7 +91,7 @@ class StateManager : base::Pinned {
         BlockAt block;
         base::Hash256 parent;
         ChangeSet changes;
-        StateLanes lanes;  // After the block.
+        std::optional<StateLanes> lanes;  // After the block; absent: not computed.
     };
     base::Result<void> adopt(Executed executed);
     // What `block` changed; null when it is not here or not above the base.
@@ -92,7 +99,7 @@ class StateManager : base::Pinned {
 
     // `block` became final: what to store for it and all before it that was not handed out.
     // Blocks that neither lead to it nor follow it are forgotten. Reads still see the rows here.
-    // CHECKs that the block is here and above what became final before.
+    // CHECKs that the block is here, with its lanes, and above what became final before.
     [[nodiscard]] FinalState finalize(const base::Hash256& block);
     // Storage has committed what finalize() gave: `snapshot` was taken after. The base moves to
     // the block that it names. corrupt: that block was not handed out.
@@ -108,7 +115,7 @@ class StateManager : base::Pinned {
         BlockAt block;
         base::Hash256 parent;
         std::shared_ptr<const ChangeSet> changes;
-        StateLanes lanes;
+        std::optional<StateLanes> lanes;
         bool final = false;  // Handed out.
         // The changes of the last 16 or 256 blocks up to here as one, where the height is a
         // multiple of that and finality is so far behind that reads would pass too many layers.

@@ -16,6 +16,12 @@ std::uint16_t table_number(base::ByteView stored) {
                                       std::to_integer<unsigned>(stored[1]));
 }
 
+// Ids of transactions are asked for once, so as not to run them twice: each would take the place
+// of a row that is asked for again.
+constexpr bool passes_cache(Table table) {
+    return table == Table::transaction_id;
+}
+
 }  // namespace
 
 base::Bytes stored_key(Table table, base::ByteView key) {
@@ -56,7 +62,7 @@ StoredView::StoredView(std::shared_ptr<const base::StorageView> storage,
 }
 
 Value StoredView::find(Table table, base::ByteView key) const {
-    if (!is_cached()) return read(table, key);
+    if (!is_cached() || passes_cache(table)) return read(table, key);
     if (const Value* known = cache_->rows.find(table, key)) return *known;
     Value value = read(table, key);
     cache_->rows.put(table, key, value);
@@ -109,7 +115,7 @@ std::optional<Row> StoredView::at_or_after(Table table, base::ByteView key) cons
         return Row{base::to_bytes(from), *known};
     }
     std::optional<Row> row = read_up(table, from);
-    if (row) cache_->rows.put(table, row->key, row->value);
+    if (row && !passes_cache(table)) cache_->rows.put(table, row->key, row->value);
     if (!row) {
         gaps.add(key, std::nullopt);
     } else if (!base::equal(row->key, from)) {
@@ -123,14 +129,14 @@ std::optional<Row> StoredView::before(Table table, base::ByteView key) const {
     Gaps& gaps = cache_->gaps.of(table);
     const std::optional<Gaps::Gap> gap = gaps.ahead_of(key);
     std::optional<Row> row = read_down(table, gap ? gap->from : key);
-    if (row) cache_->rows.put(table, row->key, row->value);
+    if (row && !passes_cache(table)) cache_->rows.put(table, row->key, row->value);
     gaps.add(row ? key_after(row->key) : base::Bytes(), key);
     return row;
 }
 
 void FinalRows::absorb(const ChangeSet& changes) {
     for (const auto& [table, entries] : changes.tables()) {
-        rows.put_all(table, entries);
+        if (!passes_cache(table)) rows.put_all(table, entries);
     }
     gaps.cut(changes);
     ++moment;

@@ -31,16 +31,22 @@ void decode_context_free_data(base::Reader& in, std::vector<base::Bytes>& data) 
     }
 }
 
-// The uncompressed bytes of a part of `packed`.
-base::Result<base::Bytes> plain(const PackedTransaction& packed, const base::Bytes& part) {
-    if (packed.compression == Compression::none) return part;
-    return zlib_inflate(part, kTransactionBytesMax);
+// The uncompressed bytes of a part of `packed`: that part, or what is put into `inflated`.
+base::Result<base::ByteView> plain(const PackedTransaction& packed,
+                                   const base::Bytes& part,
+                                   base::Bytes& inflated) {
+    if (packed.compression == Compression::none) return base::ByteView(part);
+    auto bytes = zlib_inflate(part, kTransactionBytesMax);
+    if (!bytes) return base::fail(std::move(bytes).error());
+    inflated = *std::move(bytes);
+    return base::ByteView(inflated);
 }
 
 base::Result<std::vector<base::Bytes>> context_free_data_of(const PackedTransaction& packed) {
     std::vector<base::Bytes> data;
     if (packed.packed_context_free_data.empty()) return data;
-    auto bytes = plain(packed, packed.packed_context_free_data);
+    base::Bytes inflated;
+    auto bytes = plain(packed, packed.packed_context_free_data, inflated);
     if (!bytes) return base::fail(std::move(bytes).error());
     // eosjs compresses nothing at all, too.
     if (bytes->empty()) return data;
@@ -119,7 +125,8 @@ std::size_t PackedTransaction::net_bytes_prunable() const {
 }
 
 base::Result<TransactionPtr> decode_transaction(PackedTransaction packed) {
-    auto bytes = plain(packed, packed.packed_trx);
+    base::Bytes inflated;
+    auto bytes = plain(packed, packed.packed_trx, inflated);
     if (!bytes) return base::fail(std::move(bytes).error());
     if (bytes->size() > kTransactionBytesMax) {
         return fail(Exception::tx_too_big, "packed_trx is larger than 1048576 bytes");

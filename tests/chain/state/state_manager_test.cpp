@@ -77,8 +77,8 @@ struct Fixture {
         REQUIRE(delta);
         delta->put(kTable, base::as_bytes(key_number(number)), bytes(std::to_string(number)));
         delta->put(Table::global, base::as_bytes("height"), bytes(std::to_string(height)));
-        REQUIRE(
-            manager->adopt({{height, id_number(number)}, id_number(parent), delta->take(), {}}));
+        REQUIRE(manager->adopt(
+            {{height, id_number(number)}, id_number(parent), delta->take(), chain::StateLanes()}));
     }
     void finalize(std::uint64_t number) {
         const chain::FinalState final = manager->finalize(id_number(number));
@@ -101,7 +101,34 @@ TEST_CASE("each block has its own state, and a fork is another leaf") {
     CHECK(text(f.manager->view(id_number(3))->find(kTable, base::as_bytes("key 1"))) == "1");
     CHECK(f.manager->view(id_number(9)) == nullptr);
     CHECK(f.manager->child(id_number(9)) == nullptr);
-    CHECK(f.manager->lanes(id_number(9)) == nullptr);
+    CHECK_FALSE(f.manager->known_lanes(id_number(9)).has_value());
+}
+
+TEST_CASE("lanes that were not computed are found below, with what was done since") {
+    Fixture f;
+    f.add(1, 0, 1);
+    const auto add_without_lanes = [&](std::uint64_t number, std::uint64_t parent) {
+        auto delta = f.manager->child(id_number(parent));
+        delta->put(kTable, base::as_bytes("key"), bytes(std::to_string(number)));
+        const auto height = static_cast<std::uint32_t>(number);
+        REQUIRE(f.manager->adopt(
+            {{height, id_number(number)}, id_number(parent), delta->take(), std::nullopt}));
+    };
+    add_without_lanes(2, 1);
+    add_without_lanes(3, 2);
+    const auto here = f.manager->known_lanes(id_number(1));
+    REQUIRE(here);
+    CHECK(here->since.empty());
+    const auto below = f.manager->known_lanes(id_number(3));
+    REQUIRE(below);
+    REQUIRE(below->since.size() == 2);
+    const auto newest = [](const chain::ChangeSet& changes) {
+        return text(changes.of(kTable).find(base::as_bytes("key"))->value);
+    };
+    CHECK(newest(*below->since[0]) == "2");
+    CHECK(newest(*below->since[1]) == "3");
+    CHECK(text(below->state->find(kTable, base::as_bytes("key 1"))) == "1");
+    CHECK(text(below->state->find(kTable, base::as_bytes("key"))) == "none");
 }
 
 TEST_CASE("a block without a parent, or with a height that is not the next, is refused") {
@@ -236,8 +263,10 @@ TEST_CASE("reads stay right and pass few layers when nothing becomes final for l
             }
         }
         models.push_back(model);
-        REQUIRE(f.manager->adopt(
-            {{height, id_number(height)}, id_number(height - 1), delta->take(), {}}));
+        REQUIRE(f.manager->adopt({{height, id_number(height)},
+                                  id_number(height - 1),
+                                  delta->take(),
+                                  chain::StateLanes()}));
         if (height % 37 == 0) require_same(*f.manager->view(id_number(height)), model);
     }
     const auto view = f.manager->view(id_number(700));
@@ -291,8 +320,10 @@ TEST_CASE("views never become stale, whatever becomes final, forgotten or commit
                         made.model[key] = std::to_string(number);
                     }
                 }
-                const auto adopted = f.manager->adopt(
-                    {{made.height, id_number(number)}, id_number(pick), delta->take(), {}});
+                const auto adopted = f.manager->adopt({{made.height, id_number(number)},
+                                                       id_number(pick),
+                                                       delta->take(),
+                                                       chain::StateLanes()});
                 REQUIRE(adopted.has_value() == (made.height > final_height));
                 if (!adopted) continue;
                 made.held = rng.below(2) == 0 ? f.manager->view(id_number(number))
