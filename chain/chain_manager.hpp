@@ -74,8 +74,8 @@ class ChainManager : base::Pinned {
     // `digest`: of the state. One that was trusted is checked with the next that is computed;
     // finalize() wants a block whose digest was computed.
     enum class StateDigest : std::uint8_t { computed, trusted };
-    [[nodiscard]] base::Result<ExecutedBlockPtr> replay(
-        const BlockPtr& block, StateDigest digest = StateDigest::computed);
+    [[nodiscard]] base::Result<ExecutedBlockPtr> replay(const BlockPtr& block,
+                                                        StateDigest digest = StateDigest::computed);
     // Holds a block that was made here on begin() and close().
     ExecutedBlockPtr adopt(BlockPtr block, PendingBlock::Taken taken);
 

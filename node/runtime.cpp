@@ -211,6 +211,7 @@ void Runtime::post(Item item) {
 }
 
 void Runtime::run_core() {
+    name_this_thread("bor-core");
     std::unique_lock lock(input_mutex_);
     while (!stopping_) {
         const auto is_due = [this] { return stopping_ || !urgent_.empty() || !bulk_.empty(); };
@@ -453,6 +454,7 @@ void Runtime::carry_out(const effect::Publish& publish) {
 }
 
 void Runtime::run_disk() {
+    name_this_thread("bor-disk");
     std::unique_lock lock(disk_mutex_);
     while (true) {
         disk_ready_.wait(lock, [this] { return disk_stopping_ || !writes_.empty(); });

@@ -1,8 +1,13 @@
 #include "node/worker_pool.hpp"
 
+#include <pthread.h>
 #include <utility>
 
 namespace node {
+
+void name_this_thread(const char* name) {
+    pthread_setname_np(pthread_self(), name);
+}
 
 WorkerPool::WorkerPool(unsigned threads) {
     for (unsigned i = 0; i < threads; ++i) {
@@ -47,6 +52,7 @@ void WorkerPool::stop() {
 }
 
 void WorkerPool::run() {
+    name_this_thread("bor-worker");
     while (true) {
         std::unique_lock lock(mutex_);
         ready_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });

@@ -12,6 +12,9 @@
 
 namespace node {
 
+// As `top -H` and profilers show it; at most 15 letters.
+void name_this_thread(const char* name);
+
 // Threads that run jobs in the order they were posted.
 //
 // Thread: any may post. Jobs do not throw. stop() runs what is queued, then joins.

@@ -151,10 +151,11 @@ chain::StateManager::Options Ledger::state_options() {
     return options;
 }
 
-std::unique_ptr<node::Core> Ledger::open_core(node::Effects& first) {
+std::unique_ptr<node::Core> Ledger::open_core(base::Timestamp started, node::Effects& first) {
     const auto pages = must(journal->read_pages());
     node::Core::Options options;
     options.genesis = genesis;
+    options.started = started;
     const node::Core::Environment environment{
         *storage, executor, signer, {}, state_options(), {}, base::Log(log, "core")};
     return must(
@@ -163,7 +164,7 @@ std::unique_ptr<node::Core> Ledger::open_core(node::Effects& first) {
 
 Chain::Chain(Ledger& ledger) : ledger_(ledger) {
     node::Effects first;
-    core_ = ledger.open_core(first);
+    core_ = ledger.open_core(ledger.genesis.times.initial.to_timestamp(), first);
     perform(first);
     now_ = ledger.genesis.times.time_of(view_->head->header.slot).to_timestamp();
     close_block();

@@ -79,8 +79,10 @@ struct Ledger : base::Pinned {
 
     [[nodiscard]] chain::ChainIdentity identity() const;
     [[nodiscard]] static chain::StateManager::Options state_options();
-    // The production core on this storage and journal; `first` gets its first effects.
-    [[nodiscard]] std::unique_ptr<node::Core> open_core(node::Effects& first);
+    // The production core on this storage and journal, on a clock that says `started`; `first`
+    // gets its first effects.
+    [[nodiscard]] std::unique_ptr<node::Core> open_core(base::Timestamp started,
+                                                        node::Effects& first);
 };
 
 // Makes a chain by the production core, in one thread and on a clock of its own that only goes on

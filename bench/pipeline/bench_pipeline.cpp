@@ -11,6 +11,7 @@
 #include "bench/ledger/measure.hpp"
 #include "bench/ledger/replay.hpp"
 #include "bench/ledger/report.hpp"
+#include "node/core/networked_core.hpp"
 #include "node/key_recovery.hpp"
 #include "node/runtime.hpp"
 
@@ -20,7 +21,9 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 namespace {
@@ -141,7 +144,10 @@ struct Ran {
 
 Ran run(bench::Ledger& ledger, const Plan& plan, Packed packed) {
     node::Effects first;
-    auto core = ledger.open_core(first);
+    auto core = std::make_unique<node::NetworkedCore>(ledger.open_core(node::system_time(), first),
+                                                      std::nullopt,
+                                                      ledger.signer,
+                                                      base::Log(ledger.log, "p2p"));
     node::Runtime::Options options;
     options.workers = std::max(1U, std::thread::hardware_concurrency());
     node::Runtime runtime(options,

@@ -145,10 +145,15 @@ void append_final(base::Batch& batch,
     const Height height = block.header.height;
     batch.put(Family::blocks, height_key(height), encode_block(block));
     batch.put(Family::index, index_key('b', block.id), height_key(height));
+    // In the order of the keys, which RocksDB takes in faster.
+    std::vector<TransactionId> ids;
+    ids.reserve(traces.size());
     for (std::size_t i = 0; i < traces.size(); ++i) {
-        batch.put(Family::index,
-                  index_key('t', id_of(block.transactions[i], traces[i])),
-                  height_key(height));
+        ids.push_back(id_of(block.transactions[i], traces[i]));
+    }
+    std::ranges::sort(ids);
+    for (const TransactionId& id : ids) {
+        batch.put(Family::index, index_key('t', id), height_key(height));
     }
     base::Writer packed;
     encode_list(packed, traces);

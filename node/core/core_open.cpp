@@ -170,14 +170,15 @@ base::Result<void> Core::Impl::start(Effects& out) {
 // is little, and nothing else runs yet.
 base::Result<void> Core::Impl::load_pool(Effects& out) {
     const chain::ChainId& chain_id = chain_->identity().chain_id;
-    base::Bytes next;
-    while (true) {
-        auto row = environment_.storage.at_or_after(base::Family::pool, next);
-        if (!row) return fail(std::move(row).error());
-        if (!row->has_value()) return {};
-        next = (*row)->key;
-        next.push_back(std::byte{0});
-        auto packed = chain::unpack<chain::PackedTransaction>((*row)->value, "pool");
+    // In one pass: storage sorts these rows when it is asked for them.
+    std::vector<base::Bytes> rows;
+    auto read = environment_.storage.scan(base::Family::pool, {}, [&](auto /*key*/, auto value) {
+        rows.push_back(base::to_bytes(value));
+        return true;
+    });
+    if (!read) return read;
+    for (const base::Bytes& row : rows) {
+        auto packed = chain::unpack<chain::PackedTransaction>(row, "pool");
         if (!packed) return fail(Errc::corrupt, packed.error().detail);
         auto entry = recover_keys(*packed, chain_id);
         if (!entry) return fail(Errc::corrupt, "pool: " + entry.error().detail);
@@ -188,6 +189,7 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
         }
         drop(evicted, out);
     }
+    return {};
 }
 
 // Power failed while a page was being written. A page after it would make a hole of it, so the

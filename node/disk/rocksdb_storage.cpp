@@ -6,6 +6,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/memtablerep.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
@@ -72,6 +73,7 @@ rocksdb::DBOptions database_options(const RocksDbStorage::Options& options,
     made.create_if_missing = true;
     made.create_missing_column_families = true;
     made.paranoid_checks = true;
+    made.allow_concurrent_memtable_write = false;  // One thread commits.
     made.max_open_files = options.open_files_max;
     made.max_background_jobs = 2;
     made.write_buffer_manager =
@@ -101,9 +103,18 @@ rocksdb::ColumnFamilyOptions family_options(base::Family family,
     made.write_buffer_size = std::max<std::size_t>(options.write_buffer_bytes / 2, 64 * 1024);
     made.compression = rocksdb::kLZ4Compression;
     made.level_compaction_dynamic_level_bytes = true;
-    // A block's rows come sorted, table by table: each is searched for from the one before.
-    made.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(2));
+    if (family == base::Family::pool) {
+        // Random keys that nobody looks for but at the start, and that are soon erased: they are
+        // sorted when they are flushed, if they are still there.
+        made.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
+    }
+    if (family == base::Family::index) {
+        // A block's ids come sorted: each is searched for from the one before.
+        made.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
+    }
     if (family == base::Family::state) {
+        // So do its rows, table by table.
+        made.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(2));
         // Each transaction asks whether it was there before, which it was not.
         made.memtable_whole_key_filtering = true;
         made.memtable_prefix_bloom_size_ratio = 0.05;
