@@ -105,7 +105,7 @@ class ApplyContext final : public vm::Context {
 
     struct Notified {
         Name receiver;
-        std::uint32_t ordinal;
+        std::uint32_t ordinal = 0;
     };
 
     TransactionContext& transaction_;

@@ -24,8 +24,8 @@ __extension__ typedef unsigned __int128 Uint128;  // NOLINT(modernize-use-using)
 // Antelope's key256: two 128-bit words in the order of memory, each little-endian.
 using Key256 = std::array<Uint128, 2>;
 
-// A key built in place, without allocation.
-class RowKey {
+// A key built in place, without allocation. Only what is used of it gets written.
+class RowKey {  // NOLINT(cppcoreguidelines-pro-type-member-init): for that reason.
   public:
     RowKey& u16(std::uint16_t value) { return big_endian(value, 2); }
     RowKey& u32(std::uint32_t value) { return big_endian(value, 4); }

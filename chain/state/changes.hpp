@@ -144,7 +144,7 @@ class Changes {
 };
 
 struct TableChanges {
-    Table table;
+    Table table{};
     Changes changes;
 };
 
