@@ -7,6 +7,7 @@
 // --data: keeps the chain there, and takes one that is there.
 #include "base/rng.hpp"
 #include "bench/accounts/node_process.hpp"
+#include "bench/ledger/chain.hpp"
 #include "bench/ledger/measure.hpp"
 #include "bench/ledger/report.hpp"
 #include "chain/state/block_store.hpp"
