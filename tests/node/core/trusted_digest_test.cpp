@@ -19,9 +19,9 @@ struct Follower {
         REQUIRE(storage.commit(node::Core::first_batch(genesis).value(), true));
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error&) {};
-        chain = chain::ChainManager::open(node::identity_of(genesis),
-                                          {storage, executor, state, {}})
-                    .value();
+        chain =
+            chain::ChainManager::open(node::identity_of(genesis), {storage, executor, state, {}})
+                .value();
     }
 
     support::MemoryStorage storage;
@@ -56,7 +56,8 @@ TEST_CASE("digests taken on trust are checked with the next that is computed", "
     certificate.data.block_id = blocks.back()->id;
     certificate.data.height = blocks.back()->header.height;
     base::Batch batch;
-    follower.chain->finalize(certificate, follower.chain->stored_base(), batch).state->append_to(batch);
+    follower.chain->finalize(certificate, follower.chain->stored_base(), batch)
+        .state->append_to(batch);
     REQUIRE(follower.storage.commit(batch, true));
     REQUIRE(follower.chain->committed());
     // The lanes that were stored are right: the next block follows from them.
