@@ -1,0 +1,202 @@
+// Both directions of a path between two sides that sleep: every frame arrives, in order, no
+// wake-up is lost for longer than kRingAgain, and what a peer must not write ends the path.
+#include "transport/ring/path.hpp"
+
+#include "ends.hpp"
+#include "sim_window.hpp"
+#include "transport/ring/mapped_store.hpp"
+
+namespace tests {
+
+namespace {
+
+using transport::Lane;
+using namespace std::chrono_literals;
+
+constexpr ring::Geometry kGeometry{.ring_bytes = {ring::kRingBytesMin, ring::kRingBytesMin}};
+
+ring::Secrets secrets_of(bool is_first) {
+    ring::Secrets out;
+    for (std::size_t lane = 0; lane < transport::kLanes; ++lane) {
+        (is_first ? out.out : out.in)[lane].bytes.fill(static_cast<std::byte>(1 + lane));
+        (is_first ? out.in : out.out)[lane].bytes.fill(static_cast<std::byte>(7 + lane));
+    }
+    return out;
+}
+
+// One end: an event loop that does what the path's users do.
+template <class S>
+struct Side {
+    template <class... Args>
+    Side(Memory& ours, Memory& peers, bool is_first, Args... args)
+        : store(peers.bytes(), args...),
+          path(ours.bytes(), store, kGeometry, kGeometry, secrets_of(is_first)) {}
+
+    // A turn of the loop: takes all that came, sends what it can.
+    void turn(base::Timestamp now) {
+        while (true) {
+            auto received = path.peek();
+            REQUIRE(received);
+            if (!*received) break;
+            const std::size_t lane = (*received)->lane == Lane::control ? 0 : 1;
+            const base::Bytes frame = base::to_bytes((*received)->frame);
+            arrived[lane].push_back(frame);
+            path.consume((*received)->lane);
+        }
+        path.return_credits();
+        REQUIRE(path.take_credits());
+        for (std::size_t lane = 0; lane < transport::kLanes; ++lane) {
+            while (!to_send[lane].empty() &&
+                   path.send(static_cast<Lane>(lane), to_send[lane].front()))
+                to_send[lane].pop_front();
+        }
+        rings_peer = path.take_doorbell(now) || rings_peer;
+        is_asleep = path.arm();
+    }
+
+    S store;
+    ring::Path<S> path;
+    std::array<std::deque<base::Bytes>, transport::kLanes> to_send;
+    std::array<std::deque<base::Bytes>, transport::kLanes> arrived;
+    bool is_asleep = false;
+    bool rings_peer = false;  // Its doorbell is on its way.
+};
+
+struct SimStore : SimWindow {
+    SimStore(std::span<std::byte> memory, std::uint64_t seed) : SimWindow(memory, seed) {}
+};
+
+}  // namespace
+
+TEST_CASE("two sides that sleep exchange everything they have") {
+    const auto seed = static_cast<std::uint64_t>(GENERATE(range(1, 41)));
+    CAPTURE(seed);
+    base::Rng rng(seed);
+    Memory first_memory(kGeometry.region_bytes());
+    Memory second_memory(kGeometry.region_bytes());
+    Side<SimStore> first(first_memory, second_memory, true, seed);
+    Side<SimStore> second(second_memory, first_memory, false, seed + 1000);
+    std::array<Side<SimStore>*, 2> sides{&first, &second};
+    std::array<std::array<std::deque<base::Bytes>, 2>, 2> expected;
+    std::size_t left = 400;
+    base::Timestamp now{};
+    base::Timestamp progress_at{};
+    std::size_t arrived_before = 0;
+    const auto arrived = [&] {
+        return first.arrived[0].size() + first.arrived[1].size() + second.arrived[0].size() +
+               second.arrived[1].size();
+    };
+    const auto wanted = [&] {
+        std::size_t sum = 0;
+        for (const auto& side : expected)
+            sum += side[0].size() + side[1].size();
+        return sum;
+    };
+    while (left > 0 || arrived() < wanted()) {
+        now += std::chrono::microseconds(10 + rng.below(50));
+        const std::size_t i = rng.below(2);
+        Side<SimStore>& side = *sides[i];
+        Side<SimStore>& other = *sides[1 - i];
+        if (left > 0 && rng.below(3) == 0) {
+            const std::size_t lane = rng.below(2);
+            const std::size_t max = rng.below(6) == 0 ? ring::kPayloadBytesMax : 200;
+            base::Bytes frame = pattern(1 + rng.below(max), seed * 1000 + left);
+            expected[1 - i][lane].push_back(frame);
+            side.to_send[lane].push_back(std::move(frame));
+            side.is_asleep = false;  // Its own work wakes it.
+            --left;
+        }
+        // A doorbell arrives; or the timer of who has something unread or waits for room.
+        if (other.rings_peer && rng.below(2) == 0) {
+            other.rings_peer = false;
+            side.is_asleep = false;
+        }
+        const bool has_timer =
+            side.path.has_unread() || !side.to_send[0].empty() || !side.to_send[1].empty();
+        if (has_timer && rng.below(20) == 0) side.is_asleep = false;
+        side.store.evict_some();
+        if (!side.is_asleep) side.turn(now);
+        if (arrived() != arrived_before) {
+            arrived_before = arrived();
+            progress_at = now;
+        }
+        REQUIRE((left > 0 || now - progress_at < 50ms));
+    }
+    for (std::size_t i = 0; i < 2; ++i) {
+        for (std::size_t lane = 0; lane < 2; ++lane)
+            CHECK((sides[i]->arrived[lane] == expected[i][lane]));
+    }
+}
+
+TEST_CASE("who is awake is not rung, who sleeps is rung once, and again when nothing happens") {
+    Memory first_memory(kGeometry.region_bytes());
+    Memory second_memory(kGeometry.region_bytes());
+    using S = ring::MappedStore;
+    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
+    Side<S> second(second_memory, first_memory, false, S::Mapping::write_back);
+    base::Timestamp now{1s};
+    const base::Bytes frame = pattern(100, 1);
+    REQUIRE(first.path.send(Lane::control, frame));
+    CHECK_FALSE(first.path.take_doorbell(now));
+    CHECK_FALSE(second.path.arm());  // Something is there already.
+    CHECK(first.path.take_doorbell(now));
+    CHECK_FALSE(first.path.take_doorbell(now));
+    CHECK_FALSE(first.path.take_doorbell(now + 999us));
+    CHECK(first.path.take_doorbell(now + 1ms));
+    second.turn(now);
+    CHECK(second.arrived[0].size() == 1);
+    CHECK(second.is_asleep);
+    REQUIRE(first.path.take_credits());
+    CHECK_FALSE(first.path.has_unread());
+    CHECK_FALSE(first.path.take_doorbell(now + 5ms));
+    REQUIRE(first.path.send(Lane::data, frame));
+    CHECK(first.path.take_doorbell(now + 5ms));
+}
+
+TEST_CASE("who waits for room is rung when there is some") {
+    Memory first_memory(kGeometry.region_bytes());
+    Memory second_memory(kGeometry.region_bytes());
+    using S = ring::MappedStore;
+    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
+    Side<S> second(second_memory, first_memory, false, S::Mapping::write_back);
+    const base::Bytes frame = pattern(16'000, 1);
+    while (first.path.send(Lane::data, frame)) {
+    }
+    CHECK(first.path.arm());
+    CHECK_FALSE(second.path.take_doorbell(base::Timestamp{1s}));
+    second.turn(base::Timestamp{1s});
+    CHECK(second.rings_peer);
+    CHECK_FALSE(first.path.arm());
+    REQUIRE(first.path.take_credits());
+    CHECK(first.path.send(Lane::data, frame));
+}
+
+TEST_CASE("control goes before data") {
+    Memory first_memory(kGeometry.region_bytes());
+    Memory second_memory(kGeometry.region_bytes());
+    using S = ring::MappedStore;
+    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
+    Side<S> second(second_memory, first_memory, false, S::Mapping::write_back);
+    REQUIRE(first.path.send(Lane::data, pattern(10, 1)));
+    REQUIRE(first.path.send(Lane::control, pattern(10, 2)));
+    for (const Lane lane : {Lane::control, Lane::data}) {
+        const auto received = second.path.peek();
+        REQUIRE(received);
+        REQUIRE(*received);
+        CHECK((*received)->lane == lane);
+        second.path.consume(lane);
+    }
+}
+
+TEST_CASE("a peer that lies about credit is refused") {
+    Memory first_memory(kGeometry.region_bytes());
+    Memory second_memory(kGeometry.region_bytes());
+    using S = ring::MappedStore;
+    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
+    first_memory.bytes()[0] = std::byte{64};
+    const auto taken = first.path.take_credits();
+    REQUIRE_FALSE(taken);
+    CHECK(taken.error().code == base::Errc::invalid);
+}
+
+}  // namespace tests

@@ -1,0 +1,112 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "transport/ring/record.hpp"
+#include "transport/ring/seal.hpp"
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace transport::ring {
+
+// The memory of a peer, which can be written and never read: the other half of a shared mapping,
+// a PCIe window with write combining, or a simulated one.
+template <class S>
+concept Store = requires(S& store, std::size_t offset, base::ByteView bytes, std::uint64_t word) {
+    // Stores bytes, which become visible in any order.
+    { store.put(offset, bytes) } -> std::same_as<void>;
+    // Stores one aligned word, which becomes visible in one piece.
+    { store.put_word(offset, word) } -> std::same_as<void>;
+    // What was stored before becomes visible before what is stored after.
+    { store.fence() } -> std::same_as<void>;
+};
+
+// A record as it is stored: places count from the ring's begin.
+struct StoredRecord {
+    std::size_t at = 0;
+    std::uint64_t word = 0;
+    base::ByteView body{};   // Behind the word; until the next record.
+    std::size_t behind = 0;  // Where a zero word goes.
+    RecordKind kind = RecordKind::frame;
+};
+
+// Where the records of a ring go, and how much room there is. Allocates nothing.
+//
+// Thread: one.
+class RecordPlacer : base::Pinned {
+  public:
+    // `seal`: null leaves the records open; outlives this.
+    RecordPlacer(std::size_t ring_bytes, Seal* seal);
+
+    // The next record to store for a payload of 1..kPayloadBytesMax bytes: the payload's, or a
+    // skip before it. Empty: there is no room.
+    [[nodiscard]] std::optional<StoredRecord> place(base::ByteView payload);
+
+    // The peer says how far it has read. invalid: it can't have.
+    [[nodiscard]] base::Result<void> take_credit(std::uint64_t consumed);
+
+    // Everything written was read, as far as the peer has said.
+    [[nodiscard]] bool is_drained() const { return consumed_ == produced_; }
+    [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
+    // No lap is left: time for a new generation.
+    [[nodiscard]] bool is_worn_out() const { return produced_ / ring_bytes_ >= kLapsMax; }
+
+  private:
+    [[nodiscard]] bool has_room(std::size_t size) const;
+    [[nodiscard]] bool asks_for_credit(std::size_t size);
+    StoredRecord make(RecordKind kind, base::ByteView payload, std::size_t size);
+
+    std::size_t ring_bytes_;
+    Seal* seal_;
+    std::uint64_t produced_ = 0;
+    std::uint64_t consumed_ = 0;
+    std::uint64_t asked_at_ = 0;  // Behind the last record with a request.
+    std::array<std::byte, kPayloadBytesMax + kTagBytes> sealed_{};
+};
+
+// The writing end of a ring.
+//
+// Thread: one.
+template <Store S>
+class Producer : base::Pinned {
+  public:
+    // The ring begins at `offset` of the peer's memory, where its first word is zero.
+    Producer(S& store, std::size_t offset, std::size_t ring_bytes, Seal* seal)
+        : store_(store), offset_(offset), placer_(ring_bytes, seal) {}
+
+    // Writes a record of 1..kPayloadBytesMax bytes. False: there is no room until the peer
+    // returns its position; nothing of the payload was written.
+    [[nodiscard]] bool push(base::ByteView payload) {
+        while (const auto record = placer_.place(payload)) {
+            write(*record);
+            if (record->kind == RecordKind::frame) return true;
+        }
+        return false;
+    }
+
+    [[nodiscard]] base::Result<void> take_credit(std::uint64_t consumed) {
+        return placer_.take_credit(consumed);
+    }
+    [[nodiscard]] const RecordPlacer& placer() const { return placer_; }
+
+  private:
+    // The word last: whoever sees it sees the record, and nothing old behind it.
+    void write(const StoredRecord& record) {
+        if (!record.body.empty()) store_.put(offset_ + record.at + kWordBytes, record.body);
+        store_.put_word(offset_ + record.behind, 0);
+        store_.fence();
+        store_.put_word(offset_ + record.at, record.word);
+        store_.fence();
+    }
+
+    S& store_;
+    std::size_t offset_;
+    RecordPlacer placer_;
+};
+
+}  // namespace transport::ring

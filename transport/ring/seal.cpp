@@ -1,0 +1,142 @@
+#include "transport/ring/seal.hpp"
+
+#include "base/check.hpp"
+#include "base/crypto/wipe.hpp"
+
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+namespace transport::ring {
+
+namespace {
+
+constexpr unsigned kEpochShift = 34;  // 16 GiB.
+constexpr std::size_t kKeyBytes = 16;
+constexpr std::size_t kNonceBytes = 12;
+
+const unsigned char* raw(const std::byte* bytes) {
+    return reinterpret_cast<const unsigned char*>(bytes);
+}
+unsigned char* raw(std::byte* bytes) {
+    return reinterpret_cast<unsigned char*>(bytes);
+}
+
+template <std::size_t N>
+void store_number(std::array<std::byte, N>& out, std::size_t at, std::uint64_t value) {
+    for (std::size_t i = 0; i < sizeof value; ++i)
+        out[at + i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+using Key = std::array<std::byte, kKeyBytes>;
+
+// HKDF-Expand(secret, "bor ring key" || epoch).
+Key derive_key(const base::Hash256& secret, std::uint64_t epoch) {
+    constexpr std::string_view kLabel = "bor ring key";
+    std::array<std::byte, kLabel.size() + sizeof epoch> info{};
+    std::memcpy(info.data(), kLabel.data(), kLabel.size());
+    store_number(info, kLabel.size(), epoch);
+    const std::unique_ptr<EVP_PKEY_CTX, void (*)(EVP_PKEY_CTX*)> context(
+        EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nullptr), EVP_PKEY_CTX_free);
+    Key key{};
+    std::size_t size = key.size();
+    CHECK(context != nullptr && EVP_PKEY_derive_init(context.get()) == 1 &&
+          EVP_PKEY_CTX_set_hkdf_mode(context.get(), EVP_PKEY_HKDEF_MODE_EXPAND_ONLY) == 1 &&
+          EVP_PKEY_CTX_set_hkdf_md(context.get(), EVP_sha256()) == 1 &&
+          EVP_PKEY_CTX_set1_hkdf_key(context.get(),
+                                     raw(secret.bytes.data()),
+                                     static_cast<int>(secret.bytes.size())) == 1 &&
+          EVP_PKEY_CTX_add1_hkdf_info(
+              context.get(), raw(info.data()), static_cast<int>(info.size())) == 1 &&
+          EVP_PKEY_derive(context.get(), raw(key.data()), &size) == 1 && size == key.size());
+    return key;
+}
+
+}  // namespace
+
+void Seal::Free::operator()(evp_cipher_ctx_st* context) const {
+    EVP_CIPHER_CTX_free(context);
+}
+
+Seal::Seal(const base::Hash256& secret, Use use)
+    : context_(EVP_CIPHER_CTX_new()), secret_(secret), use_(use) {
+    CHECK(context_ != nullptr);
+    choose_key(0);
+}
+
+Seal::~Seal() {
+    base::crypto::secure_wipe(secret_.bytes);
+}
+
+void Seal::choose_key(std::uint64_t position) {
+    const std::uint64_t epoch = position >> kEpochShift;
+    if (epoch == epoch_) return;
+    Key key = derive_key(secret_, epoch);
+    const int encrypts = use_ == Use::seal ? 1 : 0;
+    CHECK(EVP_CipherInit_ex(
+              context_.get(), EVP_aes_128_gcm(), nullptr, raw(key.data()), nullptr, encrypts) == 1);
+    base::crypto::secure_wipe(key);
+    epoch_ = epoch;
+}
+
+void Seal::begin(std::uint64_t position, std::uint64_t word) {
+    choose_key(position);
+    std::array<std::byte, kNonceBytes> nonce{};
+    store_number(nonce, kNonceBytes - sizeof position, position);
+    std::array<std::byte, kWordBytes> associated{};
+    store_number(associated, 0, word);
+    int count = 0;
+    CHECK(EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, raw(nonce.data()), -1) == 1);
+    CHECK(EVP_CipherUpdate(context_.get(),
+                           nullptr,
+                           &count,
+                           raw(associated.data()),
+                           static_cast<int>(associated.size())) == 1);
+}
+
+void Seal::seal(std::uint64_t position,
+                std::uint64_t word,
+                base::ByteView plain,
+                std::span<std::byte> out) {
+    CHECK(use_ == Use::seal && plain.size() <= kPayloadBytesMax);
+    CHECK(out.size() >= plain.size() + kTagBytes);
+    begin(position, word);
+    int count = 0;
+    if (!plain.empty()) {
+        CHECK(EVP_EncryptUpdate(context_.get(),
+                                raw(out.data()),
+                                &count,
+                                raw(plain.data()),
+                                static_cast<int>(plain.size())) == 1);
+    }
+    CHECK(static_cast<std::size_t>(count) == plain.size());
+    CHECK(EVP_EncryptFinal_ex(context_.get(), raw(out.data() + plain.size()), &count) == 1);
+    CHECK(EVP_CIPHER_CTX_ctrl(context_.get(),
+                              EVP_CTRL_AEAD_GET_TAG,
+                              static_cast<int>(kTagBytes),
+                              out.data() + plain.size()) == 1);
+}
+
+bool Seal::open(std::uint64_t position, std::uint64_t word, std::span<std::byte> bytes) {
+    CHECK(use_ == Use::open && bytes.size() >= kTagBytes);
+    begin(position, word);
+    const std::size_t size = bytes.size() - kTagBytes;
+    int count = 0;
+    if (size > 0) {
+        CHECK(EVP_DecryptUpdate(context_.get(),
+                                raw(bytes.data()),
+                                &count,
+                                raw(bytes.data()),
+                                static_cast<int>(size)) == 1);
+    }
+    CHECK(EVP_CIPHER_CTX_ctrl(context_.get(),
+                              EVP_CTRL_AEAD_SET_TAG,
+                              static_cast<int>(kTagBytes),
+                              bytes.data() + size) == 1);
+    return EVP_DecryptFinal_ex(context_.get(), raw(bytes.data() + size), &count) == 1;
+}
+
+}  // namespace transport::ring
