@@ -13,4 +13,9 @@ namespace cli {
 [[nodiscard]] base::Result<void> make_journal(const std::filesystem::path& data_dir,
                                               const std::vector<base::crypto::PublicKey>& keys);
 
+// Adds new keys, which have promised nothing, to the journal that is there, or makes it: so that
+// a validator can go on with another key. unavailable: the node runs.
+[[nodiscard]] base::Result<void> add_to_journal(const std::filesystem::path& data_dir,
+                                                const std::vector<base::crypto::PublicKey>& keys);
+
 }  // namespace cli

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <set>
@@ -62,6 +63,7 @@ struct Plan {
     std::uint32_t interval_ms = 500;
     bool open = false;
     std::vector<std::string> node_options;
+    chain::BorParameters parameters;
     PrivateKey system = PrivateKey::generate(base::crypto::KeyType::k1);
     std::vector<PlannedNode> nodes;
     genesis::Genesis genesis;
@@ -102,6 +104,19 @@ base::Result<void> plan_nodes(std::size_t count, std::uint16_t first_port, Plan&
     return {};
 }
 
+// NAME=VALUE of --chain-parameter.
+base::Result<void> set_parameter(const std::string& text, chain::BorParameters& parameters) {
+    const std::size_t equals = text.find('=');
+    const std::string digits = equals == std::string::npos ? "" : text.substr(equals + 1);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) {
+        return fail(Errc::invalid,
+                    fmt::format("--chain-parameter '{}': expected NAME=NUMBER", text));
+    }
+    return parameters.set(text.substr(0, equals), value);
+}
+
 base::Result<Plan> make_plan(const Session& session, const Arguments& arguments) {
     const auto count = arguments.number("n", 1, 1, 125);
     if (!count) return fail(count.error());
@@ -109,6 +124,9 @@ base::Result<Plan> make_plan(const Session& session, const Arguments& arguments)
     plan.dir = dir_of(session);
     plan.open = arguments.has("open");
     plan.node_options = arguments.all("node-option");
+    for (const std::string& text : arguments.all("chain-parameter")) {
+        if (auto set = set_parameter(text, plan.parameters); !set) return fail(set.error());
+    }
     const auto interval = arguments.number("block-interval", 500, 10, 5000);
     if (!interval) return fail(interval.error());
     plan.interval_ms = static_cast<std::uint32_t>(*interval);
@@ -145,6 +163,7 @@ genesis::Genesis genesis_of(const Plan& plan) {
     }
     std::ranges::sort(genesis.members, {}, &genesis::Member::name);
     std::ranges::sort(genesis.nodes, {}, &genesis::Node::name);
+    genesis.parameters = plan.parameters;
     genesis.parameters.max_producers =
         std::max<std::uint64_t>(genesis.parameters.max_producers, plan.nodes.size());
     genesis.parameters.open_accounts = plan.open ? 1 : 0;
@@ -382,7 +401,8 @@ base::Result<void> start_again(const Session& session,
 base::Result<void> network_up(const Session& session, const Arguments& arguments) {
     const std::filesystem::path dir = dir_of(session);
     if (std::filesystem::exists(dir / "network.json")) {
-        for (const std::string_view each : {"n", "block-interval", "http-port", "system-key"}) {
+        for (const std::string_view each :
+             {"n", "block-interval", "http-port", "system-key", "chain-parameter"}) {
             if (!arguments.has(each)) continue;
             return fail(Errc::invalid,
                         fmt::format("--{} is for a new network, and {} has one; leave the option "
@@ -447,6 +467,7 @@ void add_network_commands(std::vector<Command>& commands) {
           {"http-port", 0, "PORT", "of the first node's API (default: a free one)"},
           {"open", 0, "", "everybody may create accounts and set code"},
           {"system-key", 0, "FILE", "private key of eosio (default: a new one)"},
+          {"chain-parameter", 0, "NAME=NUMBER", "of the genesis file; may come several times"},
           {"node-option", 0, "WORD", "passed on to bor-node; may come several times"}},
          network_up});
     commands.push_back(

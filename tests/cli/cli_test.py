@@ -349,6 +349,24 @@ class Keys(Case):
         self.assertIn('PUB_R1_', self.good('create', 'key', '--r1', '--to-console'))
         self.bad('say where the private key goes', 'create', 'key')
 
+    def test_a_journal_takes_more_keys(self):
+        data = Network.path('voter')
+        os.mkdir(data)
+        for name in ('first.key', 'second.key'):
+            self.good('key', 'create', '--vote', '--journal', data, '--file', Network.path(name))
+        with open(os.path.join(data, 'safety.journal'), 'rb') as f:
+            self.assertEqual([bool(any(f.read(4096))) for _ in range(3)], [True, True, False])
+        # The journal of a node that runs is its own.
+        running = Network.file['validators'][0]['data_dir']
+        self.bad('in use by another process', 'key', 'create', '--vote', '--journal', running,
+                 '--file', Network.path('third.key'))
+
+    def test_wrong_chain_parameters(self):
+        for text, reason in (('max_missed', 'expected NAME=NUMBER'), ('no_such=5', 'no_such'),
+                             ('max_producers=900', 'max_producers')):
+            self.bad(reason, '--dir', Network.path('other'), 'network', 'up',
+                     '--chain-parameter', text)
+
 
 class ZLast(Case):
     def test_stop(self):
