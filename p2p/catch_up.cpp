@@ -17,6 +17,7 @@ constexpr base::Duration kVerifyAgain = seconds(1);
 constexpr base::Duration kSecondOpinion = seconds(5);  // How long to wait for one.
 constexpr base::Duration kGateAnswer = seconds(5);
 constexpr base::Duration kGateAgain = seconds(10);
+constexpr base::Duration kSampleEvery = seconds(1);
 constexpr base::Duration kProgressEvery = seconds(5);
 constexpr std::uint64_t kGateCorrelation = std::uint64_t{1} << 62U;
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
@@ -266,7 +267,7 @@ void CatchUp::on_time() {
         apply(fault);
     evaluate();
     pump();
-    if (peers_.now() >= sample_.at + kProgressEvery) log_progress();
+    if (peers_.now() >= sample_.at + kSampleEvery) measure();
 }
 
 void CatchUp::forget(PeerSlot slot) {
@@ -276,13 +277,18 @@ void CatchUp::forget(PeerSlot slot) {
 
 // --- Progress ---
 
-void CatchUp::log_progress() {
+void CatchUp::measure() {
     const auto elapsed = static_cast<std::uint64_t>((peers_.now() - sample_.at) / milliseconds(1));
     const chain::Height risen = ledger_.head.height - std::min(ledger_.head.height, sample_.height);
     blocks_per_second_ = static_cast<std::uint32_t>(std::uint64_t{risen} * 1000 / elapsed);
     bytes_per_second_ = (sync_.bytes_received() - sample_.bytes) * 1000 / elapsed;
     sample_ = {peers_.now(), ledger_.head.height, sync_.bytes_received()};
-    if (mode_ != SyncMode::last_irr_catch_up) return;
+    if (mode_ == SyncMode::last_irr_catch_up) log_progress();
+}
+
+void CatchUp::log_progress() {
+    if (peers_.now() < logged_at_ + kProgressEvery) return;
+    logged_at_ = peers_.now();
     const SyncStatus now = status();
     const std::string eta =
         now.eta ? fmt::format(", {} s left", *now.eta / seconds(1)) : std::string();

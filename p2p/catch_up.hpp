@@ -57,6 +57,8 @@ class CatchUp {
     void pump();
     void hand_over();
     void apply(const SyncManager::Fault& fault);
+    // How fast the head rises; in the log it is once in a while.
+    void measure();
     void log_progress();
 
     Peers& peers_;
@@ -75,6 +77,7 @@ class CatchUp {
         std::uint64_t bytes = 0;
     };
     Sample sample_;
+    base::Timestamp logged_at_{};
     std::uint32_t blocks_per_second_ = 0;
     std::uint64_t bytes_per_second_ = 0;
 };
