@@ -1,5 +1,7 @@
 #include "chain/execution/elections.hpp"
 
+#include "chain/execution/membership.hpp"
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -217,20 +219,14 @@ Entries elect(const Entries& present,
 
 Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
     std::map<Name, std::uint64_t> votes;
-    base::Bytes at;
-    while (true) {
-        auto row = state.at_or_after(Table::member, at);
-        if (!row) return votes;
-        const Name member{key_u64(row->key, 0)};
-        auto producers = votes_of(state, member);
+    for (const MemberEntry& member : members(state)) {
+        auto producers = votes_of(state, member.name);
         if (!producers) return base::fail(std::move(producers).error());
-        const std::uint64_t weight = decode_u64(*row->value);
         for (const Name producer : *producers) {
-            votes[producer] += weight;
+            votes[producer] += member.weight;
         }
-        at = std::move(row->key);
-        at.push_back(std::byte{0});
     }
+    return votes;
 }
 
 bool is_ready(const StateView& state, Name producer, Slot slot, const BorParameters& parameters) {

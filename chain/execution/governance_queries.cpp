@@ -113,13 +113,12 @@ Result<std::vector<MemberSummary>> members(const StateView& state, Name from, st
     auto nodes = registered_nodes(state, Name{}, kAll);
     if (!nodes) return base::fail(std::move(nodes).error());
     std::vector<MemberSummary> result;
-    base::Bytes at = base::to_bytes(member_key(from));
-    while (result.size() < limit) {
-        auto row = state.at_or_after(Table::member, at);
-        if (!row) break;
+    for (const MemberEntry& entry : members(state)) {
+        if (entry.name < from) continue;
+        if (result.size() >= limit) break;
         MemberSummary& member = result.emplace_back();
-        member.name = Name{key_u64(row->key, 0)};
-        member.weight = decode_u64(*row->value);
+        member.name = entry.name;
+        member.weight = entry.weight;
         if (const Value value = state.find(Table::producer, voter_key(member.name))) {
             auto vote = decode_voter(*value);
             if (!vote) return base::fail(std::move(vote).error());
@@ -128,8 +127,6 @@ Result<std::vector<MemberSummary>> members(const StateView& state, Name from, st
         for (const NodeEntry& node : *nodes) {
             if (node.row.organisation == member.name) member.nodes.push_back(node);
         }
-        at = std::move(row->key);
-        at.push_back(std::byte{0});
     }
     return result;
 }

@@ -1,6 +1,7 @@
 #include "chain/execution/membership.hpp"
 
 #include "base/crypto/hash.hpp"
+#include "chain/state/row_scan.hpp"
 
 #include <algorithm>
 #include <array>
@@ -73,26 +74,22 @@ Result<std::vector<NodeEntry>> registered_nodes(const StateView& state,
                                                 Name from,
                                                 std::size_t limit) {
     std::vector<NodeEntry> nodes;
-    base::Bytes at = base::to_bytes(node_key(from));
+    RowScan rows(state, Table::node, {}, node_key(from));
     while (nodes.size() < limit) {
-        auto row = state.at_or_after(Table::node, at);
+        const auto row = rows.next();
         if (!row) break;
         auto decoded = decode_node(*row->value);
         if (!decoded) return base::fail(std::move(decoded).error());
         nodes.push_back({.node = Name{key_u64(row->key, 0)}, .row = *std::move(decoded)});
-        at = std::move(row->key);
-        at.push_back(std::byte{0});
     }
     return nodes;
 }
 
 std::vector<MemberEntry> members(const StateView& state) {
     std::vector<MemberEntry> list;
-    base::Bytes at = base::to_bytes(member_key(Name{}));
-    while (auto row = state.at_or_after(Table::member, at)) {
+    RowScan rows(state, Table::member, {});
+    while (const auto row = rows.next()) {
         list.push_back({.name = Name{key_u64(row->key, 0)}, .weight = decode_u64(*row->value)});
-        at = std::move(row->key);
-        at.push_back(std::byte{0});
     }
     return list;
 }

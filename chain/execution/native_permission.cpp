@@ -1,5 +1,6 @@
 #include "chain/execution/authorization.hpp"
 #include "chain/execution/native_steps.hpp"
+#include "chain/state/row_scan.hpp"
 
 namespace chain::native {
 
@@ -90,15 +91,11 @@ bool has_children(ApplyContext& context, PermissionLevel level) {
 
 // The first action linked to the permission.
 std::optional<LinkKey> find_link_to(ApplyContext& context, PermissionLevel level) {
-    const StateDelta& state = context.state();
-    base::Bytes from = base::to_bytes(link_key({level.actor, Name{}, Name{}}));
-    while (auto row = state.at_or_after(Table::permission_link, from)) {
-        if (key_u64(row->key, 0) != level.actor.value) return std::nullopt;
+    RowScan rows(context.state(), Table::permission_link, account_key(level.actor));
+    while (const auto row = rows.next()) {
         if (decode_u64(*row->value) == level.permission.value) {
             return LinkKey{level.actor, Name{key_u64(row->key, 8)}, Name{key_u64(row->key, 16)}};
         }
-        from = std::move(row->key);
-        from.push_back(std::byte{0});
     }
     return std::nullopt;
 }

@@ -2,6 +2,7 @@
 
 #include "chain/execution/authorization.hpp"
 #include "chain/execution/native_actions.hpp"
+#include "chain/state/row_scan.hpp"
 #include "chain/types/exception.hpp"
 
 #include <algorithm>
@@ -16,53 +17,32 @@ using base::Result;
 // What a query may spend on authorities before it gives up.
 constexpr std::uint64_t kQueryUnits = 50'000'000;
 
-bool starts_with(base::ByteView key, base::ByteView prefix) {
-    return key.size() >= prefix.size() && base::equal(key.first(prefix.size()), prefix);
-}
-
-// Calls `visit` with each row whose key starts with `prefix`, until it returns false.
-template <class Visit>
-void for_each_row(const StateView& state, Table table, base::ByteView prefix, Visit visit) {
-    base::Bytes from = base::to_bytes(prefix);
-    while (auto row = state.at_or_after(table, from)) {
-        if (!starts_with(row->key, prefix) || !visit(*row)) return;
-        from = std::move(row->key);
-        from.push_back(std::byte{0});
-    }
-}
-
 void add_links(const StateView& state, AccountSummary& summary) {
-    const RowKey prefix = account_key(summary.name);
-    for_each_row(state, Table::permission_link, prefix, [&](const Row& row) {
-        LinkedAction link{.code = Name{key_u64(row.key, 8)}, .action = std::nullopt};
-        const Name action{key_u64(row.key, 16)};
+    RowScan rows(state, Table::permission_link, account_key(summary.name));
+    while (const auto row = rows.next()) {
+        LinkedAction link{.code = Name{key_u64(row->key, 8)}, .action = std::nullopt};
+        const Name action{key_u64(row->key, 16)};
         if (!action.empty()) link.action = action;
-        const Name permission{decode_u64(*row.value)};
+        const Name permission{decode_u64(*row->value)};
         if (permission == "eosio.any"_n) {
             summary.linked_to_any.push_back(link);
-            return true;
+            continue;
         }
         const auto place =
             std::ranges::find(summary.permissions, permission, &PermissionSummary::name);
         if (place != summary.permissions.end()) place->linked.push_back(link);
-        return true;
-    });
+    }
 }
 
 Result<void> add_permissions(const StateView& state, AccountSummary& summary) {
-    Result<void> status;
-    const RowKey prefix = account_key(summary.name);
-    for_each_row(state, Table::permission, prefix, [&](const Row& row) {
-        auto permission = decode_permission(*row.value);
-        if (!permission) {
-            status = base::fail(std::move(permission).error());
-            return false;
-        }
+    RowScan rows(state, Table::permission, account_key(summary.name));
+    while (const auto row = rows.next()) {
+        auto permission = decode_permission(*row->value);
+        if (!permission) return base::fail(std::move(permission).error());
         summary.permissions.push_back(
-            {.name = Name{key_u64(row.key, 8)}, .row = std::move(*permission), .linked = {}});
-        return true;
-    });
-    return status;
+            {.name = Name{key_u64(row->key, 8)}, .row = std::move(*permission), .linked = {}});
+    }
+    return {};
 }
 
 struct Found {
@@ -76,17 +56,18 @@ std::vector<Found> find_authorized(const StateView& state,
                                    const RowKey& prefix,
                                    std::size_t limit) {
     std::vector<Found> found;
-    for_each_row(state, Table::authorizer, prefix, [&](const Row& row) {
-        if (found.size() >= limit) return false;
-        const std::size_t end = row.key.size();
+    RowScan rows(state, Table::authorizer, prefix);
+    while (found.size() < limit) {
+        const auto row = rows.next();
+        if (!row) break;
+        const std::size_t end = row->key.size();
         Found entry;
-        entry.permission = {Name{key_u64(row.key, end - 16)}, Name{key_u64(row.key, end - 8)}};
-        if (row.key[0] == std::byte{'a'}) {
-            entry.account = PermissionLevel{Name{key_u64(row.key, 1)}, Name{key_u64(row.key, 9)}};
+        entry.permission = {Name{key_u64(row->key, end - 16)}, Name{key_u64(row->key, end - 8)}};
+        if (row->key[0] == std::byte{'a'}) {
+            entry.account = PermissionLevel{Name{key_u64(row->key, 1)}, Name{key_u64(row->key, 9)}};
         }
         found.push_back(entry);
-        return true;
-    });
+    }
     return found;
 }
 
@@ -215,15 +196,13 @@ Result<std::vector<RegisteredProducer>> registered_producers(const StateView& st
                                                              Name from,
                                                              std::size_t limit) {
     std::vector<RegisteredProducer> producers;
-    base::Bytes key = base::to_bytes(producer_key(from));
+    RowScan rows(state, Table::producer, base::as_bytes("p"), producer_key(from));
     while (producers.size() < limit) {
-        auto row = state.at_or_after(Table::producer, key);
-        if (!row || row->key.size() != 9 || row->key[0] != std::byte{'p'}) break;
+        const auto row = rows.next();
+        if (!row) break;
         auto producer = decode_producer(*row->value);
         if (!producer) return base::fail(std::move(producer).error());
         producers.push_back({.name = Name{key_u64(row->key, 1)}, .row = std::move(*producer)});
-        key = std::move(row->key);
-        key.push_back(std::byte{0});
     }
     return producers;
 }

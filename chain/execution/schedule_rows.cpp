@@ -1,6 +1,7 @@
 #include "chain/execution/schedule_rows.hpp"
 
 #include "base/crypto/hash.hpp"
+#include "chain/state/row_scan.hpp"
 
 #include <utility>
 
@@ -191,10 +192,10 @@ void put_served(StateDelta& state, const Schedule& schedule) {
 
 Result<std::vector<ConvictedKey>> convicted_keys(const StateView& state, std::size_t limit) {
     std::vector<ConvictedKey> keys;
-    Bytes at = base::to_bytes(base::as_bytes("b"));
+    RowScan rows(state, Table::producer, base::as_bytes("b"));
     while (keys.size() < limit) {
-        auto row = state.at_or_after(Table::producer, at);
-        if (!row || row->key.empty() || row->key[0] != std::byte{'b'}) break;
+        const auto row = rows.next();
+        if (!row) break;
         Reader in(*row->value);
         ConvictedKey& entry = keys.emplace_back();
         decode(in, entry.key, "key");
@@ -202,8 +203,6 @@ Result<std::vector<ConvictedKey>> convicted_keys(const StateView& state, std::si
         entry.height = in.u32("height");
         decode(in, entry.producer, "producer");
         if (!in.finish()) return corrupt("of a convicted key");
-        at = std::move(row->key);
-        at.push_back(std::byte{0});
     }
     return keys;
 }

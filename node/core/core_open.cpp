@@ -1,5 +1,6 @@
 #include "base/check.hpp"
 #include "chain/execution/genesis_state.hpp"
+#include "chain/state/empty_view.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <fmt/format.h>
@@ -12,22 +13,6 @@ namespace {
 
 using base::Errc;
 using base::fail;
-
-// The state below the first one.
-class EmptyState final : public chain::StateView {
-  public:
-    [[nodiscard]] chain::Value find(chain::Table /*table*/, base::ByteView /*key*/) const override {
-        return nullptr;
-    }
-    [[nodiscard]] std::optional<chain::Row> at_or_after(chain::Table /*table*/,
-                                                        base::ByteView /*key*/) const override {
-        return std::nullopt;
-    }
-    [[nodiscard]] std::optional<chain::Row> before(chain::Table /*table*/,
-                                                   base::ByteView /*key*/) const override {
-        return std::nullopt;
-    }
-};
 
 // A journal that is behind what the storage saw was put back from a copy: its keys may have
 // promised what it does not know (spec 04, "Safety journal").
@@ -90,7 +75,7 @@ base::Result<base::Batch> Core::first_batch(const genesis::Genesis& genesis) {
     for (const genesis::Node& node : genesis.nodes) {
         parameters.nodes.push_back({node.name, node.organisation, node.key, node.roles});
     }
-    const EmptyState nothing;
+    const chain::EmptyView nothing;
     chain::StateDelta state(nothing);
     chain::write_genesis_state(state, parameters);
     return chain::ChainManager::make_genesis(identity_of(genesis), state);

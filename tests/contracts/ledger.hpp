@@ -6,6 +6,7 @@
 #include "chain/execution/genesis_state.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
+#include "chain/state/empty_view.hpp"
 #include "tests/support/paths.hpp"
 
 #include <catch2/catch.hpp>
@@ -163,19 +164,6 @@ class Ledger {
   private:
     static constexpr chain::TimePoint kStart{1'800'000'000'000'000};
 
-    // Nothing below the first state.
-    class Nothing final : public chain::StateView {
-        [[nodiscard]] chain::Value find(chain::Table, base::ByteView) const override { return {}; }
-        [[nodiscard]] std::optional<chain::Row> at_or_after(chain::Table,
-                                                            base::ByteView) const override {
-            return std::nullopt;
-        }
-        [[nodiscard]] std::optional<chain::Row> before(chain::Table,
-                                                       base::ByteView) const override {
-            return std::nullopt;
-        }
-    };
-
     static chain::Authority no_keys() {
         chain::Authority authority;
         authority.threshold = 1;
@@ -193,7 +181,7 @@ class Ledger {
             .integer(std::uint8_t{0});
     }
 
-    Nothing nothing_;
+    chain::EmptyView nothing_;
     chain::StateDelta state_{static_cast<const chain::StateView&>(nothing_)};
     chain::vm::Engine engine_;
     chain::Executor executor_;

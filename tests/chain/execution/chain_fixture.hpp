@@ -6,6 +6,7 @@
 #include "chain/execution/genesis_state.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
+#include "chain/state/empty_view.hpp"
 #include "tests/support/paths.hpp"
 
 #include <algorithm>
@@ -20,17 +21,6 @@
 #include <vector>
 
 namespace chain::test {
-
-class EmptyView final : public StateView {
-  public:
-    Value find(Table /*table*/, base::ByteView /*key*/) const override { return nullptr; }
-    std::optional<Row> at_or_after(Table /*table*/, base::ByteView /*key*/) const override {
-        return std::nullopt;
-    }
-    std::optional<Row> before(Table /*table*/, base::ByteView /*key*/) const override {
-        return std::nullopt;
-    }
-};
 
 // `folder` of the build: contracts, or contracts-test.
 inline base::Bytes read_contract(const std::string& folder, const std::string& name) {

@@ -4,7 +4,7 @@
 #include "chain/execution/authority_checker.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/transaction_context.hpp"
-#include "chain/state/state.hpp"
+#include "chain/state/empty_view.hpp"
 #include "chain/vm/vm.hpp"
 
 #include <algorithm>
@@ -19,19 +19,6 @@ namespace host_test {
 
 using namespace chain::literals;
 using chain::Name;
-
-// No rows at all.
-class EmptyView final : public chain::StateView {
-  public:
-    [[nodiscard]] chain::Value find(chain::Table, base::ByteView) const override { return {}; }
-    [[nodiscard]] std::optional<chain::Row> at_or_after(chain::Table,
-                                                        base::ByteView) const override {
-        return std::nullopt;
-    }
-    [[nodiscard]] std::optional<chain::Row> before(chain::Table, base::ByteView) const override {
-        return std::nullopt;
-    }
-};
 
 // How the action under test is run.
 struct Setup {
@@ -121,7 +108,7 @@ class Machine {
         return base::to_hex(base::ByteView(bytes).subspan(offset, size));
     }
 
-    EmptyView empty;
+    chain::EmptyView empty;
     chain::StateDelta state{empty};
     chain::BlockContext block;
     chain::Rules rules;

@@ -1,5 +1,5 @@
 #include "base/rng.hpp"
-#include "chain/state/state.hpp"
+#include "chain/state/empty_view.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -9,16 +9,9 @@
 
 namespace {
 
+using chain::EmptyView;
 using chain::StateDelta;
 using chain::Table;
-
-// The state before there is any: below every chain of deltas of these tests.
-class EmptyView final : public chain::StateView {
-  public:
-    chain::Value find(Table, base::ByteView) const override { return nullptr; }
-    std::optional<chain::Row> at_or_after(Table, base::ByteView) const override { return {}; }
-    std::optional<chain::Row> before(Table, base::ByteView) const override { return {}; }
-};
 
 base::Bytes bytes(std::string_view text) {
     return base::to_bytes(base::as_bytes(text));

@@ -3,6 +3,7 @@
 #include "base/crypto/chacha.hpp"
 #include "base/crypto/hash.hpp"
 #include "base/rng.hpp"
+#include "chain/state/empty_view.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,16 +13,10 @@
 
 namespace {
 
+using chain::EmptyView;
 using chain::StateDelta;
 using chain::StateLanes;
 using chain::Table;
-
-class EmptyView final : public chain::StateView {
-  public:
-    chain::Value find(Table, base::ByteView) const override { return nullptr; }
-    std::optional<chain::Row> at_or_after(Table, base::ByteView) const override { return {}; }
-    std::optional<chain::Row> before(Table, base::ByteView) const override { return {}; }
-};
 
 base::Bytes bytes(std::string_view text) {
     return base::to_bytes(base::as_bytes(text));
