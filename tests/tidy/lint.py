@@ -5,13 +5,15 @@ lint.py BUILD [PATH...]     BUILD holds compile_commands.json; PATHs: only these
 
 Most of clang-tidy's time goes into the headers of libraries. The files of a folder are therefore
 read as one: a file that includes them all. Where two of them use one name for different things,
-one is read apart.
+one is read apart. That file lies in a copy of the tree that holds nothing but the .clang-tidy files,
+in the place of its folder: so the rules of that folder hold for it.
 """
 import collections
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,8 +46,18 @@ def groups_of(files, flags):
     return groups
 
 
+def copy_rules(directory):
+    listed = subprocess.run(["git", "ls-files", "-co", ".clang-tidy", "*/.clang-tidy"],
+                            capture_output=True, text=True, check=True)
+    for rules in listed.stdout.split():
+        copy = os.path.join(directory, rules)
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copy(rules, copy)
+
+
 def include_all(files, directory):
-    path = os.path.join(directory, files[0].replace("/", "_") + f"_and_{len(files) - 1}.cpp")
+    path = os.path.join(directory, files[0] + f"_and_{len(files) - 1}.cpp")
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as out:
         out.writelines(f'#include "{os.path.abspath(f)}"\n' for f in files)
     return path
@@ -68,8 +80,8 @@ def unambiguous(files, flags, directory):
 def lint(files, flags, directory):
     """Whether nothing is found; findings are printed."""
     unit = include_all(files, directory) if len(files) > 1 else files[0]
-    command = ["clang-tidy-16", "--quiet", f"--config-file={os.path.abspath('.clang-tidy')}",
-               "--checks=-bugprone-suspicious-include", unit, "--", "-Wno-everything", *flags]
+    command = ["clang-tidy-16", "--quiet", "--checks=-bugprone-suspicious-include", unit,
+               "--", "-Wno-everything", *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         print(done.stdout + done.stderr, flush=True)
@@ -85,6 +97,7 @@ def main():
     files = [f for f in sources() if not paths or f in paths or os.path.dirname(f) in paths]
     groups = groups_of(files, flags_by_file(build))
     with tempfile.TemporaryDirectory() as directory, ThreadPoolExecutor(os.cpu_count()) as pool:
+        copy_rules(directory)
         work = [pool.submit(lint_folder, group, flags, directory)
                 for (_, flags), group in sorted(groups.items(), key=lambda g: -len(g[1]))]
         clean = all([w.result() for w in work])
