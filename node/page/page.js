@@ -5,6 +5,7 @@
 const kBlocks = 12, kTransactions = 12, kRefreshMs = 1000;
 const at = id => document.getElementById(id);
 let shown = 0, blocks = [], transactions = [], finalHeight = 0;
+let searches = 0;
 
 // ---------------------------------------------------------------- the node
 
@@ -186,15 +187,15 @@ function displayBlock(block) {
     ['producer', link(block.producer)], ['previous', link(block.previous, block.previous, 'id')],
     ['transactions', block.transactions.length]]), table);
 }
-async function displayTransaction(id, status) {
+async function findTransaction(id, status) {
   const lines = [['id', make('code', id)], ['state', status.state]];
   if (status.reason) lines.push(['reason', status.reason]);
-  if (!status.block_number) return display('Transaction', status, facts(lines));
+  if (!status.block_number) return () => display('Transaction', status, facts(lines));
   const block = await getBlock(status.block_number);
   const receipt = block.transactions.find(each => idOf(each) === id);
   lines.push(['block', link(status.block_number)], ['time', status.block_timestamp]);
   const transaction = receipt && receipt.trx.transaction;
-  display('Transaction', { status, receipt }, facts(lines),
+  return () => display('Transaction', { status, receipt }, facts(lines),
     actionList(transaction ? transaction.actions : []));
 }
 function authorityText(authority) {
@@ -215,20 +216,24 @@ function displayAccount(account) {
 
 const kHash = /^[0-9a-f]{64}$/i, kNumber = /^[0-9]{1,10}$/;
 
+// Asks for what `text` may name; returns how to show it.
 async function find(text) {
   if (kHash.test(text)) {
     const id = text.toLowerCase();
     const status = await ask('/v1/chain/get_transaction_status', { id });
-    return status.state === 'UNKNOWN' ? displayBlock(await getBlock(id)) :
-      displayTransaction(id, status);
+    if (status.state !== 'UNKNOWN') return findTransaction(id, status);
+    const block = await getBlock(id);
+    return () => displayBlock(block);
   }
   if (kNumber.test(text)) {
     const block = await getBlock(text).catch(() => null);
-    if (block) return displayBlock(block);
+    if (block) return () => displayBlock(block);
   }
-  displayAccount(await ask('/v1/chain/get_account', { account_name: text }));
+  const account = await ask('/v1/chain/get_account', { account_name: text });
+  return () => displayAccount(account);
 }
 async function search() {
+  const number = ++searches;
   let text = location.hash.slice(1);
   try { text = decodeURIComponent(text); } catch { /* Typed by hand: as it is. */ }
   at('query').value = text;
@@ -236,9 +241,10 @@ async function search() {
     at('found').hidden = true;
     return;
   }
-  try {
-    await find(text);
-  } catch (error) { display('Nothing found for ' + text, { error: error.message }, make('p', error.message)); }
+  const show = await find(text).catch(error => () =>
+    display('Nothing found for ' + text, { error: error.message }, make('p', error.message)));
+  // Meanwhile something else may have been asked for, or this closed.
+  if (number === searches) show();
 }
 
 at('search').onsubmit = event => {
