@@ -41,6 +41,18 @@ std::vector<base::Bytes> three_pages() {
     return {journal.append(first), journal.append(second), journal.append(third)};
 }
 
+// The key votes in slots 1 to 100.
+SafetyJournal hundred_votes() {
+    SafetyJournal journal;
+    const std::vector<SafetyRecord> base_record{{.kind = RecordKind::base, .key = 1}};
+    (void)journal.append(base_record);
+    for (std::uint64_t slot = 1; slot <= 100; ++slot) {
+        const std::vector<SafetyRecord> votes{notarize(slot)};
+        (void)journal.append(votes);
+    }
+    return journal;
+}
+
 }  // namespace
 
 TEST_CASE("a journal reads back every promise it made", "[consensus][journal]") {
@@ -92,13 +104,7 @@ TEST_CASE("damage anywhere but in the last page refuses the journal", "[consensu
 }
 
 TEST_CASE("compaction keeps what the rules need and forgets the rest", "[consensus][journal]") {
-    SafetyJournal journal;
-    const std::vector<SafetyRecord> base_record{{.kind = RecordKind::base, .key = 1}};
-    (void)journal.append(base_record);
-    for (std::uint64_t slot = 1; slot <= 100; ++slot) {
-        const std::vector<SafetyRecord> votes{notarize(slot)};
-        (void)journal.append(votes);
-    }
+    SafetyJournal journal = hundred_votes();
     const auto page = journal.compacted(95);
     REQUIRE(page.has_value());
     auto again = SafetyJournal::read(std::vector<base::Bytes>{*page});
@@ -115,13 +121,7 @@ TEST_CASE("compaction keeps what the rules need and forgets the rest", "[consens
 
 TEST_CASE("too many votes for a page become one that forbids all they forbid",
           "[consensus][journal]") {
-    SafetyJournal journal;
-    const std::vector<SafetyRecord> base_record{{.kind = RecordKind::base, .key = 1}};
-    (void)journal.append(base_record);
-    for (std::uint64_t slot = 1; slot <= 100; ++slot) {
-        const std::vector<SafetyRecord> votes{notarize(slot)};
-        (void)journal.append(votes);
-    }
+    SafetyJournal journal = hundred_votes();
     const auto page = journal.compacted(10);
     REQUIRE(page.has_value());
     CHECK(page->size() == SafetyJournal::kPageBytes);

@@ -54,8 +54,7 @@ TEST_CASE("a block goes to all, header first, and its body to each node once") {
 
 TEST_CASE("a block finds its way over nodes in a line") {
     World world(4);
-    for (std::size_t i = 0; i < 3; ++i)
-        world.join(i, i + 1);
+    world.join_line();
     world.run(milliseconds(100));
     const auto block = world.make(world[0]);
     world.run(milliseconds(50));
@@ -65,13 +64,10 @@ TEST_CASE("a block finds its way over nodes in a line") {
 
 TEST_CASE("a transaction is pushed by its first node and offered by the others") {
     World world(4);
-    for (std::size_t i = 0; i < 3; ++i)
-        world.join(i, i + 1);
+    world.join_line();
     world.run(milliseconds(100));
     world.script.clear();
-    auto transaction = std::make_shared<chain::DecodedTransaction>();
-    transaction->packed = transaction_of(1);
-    world.input(world[0], input::PushTransaction{transaction});
+    (void)world.push(world[0], transaction_of(1));
     world.run(milliseconds(300));
     for (std::size_t i = 1; i < 4; ++i)
         CHECK(world[i].transactions.size() == 1);
@@ -85,9 +81,7 @@ TEST_CASE("between connected nodes a transaction travels once to each") {
     world.join_all();
     world.run(milliseconds(100));
     world.script.clear();
-    auto transaction = std::make_shared<chain::DecodedTransaction>();
-    transaction->packed = transaction_of(1);
-    world.input(world[0], input::PushTransaction{transaction});
+    (void)world.push(world[0], transaction_of(1));
     world.run(milliseconds(300));
     CHECK(world.count(MessageType::transaction) == 3);
 }
@@ -96,9 +90,7 @@ TEST_CASE("a block names the transactions that the peer has seen, and brings the
     World world(2);
     world.join(0, 1);
     world.run(milliseconds(100));
-    auto seen = std::make_shared<chain::DecodedTransaction>();
-    seen->packed = transaction_of(1, 10'000);
-    world.input(world[0], input::PushTransaction{seen});
+    const auto seen = world.push(world[0], transaction_of(1, 10'000));
     world.run(milliseconds(50));
     const std::size_t before = world.bytes;
     const auto block =
@@ -111,9 +103,7 @@ TEST_CASE("a block names the transactions that the peer has seen, and brings the
 
 TEST_CASE("a newcomer is offered the transactions of before") {
     World world(2);
-    auto transaction = std::make_shared<chain::DecodedTransaction>();
-    transaction->packed = transaction_of(1);
-    world.input(world[0], input::PushTransaction{transaction});
+    (void)world.push(world[0], transaction_of(1));
     world.join(0, 1);
     world.run(milliseconds(100));
     CHECK(world[1].transactions.size() == 1);
@@ -121,8 +111,7 @@ TEST_CASE("a newcomer is offered the transactions of before") {
 
 TEST_CASE("a vote goes to all voters; others pass it on only where no certificate comes") {
     World world(4);
-    for (std::size_t i = 0; i < 3; ++i)
-        world.join(i, i + 1);
+    world.join_line();
     world.run(milliseconds(100));
     const auto block = world.make(world[0]);
     world.run(milliseconds(50));
@@ -245,9 +234,7 @@ TEST_CASE("a block or transaction that fits in no message is kept here, and said
     const std::vector<chain::PackedTransaction> many(18, transaction_of(1, 500'000));
     (void)world.make(world[0], {.transactions = many});
     CHECK(world.log.has("too long for a message"));
-    auto transaction = std::make_shared<chain::DecodedTransaction>();
-    transaction->packed = transaction_of(1, 600'000);
-    world.input(world[0], input::PushTransaction{transaction});
+    (void)world.push(world[0], transaction_of(1, 600'000));
     CHECK(world.said(0, 1).empty());
 }
 

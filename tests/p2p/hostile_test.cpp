@@ -160,7 +160,7 @@ TEST_CASE("hello is said once") {
     const ChannelId channel = test.greet();
     test.say(channel, test.hello());
     // The budget lets one through a second; a second later it is out of order.
-    CHECK_FALSE(test.effects<effect::PeerReady>().size() > 0);
+    CHECK(test.effects<effect::PeerReady>().empty());
     test.tick(seconds(2));
     test.say(channel, test.hello());
     CHECK(test.went(channel, Reason::wrong_version));

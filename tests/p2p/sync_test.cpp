@@ -14,7 +14,7 @@ using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
 struct Fixture {
     World world;
 
-    explicit Fixture(std::size_t nodes, std::size_t blocks, BlockOptions options = {})
+    explicit Fixture(std::size_t nodes, std::size_t blocks, const BlockOptions& options = {})
         : world(nodes) {
         world[1].ledger.grow(blocks, options);
         for (std::size_t i = 2; i < nodes; ++i)

@@ -265,6 +265,11 @@ class World {
         up(*nodes_.at(one), at_one, other, true, exporter);
         up(*nodes_.at(other), at_other, one, false, exporter);
     }
+    // Each with the next one.
+    void join_line() {
+        for (std::size_t i = 0; i + 1 < nodes_.size(); ++i)
+            join(i, i + 1);
+    }
     void join_all() {
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             for (std::size_t j = i + 1; j < nodes_.size(); ++j)
@@ -282,12 +287,20 @@ class World {
     // The ledger of a node was changed by hand.
     void tell_ledger(Node& node) { input(node, node.ledger.view()); }
     // Makes a block on a node's head and pushes it.
-    chain::BlockPtr make(Node& node, BlockOptions options = {}) {
-        const auto block = block_on(*node.ledger.head, options);
+    chain::BlockPtr make(Node& node, const BlockOptions& options = {}) {
+        auto block = block_on(*node.ledger.head, options);
         (void)node.ledger.add(block);
         tell_ledger(node);
         input(node, input::PushBlock{block});
         return block;
+    }
+
+    // A node takes a transaction of a client.
+    chain::TransactionPtr push(Node& node, const chain::PackedTransaction& packed) {
+        auto transaction = std::make_shared<chain::DecodedTransaction>();
+        transaction->packed = packed;
+        input(node, input::PushTransaction{transaction});
+        return transaction;
     }
 
     void run(base::Duration time) {
@@ -402,7 +415,7 @@ class World {
             input(node, input::ConnectFailed{connect.address, "connection refused"});
         });
     }
-    std::size_t index_of(const Node& node) const {
+    [[nodiscard]] std::size_t index_of(const Node& node) const {
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             if (nodes_[i].get() == &node) return i;
         }
