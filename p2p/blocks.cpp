@@ -392,7 +392,7 @@ void BlockGossip::want(const chain::BlockId& id,
     if (from) at->second.candidates.add(*from);
 }
 
-// How many ids the peer may be asked for now.
+// How many more ids the peer may be asked for at this moment.
 std::size_t BlockGossip::room_of(Peer& peer) const {
     if (judging_of(peer) >= kJudgingAim) return 0;
     const auto waiting = std::count_if(asked_.begin(), asked_.end(), [&peer](const auto& item) {

@@ -8,7 +8,9 @@
 namespace transport {
 
 // All that an event loop has to know of a kind: the contract under which a loop that sleeps,
-// a core that polls and the simulator run the same code (spec 06, "Interface").
+// a core that polls and the simulator run the same code (spec 06, "Interface"). It is for kinds
+// that find messages in memory. tcp and sim have none of it: the one runs inside its Boost.Asio
+// loop, the other has nothing to wait for.
 //
 // Thread: its I/O thread.
 class Driver : base::Pinned {
