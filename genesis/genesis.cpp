@@ -15,7 +15,7 @@ namespace {
 
 using base::Errc;
 using base::fail;
-using namespace chain::literals;
+using chain::literals::operator""_n;
 
 constexpr std::uint16_t kFormat = 2;
 constexpr std::size_t kMembersMax = 10'000;

@@ -7,7 +7,7 @@
 
 namespace node {
 
-using namespace chain::literals;
+using chain::literals::operator""_n;
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 namespace node {
 
-using namespace chain::literals;
+using chain::literals::operator""_n;
 using chain::abi::json_integer;
 
 namespace {

@@ -10,7 +10,7 @@
 
 namespace node {
 
-using namespace chain::literals;
+using chain::literals::operator""_n;
 using chain::Exception;
 
 namespace {

@@ -99,7 +99,7 @@ class RowCollector {
         }
         rows_.push_back(std::move(data));
     }
-    [[nodiscard]] Json finish(std::optional<std::string> next_key) && {
+    [[nodiscard]] Json finish(const std::optional<std::string>& next_key) && {
         return {{"rows", std::move(rows_)},
                 {"more", next_key.has_value()},
                 {"next_key", next_key.value_or("")}};

@@ -105,8 +105,6 @@ struct Batch {
     Respond reply;
 };
 
-void push_next(const ApiContext& context, const std::shared_ptr<Batch>& batch);
-
 void add_failure(Batch& batch, const base::Error& error) {
     batch.answers.push_back(
         {{"transaction_id", std::string(64, '0')}, {"processed", {{"error", error.detail}}}});
@@ -169,18 +167,21 @@ void add_push_calls(Calls& calls) {
     const auto options = [](const char* path) {
         return Calls::Options{.path = path, .need = Need::required, .category = "chain_rw"};
     };
-    calls.later(options("/v1/chain/push_transaction"), [&context](Params& params, Respond reply) {
-        push_plain(context, params, api::TraceForm::nested, reply);
-    });
-    calls.later(options("/v1/chain/send_transaction"), [&context](Params& params, Respond reply) {
-        push_plain(context, params, api::TraceForm::flat, reply);
-    });
-    calls.later(options("/v1/chain/send_transaction2"), [&context](Params& params, Respond reply) {
-        send_transaction2(context, params, reply);
-    });
+    calls.later(options("/v1/chain/push_transaction"),
+                [&context](Params& params, const Respond& reply) {
+                    push_plain(context, params, api::TraceForm::nested, reply);
+                });
+    calls.later(options("/v1/chain/send_transaction"),
+                [&context](Params& params, const Respond& reply) {
+                    push_plain(context, params, api::TraceForm::flat, reply);
+                });
+    calls.later(options("/v1/chain/send_transaction2"),
+                [&context](Params& params, const Respond& reply) {
+                    send_transaction2(context, params, reply);
+                });
     Calls::Options list = options("/v1/chain/push_transactions");
     list.need = Need::list;
-    calls.later(list, [&context](Params& params, Respond reply) {
+    calls.later(list, [&context](Params& params, const Respond& reply) {
         push_transactions(context, params, reply);
     });
 }

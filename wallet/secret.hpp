@@ -30,7 +30,7 @@ struct Protection {
 // An allocator of the standard library over that memory.
 template <class T>
 struct SecretAllocator {
-    using value_type = T;
+    using value_type = T;  // NOLINT(readability-identifier-naming): of the standard library.
 
     SecretAllocator() = default;
     template <class U>

@@ -15,7 +15,7 @@
 namespace {
 
 using host_test::Machine;
-using namespace chain::literals;
+using chain::literals::operator""_n;
 using std::uint32_t;
 using std::uint64_t;
 using Args = std::vector<uint64_t>;

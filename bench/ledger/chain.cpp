@@ -111,14 +111,14 @@ void SilentLog::write(base::Level /*level*/, std::string_view component, std::st
 }
 
 const base::crypto::PrivateKey& bench_key() {
-    static const base::crypto::PrivateKey key(
+    static const base::crypto::PrivateKey kKey(
         base::crypto::KeyType::k1, base::crypto::sha256(base::as_bytes("bor benchmark")).bytes);
-    return key;
+    return kKey;
 }
 
 const base::crypto::PublicKey& bench_public_key() {
-    static const base::crypto::PublicKey key = bench_key().public_key();
-    return key;
+    static const base::crypto::PublicKey kKey = bench_key().public_key();
+    return kKey;
 }
 
 std::vector<base::crypto::PublicKey> BenchSigner::keys() const {

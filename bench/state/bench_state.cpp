@@ -105,13 +105,13 @@ World& world() {
 }
 
 const std::vector<base::Bytes>& hot_keys() {
-    static const std::vector<base::Bytes> keys = [] {
+    static const std::vector<base::Bytes> kKeys = [] {
         std::vector<base::Bytes> made;
         for (std::uint64_t i = 0; i < kHot; ++i)
             made.push_back(balance_key(i));
         return made;
     }();
-    return keys;
+    return kKeys;
 }
 
 // Hot rows, through a transaction's and a block's changes, three blocks that are not final and

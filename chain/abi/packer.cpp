@@ -63,9 +63,7 @@ void Packer::check_size() {
              fmt::format("the packed value has more than {} bytes", kTransactionBytesMax));
 }
 
-void Packer::items(const TypeName& name, const Json& json) {
-    if (auto array = expect_array(json); !array) return at_.fail(std::move(array).error());
-    out_.varuint32(static_cast<std::uint32_t>(json.size()));
+void Packer::each_item(const TypeName& name, const Json& json) {
     const bool before = std::exchange(extensions_allowed_, false);
     at_.push_index();
     for (std::size_t i = 0; i < json.size() && at_.ok(); ++i) {
@@ -74,6 +72,12 @@ void Packer::items(const TypeName& name, const Json& json) {
     }
     at_.pop();
     extensions_allowed_ = before;
+}
+
+void Packer::items(const TypeName& name, const Json& json) {
+    if (auto array = expect_array(json); !array) return at_.fail(std::move(array).error());
+    out_.varuint32(static_cast<std::uint32_t>(json.size()));
+    each_item(name, json);
     check_size();
 }
 
@@ -87,14 +91,7 @@ void Packer::fixed_items(const TypeName& name, const Json& json) {
                                     at_.path(),
                                     json.size()));
     }
-    const bool before = std::exchange(extensions_allowed_, false);
-    at_.push_index();
-    for (std::size_t i = 0; i < json.size() && at_.ok(); ++i) {
-        at_.set_index(i);
-        value(name.item, json[i]);
-    }
-    at_.pop();
-    extensions_allowed_ = before;
+    each_item(name, json);
 }
 
 void Packer::variant(const VariantDefinition& definition, const Json& json) {

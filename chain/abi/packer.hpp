@@ -16,6 +16,7 @@ class Packer {
   private:
     void value(std::string_view type, const Json& json);
     void value_inside(std::string_view type, const Json& json);
+    void each_item(const TypeName& name, const Json& json);
     void items(const TypeName& name, const Json& json);
     void fixed_items(const TypeName& name, const Json& json);
     void variant(const VariantDefinition& definition, const Json& json);

@@ -161,7 +161,7 @@ bool ApplyContext::check_inline(const Action& action) {
     return fail(std::move(checked).error());
 }
 
-bool ApplyContext::send_inline(Action action) {
+bool ApplyContext::send_inline(const Action& action) {
     if (!is_account(action.account)) {
         return fail(
             Exception::action_validate_exception,
@@ -172,7 +172,7 @@ bool ApplyContext::send_inline(Action action) {
     return true;
 }
 
-bool ApplyContext::send_context_free_inline(Action action) {
+bool ApplyContext::send_context_free_inline(const Action& action) {
     if (!is_account(action.account)) {
         return fail(
             Exception::action_validate_exception,
@@ -187,6 +187,7 @@ bool ApplyContext::send_context_free_inline(Action action) {
     return true;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as max_inline_action_depth.
 bool ApplyContext::execute() {
     notified_.push_back({receiver_, ordinal_});
     for (notified_index_ = 0; notified_index_ < notified_.size(); ++notified_index_) {

@@ -82,8 +82,8 @@ class ApplyContext final : public vm::Context {
 
     // --- Sending ---
     // Schedules an inline action after checking that this action may send it.
-    [[nodiscard]] bool send_inline(Action action);
-    [[nodiscard]] bool send_context_free_inline(Action action);
+    [[nodiscard]] bool send_inline(const Action& action);
+    [[nodiscard]] bool send_context_free_inline(const Action& action);
     // Replaces the action's return value. action_return_value_exception: too big.
     [[nodiscard]] bool set_return_value(base::ByteView value);
 

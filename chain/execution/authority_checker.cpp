@@ -115,6 +115,7 @@ std::optional<AuthorityChecker::Status> AuthorityChecker::status_of(
 }
 
 // Recursion is bounded by max_authority_depth, a chain parameter of at most 6 by default.
+// NOLINTBEGIN(misc-no-recursion)
 bool AuthorityChecker::permission_satisfied(PermissionLevel level,
                                             Statuses& statuses,
                                             std::uint16_t depth) {
@@ -153,6 +154,7 @@ bool AuthorityChecker::authority_satisfied(const Authority& authority,
     used_ = std::move(used_before);
     return false;
 }
+// NOLINTEND(misc-no-recursion)
 
 bool AuthorityChecker::use_key(const PublicKey& key) {
     const auto found = std::ranges::find(provided_.keys, key);

@@ -227,25 +227,33 @@ Result<void> Authorization::check_minimum(const Action& action, PermissionLevel 
     return require_satisfies(declared, minimum, "action");
 }
 
-Result<void> Authorization::check(std::span<const Action> actions,
-                                  const Provided& provided,
-                                  const Policy& policy) const {
-    std::vector<PermissionLevel> to_satisfy;
+Result<std::vector<PermissionLevel>> Authorization::declared_by(
+    std::span<const Action> actions) const {
+    std::vector<PermissionLevel> levels;
     for (const Action& action : actions) {
         auto special = check_special(action);
         if (!special) return base::fail(std::move(special).error());
         for (const PermissionLevel& declared : action.authorization) {
             if (!environment_.meter.charge(kDeclaredUnits)) return out_of_units();
             if (!*special) {
-                if (auto fits = check_minimum(action, declared); !fits) return fits;
+                auto fits = check_minimum(action, declared);
+                if (!fits) return base::fail(std::move(fits).error());
             }
-            const auto place = std::ranges::lower_bound(to_satisfy, declared);
-            if (place == to_satisfy.end() || *place != declared) to_satisfy.insert(place, declared);
+            const auto place = std::ranges::lower_bound(levels, declared);
+            if (place == levels.end() || *place != declared) levels.insert(place, declared);
         }
     }
+    return levels;
+}
+
+Result<void> Authorization::check(std::span<const Action> actions,
+                                  const Provided& provided,
+                                  const Policy& policy) const {
+    auto to_satisfy = declared_by(actions);
+    if (!to_satisfy) return base::fail(std::move(to_satisfy).error());
     const AuthoritySource where = source();
     AuthorityChecker checker(where, provided);
-    for (const PermissionLevel& level : to_satisfy) {
+    for (const PermissionLevel& level : *to_satisfy) {
         if (checker.satisfied(level) || policy.dry_run) continue;
         if (environment_.meter.exhausted()) return out_of_units();
         const std::string delay_max =

@@ -61,6 +61,9 @@ class Authorization {
     [[nodiscard]] base::Result<void> check_unlinkauth(const Action& action) const;
     [[nodiscard]] base::Result<void> check_minimum(const Action& action,
                                                    PermissionLevel declared) const;
+    // What the actions declare, each once and in order; they need no more than that.
+    [[nodiscard]] base::Result<std::vector<PermissionLevel>> declared_by(
+        std::span<const Action> actions) const;
     [[nodiscard]] base::Result<void> require_satisfies(PermissionLevel declared,
                                                        PermissionLevel minimum,
                                                        std::string_view who) const;

@@ -91,8 +91,8 @@ void set_producers_authority(StateDelta& state, const Schedule& schedule, TimePo
     struct Share {
         Name permission;
         Name parent;
-        std::uint32_t numerator;
-        std::uint32_t denominator;
+        std::uint32_t numerator = 0;
+        std::uint32_t denominator = 1;
     };
     for (const Share& share : {Share{kActive, kOwner, 2, 3},
                                Share{kMajor, kActive, 1, 2},

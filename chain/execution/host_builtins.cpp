@@ -54,6 +54,8 @@ bool is_minus_one(UInt128 value) {
     return value == ~static_cast<UInt128>(0);
 }
 
+// The parameters are those of the intrinsics.
+// NOLINTBEGIN(readability-function-size)
 Result<void> quotient(const Call&, OutInt out, uint64_t la, uint64_t ha, uint64_t lb, uint64_t hb) {
     return divide_by(
         [&](Operands of) {
@@ -97,6 +99,7 @@ Result<void> arithmetic(
     out.set(Operation({la, ha}, {lb, hb}));
     return {};
 }
+// NOLINTEND(readability-function-size)
 
 Result<void> negate(const Call&, OutFloat out, uint64_t low, uint64_t high) {
     out.set({low, high ^ (uint64_t{1} << 63U)});

@@ -158,6 +158,7 @@ int64_t row_bytes(base::ByteView value) {
     return static_cast<int64_t>(value.size()) + ram::kRow;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
 Result<int32_t> store(
     const Call& call, uint64_t scope, uint64_t table, uint64_t payer, uint64_t id, Input value) {
     ApplyContext& context = call.context;

@@ -16,7 +16,7 @@ namespace chain {
 class HostDatabase : base::Pinned {
   public:
     // The kinds of tables, each with numbers of its own for its iterators.
-    enum class Kind : std::uint8_t { primary, index64, index128, index256, double_, long_double };
+    enum class Kind : std::uint8_t { primary, index64, index128, index256, binary64, binary128 };
     static constexpr std::size_t kKinds = 6;
 
     [[nodiscard]] host::IteratorCache& iterators(Kind kind) {

@@ -5,7 +5,7 @@
 namespace chain {
 
 const vm::HostTable& host_table() {
-    static const vm::HostTable table = [] {
+    static const vm::HostTable kTable = [] {
         host::Functions functions;
         host::add_action(functions);
         host::add_system(functions);
@@ -21,7 +21,7 @@ const vm::HostTable& host_table() {
         host::add_producer(functions);
         return vm::HostTable(std::move(functions));
     }();
-    return table;
+    return kTable;
 }
 
 }  // namespace chain

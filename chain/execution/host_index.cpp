@@ -50,7 +50,7 @@ struct Index256 {
 
 struct IndexDouble {
     using Key = uint64_t;  // Bits.
-    static constexpr auto kKind = HostDatabase::Kind::double_;
+    static constexpr auto kKind = HostDatabase::Kind::binary64;
     static constexpr Table kTable = Table::index_double;
     static constexpr Table kPrimaryTable = Table::index_double_primary;
     static constexpr std::int64_t kRam = ram::kIndexDouble;
@@ -60,7 +60,7 @@ struct IndexDouble {
 
 struct IndexLongDouble {
     using Key = Float128;
-    static constexpr auto kKind = HostDatabase::Kind::long_double;
+    static constexpr auto kKind = HostDatabase::Kind::binary128;
     static constexpr Table kTable = Table::index_long_double;
     static constexpr Table kPrimaryTable = Table::index_long_double_primary;
     static constexpr std::int64_t kRam = ram::kIndexLongDouble;
@@ -194,6 +194,7 @@ struct IndexFunctions {
         return key;
     }
 
+    // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
     static Result<int32_t> store(const Call& call,
                                  uint64_t scope,
                                  uint64_t table,
@@ -276,6 +277,7 @@ struct IndexFunctions {
         return rows.database.discount_row(context, table);
     }
 
+    // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
     static Result<int32_t> find_secondary(const Call& call,
                                           uint64_t code,
                                           uint64_t scope,
@@ -297,6 +299,7 @@ struct IndexFunctions {
         return found->iterator;
     }
 
+    // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
     static Result<int32_t> find_primary(const Call& call,
                                         uint64_t code,
                                         uint64_t scope,
@@ -330,6 +333,7 @@ struct IndexFunctions {
         return found->iterator;
     }
 
+    // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
     static Result<int32_t> lowerbound(const Call& call,
                                       uint64_t code,
                                       uint64_t scope,
@@ -342,6 +346,7 @@ struct IndexFunctions {
         return search(Rows(call.context), where, Rows::key_of(where, *key), secondary, primary);
     }
 
+    // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
     static Result<int32_t> upperbound(const Call& call,
                                       uint64_t code,
                                       uint64_t scope,
@@ -392,7 +397,7 @@ struct IndexFunctions {
             if (*ended == nullptr) return IteratorCache::kNone;
             table = **ended;
             // After the last possible row: longer than any key, and all ones.
-            std::array<std::byte, 2 * sizeof(Uint128) + sizeof(uint64_t) + 1> ones;
+            std::array<std::byte, 2 * sizeof(Uint128) + sizeof(uint64_t) + 1> ones{};
             ones.fill(std::byte{0xFF});
             bound = table_key(table).raw(ones);
         } else {

@@ -70,6 +70,7 @@ Result<bool> check_transaction_authorization(const Call& call,
     return answer(authorization_of(call).check(transaction.actions, *provided, {}));
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
 Result<bool> check_permission_authorization(const Call& call,
                                             uint64_t account,
                                             uint64_t permission,

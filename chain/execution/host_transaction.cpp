@@ -27,13 +27,13 @@ Result<Action> unpack_action(const Call& call, base::ByteView bytes) {
 Result<void> send_inline(const Call& call, Input packed) {
     Result<Action> action = unpack_action(call, packed.bytes);
     if (!action) return base::fail(std::move(action).error());
-    return done(call.context.send_inline(*std::move(action)));
+    return done(call.context.send_inline(*action));
 }
 
 Result<void> send_context_free_inline(const Call& call, Input packed) {
     Result<Action> action = unpack_action(call, packed.bytes);
     if (!action) return base::fail(std::move(action).error());
-    return done(call.context.send_context_free_inline(*std::move(action)));
+    return done(call.context.send_context_free_inline(*action));
 }
 
 // Spec 03: there are no deferred transactions.

@@ -165,8 +165,8 @@ base::Bytes make_abi() {
 }  // namespace
 
 const base::Bytes& native_abi() {
-    static const base::Bytes bytes = make_abi();
-    return bytes;
+    static const base::Bytes kBytes = make_abi();
+    return kBytes;
 }
 
 }  // namespace chain

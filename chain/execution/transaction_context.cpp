@@ -73,10 +73,10 @@ AccountRow& TransactionContext::change_account(Name account) {
     return kept.row;
 }
 
-AccountRow& TransactionContext::create_account(Name account, AccountRow row) {
+AccountRow& TransactionContext::create_account(Name account, const AccountRow& row) {
     KeptAccount& kept = keep(account);
     CHECK(!kept.exists);
-    kept = {.row = std::move(row), .exists = true, .changed = true};
+    kept = {.row = row, .exists = true, .changed = true};
     return kept.row;
 }
 
@@ -216,12 +216,13 @@ std::uint32_t TransactionContext::schedule_action(const Action& action,
     return trace.action_ordinal;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as deep as max_inline_action_depth.
 bool TransactionContext::execute_action(std::uint32_t ordinal, std::uint32_t depth) {
     ApplyContext context(*this, ordinal, depth);
     return context.execute();
 }
 
-bool TransactionContext::fail(base::Error error, std::optional<std::uint64_t> error_code) {
+bool TransactionContext::fail(const base::Error& error, std::optional<std::uint64_t> error_code) {
     if (failure_) return false;
     failure_ = TraceException::from_error(error);
     error_code_ = error_code;

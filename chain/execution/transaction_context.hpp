@@ -105,7 +105,7 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] const AccountRow* find_account(Name account);
     // The same, to be written back. The account must exist.
     [[nodiscard]] AccountRow& change_account(Name account);
-    AccountRow& create_account(Name account, AccountRow row);
+    AccountRow& create_account(Name account, const AccountRow& row);
     [[nodiscard]] const CountersRow& counters() const { return counters_; }
     [[nodiscard]] CountersRow& change_counters();
     // Writes the kept rows into the delta.
@@ -139,7 +139,7 @@ class TransactionContext : base::Pinned {
     void add_receipt_digest(const Digest& digest) { action_digests_.push_back(digest); }
 
     // --- Failing: the first reason counts; always returns false ---
-    bool fail(base::Error error, std::optional<std::uint64_t> error_code = std::nullopt);
+    bool fail(const base::Error& error, std::optional<std::uint64_t> error_code = std::nullopt);
     [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
     [[nodiscard]] const std::optional<TraceException>& failure() const { return failure_; }
     [[nodiscard]] TraceException& change_failure() { return *failure_; }

@@ -29,7 +29,8 @@ inline base::crypto::PublicKey voting(unsigned member) {
 }
 
 // Members 1 to n, in this order.
-inline chain::Schedule schedule_of(std::vector<unsigned> members, std::uint32_t version = 0) {
+inline chain::Schedule schedule_of(const std::vector<unsigned>& members,
+                                   std::uint32_t version = 0) {
     chain::Schedule schedule{.version = version, .entries = {}};
     for (const unsigned member : members) {
         schedule.entries.push_back({chain::Name{member}, signing(member), voting(member)});
@@ -39,8 +40,8 @@ inline chain::Schedule schedule_of(std::vector<unsigned> members, std::uint32_t 
 
 class Validator {
   public:
-    explicit Validator(unsigned own = 1, std::vector<unsigned> members = {1, 2, 3, 4})
-        : own_(own), schedules_(chain::first_schedules(schedule_of(std::move(members)))) {
+    explicit Validator(unsigned own = 1, const std::vector<unsigned>& members = {1, 2, 3, 4})
+        : own_(own), schedules_(chain::first_schedules(schedule_of(members))) {
         options_.times = {.initial = {1'000'000'000'000'000}, .interval_milliseconds = 500};
         options_.own_keys = {signing(own), voting(own)};
         options_.started = at(0);

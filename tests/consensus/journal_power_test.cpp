@@ -151,7 +151,8 @@ TEST_CASE("after a power cut at any write of the journal nothing is promised twi
             REQUIRE(read.has_value());
             torn_pages += read->torn() ? 1U : 0U;
             if (!tried.emplace(read->last_sequence(), read->torn()).second) continue;
-            CHECK(broken_promises(*std::move(read), write, life.blocks()) == 0);
+            const std::size_t broken = broken_promises(*std::move(read), write, life.blocks());
+            CHECK(broken == 0);
         }
         if (durable.size() > 1) {
             const std::vector<base::Bytes> fewer(durable.begin(), durable.end() - 1);

@@ -77,7 +77,7 @@ class Conversation {
     unsigned byte() { return in_.left() == 0 ? 0U : in_.u8("byte"); }
     const chain::BlockPtr& pick() { return blocks_[byte() % blocks_.size()]; }
 
-    chain::VoteData data(chain::VoteKind kind, const chain::Block& block) const {
+    [[nodiscard]] chain::VoteData data(chain::VoteKind kind, const chain::Block& block) const {
         return {.kind = kind,
                 .schedule_version = block.header.schedule_version,
                 .slot = block.header.slot,

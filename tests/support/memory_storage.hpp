@@ -100,9 +100,9 @@ class MemoryStorage final : public base::Storage {
 
         static const std::optional<base::Bytes>& value(const Versions& versions,
                                                        std::uint64_t commit) {
-            static const std::optional<base::Bytes> none;
+            static const std::optional<base::Bytes> kNone;
             const auto after = versions.upper_bound(commit);
-            return after == versions.begin() ? none : std::prev(after)->second;
+            return after == versions.begin() ? kNone : std::prev(after)->second;
         }
 
         [[nodiscard]] base::Result<std::optional<base::Bytes>> get(base::Family family,

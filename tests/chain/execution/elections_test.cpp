@@ -69,68 +69,84 @@ Numbers elected(const Numbers& present,
 
 // The same rules written down again without any cleverness: it takes the present members, and
 // takes out and puts in one at a time.
-Numbers naive(const Numbers& present,
-              const std::vector<Candidate>& candidates,
-              const ElectionRules& rules) {
-    const auto number_of = [](const Candidate& each) {
-        return (each.entry.producer.value >> 40U) - 1;
-    };
-    std::map<std::uint64_t, const Candidate*> all;
-    for (const Candidate& each : candidates) {
-        all[number_of(each)] = &each;
-    }
-    const auto good = [&](std::uint64_t number) {
-        const Candidate& each = *all.at(number);
-        if (!each.registered || each.convicted || each.votes == 0) return false;
-        return present.contains(number) ? each.missed < rules.max_missed : each.ready;
-    };
-    Numbers winners;
-    while (winners.size() < rules.max_producers) {
-        std::optional<std::uint64_t> best;
-        for (const auto& [number, each] : all) {
-            if (winners.contains(number) || !good(number)) continue;
-            if (!best || each->votes > all.at(*best)->votes) best = number;
+class Naive {
+  public:
+    Naive(const Numbers& present,
+          const std::vector<Candidate>& candidates,
+          const ElectionRules& rules)
+        : present_(present), rules_(rules) {
+        for (const Candidate& each : candidates) {
+            all_[(each.entry.producer.value >> 40U) - 1] = &each;
         }
-        if (!best) break;
-        winners.insert(*best);
+        find_winners();
     }
-    for (std::size_t out = (present.size() - 1) / 3;; --out) {
-        Numbers result = present;
-        for (std::size_t i = 0; i < out; ++i) {
-            std::optional<std::uint64_t> worst;
-            const auto is_worse = [&](std::uint64_t a, std::uint64_t b) {
-                const Candidate& left = *all.at(a);
-                const Candidate& right = *all.at(b);
-                if (left.convicted != right.convicted) return left.convicted;
-                const auto missed = [&](const Candidate& each) {
-                    return each.missed < rules.max_missed ? 0 : each.missed;
-                };
-                if (missed(left) != missed(right)) return missed(left) > missed(right);
-                const auto weight = [](const Candidate& each) {
-                    return each.registered ? each.votes : 0;
-                };
-                if (weight(left) != weight(right)) return weight(left) < weight(right);
-                return a > b;
-            };
-            for (const std::uint64_t number : result) {
-                if (winners.contains(number)) continue;
-                if (!worst || is_worse(number, *worst)) worst = number;
+
+    [[nodiscard]] Numbers elected() const {
+        for (std::size_t out = (present_.size() - 1) / 3;; --out) {
+            Numbers result = present_;
+            for (std::size_t i = 0; i < out; ++i) {
+                take_out_one(result);
             }
-            if (worst) result.erase(*worst);
+            put_in(result);
+            if (result.size() >= rules_.min_producers || out == 0) return result;
         }
+    }
+
+  private:
+    [[nodiscard]] bool is_good(std::uint64_t number) const {
+        const Candidate& each = *all_.at(number);
+        if (!each.registered || each.convicted || each.votes == 0) return false;
+        return present_.contains(number) ? each.missed < rules_.max_missed : each.ready;
+    }
+    void find_winners() {
+        while (winners_.size() < rules_.max_producers) {
+            std::optional<std::uint64_t> best;
+            for (const auto& [number, each] : all_) {
+                if (winners_.contains(number) || !is_good(number)) continue;
+                if (!best || each->votes > all_.at(*best)->votes) best = number;
+            }
+            if (!best) return;
+            winners_.insert(*best);
+        }
+    }
+    [[nodiscard]] bool is_worse(std::uint64_t a, std::uint64_t b) const {
+        const Candidate& left = *all_.at(a);
+        const Candidate& right = *all_.at(b);
+        if (left.convicted != right.convicted) return left.convicted;
+        const auto missed = [&](const Candidate& each) {
+            return each.missed < rules_.max_missed ? 0 : each.missed;
+        };
+        if (missed(left) != missed(right)) return missed(left) > missed(right);
+        const auto weight = [](const Candidate& each) { return each.registered ? each.votes : 0; };
+        if (weight(left) != weight(right)) return weight(left) < weight(right);
+        return a > b;
+    }
+    void take_out_one(Numbers& result) const {
+        std::optional<std::uint64_t> worst;
+        for (const std::uint64_t number : result) {
+            if (winners_.contains(number)) continue;
+            if (!worst || is_worse(number, *worst)) worst = number;
+        }
+        if (worst) result.erase(*worst);
+    }
+    void put_in(Numbers& result) const {
         std::vector<std::uint64_t> new_ones;
-        for (const std::uint64_t number : winners) {
-            if (!present.contains(number)) new_ones.push_back(number);
+        for (const std::uint64_t number : winners_) {
+            if (!present_.contains(number)) new_ones.push_back(number);
         }
         std::ranges::stable_sort(new_ones, [&](std::uint64_t a, std::uint64_t b) {
-            return all.at(a)->votes > all.at(b)->votes;
+            return all_.at(a)->votes > all_.at(b)->votes;
         });
         for (const std::uint64_t number : new_ones) {
-            if (result.size() < rules.max_producers) result.insert(number);
+            if (result.size() < rules_.max_producers) result.insert(number);
         }
-        if (result.size() >= rules.min_producers || out == 0) return result;
     }
-}
+
+    const Numbers& present_;
+    const ElectionRules& rules_;
+    std::map<std::uint64_t, const Candidate*> all_;
+    Numbers winners_;
+};
 
 }  // namespace
 
@@ -157,7 +173,7 @@ TEST_CASE("10,000 random elections agree with a naive model, and with themselves
             if (present.contains(number)) each.missed = static_cast<std::uint32_t>(below(6));
         }
         const Numbers result = elected(present, candidates, rules);
-        REQUIRE(result == naive(present, candidates, rules));
+        REQUIRE(result == Naive(present, candidates, rules).elected());
         // What must hold whatever the rules are.
         std::size_t gone = 0;
         for (const std::uint64_t number : present) {
@@ -288,8 +304,9 @@ class Network {
     TestChain& chain() { return chain_; }
     static base::Bytes votes(std::string_view voter,
                              std::string_view proxy,
-                             std::vector<std::string> producers) {
+                             const std::vector<std::string>& producers) {
         std::vector<Name> names;
+        names.reserve(producers.size());
         for (const std::string& producer : producers) {
             names.push_back(name(producer));
         }

@@ -12,7 +12,7 @@ using chain::test::TestChain;
 namespace {
 
 base::Bytes assemble(const std::string& body) {
-    static const std::string imports = R"((module
+    static const std::string kImports = R"((module
         (import "env" "db_store_i64"
             (func $store (param i64 i64 i64 i64 i32 i32) (result i32)))
         (import "env" "db_find_i64" (func $find (param i64 i64 i64 i64) (result i32)))
@@ -27,7 +27,7 @@ base::Bytes assemble(const std::string& body) {
         (memory 16)
         (func (export "apply") (param $receiver i64) (param $code i64) (param $action i64)
     )";
-    const std::string module = imports + body + "))";
+    const std::string module = kImports + body + "))";
     std::vector<std::uint8_t> out;
     std::string error;
     const bool ok = chain::vm::wabt_parse_text(module.data(), module.size(), &out, &error);

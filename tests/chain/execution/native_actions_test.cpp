@@ -58,7 +58,9 @@ TEST_CASE("newaccount refuses names and authorities in nodeos' words") {
     TestChain chain;
     REQUIRE(chain.create("alice").succeeded());
     const Authority key = Authority::of_key(public_key("x"));
-    const auto refused = [&](std::string_view creator, std::string_view account, Authority auth) {
+    const auto refused = [&](std::string_view creator,
+                             std::string_view account,
+                             const Authority& auth) {
         return failure_of(chain.push(newaccount(creator, account, auth), {std::string(creator)}));
     };
     Failure failure = refused("eosio", "alice", key);

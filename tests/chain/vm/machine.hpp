@@ -88,7 +88,7 @@ inline bool digest(
 
 inline const vm::HostTable& hosts() {
     using T = vm::ValueType;
-    static const vm::HostTable table({
+    static const vm::HostTable kTable({
         {"tell", {T::i64}, std::nullopt, &tell, 10},
         {"sum", {T::i32, T::i32}, T::i64, &sum, 20},
         {"fill", {T::i32, T::i32, T::i32}, std::nullopt, &fill, 20},
@@ -96,7 +96,7 @@ inline const vm::HostTable& hosts() {
         {"mix", {T::f32, T::f64}, T::f64, &mix, 5},
         {"digest", {}, std::nullopt, &digest, 0},
     });
-    return table;
+    return kTable;
 }
 
 inline base::Bytes assemble(const std::string& text) {

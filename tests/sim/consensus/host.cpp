@@ -343,6 +343,7 @@ void Host::on_wake(base::Timestamp at) {
     }
     // What is still missing, somebody else may have.
     std::vector<chain::BlockId> missing;
+    missing.reserve(orphans_.size());
     for (const auto& [id, orphan] : orphans_) {
         missing.push_back(id);
     }
