@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 // A node that is far behind fetches final blocks by height, from all peers at once, whatever
 // some of them do.
 
@@ -157,6 +159,21 @@ TEST_CASE("a peer that claims a height which it has not costs itself the connect
     CHECK(fixture.world.log.has("has not the blocks that it named"));
 }
 
+std::size_t count_arrived(const Effects& effects) {
+    return static_cast<std::size_t>(std::ranges::count_if(effects, [](const Effect& effect) {
+        return std::holds_alternative<effect::BlockArrived>(effect);
+    }));
+}
+
+// At most 40 of the blocks that are asked for.
+Blocks answer_to(const SyncRequest& request, const Ledger& ledger) {
+    Blocks answer;
+    for (chain::Height h = request.from; h <= request.to && answer.blocks.size() < 40; ++h) {
+        answer.blocks.push_back(ledger.blocks.at(ledger.finals.at(h)));
+    }
+    return answer;
+}
+
 TEST_CASE("memory is bounded: so many bytes are asked for, however long the chain is") {
     // 40 MB of blocks, with a ledger that judges nothing.
     Fixture fixture(2, 400, {.transactions = {transaction_of(1, 100'000)}});
@@ -181,24 +198,18 @@ TEST_CASE("memory is bounded: so many bytes are asked for, however long the chai
         world.now += milliseconds(100);
         network.step(world.now, input::Tick{}, out);
         const Effects asked = std::exchange(out, {});
+        arrived += count_arrived(asked);
         for (const Effect& effect : asked) {
-            if (std::holds_alternative<effect::BlockArrived>(effect)) ++arrived;
             const auto* send = std::get_if<effect::Send>(&effect);
             if (send == nullptr) continue;
             const auto envelope = read_envelope(*send->bytes);
             if (envelope->type != MessageType::sync_request) continue;
             const auto request = std::get<SyncRequest>(*read_body(*envelope, *send->bytes));
-            Blocks blocks;
-            for (chain::Height h = request.from; h <= request.to && blocks.blocks.size() < 40;
-                 ++h) {
-                blocks.blocks.push_back(ledger.blocks.at(ledger.finals.at(h)));
-            }
+            const Blocks blocks = answer_to(request, ledger);
             served += blocks.blocks.size();
             say(blocks, {.correlation = envelope->correlation, .flags = kFlagLast});
         }
-        for (const Effect& effect : out) {
-            if (std::holds_alternative<effect::BlockArrived>(effect)) ++arrived;
-        }
+        arrived += count_arrived(out);
         std::erase_if(out, [](const Effect& effect) {
             return std::holds_alternative<effect::BlockArrived>(effect);
         });
