@@ -52,6 +52,7 @@ bool is_empty(std::string_view body) {
 }
 
 // Texts in it may be passwords and private keys.
+// NOLINTNEXTLINE(misc-no-recursion): no deeper than the decoder let it be.
 void wipe_texts(Json& json) {
     if (json.is_string()) {
         wipe(json.get_ref<std::string&>());

@@ -93,22 +93,23 @@ node::http::Router Daemon::make_router() {
     node::http::Router router;
     std::vector<std::string> paths = Api::paths();
     for (const std::string& path : paths) {
-        router.add(path, {.handler = [this](node::http::Request request, node::http::Reply reply) {
+        router.add(path,
+                   {.handler = [this](node::http::Request request, const node::http::Reply& reply) {
                        serve(std::move(request), reply);
                    }});
     }
-    router.add(std::string(kStopPath),
-               {.handler = [this](const node::http::Request& request, node::http::Reply reply) {
-                   if (auto refused = refuse(request)) return reply(std::move(*refused));
-                   reply({.body = "{}"});
-                   on_stop_();
-               }});
+    router.add(
+        std::string(kStopPath),
+        {.handler = [this](const node::http::Request& request, const node::http::Reply& reply) {
+            if (auto refused = refuse(request)) return reply(std::move(*refused));
+            reply({.body = "{}"});
+            on_stop_();
+        }});
     paths.insert(paths.begin(), std::string(kStopPath));
     const std::string apis = fmt::format("{{\"apis\":[\"{}\"]}}", fmt::join(paths, "\",\""));
     router.add(std::string(kApisPath),
-               {.handler = [apis](const node::http::Request& /*request*/, node::http::Reply reply) {
-                   reply({.body = apis});
-               }});
+               {.handler = [apis](const node::http::Request& /*request*/,
+                                  const node::http::Reply& reply) { reply({.body = apis}); }});
     return router;
 }
 

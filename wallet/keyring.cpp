@@ -222,6 +222,7 @@ Result<PublicKey> Keyring::create_key(std::string_view name,
 std::vector<std::string> Keyring::list_wallets(base::Timestamp now) {
     use(now);
     std::vector<std::string> names;
+    names.reserve(wallets_.size());
     for (const auto& [name, wallet] : wallets_)
         names.push_back(wallet.key ? name + " *" : name);
     return names;

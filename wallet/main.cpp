@@ -17,6 +17,7 @@
 
 // Requests and answers with passwords and keys pass through buffers of the HTTP server and the
 // JSON library, which do not wipe them. So this program wipes all memory that it gives back.
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 void* operator new(std::size_t bytes) {
     void* memory = std::malloc(bytes == 0 ? 1 : bytes);
     if (memory == nullptr) throw std::bad_alloc();
@@ -32,6 +33,7 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
     operator delete(memory);
 }
+// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 
 namespace {
 

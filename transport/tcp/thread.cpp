@@ -78,6 +78,7 @@ Thread::Thread(Options options, const base::crypto::PrivateKey& node_key, Host& 
       timer_(context_),
       resolver_(context_) {}
 
+// NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
 Thread::~Thread() {
     stop();
 }

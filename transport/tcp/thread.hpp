@@ -43,6 +43,7 @@ struct Counters {
 class Thread final : public IoThread, private ConnectionOwner, private ChannelHandler {
   public:
     Thread(Options options, const base::crypto::PrivateKey& node_key, Host& host, base::Log log);
+    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
     ~Thread() override;
 
     // Binds every address, then runs. unavailable: an address is taken; the text names it.

@@ -57,7 +57,7 @@ struct TlsBio {
 
     // Made once, for all sessions.
     static const BIO_METHOD* method() {
-        static BIO_METHOD* const kMethod = [] {
+        static const BIO_METHOD* const kMethod = [] {
             BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "queues");
             CHECK(made != nullptr);
             BIO_meth_set_read_ex(made, read);

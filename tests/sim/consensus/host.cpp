@@ -48,6 +48,7 @@ bool is_newer(const std::optional<chain::Certificate>& kept, const chain::Certif
 consensus::SafetyJournal fresh_journal(const std::vector<base::crypto::PublicKey>& keys,
                                        base::Bytes& page) {
     std::vector<consensus::SafetyRecord> records;
+    records.reserve(keys.size());
     for (const base::crypto::PublicKey& key : keys) {
         records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
     }

@@ -259,6 +259,7 @@ void Observer::check_eos(Seen& block) {
     }
     if (proposals.size() < quorum) return;
     std::vector<chain::Height> heights;
+    heights.reserve(proposals.size());
     for (const auto& [producer, height] : proposals) {
         heights.push_back(height);
     }
