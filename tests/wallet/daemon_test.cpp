@@ -168,6 +168,10 @@ TEST_CASE("a client can ask for the calls served and for the end") {
     CHECK(apis.front() == "/v1/keosd/stop");
     CHECK(apis.back() == "/v1/wallet/unlock");
     CHECK(post(scratch, "/v1/keosd/stop").body == "{}");
+    // The answer goes out first, so that it is not lost.
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (running.stops == 0 && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
     CHECK(running.stops == 1);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <cerrno>
 #include <string>
 #include <string_view>
 
@@ -27,13 +28,13 @@ class NoLog : public base::LogSink {
     void write(base::Level, std::string_view, std::string_view) override {}
 };
 
-// A blocking client that writes exactly the bytes it is told. Reads give up after ten seconds.
+// A blocking client that writes exactly the bytes it is told. Reads give up after a minute.
 template <class Protocol>
 class Client {
   public:
     explicit Client(const typename Protocol::endpoint& endpoint) : socket_(context_) {
         socket_.connect(endpoint);
-        const timeval limit{10, 0};
+        const timeval limit{60, 0};
         ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     }
 
@@ -56,12 +57,18 @@ class Client {
         write(text);
         return read();
     }
-    // Whether the server ended the connection.
+    // Whether the server ended the connection; waits for it.
     bool is_closed() {
         char byte = 0;
         boost::system::error_code error;
         socket_.read_some(asio::buffer(&byte, 1), error);
         return error == asio::error::eof || error == asio::error::connection_reset;
+    }
+    // Whether it has ended the connection by now.
+    bool is_closed_already() {
+        char byte = 0;
+        const auto got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
     }
     typename Protocol::socket& socket() { return socket_; }
 

@@ -77,7 +77,7 @@ struct Running {
     }
     std::string address() const { return server->addresses().front(); }
     bool wait_for(const std::atomic<int>& count) const {
-        for (int i = 0; i < 1000 && count == 0; ++i)
+        for (int i = 0; i < 12'000 && count == 0; ++i)
             std::this_thread::sleep_for(5ms);
         return count != 0;
     }

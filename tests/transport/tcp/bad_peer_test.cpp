@@ -288,7 +288,8 @@ TEST_CASE("whoever floods waits, and others do not") {
 
 TEST_CASE("unfinished handshakes are bounded in time and number") {
     tcp::Options options;
-    options.handshake_max = 300ms;
+    // All six come within it, and a good peer's handshake ends within it, on a busy machine too.
+    options.handshake_max = 2s;
     options.handshakes_per_address_max = 4;
     Node server(options);
     std::vector<int> silent;
@@ -309,7 +310,8 @@ TEST_CASE("unfinished handshakes are bounded in time and number") {
 
 TEST_CASE("a peer that falls silent is given up, one that only listens is not") {
     tcp::Options options;
-    options.silence_max = 400ms;
+    // Far more than a busy machine keeps a good peer from its heartbeat.
+    options.silence_max = 3s;
     options.heartbeat_every = 100ms;
     Node server(options);
     Node client(options);

@@ -40,7 +40,8 @@ using base::crypto::PrivateKey;
 using transport::ChannelId;
 using transport::Lane;
 
-inline constexpr auto kPatience = 20s;
+// Costs time only when a test fails: long enough for a sanitizer on a busy machine.
+inline constexpr auto kPatience = 60s;
 
 class LogLines : public base::LogSink {
   public:
@@ -210,7 +211,7 @@ class RawPeer {
         inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
         const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         REQUIRE(connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
-        const timeval patience{20, 0};
+        const timeval patience{std::chrono::seconds(kPatience).count(), 0};
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         return fd;
     }
