@@ -100,14 +100,14 @@ std::shared_ptr<const Published> Runtime::published_with_pending() {
     constexpr auto kPatience = std::chrono::milliseconds(200);
     const std::uint64_t wanted = executed_;
     const auto is_shown = [&] { return view_->pending_count >= wanted; };
-    {
-        const std::scoped_lock lock(view_mutex_);
-        if (is_shown()) return view_;
-    }
-    // Many may ask at once; one copy serves them all.
-    if (!pending_asked_.exchange(true)) post(Input(input::ShowPending{}));
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
     std::unique_lock lock(view_mutex_);
-    view_ready_.wait_for(lock, kPatience, is_shown);
+    while (!is_shown()) {
+        // Many may ask at once; one copy serves them all. A view that was published right after
+        // that copy hides it: then it is asked for again.
+        if (!pending_asked_.exchange(true)) post(Input(input::ShowPending{}));
+        if (view_ready_.wait_until(lock, deadline) == std::cv_status::timeout) break;
+    }
     return view_;
 }
 
@@ -239,6 +239,10 @@ void Runtime::run_core() {
         item.reset();
         lock.lock();
     }
+    lock.unlock();
+    // Peers are told why, so that they know it is no fault.
+    Item goodbye = p2p::Input(p2p::input::Stop{});
+    step(goodbye);
 }
 
 // A clock that is set back stands still until it has caught up: slots that have passed must not
