@@ -48,6 +48,7 @@ int free_port() {
     ::dup2(file, STDOUT_FILENO);
     ::dup2(file, STDERR_FILENO);
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string& word : words)
         arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);

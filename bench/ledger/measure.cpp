@@ -82,6 +82,7 @@ std::vector<ThreadTime> thread_times() {
         time.cpu += static_cast<double>(nanoseconds) * 1e-9;
     }
     std::vector<ThreadTime> times;
+    times.reserve(found.size());
     for (auto& [name, time] : found)
         times.push_back(std::move(time));
     return times;

@@ -107,6 +107,7 @@ World& world() {
 const std::vector<base::Bytes>& hot_keys() {
     static const std::vector<base::Bytes> kKeys = [] {
         std::vector<base::Bytes> made;
+        made.reserve(kHot);
         for (std::uint64_t i = 0; i < kHot; ++i)
             made.push_back(balance_key(i));
         return made;

@@ -71,6 +71,7 @@ ErrorReport report_of(const base::Error& error, ErrorOrigin origin) {
 
 ErrorReport report_of(const chain::TraceException& except, ErrorOrigin origin) {
     std::vector<std::string> details;
+    details.reserve(except.stack.size());
     for (const chain::TraceMessage& message : except.stack) {
         details.push_back(message.text());
     }

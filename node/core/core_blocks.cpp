@@ -17,6 +17,7 @@ namespace {
 // another copy of the same block may be good: its id must not be marked.
 bool has_its_body(const chain::Block& block) {
     std::vector<base::Hash256> leaves;
+    leaves.reserve(block.transactions.size());
     for (const chain::TransactionReceipt& receipt : block.transactions) {
         leaves.push_back(receipt.digest());
     }

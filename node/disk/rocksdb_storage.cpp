@@ -190,6 +190,7 @@ class RocksDbStorage::Database : base::Pinned {
     base::Result<void> open() {
         const rocksdb::DBOptions options = database_options(options_, cache_);
         std::vector<rocksdb::ColumnFamilyDescriptor> families;
+        families.reserve(base::kFamilies + 1);
         for (std::size_t i = 0; i < base::kFamilies; ++i) {
             families.emplace_back(std::string(kNames[i]),
                                   family_options(static_cast<base::Family>(i), options_, cache_));

@@ -22,7 +22,7 @@ class ConfigDirectory {
         std::ofstream(path_ / "config.ini") << text;
     }
     ~ConfigDirectory() { fs::remove_all(path_); }
-    std::string path() const { return path_.string(); }
+    [[nodiscard]] std::string path() const { return path_.string(); }
 
   private:
     fs::path path_;

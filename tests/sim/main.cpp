@@ -180,6 +180,7 @@ int run_many(const Arguments& arguments) {
         }
     };
     std::vector<std::thread> threads;
+    threads.reserve(std::max(1U, arguments.workers));
     for (unsigned i = 0; i < std::max(1U, arguments.workers); ++i) {
         threads.emplace_back(work);
     }

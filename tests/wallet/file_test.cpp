@@ -38,6 +38,7 @@ Keys some_keys() {
 
 std::vector<std::string> texts(const Keys& keys) {
     std::vector<std::string> out;
+    out.reserve(keys.size());
     for (const auto& [id, key] : keys)
         out.push_back(id.to_string() + " " + key.to_string());
     return out;

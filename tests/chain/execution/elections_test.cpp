@@ -51,6 +51,7 @@ using Numbers = std::set<std::uint64_t>;
 
 std::vector<ScheduleEntry> entries_of(const Numbers& numbers) {
     std::vector<ScheduleEntry> entries;
+    entries.reserve(numbers.size());
     for (const std::uint64_t number : numbers) {
         entries.push_back(entry(number));
     }
@@ -189,6 +190,7 @@ TEST_CASE("10,000 random elections agree with a naive model, and with themselves
 
 TEST_CASE("the heaviest are elected, ties go to the lower name") {
     std::vector<Candidate> candidates;
+    candidates.reserve(5);
     for (std::uint64_t number = 0; number < 5; ++number) {
         candidates.push_back(candidate(number, number < 2 ? 7 : 9));
     }
@@ -210,6 +212,7 @@ TEST_CASE("who did not say that it is ready does not enter") {
 
 TEST_CASE("at most f leave at once, the convicted first, then who missed most") {
     std::vector<Candidate> candidates;
+    candidates.reserve(8);
     for (std::uint64_t number = 0; number < 8; ++number) {
         candidates.push_back(candidate(number, 10 + number));
     }
@@ -232,6 +235,7 @@ TEST_CASE("at most f leave at once, the convicted first, then who missed most") 
 
 TEST_CASE("fewer than min_producers are never left") {
     std::vector<Candidate> candidates;
+    candidates.reserve(4);
     for (std::uint64_t number = 0; number < 4; ++number) {
         candidates.push_back(candidate(number, 1));
     }

@@ -27,16 +27,16 @@ class CountingView final : public chain::StateView {
         for (std::uint64_t i = 0; i < rows; ++i)
             rows_.insert(key_number(i));
     }
-    chain::Value find(Table, base::ByteView key) const override {
+    [[nodiscard]] chain::Value find(Table, base::ByteView key) const override {
         return rows_.count(base::to_bytes(key)) != 0 ? value_ : nullptr;
     }
-    std::optional<chain::Row> at_or_after(Table, base::ByteView key) const override {
+    [[nodiscard]] std::optional<chain::Row> at_or_after(Table, base::ByteView key) const override {
         ++searches;
         const auto found = rows_.lower_bound(base::to_bytes(key));
         if (found == rows_.end()) return std::nullopt;
         return chain::Row{*found, value_};
     }
-    std::optional<chain::Row> before(Table, base::ByteView key) const override {
+    [[nodiscard]] std::optional<chain::Row> before(Table, base::ByteView key) const override {
         ++searches;
         const auto found = rows_.lower_bound(base::to_bytes(key));
         if (found == rows_.begin()) return std::nullopt;

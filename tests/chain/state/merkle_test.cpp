@@ -14,6 +14,7 @@ using base::Hash256;
 
 std::vector<Hash256> digests(std::size_t count) {
     std::vector<Hash256> made;
+    made.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
         made.push_back(base::crypto::sha256(base::as_bytes("leaf " + std::to_string(i))));
     }

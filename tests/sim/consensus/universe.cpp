@@ -71,6 +71,7 @@ std::size_t byzantine_in(const Universe& universe,
 // As many as fit: at most f of each schedule, and what the plan adds.
 void choose_byzantine(Universe& universe, const Plan& plan, Chance& chance) {
     std::vector<std::size_t> order;
+    order.reserve(universe.members.size());
     for (std::size_t i = 0; i < universe.members.size(); ++i) {
         order.push_back(i);
     }

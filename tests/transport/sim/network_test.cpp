@@ -69,7 +69,7 @@ struct Node : Host {
                            std::make_shared<const base::Bytes>(std::move(bytes))});
     }
     template <class E>
-    std::vector<const E*> all() const {
+    [[nodiscard]] std::vector<const E*> all() const {
         std::vector<const E*> out;
         for (const Event& each : heard) {
             if (const auto* found = std::get_if<E>(&each)) out.push_back(found);
