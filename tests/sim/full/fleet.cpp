@@ -181,21 +181,20 @@ void Fleet::send(std::size_t i, const p2p::effect::Send& send) {
     if (cut_.contains({i, end.peer})) return;  // The channel will be found dead.
     const base::Duration delay = chance_.between(base::Duration(microseconds(100)), delay_max_);
     end.last_arrival = std::max(end.last_arrival + microseconds(1), now_ + delay);
-    at(end.last_arrival - now_,
-       [this, id = end.id, other = end.other, peer = end.peer, bytes = send.bytes] {
-           const auto here = ends_.find(other);
-           if (here == ends_.end() || cut_.contains({here->second.peer, peer})) return;
-           Machine& machine = *machines_[peer];
-           if (!machine.runs() || machine.life() != here->second.life) return;
-           const auto give = [this, peer, other, bytes] {
-               if (ends_.contains(other)) step(peer, p2p::input::Message{other, *bytes});
-           };
-           if (!machine.paused_until || *machine.paused_until <= now_) return give();
-           const std::uint64_t life = machine.life();
-           at(*machine.paused_until - now_, [this, peer, life, give] {
-               if (machines_[peer]->runs() && machines_[peer]->life() == life) give();
-           });
-       });
+    at(end.last_arrival - now_, [this, other = end.other, peer = end.peer, bytes = send.bytes] {
+        const auto here = ends_.find(other);
+        if (here == ends_.end() || cut_.contains({here->second.peer, peer})) return;
+        Machine& machine = *machines_[peer];
+        if (!machine.runs() || machine.life() != here->second.life) return;
+        const auto give = [this, peer, other, bytes] {
+            if (ends_.contains(other)) step(peer, p2p::input::Message{other, *bytes});
+        };
+        if (!machine.paused_until || *machine.paused_until <= now_) return give();
+        const std::uint64_t life = machine.life();
+        at(*machine.paused_until - now_, [this, peer, life, give] {
+            if (machines_[peer]->runs() && machines_[peer]->life() == life) give();
+        });
+    });
 }
 
 void Fleet::connect(std::size_t i, const std::string& address) {
