@@ -93,12 +93,11 @@ const SyncManager::Source* SyncManager::choose(base::Timestamp now,
     }
     const Source* best = nullptr;
     const auto rank = [&](const Source& source) {
-        const auto speed = speeds_.find(source.slot);
-        const bool rests = speed != speeds_.end() && now < speed->second.rests_until;
-        const std::uint64_t rate =
-            speed == speeds_.end() ? Speed{}.bytes_per_second : speed->second.bytes_per_second;
+        const auto known = speeds_.find(source.slot);
+        const Speed speed = known == speeds_.end() ? Speed{} : known->second;
+        const bool rests = now < speed.rests_until;
         const bool is_avoided = avoid == source.slot;
-        return std::tuple(is_avoided, rests, ranges_of(source.slot), ~rate);
+        return std::tuple(is_avoided, rests, ranges_of(source.slot), ~speed.bytes_per_second);
     };
     const auto is_only = [this](const Source& source) { return source.slot == only_; };
     const bool only = only_ && from <= only_until_ && std::ranges::any_of(sources, is_only);

@@ -268,57 +268,66 @@ std::string RandomModule::store(unsigned depth) {
 }
 
 std::string RandomModule::operation(Type type, unsigned depth) {
-    const std::string name = std::string(kTypes[type]) + ".";
-    if (type == i32 && chance(35)) {  // Comparisons and conversions to i32.
-        const Type from = any_type();
-        const bool integer = from == i32 || from == i64;
-        if (chance(15)) {
-            return chance(50)
-                       ? in("i32.wrap_i64 " + value(i64, depth))
-                       : in(pick({"i32.trunc_f32_s ", "i32.trunc_f32_u ", "i32.reinterpret_f32 "}) +
-                            value(f32, depth));
-        }
-        if (chance(10))
-            return in(pick({"i32.trunc_f64_s ", "i32.trunc_f64_u "}) + value(f64, depth));
-        if (integer && chance(15))
-            return in(std::string(kTypes[from]) + ".eqz " + value(from, depth));
-        const std::string how =
-            integer
-                ? pick({"eq", "ne", "lt_s", "lt_u", "gt_s", "gt_u", "le_s", "le_u", "ge_s", "ge_u"})
+    if (type == i32 && chance(35)) return comparison(depth);
+    if (type == i64 && chance(25)) return conversion_to_i64(depth);
+    return type == i32 || type == i64 ? integer_operation(type, depth)
+                                      : float_operation(type, depth);
+}
+
+// Or a conversion to i32.
+std::string RandomModule::comparison(unsigned depth) {
+    const Type from = any_type();
+    const bool integer = from == i32 || from == i64;
+    if (chance(15)) {
+        return chance(50)
+                   ? in("i32.wrap_i64 " + value(i64, depth))
+                   : in(pick({"i32.trunc_f32_s ", "i32.trunc_f32_u ", "i32.reinterpret_f32 "}) +
+                        value(f32, depth));
+    }
+    if (chance(10)) return in(pick({"i32.trunc_f64_s ", "i32.trunc_f64_u "}) + value(f64, depth));
+    if (integer && chance(15)) return in(std::string(kTypes[from]) + ".eqz " + value(from, depth));
+    const std::string how =
+        integer ? pick({"eq", "ne", "lt_s", "lt_u", "gt_s", "gt_u", "le_s", "le_u", "ge_s", "ge_u"})
                 : pick({"eq", "ne", "lt", "gt", "le", "ge"});
-        return in(std::string(kTypes[from]) + "." + how + " " + value(from, depth) +
-                  value(from, depth));
+    return in(std::string(kTypes[from]) + "." + how + " " + value(from, depth) +
+              value(from, depth));
+}
+
+std::string RandomModule::conversion_to_i64(unsigned depth) {
+    switch (rng_.below(3)) {
+        case 0:
+            return in(pick({"i64.extend_i32_s ", "i64.extend_i32_u "}) + value(i32, depth));
+        case 1:
+            return in(pick({"i64.trunc_f32_s ", "i64.trunc_f32_u "}) + value(f32, depth));
+        default:
+            return in(pick({"i64.trunc_f64_s ", "i64.trunc_f64_u ", "i64.reinterpret_f64 "}) +
+                      value(f64, depth));
     }
-    if (type == i64 && chance(25)) {
-        switch (rng_.below(3)) {
-            case 0:
-                return in(pick({"i64.extend_i32_s ", "i64.extend_i32_u "}) + value(i32, depth));
-            case 1:
-                return in(pick({"i64.trunc_f32_s ", "i64.trunc_f32_u "}) + value(f32, depth));
-            default:
-                return in(pick({"i64.trunc_f64_s ", "i64.trunc_f64_u ", "i64.reinterpret_f64 "}) +
-                          value(f64, depth));
-        }
-    }
-    if (type == i32 || type == i64) {
-        if (chance(15)) return in(name + pick({"clz ", "ctz ", "popcnt "}) + value(type, depth));
-        const std::string how = pick({"add",
-                                      "sub",
-                                      "mul",
-                                      "div_s",
-                                      "div_u",
-                                      "rem_s",
-                                      "rem_u",
-                                      "and",
-                                      "or",
-                                      "xor",
-                                      "shl",
-                                      "shr_s",
-                                      "shr_u",
-                                      "rotl",
-                                      "rotr"});
-        return in(name + how + " " + value(type, depth) + value(type, depth));
-    }
+}
+
+std::string RandomModule::integer_operation(Type type, unsigned depth) {
+    const std::string name = std::string(kTypes[type]) + ".";
+    if (chance(15)) return in(name + pick({"clz ", "ctz ", "popcnt "}) + value(type, depth));
+    const std::string how = pick({"add",
+                                  "sub",
+                                  "mul",
+                                  "div_s",
+                                  "div_u",
+                                  "rem_s",
+                                  "rem_u",
+                                  "and",
+                                  "or",
+                                  "xor",
+                                  "shl",
+                                  "shr_s",
+                                  "shr_u",
+                                  "rotl",
+                                  "rotr"});
+    return in(name + how + " " + value(type, depth) + value(type, depth));
+}
+
+std::string RandomModule::float_operation(Type type, unsigned depth) {
+    const std::string name = std::string(kTypes[type]) + ".";
     if (chance(25)) {
         const Type from = chance(50) ? i32 : i64;
         if (chance(25)) {

@@ -27,6 +27,10 @@ class RandomModule {
     std::string load(Type type, unsigned depth);
     std::string store(unsigned depth);
     std::string operation(Type type, unsigned depth);
+    std::string comparison(unsigned depth);
+    std::string conversion_to_i64(unsigned depth);
+    std::string integer_operation(Type type, unsigned depth);
+    std::string float_operation(Type type, unsigned depth);
     std::string call(Type result, unsigned depth);
     std::string local(Type type);
     std::string pick(std::initializer_list<const char*> names) {

@@ -83,7 +83,7 @@ struct AllTiers {
     machine::Seen run(const base::Bytes& wasm,
                       const vm::ApplyArgs& args = {},
                       std::uint64_t fuel = 3'000'000) {
-        const machine::Seen seen = interpreter.run(wasm, args, fuel);
+        machine::Seen seen = interpreter.run(wasm, args, fuel);
         const machine::Seen fast = quick.run(wasm, args, fuel);
         const machine::Seen best = optimised.run(wasm, args, fuel);
         INFO("interpreter: " << int(seen.trap) << " used " << seen.used << " told "
@@ -270,7 +270,7 @@ TEST_CASE("without a compiler everything is interpreted, and the compiler says s
     options.optimised = "/bin/false";
     node::ProcessCompiler compiler(options, base::Log(silence, "compiler"));
     CHECK_FALSE(compiler.available());
-    CHECK(compiler.reason() != "");
+    CHECK_FALSE(compiler.reason().empty());
     vm::Engine engine(machine::hosts(), {}, &compiler);
     const base::Bytes wasm = module_of(kTell + apply("(call $tell (i64.const 4))"));
     CHECK(machine::run(engine, wasm).told == std::vector<std::uint64_t>{4});
