@@ -8,7 +8,6 @@
 #include <catch2/catch.hpp>
 
 using namespace wallet;
-using base::crypto::KeyType;
 using base::crypto::PrivateKey;
 using base::crypto::PublicKey;
 using chain::Exception;

@@ -12,15 +12,15 @@ using wallet::tests::Scratch;
 
 namespace {
 
-base::Result<Options> read(std::vector<std::string> arguments) {
+base::Result<Options> read(const std::vector<std::string>& arguments) {
     std::vector<const char*> argv{"bor-wallet"};
     for (const std::string& argument : arguments)
         argv.push_back(argument.c_str());
     return read_options(static_cast<int>(argv.size()), argv.data());
 }
 
-void refused(std::vector<std::string> arguments, const std::string& text) {
-    const auto options = read(std::move(arguments));
+void refused(const std::vector<std::string>& arguments, const std::string& text) {
+    const auto options = read(arguments);
     REQUIRE_FALSE(options);
     CHECK_THAT(options.error().detail, Catch::Contains(text));
 }
@@ -55,7 +55,7 @@ TEST_CASE("config.ini is read below the command line") {
 
 TEST_CASE("TCP needs a token, and only loopback may do without") {
     const Scratch scratch;
-    const std::string dir = scratch.path();
+    const std::string& dir = scratch.path();
     refused({"--data-dir", dir, "--http-server-address", "127.0.0.1:1"}, "needs http-token");
     refused({"--data-dir", dir, "--http-server-address", "0.0.0.0:1", "--http-token", "none"},
             "loopback");

@@ -293,6 +293,7 @@ TEST_CASE("unfinished handshakes are bounded in time and number") {
     options.handshakes_per_address_max = 4;
     Node server(options);
     std::vector<int> silent;
+    silent.reserve(6);
     for (int i = 0; i < 6; ++i)
         silent.push_back(RawPeer::connect_to(server.address()));
     CHECK(logs(server, "too many unfinished handshakes of this address"));

@@ -156,9 +156,10 @@ TEST_CASE("with little memory long messages wait for each other") {
     // Nor may those that are begun wait for memory which they hold themselves.
     std::vector<transport::Command> commands;
     const auto block = std::make_shared<const base::Bytes>(pattern(3'000'000));
-    for (const int priority : {3, 4, 5})
+    for (const int priority : {3, 4, 5}) {
         commands.emplace_back(command::Send{
             pair.of_client, Lane::data, static_cast<transport::Priority>(priority), block});
+    }
     client.thread->post(commands);
     const auto down = server.next<event::Down>();
     REQUIRE(down);
@@ -234,6 +235,7 @@ TEST_CASE("many peers connect, talk and leave, and every block comes back") {
         }
         const auto shared = std::make_shared<const base::Bytes>(pattern(300'000));
         std::vector<transport::Command> commands;
+        commands.reserve(pairs.size());
         for (const Pair& pair : pairs)
             commands.emplace_back(command::Send{pair.of_server, Lane::data, 3, shared});
         server.thread->post(commands);

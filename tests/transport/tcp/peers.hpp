@@ -64,8 +64,8 @@ class LogLines : public base::LogSink {
 class Node : public transport::Host {
   public:
     explicit Node(tcp::Options options = {},
-                  PrivateKey node_key = PrivateKey::generate(KeyType::r1))
-        : key(std::move(node_key)) {
+                  const PrivateKey& node_key = PrivateKey::generate(KeyType::r1))
+        : key(node_key) {
         if (options.listen.empty()) options.listen = {"127.0.0.1:0"};
         options.pool.bytes = std::max<std::size_t>(options.pool.bytes, 1);
         thread.emplace(std::move(options), key, *this, base::Log(log, "tcp"));
