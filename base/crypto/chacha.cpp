@@ -17,13 +17,13 @@ struct Free {
 
 // Setting up a context costs more than a key-stream, so each thread keeps one.
 EVP_CIPHER_CTX* context_of_thread() {
-    thread_local const std::unique_ptr<EVP_CIPHER_CTX, Free> context = [] {
+    thread_local const std::unique_ptr<EVP_CIPHER_CTX, Free> kContext = [] {
         std::unique_ptr<EVP_CIPHER_CTX, Free> made(EVP_CIPHER_CTX_new());
         CHECK(made != nullptr);
         CHECK(EVP_EncryptInit_ex(made.get(), EVP_chacha20(), nullptr, nullptr, nullptr) == 1);
         return made;
     }();
-    return context.get();
+    return kContext.get();
 }
 
 constexpr std::array<unsigned char, 2'048> kZeros{};

@@ -17,7 +17,7 @@ std::uint16_t lane_of(const std::byte* bytes) {
 }
 
 void expand(Table table, base::ByteView key, base::ByteView value, Expansion& out) {
-    std::array<std::byte, 6> head;  // The table u16, the key's length u32.
+    std::array<std::byte, 6> head{};  // The table u16, the key's length u32.
     const auto number = static_cast<std::uint16_t>(table);
     for (std::size_t i = 0; i < 2; ++i)
         head[i] = static_cast<std::byte>(number >> (8 * i));
