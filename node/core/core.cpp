@@ -96,6 +96,9 @@ void Core::Impl::on_written(const input::Written& written, Effects& out) {
     work_off(out);
 }
 
+// An own block or vote is an input again, one deep: the next vote waits for its Persist.
+// NOLINTBEGIN(misc-no-recursion)
+
 // One input of the agreement, with everything that follows from it.
 void Core::Impl::feed(const consensus::Input& input, Effects& out) {
     consensus::Effects asked;
@@ -196,6 +199,8 @@ void Core::Impl::cast_vote(const consensus::effect::CastVote& vote, Effects& out
     tell(p2p::input::PushVote{cast}, out);
     feed(consensus::input::VoteReceived{cast}, out);
 }
+
+// NOLINTEND(misc-no-recursion)
 
 void Core::Impl::begin_finalize(const consensus::effect::Finalize& finalize, Effects& out) {
     // While the disk was busy more became final: one write for all of it.

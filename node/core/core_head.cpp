@@ -16,6 +16,7 @@ bool is_block_full(const chain::TraceException& except) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(misc-no-recursion): as core.cpp says.
 void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& out) {
     if (!options_.produce || !trouble_.empty() || !has_room()) return;
     const chain::Name producer = produce.producer.producer;
@@ -59,6 +60,7 @@ bool Core::Impl::has_room() const {
     return false;
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as core.cpp says.
 void Core::Impl::accept(const chain::ExecutedBlockPtr& block, bool own, Effects& out) {
     feed(consensus::input::BlockAdopted{block->block, own}, out);
     if (pending_ == nullptr && trouble_.empty()) begin_next(out);

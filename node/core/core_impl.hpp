@@ -75,7 +75,9 @@ class Core::Impl {
     void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) const;
     void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
     void on_recovered(const input::Recovered& recovered, Effects& out);
-    void take_transaction(const Recovering& from, chain::PooledTransaction entry, Effects& out);
+    void take_transaction(const Recovering& from,
+                          const chain::PooledTransaction& entry,
+                          Effects& out);
     void tell(p2p::Input said, Effects& out) const;
     void judge(p2p::input::Judged judged, Effects& out) const;
     void tell_ledger(Effects& out) const;

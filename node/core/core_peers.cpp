@@ -99,7 +99,7 @@ void Core::Impl::on_recovered(const input::Recovered& recovered, Effects& out) {
 }
 
 void Core::Impl::take_transaction(const Recovering& from,
-                                  chain::PooledTransaction entry,
+                                  const chain::PooledTransaction& entry,
                                   Effects& out) {
     p2p::input::Judged judged{Item::transaction, from.id, from.channel, Verdict::good, ""};
     const chain::TransactionId id = entry.transaction->id;
