@@ -37,7 +37,7 @@ class Fields {
         }
         for (const auto& [name, value] : object.items()) {
             if (std::ranges::find(known, name) == known.end()) {
-                error(path.empty() ? name : path + "." + name,
+                error(path.empty() ? name : fmt::format("{}.{}", path, name),
                       fmt::format("unknown field; known are {}", fmt::join(known, ", ")));
             }
         }

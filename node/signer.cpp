@@ -22,8 +22,8 @@ base::Error invalid(const std::string& provider, const std::string& reason) {
 
 class FileSource final : public KeySource {
   public:
-    explicit FileSource(base::crypto::PrivateKey key)
-        : key_(std::move(key)), public_(key_.public_key()) {}
+    explicit FileSource(const base::crypto::PrivateKey& key)
+        : key_(key), public_(key_.public_key()) {}
     [[nodiscard]] const PublicKey& key() const override { return public_; }
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::Hash256& digest) override {
         return key_.sign(digest);

@@ -27,7 +27,7 @@ class SilentLog final : public base::LogSink {
 
 class KeySigner final : public node::Signer {
   public:
-    explicit KeySigner(base::crypto::PrivateKey key) : key_(std::move(key)) {}
+    explicit KeySigner(const base::crypto::PrivateKey& key) : key_(key) {}
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override {
         return {key_.public_key()};
     }
@@ -51,8 +51,8 @@ inline base::crypto::PrivateKey key_of(unsigned char tag) {
 // The disk works at once, unless it is told otherwise; what peers are told goes to `to_peers`.
 class Machine {
   public:
-    Machine(genesis::Genesis genesis, base::crypto::PrivateKey key)
-        : genesis_(std::move(genesis)), key_(std::move(key)), signer_(key_) {
+    Machine(genesis::Genesis genesis, const base::crypto::PrivateKey& key)
+        : genesis_(std::move(genesis)), key_(key), signer_(key_) {
         now_ = genesis_.times.time_of(0).to_timestamp();
         const std::vector<consensus::SafetyRecord> records{
             {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};

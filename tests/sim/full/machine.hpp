@@ -22,7 +22,7 @@ class SilentLog final : public base::LogSink {
 
 class OneKey final : public node::Signer {
   public:
-    explicit OneKey(base::crypto::PrivateKey key) : key_(std::move(key)) {}
+    explicit OneKey(const base::crypto::PrivateKey& key) : key_(key) {}
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override {
         return {key_.public_key()};
     }
