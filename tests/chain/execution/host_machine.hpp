@@ -100,7 +100,7 @@ class Machine {
     }
     template <class T>
     [[nodiscard]] T read(std::uint32_t offset) const {
-        T value;
+        T value{};
         std::memcpy(&value, bytes.data() + offset, sizeof(T));
         return value;
     }

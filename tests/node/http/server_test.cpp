@@ -24,7 +24,8 @@ class Running {
     explicit Running(http::Options options, http::Router router = {}) {
         if (options.listen.empty()) options.listen.push_back({.address = "127.0.0.1:0"});
         router.add("/echo", {.handler = echo});
-        router.add("/later", {.handler = [this](http::Request request, http::Reply reply) {
+        router.add("/later",
+                   {.handler = [this](const http::Request& request, const http::Reply& reply) {
                        later_.emplace_back([request, reply] {
                            std::this_thread::sleep_for(20ms);
                            reply({.body = request.body});
@@ -47,7 +48,7 @@ class Running {
     http::Server& server() { return *server_; }
 
   private:
-    static void echo(http::Request request, const http::Reply& reply) {
+    static void echo(const http::Request& request, const http::Reply& reply) {
         reply({.body = request.body.empty() ? request.path : request.body});
     }
 
