@@ -98,7 +98,7 @@ std::shared_ptr<const Published> Runtime::published() const {
 
 std::shared_ptr<const Published> Runtime::published_with_pending() {
     constexpr auto kPatience = std::chrono::milliseconds(200);
-    const std::uint64_t wanted = executed_;
+    const std::uint64_t wanted = executed_answered_;
     const auto is_shown = [&] { return view_->pending_count >= wanted; };
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     std::unique_lock lock(view_mutex_);
@@ -402,6 +402,7 @@ void Runtime::carry_out(effect::Write& write) {
 // JSON is made of it, which is not for this thread.
 void Runtime::carry_out(effect::Answer& answer) {
     ++(answer.outcome ? accepted_ : refused_);
+    if (answer.outcome) executed_answered_ = executed_.load();
     auto answered = take_answered(answer.ticket);
     if (!answered) return;
     workers_.post(

@@ -176,8 +176,9 @@ class Runtime : public transport::Host, base::Pinned {
     base::Timestamp last_now_{};  // The core thread's.
     std::atomic<bool> closed_ = false;
 
-    std::atomic<std::uint64_t> executed_ = 0;  // effect::Pending so far.
-    std::atomic<bool> pending_asked_ = false;  // An input::ShowPending is on its way.
+    std::atomic<std::uint64_t> executed_ = 0;           // effect::Pending so far.
+    std::atomic<std::uint64_t> executed_answered_ = 0;  // When the last of ours was answered.
+    std::atomic<bool> pending_asked_ = false;           // An input::ShowPending is on its way.
     std::condition_variable view_ready_;
     std::atomic<std::uint64_t> submitted_ = 0;
     std::atomic<std::uint64_t> accepted_ = 0;
