@@ -130,7 +130,8 @@ void measure_finality(const Plan& plan, bench::Report& report) {
     std::vector<std::unique_ptr<bench::Member>> members;
     for (const Seat& seat : seats) {
         members.push_back(std::make_unique<bench::Member>(
-            bench::Member::Parts{options_of(work.path() / "genesis.json", seat, seats),
+            bench::Member::Parts{members.size(),
+                                 options_of(work.path() / "genesis.json", seat, seats),
                                  plan.sync_delay,
                                  moments,
                                  times,

@@ -3,21 +3,23 @@
 #include "bench/ledger/chain.hpp"
 #include "p2p/messages.hpp"
 
+#include <bit>
 #include <cstdlib>
 
 namespace bench {
 
-void Moments::note_receipt(const chain::BlockId& id) {
+void Moments::note_receipt(std::size_t member, const chain::BlockId& id) {
     const std::scoped_lock lock(mutex_);
     Times& times = blocks_[id];
-    ++times.receipts;
-    times.last_receipt = Clock::now();
+    const std::uint32_t before = times.receipts;
+    times.receipts |= std::uint32_t{1} << member;
+    if (times.receipts != before) times.last_receipt = Clock::now();
 }
 
-void Moments::note_final(const chain::BlockId& id) {
+void Moments::note_final(std::size_t member, const chain::BlockId& id) {
     const std::scoped_lock lock(mutex_);
     Times& times = blocks_[id];
-    ++times.finals;
+    times.finals |= std::uint32_t{1} << member;
     times.last_final = Clock::now();
 }
 
@@ -25,8 +27,9 @@ std::vector<double> Moments::to_final() const {
     const std::scoped_lock lock(mutex_);
     std::vector<double> all;
     for (const auto& [id, times] : blocks_) {
-        // Not those that a member got twice, or late by itself.
-        if (times.finals != members_ || times.receipts + 1 != members_) continue;
+        const auto finals = static_cast<std::size_t>(std::popcount(times.finals));
+        const auto receipts = static_cast<std::size_t>(std::popcount(times.receipts));
+        if (finals != members_ || receipts + 1 != members_) continue;
         all.push_back(
             std::chrono::duration<double, std::milli>(times.last_final - times.last_receipt)
                 .count());
@@ -39,7 +42,8 @@ std::size_t Moments::complete() const {
 }
 
 Member::Member(const Parts& parts)
-    : options_(parts.options),
+    : index_(parts.index),
+      options_(parts.options),
       moments_(parts.moments),
       log_(parts.log),
       ledger_(must(node::open_ledger(options_, base::Log(log_, "node")))),
@@ -118,13 +122,13 @@ void Member::on_events(std::vector<transport::Event>& events) {
         const auto body = p2p::read_body(*envelope, bytes);
         if (!body) continue;
         for (const chain::BlockPtr& block : std::get<p2p::Blocks>(*body).blocks)
-            moments_.note_receipt(block->id);
+            moments_.note_receipt(index_, block->id);
     }
     runtime_->on_events(events);
 }
 
 void Member::on_finalized(const node::effect::Finalized& finalized) {
-    moments_.note_final(finalized.block->block->id);
+    moments_.note_final(index_, finalized.block->block->id);
 }
 
 }  // namespace bench

@@ -20,8 +20,9 @@ class Moments {
     using Clock = std::chrono::steady_clock;
 
     explicit Moments(std::size_t members) : members_(members) {}
-    void note_receipt(const chain::BlockId& id);
-    void note_final(const chain::BlockId& id);
+    // By a member's index, below 32. A block that came again came before.
+    void note_receipt(std::size_t member, const chain::BlockId& id);
+    void note_final(std::size_t member, const chain::BlockId& id);
     // Milliseconds from the last receipt of a block to its being final at all, of those blocks
     // that were made by one and came to all others; in the order of their heights.
     [[nodiscard]] std::vector<double> to_final() const;
@@ -29,8 +30,8 @@ class Moments {
 
   private:
     struct Times {
-        std::size_t receipts = 0;
-        std::size_t finals = 0;
+        std::uint32_t receipts = 0;  // Bits of members.
+        std::uint32_t finals = 0;
         Clock::time_point last_receipt{};
         Clock::time_point last_final{};
     };
@@ -44,6 +45,7 @@ class Moments {
 class Member final : public transport::Host, public node::Plugin {
   public:
     struct Parts {
+        std::size_t index = 0;
         node::Options options;
         std::chrono::milliseconds sync_delay{0};
         Moments& moments;
@@ -65,6 +67,7 @@ class Member final : public transport::Host, public node::Plugin {
   private:
     [[nodiscard]] std::unique_ptr<node::NetworkedCore> open_core(node::Effects& first);
 
+    const std::size_t index_;
     node::Options options_;
     Moments& moments_;
     base::LogSink& log_;
