@@ -353,6 +353,10 @@ base::Result<void> ChainManager::committed() {
     return state_->committed(environment_.storage.snapshot());
 }
 
+void ChainManager::refresh(PendingBlock& pending) const {
+    if (auto state = state_->view(pending.parent())) pending.read_through(std::move(state));
+}
+
 void ChainManager::forget(const BlockId& id, base::Batch& batch) {
     if (!blocks_.contains(id)) return;
     state_->forget(id);

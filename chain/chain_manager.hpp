@@ -100,6 +100,9 @@ class ChainManager : base::Pinned {
                                        base::Batch& batch);
     // The batch of finalize() was committed: reads move to the storage as it is now.
     base::Result<void> committed();
+    // After committed(), for a block that is being made: it reads on through the rows that are
+    // known of the new final state. Its own view is of an earlier one, which passes by them.
+    void refresh(PendingBlock& pending) const;
     // Drops a held block and what builds on it; does nothing if it is not held.
     void forget(const BlockId& id, base::Batch& batch);
 

@@ -147,6 +147,11 @@ std::shared_ptr<const ChangeSet> PendingBlock::copy_changes() const {
     return copy;
 }
 
+void PendingBlock::read_through(std::shared_ptr<const StateView> state) {
+    if (parent_.lanes.since.empty()) parent_.lanes.state = state;
+    delta().read_through(std::move(state));
+}
+
 PendingBlock::Taken PendingBlock::take(const BlockId& id) {
     for (TransactionTrace& trace : traces_) {
         trace.producer_block_id = id;

@@ -80,6 +80,8 @@ class PendingBlock : base::Pinned {
     [[nodiscard]] const std::vector<TransactionReceipt>& receipts() const { return receipts_; }
     // What was done to the parent's state so far, as a copy that stays.
     [[nodiscard]] std::shared_ptr<const ChangeSet> copy_changes() const;
+    // Reads on through another view of the parent's state.
+    void read_through(std::shared_ptr<const StateView> state);
     // The state as it is after what was pushed.
     [[nodiscard]] const StateView& state() const { return *parent_.delta; }
 

@@ -106,6 +106,12 @@ void StateDelta::clear() {
     forget_gaps();
 }
 
+void StateDelta::read_through(std::shared_ptr<const StateView> parent) {
+    CHECK(parent != nullptr && parent->revision() == parent_->revision());
+    owned_parent_ = std::move(parent);
+    parent_ = owned_parent_.get();
+}
+
 ChangeSet StateDelta::take() {
     forget_gaps();
     return std::exchange(changes_, {});

@@ -64,6 +64,8 @@ class StateDelta final : public StateView, base::Pinned {
     // Moves every change of `child`, whose parent is this, into this. `child` is empty after.
     void merge(StateDelta& child);
     void clear();
+    // Reads on through another view of the parent that shows the same rows.
+    void read_through(std::shared_ptr<const StateView> parent);
 
     [[nodiscard]] const StateView& parent() const { return *parent_; }
     // The changes of one table, in key order; valid until the next write.

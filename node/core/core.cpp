@@ -226,6 +226,7 @@ void Core::Impl::finish_finalize(Effects& out) {
         trouble_ = moved.error().detail;
         environment_.log.error("stopped: {}", trouble_);
     }
+    if (pending_ != nullptr) chain_->refresh(*pending_);
     shown_final_state_ = chain_->shared_state_of(shown_final_->id);
     publish(out);
     tell_ledger(out);

@@ -131,6 +131,35 @@ TEST_CASE("lanes that were not computed are found below, with what was done sinc
     CHECK(text(below->state->find(kTable, base::as_bytes("key"))) == "none");
 }
 
+TEST_CASE("a delta begun before a commit reads on through what is known of the new state") {
+    Fixture f;
+    Model model;
+    for (std::uint64_t number = 1; number <= 3; ++number) {
+        f.add(number, number - 1, static_cast<std::uint32_t>(number));
+        model[key_number(number)] = std::to_string(number);
+    }
+    const auto delta = f.manager->child(id_number(3));
+    delta->put(kTable, base::as_bytes("key 20"), bytes("own"));
+    delta->erase(kTable, base::as_bytes("key 1"));
+    model["key 20"] = "own";
+    model.erase("key 1");
+    require_same(*delta, model);
+    f.finalize(2);
+    REQUIRE(f.manager->committed(f.storage.snapshot()));
+    require_same(*delta, model);
+    CHECK(text(f.manager->view(id_number(3))->find(kTable, base::as_bytes("key 30"))) == "none");
+
+    f.storage.fail_reads(base::Error{base::Errc::corrupt, "cannot be read"});
+    CHECK(text(delta->find(kTable, base::as_bytes("key 30"))) == "none");
+    REQUIRE(f.faults.size() == 1);  // It passed by what is known.
+    delta->read_through(f.manager->view(id_number(3)));
+    CHECK(text(delta->find(kTable, base::as_bytes("key 30"))) == "none");
+    CHECK(text(delta->find(kTable, base::as_bytes("key 2"))) == "2");
+    CHECK(f.faults.size() == 1);
+    f.storage.fail_reads(std::nullopt);
+    require_same(*delta, model);
+}
+
 TEST_CASE("a block without a parent, or with a height that is not the next, is refused") {
     Fixture f;
     const auto orphan = f.manager->adopt({{2, id_number(2)}, id_number(1), {}, {}});
