@@ -96,9 +96,12 @@ class Feeder : public node::Plugin {
                 }));
         }
         std::unique_lock lock(mutex_);
-        if (changed_.wait_for(lock, kPatience, [&] { return final_ >= count; })) return;
-        bench::give_up(
-            fmt::format("{} of {} are final, {} not answered", final_, count, under_way_));
+        while (final_ < count) {
+            const std::size_t before = final_;
+            if (changed_.wait_for(lock, kPatience, [&] { return final_ > before; })) continue;
+            bench::give_up(
+                fmt::format("{} of {} are final, {} not answered", final_, count, under_way_));
+        }
     }
 
     void on_finalized(const node::effect::Finalized& finalized) override {
@@ -115,7 +118,7 @@ class Feeder : public node::Plugin {
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
 
   private:
-    static constexpr auto kPatience = std::chrono::seconds(30);  // After the last was submitted.
+    static constexpr auto kPatience = std::chrono::seconds(30);  // Since the last became final.
 
     // In halves, so that this thread is not woken for every answer.
     void wait_for_room() {
