@@ -16,6 +16,8 @@ template <class... Cases>
 Overloaded(Cases...) -> Overloaded<Cases...>;
 
 constexpr std::size_t kJoinedChangesMax = 1000;
+// How long what nobody waits for may lie, to be joined: less than an orderly answer takes.
+constexpr auto kJoinFor = std::chrono::milliseconds(5);
 
 // A batch that nobody waits for, and nothing else.
 bool is_plain(const effect::Write& write) {
@@ -392,9 +394,9 @@ void Runtime::carry_out(effect::Write& write) {
             std::move(write.batch.changes.begin(),
                       write.batch.changes.end(),
                       std::back_inserter(changes));
-        } else {
-            writes_.push_back(std::move(write));
+            return;  // The disk thread knows of what it joined.
         }
+        writes_.push_back(std::move(write));
     }
     disk_ready_.notify_one();
 }
@@ -464,6 +466,11 @@ void Runtime::run_disk() {
     while (true) {
         disk_ready_.wait(lock, [this] { return disk_stopping_ || !writes_.empty(); });
         if (writes_.empty()) break;
+        // To wake for every row costs more than to write it.
+        if (writes_.size() == 1 && is_plain(writes_.front())) {
+            disk_ready_.wait_for(
+                lock, kJoinFor, [this] { return disk_stopping_ || writes_.size() > 1; });
+        }
         effect::Write next = std::move(writes_.front());
         writes_.pop_front();
         lock.unlock();
