@@ -14,8 +14,11 @@ using chain::abi::json_integer;
 constexpr std::size_t kNodesMax = 1'000;
 constexpr std::size_t kEvidenceMax = 1'000;
 
-Json candidate_json(const chain::Candidate& candidate, const chain::Schedule& schedule) {
+Json candidate_json(const chain::Candidate& candidate,
+                    const chain::Schedule& schedule,
+                    const chain::StateView& state) {
     const chain::ScheduleEntry& entry = candidate.entry;
+    const auto amnesia = chain::find_amnesia(state, entry.producer);
     return {{"producer", entry.producer.to_string()},
             {"signing_key", entry.signing_key.to_string()},
             {"vote_key", entry.vote_key.to_string()},
@@ -24,6 +27,7 @@ Json candidate_json(const chain::Candidate& candidate, const chain::Schedule& sc
             {"registered", candidate.registered},
             {"ready", candidate.ready},
             {"convicted", candidate.convicted},
+            {"amnesia_slot", amnesia ? json_integer(*amnesia) : Json()},
             {"in_schedule", schedule.find_producer(entry.producer).has_value()}};
 }
 
@@ -60,7 +64,7 @@ Answer get_validators(const Moment& moment) {
              {"members", Json::array()},
              {"nodes", Json::array()}};
     for (const chain::Candidate& each : *candidates)
-        out["candidates"].push_back(candidate_json(each, *schedule));
+        out["candidates"].push_back(candidate_json(each, *schedule, state));
     for (const auto& [name, weight] : chain::members(state)) {
         out["members"].push_back({{"name", name.to_string()}, {"weight", json_integer(weight)}});
     }

@@ -73,6 +73,8 @@ class AuthorityChecker : base::Pinned {
 
     // A permission that does not exist is not satisfied. An exhausted meter: false.
     [[nodiscard]] bool satisfied(PermissionLevel level);
+    // Counts a provided key as used. False: it is not provided.
+    bool use_key(const PublicKey& key);
     [[nodiscard]] bool all_keys_used() const;
     [[nodiscard]] std::vector<PublicKey> used_keys() const;
     [[nodiscard]] std::vector<PublicKey> unused_keys() const;
@@ -89,7 +91,6 @@ class AuthorityChecker : base::Pinned {
                                             std::uint16_t depth);
     [[nodiscard]] std::optional<Status> status_of(PermissionLevel level,
                                                   const Statuses& statuses) const;
-    bool use_key(const PublicKey& key);
 
     const AuthoritySource& source_;
     const Provided& provided_;

@@ -1,5 +1,6 @@
 #include "chain/execution/authorization.hpp"
 
+#include "chain/execution/elections.hpp"
 #include "chain/execution/native_types.hpp"
 #include "chain/types/exception.hpp"
 
@@ -15,6 +16,15 @@ constexpr Name kSystem = "eosio"_n;
 constexpr Name kActive = "active"_n;
 constexpr Name kAny = "eosio.any"_n;
 constexpr std::uint64_t kDeclaredUnits = 200;
+constexpr std::uint64_t kDutyUnits = 2'000;
+
+// What a validator's node says by itself.
+bool is_duty(const Action& action) {
+    const bool is_named =
+        action.name == "ready"_n || action.name == "reportbad"_n || action.name == "amnesia"_n;
+    return is_named && action.account == kSystem && action.authorization.size() == 1 &&
+           action.authorization[0].permission == kActive;
+}
 
 bool is_unlinkable(Name action) {
     return action == "updateauth"_n || action == "deleteauth"_n || action == "linkauth"_n ||
@@ -227,10 +237,30 @@ Result<void> Authorization::check_minimum(const Action& action, PermissionLevel 
     return require_satisfies(declared, minimum, "action");
 }
 
+Result<std::optional<PublicKey>> Authorization::find_duty_key(const Action& action,
+                                                              const Provided& provided) const {
+    using Found = std::optional<PublicKey>;
+    if (!is_duty(action) || provided.keys.empty()) return Found();
+    if (!environment_.meter.charge(kDutyUnits)) return out_of_units();
+    auto entry = find_entry(environment_.state, action.authorization[0].actor);
+    if (!entry) return base::fail(std::move(entry).error());
+    if (!*entry) return Found();
+    const bool is_provided = std::ranges::binary_search(provided.keys, (*entry)->signing_key);
+    return is_provided ? Found((*entry)->signing_key) : Found();
+}
+
 Result<std::vector<PermissionLevel>> Authorization::declared_by(
-    std::span<const Action> actions) const {
+    std::span<const Action> actions,
+    const Provided& provided,
+    std::vector<PublicKey>& duty_keys) const {
     std::vector<PermissionLevel> levels;
     for (const Action& action : actions) {
+        auto duty_key = find_duty_key(action, provided);
+        if (!duty_key) return base::fail(std::move(duty_key).error());
+        if (*duty_key) {
+            duty_keys.push_back(**duty_key);
+            continue;
+        }
         auto special = check_special(action);
         if (!special) return base::fail(std::move(special).error());
         for (const PermissionLevel& declared : action.authorization) {
@@ -249,10 +279,13 @@ Result<std::vector<PermissionLevel>> Authorization::declared_by(
 Result<void> Authorization::check(std::span<const Action> actions,
                                   const Provided& provided,
                                   const Policy& policy) const {
-    auto to_satisfy = declared_by(actions);
+    std::vector<PublicKey> duty_keys;
+    auto to_satisfy = declared_by(actions, provided, duty_keys);
     if (!to_satisfy) return base::fail(std::move(to_satisfy).error());
     const AuthoritySource where = source();
     AuthorityChecker checker(where, provided);
+    for (const PublicKey& key : duty_keys)
+        checker.use_key(key);
     for (const PermissionLevel& level : *to_satisfy) {
         if (checker.satisfied(level) || policy.dry_run) continue;
         if (environment_.meter.exhausted()) return out_of_units();

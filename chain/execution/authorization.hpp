@@ -53,6 +53,10 @@ class Authorization {
     [[nodiscard]] bool satisfies(PermissionLevel level, PermissionLevel other) const;
 
   private:
+    // The provided key by which a validator's node may say this in the validator's name, though no
+    // permission names the key: the node holds no other. Absent: an ordinary action.
+    [[nodiscard]] base::Result<std::optional<PublicKey>> find_duty_key(
+        const Action& action, const Provided& provided) const;
     // Nothing: an ordinary action. True: checked; false never.
     [[nodiscard]] base::Result<bool> check_special(const Action& action) const;
     [[nodiscard]] base::Result<void> check_updateauth(const Action& action) const;
@@ -61,9 +65,12 @@ class Authorization {
     [[nodiscard]] base::Result<void> check_unlinkauth(const Action& action) const;
     [[nodiscard]] base::Result<void> check_minimum(const Action& action,
                                                    PermissionLevel declared) const;
-    // What the actions declare, each once and in order; they need no more than that.
+    // What the actions declare, each once and in order; they need no more than that. For those
+    // with a duty key it is the key alone.
     [[nodiscard]] base::Result<std::vector<PermissionLevel>> declared_by(
-        std::span<const Action> actions) const;
+        std::span<const Action> actions,
+        const Provided& provided,
+        std::vector<PublicKey>& duty_keys) const;
     [[nodiscard]] base::Result<void> require_satisfies(PermissionLevel declared,
                                                        PermissionLevel minimum,
                                                        std::string_view who) const;

@@ -229,6 +229,24 @@ Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
     return votes;
 }
 
+Result<std::optional<ScheduleEntry>> find_entry(const StateView& state, Name producer) {
+    using Found = std::optional<ScheduleEntry>;
+    if (const Value value = state.find(Table::producer, producer_key(producer))) {
+        auto row = decode_producer(*value);
+        if (!row) return base::fail(std::move(row).error());
+        return Found(entry_of(producer, *row));
+    }
+    auto fixed = load_fixed(state);
+    if (!fixed) return base::fail(std::move(fixed).error());
+    if (*fixed) {
+        if (const ScheduleEntry* entry = find_entry(**fixed, producer)) return Found(*entry);
+    }
+    auto active = load_schedule(state);
+    if (!active) return base::fail(std::move(active).error());
+    const ScheduleEntry* entry = find_entry(active->entries, producer);
+    return entry == nullptr ? Found() : Found(*entry);
+}
+
 bool is_ready(const StateView& state, Name producer, Slot slot, const BorParameters& parameters) {
     const std::optional<Slot> ready = find_ready(state, producer);
     return ready && slot <= *ready + parameters.schedule_period;

@@ -53,6 +53,11 @@ struct ElectionRules {
 [[nodiscard]] base::Result<std::vector<Candidate>> candidates_of(
     const StateView& state, const std::vector<ScheduleEntry>& present, Slot slot);
 
+// The keys with which a producer signs blocks and votes: those that it registered, else those that
+// setprods named, else those in the schedule in force. Absent: it is none of these.
+[[nodiscard]] base::Result<std::optional<ScheduleEntry>> find_entry(const StateView& state,
+                                                                    Name producer);
+
 // Whether somebody not in the schedule may enter one at `slot`.
 [[nodiscard]] bool is_ready(const StateView& state,
                             Name producer,

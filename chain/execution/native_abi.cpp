@@ -134,6 +134,7 @@ void add_bios_actions(abi::Definition& definition) {
 void add_governance_actions(abi::Definition& definition) {
     add_action(definition, "setvotekey", {{"producer", "name"}, {"key", "public_key"}});
     add_action(definition, "ready", {{"producer", "name"}});
+    add_action(definition, "amnesia", {{"producer", "name"}});
     add_action(definition, "addmember", {{"member", "name"}});
     add_action(definition, "rmmember", {{"member", "name"}});
     add_action(definition, "setweight", {{"member", "name"}, {"weight", "uint64"}});

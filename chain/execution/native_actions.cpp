@@ -30,7 +30,7 @@ constexpr auto kEntries = std::to_array<Entry>({
     {"allow"_n, native::allow, false},           {"regnode"_n, native::regnode, false},
     {"rmnode"_n, native::rmnode, false},         {"rotatekey"_n, native::rotatekey, false},
     {"reportbad"_n, native::reportbad, false},   {"setrules"_n, native::setrules, false},
-    {"setchain"_n, native::setchain, false},
+    {"setchain"_n, native::setchain, false},     {"amnesia"_n, native::amnesia, false},
 });
 
 }  // namespace

@@ -160,19 +160,25 @@ bool setvotekey(ApplyContext& context) {
 bool ready(ApplyContext& context) {
     const auto data = data_of<OneName>(context);
     if (!data || !context.require_authorization(data->name)) return false;
-    bool known = context.state().find(Table::producer, producer_key(data->name)) != nullptr;
-    if (!known) {
-        auto fixed = load_fixed(context.state());
-        if (!fixed) return context.fail(std::move(fixed).error());
-        const auto entries = (*std::move(fixed)).value_or(std::vector<ScheduleEntry>());
-        known = std::ranges::find(entries, data->name, &ScheduleEntry::producer) != entries.end();
-    }
-    if (!known) {
+    auto entry = find_entry(context.state(), data->name);
+    if (!entry) return context.fail(std::move(entry).error());
+    if (!*entry) {
         return invalid(
             context,
             data->name.to_string() + " is neither registered as a producer nor named by setprods");
     }
     put_ready(context.state(), data->name, context.block().slot);
+    return true;
+}
+
+// Its operator has told a node whose safety journal was lost to vote at once (spec 04).
+bool amnesia(ApplyContext& context) {
+    const auto data = data_of<OneName>(context);
+    if (!data || !context.require_authorization(data->name)) return false;
+    auto entry = find_entry(context.state(), data->name);
+    if (!entry) return context.fail(std::move(entry).error());
+    if (!*entry) return invalid(context, data->name.to_string() + " is no validator");
+    put_amnesia(context.state(), data->name, context.block().slot);
     return true;
 }
 

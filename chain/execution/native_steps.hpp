@@ -29,6 +29,7 @@ bool regproxy(ApplyContext& context);
 // native_governance.cpp
 bool setvotekey(ApplyContext& context);
 bool ready(ApplyContext& context);
+bool amnesia(ApplyContext& context);
 bool addmember(ApplyContext& context);
 bool rmmember(ApplyContext& context);
 bool setweight(ApplyContext& context);

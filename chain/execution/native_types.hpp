@@ -88,7 +88,7 @@ struct RegProxy {
     Name proxy;
     bool is_proxy = false;
 };
-struct OneName {  // reqauth, unregprod, ready, addmember, rmmember, rmnode.
+struct OneName {  // reqauth, unregprod, ready, amnesia, addmember, rmmember, rmnode.
     Name name;
 };
 

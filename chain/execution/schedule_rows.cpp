@@ -29,6 +29,10 @@ RowKey ready_key(Name producer) {
     return RowKey().raw(base::as_bytes("r")).name(producer);
 }
 
+RowKey amnesia_key(Name producer) {
+    return RowKey().raw(base::as_bytes("a")).name(producer);
+}
+
 RowKey convicted_key(const PublicKey& key) {
     return RowKey().raw(base::as_bytes("b")).raw(base::crypto::sha256(pack(key)).view());
 }
@@ -160,6 +164,16 @@ std::optional<Slot> find_ready(const StateView& state, Name producer) {
 
 void put_ready(StateDelta& state, Name producer, Slot slot) {
     state.put(Table::producer, ready_key(producer), encode_u64(slot));
+}
+
+std::optional<Slot> find_amnesia(const StateView& state, Name producer) {
+    const Value row = state.find(Table::producer, amnesia_key(producer));
+    if (!row || row->size() != 8) return std::nullopt;
+    return decode_u64(*row);
+}
+
+void put_amnesia(StateDelta& state, Name producer, Slot slot) {
+    state.put(Table::producer, amnesia_key(producer), encode_u64(slot));
 }
 
 bool is_convicted(const StateView& state, const PublicKey& key) {

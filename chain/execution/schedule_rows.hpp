@@ -49,6 +49,10 @@ void put_misses(StateDelta& state, const std::vector<Misses>& misses);
 [[nodiscard]] std::optional<Slot> find_ready(const StateView& state, Name producer);
 void put_ready(StateDelta& state, Name producer, Slot slot);
 
+// 'a' and the name -> u64: the slot of the last `amnesia`.
+[[nodiscard]] std::optional<Slot> find_amnesia(const StateView& state, Name producer);
+void put_amnesia(StateDelta& state, Name producer, Slot slot);
+
 // 'b' and SHA-256 of the packed key: a key that evidence convicted (reportbad). It has no weight
 // from the next schedule on, for ever.
 struct ConvictedKey {

@@ -13,12 +13,12 @@ namespace {
 using namespace chain;        // NOLINT(google-build-using-namespace): a program of one file.
 using namespace chain::test;  // NOLINT(google-build-using-namespace)
 
-constexpr std::array<const char*, 28> kActions = {
+constexpr std::array<const char*, 30> kActions = {
     "newaccount", "setcode",      "setabi",     "updateauth", "deleteauth", "linkauth",
     "unlinkauth", "setpriv",      "setalimits", "setparams",  "setprods",   "reqauth",
     "activate",   "regproducer",  "unregprod",  "regproxy",   "setvotekey", "ready",
     "addmember",  "voteproducer", "rmmember",   "setweight",  "allow",      "regnode",
-    "rmnode",     "rotatekey",    "setrules",   "setchain"};
+    "rmnode",     "rotatekey",    "setrules",   "setchain",   "amnesia",    "reportbad"};
 
 }  // namespace
 

@@ -444,6 +444,40 @@ TEST_CASE("a candidate with votes enters once it is ready, for one period") {
     CHECK(network.election() == Network::names({"v1", "v2", "v3", "v4"}));
 }
 
+TEST_CASE(
+    "a validator's node speaks in its name with the key that signs blocks, and says no more") {
+    Network network;
+    TestChain& chain = network.chain();
+    REQUIRE(chain.create("late").succeeded());
+    const auto says = [&](std::string_view what, const std::string& actor, const std::string& key) {
+        return failure_of(
+            chain.push(TestChain::action("eosio", what, actor, data(name(actor))), {key}));
+    };
+    // Before it is a producer no key counts but those of its permissions.
+    CHECK(says("ready", "late", "node").code != 0);
+    REQUIRE(network.registers("late", "node").code == 0);
+    CHECK(says("ready", "late", "node").code == 0);
+    CHECK(says("amnesia", "late", "node").code == 0);
+    CHECK(says("ready", "late", "late").code == 0);
+    CHECK(find_ready(chain.state(), name("late")) == chain.block().slot);
+    CHECK(find_amnesia(chain.state(), name("late")) == chain.block().slot);
+    CHECK_FALSE(find_amnesia(chain.state(), name("v1")).has_value());
+    CHECK(says("amnesia", "member", "member").text == "member is no validator");
+    // Not for another, not with another key, and nothing else.
+    CHECK(says("ready", "v1", "node").code != 0);
+    CHECK(says("ready", "late", "v1").code != 0);
+    CHECK(says("unregprod", "late", "node").code != 0);
+    const auto mixed =
+        chain.push({TestChain::action("eosio", "ready", "late", data(name("late"))),
+                    TestChain::action("eosio", "unregprod", "late", data(name("late")))},
+                   {"node"});
+    CHECK(failure_of(mixed).code != 0);
+    // A signature that is not needed is refused here as everywhere.
+    CHECK(failure_of(chain.push(TestChain::action("eosio", "ready", "late", data(name("late"))),
+                                {"late", "v1"}))
+              .code != 0);
+}
+
 TEST_CASE("a producer that misses max_missed slots makes way for a standby") {
     Network network;
     network.add_candidate("standby");
