@@ -330,13 +330,19 @@ MessageType type_of(const Body& body) {
 base::Hash256 statement_digest(const VoteKeyStatement& statement, const StatementContext& context) {
     Writer out;
     out.raw(base::as_bytes("BoR vote key 1"));
+    out.raw(statement_bytes(statement, context));
+    return base::crypto::sha256(out.view());
+}
+
+base::Bytes statement_bytes(const VoteKeyStatement& statement, const StatementContext& context) {
+    Writer out;
     out.hash(context.chain_id);
     encode(out, context.node_key);
     out.hash(context.exporter);
     encode(out, statement.key);
     out.u64(statement.boot_id);
     out.u64(statement.start_slot);
-    return base::crypto::sha256(out.view());
+    return out.take();
 }
 
 SharedBytes pack_message(const Body& body, Mark mark) {

@@ -106,6 +106,9 @@ struct StatementContext {
 // SHA-256("BoR vote key 1" || chain id || node key || exporter || key || boot id || start slot).
 [[nodiscard]] base::Hash256 statement_digest(const VoteKeyStatement& statement,
                                              const StatementContext& context);
+// What follows the words, for a wallet that puts them in front itself.
+[[nodiscard]] base::Bytes statement_bytes(const VoteKeyStatement& statement,
+                                          const StatementContext& context);
 
 struct Hello {
     std::uint16_t version_min = kProtocolVersion;

@@ -91,10 +91,13 @@ struct PushTransaction {
 struct PushVote {
     chain::Vote vote;
 };
-// What consensus passes on. Saying the same again sends it again, to all.
+// What consensus passes on, to those who lack it.
 struct PassCertificate {
     chain::Certificate certificate;
     std::optional<ChannelId> to;  // To this peer only, whatever it has.
+    // To all, whatever they have: nothing becomes final, and what they did with it the last time
+    // (they may not have known the block) is not ours to know.
+    bool again = false;
 };
 // The answer to an Arrived effect, with its id. Exactly one for each of them.
 struct Judged {

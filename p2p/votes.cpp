@@ -62,7 +62,7 @@ void VoteGossip::send_to_lacking(SeenTable<VoteState>::Entry& entry) {
 void VoteGossip::pass(const input::PassCertificate& passed) {
     const base::Hash256 id = base::crypto::sha256(chain::pack(passed.certificate));
     auto* entry = certificates_.find(id);
-    if (entry == nullptr) entry = &certificates_.insert(id, {passed.certificate.data, false});
+    if (entry == nullptr) entry = &certificates_.insert(id, {passed.certificate.data});
     const SharedBytes message = pack_message(passed.certificate);
     if (passed.to) {
         Peer* peer = peers_.find(*passed.to);
@@ -70,11 +70,8 @@ void VoteGossip::pass(const input::PassCertificate& passed) {
         entry->holders.add(peer->slot);
         return peers_.send(*peer, MessageType::certificate, message);
     }
-    // Said again: while nothing becomes final it goes to all once a slot, since what they did
-    // with it the last time (they may not have known the block) is not ours to know.
-    const bool to_all = std::exchange(entry->value.was_passed, true);
     peers_.for_each_ready([&](Peer& peer) {
-        if (!to_all && entry->holders.has(peer.slot)) return;
+        if (!passed.again && entry->holders.has(peer.slot)) return;
         entry->holders.add(peer.slot);
         peers_.send(peer, MessageType::certificate, message);
     });
@@ -113,7 +110,7 @@ void VoteGossip::on_certificate(Peer& peer, chain::Certificate certificate, base
         return;
     }
     ++judging;
-    certificates_.insert(id, {certificate.data, false}).holders.add(peer.slot);
+    certificates_.insert(id, {certificate.data}).holders.add(peer.slot);
     peers_.emit(effect::CertificateArrived{peer.channel, id, std::move(certificate)});
 }
 

@@ -42,7 +42,6 @@ class VoteGossip {
     };
     struct CertificateState {
         chain::VoteData data;
-        bool was_passed = false;
     };
     struct Relay {
         base::Timestamp due;
