@@ -1,6 +1,7 @@
 #include "chain/chain_manager.hpp"
 
 #include "base/check.hpp"
+#include "chain/execution/block_schedule.hpp"
 #include "chain/state/merkle.hpp"
 
 #include <fmt/format.h>
@@ -100,6 +101,7 @@ base::Result<std::unique_ptr<ChainManager>> ChainManager::open(const ChainIdenti
     if (auto read = chain->open_certificates(); !read) return fail(std::move(read).error());
     if (auto opened = chain->open_proofs(); !opened) return fail(std::move(opened).error());
     if (auto opened = chain->open_base(); !opened) return fail(std::move(opened).error());
+    if (auto good = chain->check_reset(); !good) return fail(std::move(good).error());
     if (auto opened = chain->open_reversible(); !opened) return fail(std::move(opened).error());
     return chain;
 }
@@ -187,6 +189,44 @@ base::Result<void> ChainManager::open_certificates() {
     return {};
 }
 
+// What is final here goes on from where the reset says, or has not come there yet.
+base::Result<void> ChainManager::check_reset() const {
+    if (!identity_.reset) return {};
+    const ScheduleReset& reset = *identity_.reset;
+    const Height height = height_of(reset.from);
+    if (height > final_->header.height) return {};
+    auto block = get_final(height);
+    if (!block) return fail(std::move(block).error());
+    if ((*block)->id != reset.from) {
+        return fail(Errc::invalid,
+                    fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
+                                height,
+                                base::to_hex((*block)->id.view()),
+                                base::to_hex(reset.from.view())));
+    }
+    if (height == final_->header.height) {
+        const auto state = shared_state_of(final_->id);
+        for (const ScheduleEntry& entry : reset.schedule.entries) {
+            for (const PublicKey& key : {entry.signing_key, entry.vote_key}) {
+                if (!find_served(*state, key)) continue;
+                return fail(Errc::invalid,
+                            fmt::format("recover-from: key {} was a validator's before, and may "
+                                        "be locked on a block that is given up; make a new one",
+                                        key.to_string()));
+            }
+        }
+        return {};
+    }
+    auto child = get_final(height + 1);
+    if (!child) return fail(std::move(child).error());
+    if ((*child)->header.schedule_version == reset.schedule.version) return {};
+    return fail(Errc::invalid,
+                fmt::format("recover-from: block {} is final here already, above block {} from "
+                            "which the recovery begins; begin it from the highest final block",
+                            final_->header.height,
+                            height));
+}
+
 // The node had executed and stored these blocks; their state is made again.
 base::Result<void> ChainManager::open_reversible() {
     auto blocks = BlockReader(environment_.storage).reversible();
@@ -195,6 +235,8 @@ base::Result<void> ChainManager::open_reversible() {
         // What does not build on the final block lost; it is overwritten in time.
         if (!state_->has(block->header.previous)) continue;
         if (block->header.height <= final_->header.height) continue;
+        const ScheduleReset* reset = reset_below(identity_.reset, block->header.previous);
+        if (reset != nullptr && block->header.schedule_version != reset->schedule.version) continue;
         auto executed = replay(block);
         if (!executed) {
             return fail(Errc::corrupt,
@@ -212,9 +254,14 @@ base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& p
     const BlockHeader* header = find_header(parent);
     auto lanes = state_->known_lanes(parent);
     CHECK(header != nullptr && lanes.has_value());
+    auto delta = state_->child(parent);
+    if (const ScheduleReset* reset = reset_below(identity_.reset, parent)) {
+        auto done = reset_schedule(*delta, reset->schedule, identity_.times.time_of(slot));
+        if (!done) return fail(std::move(done).error());
+    }
     return PendingBlock::begin(
         environment_.executor,
-        {*header, parent, state_->child(parent), *std::move(lanes)},
+        {*header, parent, std::move(delta), *std::move(lanes)},
         {slot, producer, identity_.times, identity_.chain_id, environment_.store_blocks});
 }
 
@@ -225,6 +272,9 @@ const BlockHeader* ChainManager::find_header(const BlockId& id) const {
 }
 
 std::optional<ScheduleState> ChainManager::schedules_below(const BlockId& parent) const {
+    if (const ScheduleReset* reset = reset_below(identity_.reset, parent)) {
+        return first_schedules(reset->schedule);
+    }
     if (parent == final_->id) return chain::schedules_below(final_schedules_, final_->header);
     const auto found = blocks_.find(parent);
     if (found == blocks_.end()) return std::nullopt;
@@ -280,10 +330,9 @@ base::Result<ExecutedBlockPtr> ChainManager::finish(PendingBlock& pending,
 ExecutedBlockPtr ChainManager::adopt(BlockPtr block, PendingBlock::Taken taken) {
     const BlockAt at{block->header.height, block->id};
     const BlockId& parent = block->header.previous;
-    ScheduleState schedules =
-        parent == final_->id
-            ? schedules_of(block->header, final_schedules_, final_->header)
-            : schedules_of(block->header, find(parent)->schedules, find(parent)->block->header);
+    const auto below = schedules_below(parent);
+    CHECK(below.has_value());
+    ScheduleState schedules = with_proposal(*below, block->header);
     const auto adopted = state_->adopt({at, parent, std::move(taken.changes), taken.lanes});
     CHECK(adopted.has_value());
     auto executed = std::make_shared<const ExecutedBlock>(ExecutedBlock{

@@ -6,6 +6,7 @@
 #include "chain/state/block_store.hpp"
 #include "chain/state/proof_store.hpp"
 #include "chain/state/state_manager.hpp"
+#include "chain/types/schedule_reset.hpp"
 #include "chain/types/schedule_state.hpp"
 
 #include <map>
@@ -21,6 +22,7 @@ struct ChainIdentity {
     ChainId chain_id;
     SlotTimes times;
     Schedule schedule;
+    std::optional<ScheduleReset> reset{};  // That the operator knows of.
 };
 
 // A final block with the schedules that it is under: where the agreement begins to look at
@@ -141,6 +143,7 @@ class ChainManager : base::Pinned {
                                                         const BlockPtr& block,
                                                         StateDigest digest);
     [[nodiscard]] base::Result<BlockPtr> get_final(Height height) const;
+    [[nodiscard]] base::Result<void> check_reset() const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();
     [[nodiscard]] base::Result<void> open_proofs();

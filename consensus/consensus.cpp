@@ -319,6 +319,9 @@ chain::ScheduleState Consensus::next_schedules() const {
 }
 
 chain::ScheduleState Consensus::schedules_below(const BlockNode& parent) const {
+    if (const auto* reset = chain::reset_below(options_.reset, parent.id())) {
+        return chain::first_schedules(reset->schedule);
+    }
     return chain::schedules_below(parent.schedules, parent.header());
 }
 

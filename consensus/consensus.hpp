@@ -4,6 +4,7 @@
 #include "base/time.hpp"
 #include "chain/types/block.hpp"
 #include "chain/types/evidence.hpp"
+#include "chain/types/schedule_reset.hpp"
 #include "chain/types/schedule_state.hpp"
 #include "consensus/block_tree.hpp"
 #include "consensus/certificate.hpp"
@@ -168,6 +169,7 @@ class Consensus {
         base::Duration clock_bound{};                   // How wrong our clock may be.
         std::size_t journal_pages_max = 64 * 1024;      // Then it is compacted.
         bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
+        std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
     };
 
     // From the last TreeBase that was stored, or the genesis block. A key without a record in

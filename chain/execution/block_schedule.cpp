@@ -15,6 +15,9 @@ namespace {
 
 using base::Result;
 
+// Table::global: the version of a new first schedule, u64.
+constexpr std::string_view kGlobalReset = "schedule_reset";
+
 // Those whose turn is in a slot after `parent` and before `slot`; a turn is `repetitions` slots.
 std::set<Name> absent_between(const Schedule& schedule,
                               Slot parent,
@@ -78,6 +81,32 @@ std::vector<Misses> count_misses(std::vector<Misses> misses,
     }
     std::erase_if(misses, [&](const Misses& entry) { return entry.producer == block.producer; });
     return misses;
+}
+
+Result<void> reset_schedule(StateDelta& state, const Schedule& schedule, TimePoint now) {
+    for (const ScheduleEntry& entry : schedule.entries) {
+        const RowKey key = producer_key(entry.producer);
+        ProducerRow row;
+        if (const Value old = state.find(Table::producer, key)) {
+            auto before = decode_producer(*old);
+            if (!before) return base::fail(std::move(before).error());
+            row = *std::move(before);
+        }
+        row.active = true;
+        row.key = entry.signing_key;
+        row.vote_key.reset();
+        if (entry.vote_key != entry.signing_key) row.vote_key = entry.vote_key;
+        state.put(Table::producer, key, encode_producer(row));
+    }
+    auto fixed = load_fixed(state);
+    if (!fixed) return base::fail(std::move(fixed).error());
+    if (*fixed) put_fixed(state, schedule.entries);
+    put_schedules(state, first_schedules(schedule));
+    put_misses(state, {});
+    set_producers_authority(state, schedule, now);
+    put_served(state, schedule);
+    state.put(Table::global, global_key(kGlobalReset), encode_u64(std::uint64_t{schedule.version}));
+    return {};
 }
 
 Result<BlockSchedule> begin_schedule(StateDelta& state,

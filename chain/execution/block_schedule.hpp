@@ -20,6 +20,12 @@ struct BlockSchedule {
                                                          const BlockContext& block,
                                                          const BorParameters& parameters);
 
+// Puts a new first schedule in force, before begin_schedule() of its first block: its members are
+// registered with its keys, and its version is recorded in the state (spec 04, `recover`).
+[[nodiscard]] base::Result<void> reset_schedule(StateDelta& state,
+                                                const Schedule& schedule,
+                                                TimePoint now);
+
 // Counts the slots between parent and block as missed: at most one for each producer, and none
 // for the block's own. `misses` and the result are by name.
 [[nodiscard]] std::vector<Misses> count_misses(std::vector<Misses> misses,

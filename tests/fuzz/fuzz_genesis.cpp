@@ -1,10 +1,11 @@
 #include "base/check.hpp"
-#include "genesis/genesis.hpp"
+#include "genesis/recovery.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
-// A genesis file and its packed form: whatever is accepted must survive being written again.
+// A genesis file, its packed form, a recovery: whatever is accepted must survive being written
+// again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const base::ByteView bytes = std::as_bytes(std::span(data, size));
     if (const auto file = genesis::from_json(base::as_text(bytes))) {
@@ -14,6 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto packed = genesis::decode(bytes)) {
         const auto again = genesis::decode(genesis::encode(*packed));
         CHECK(again.has_value() && *again == *packed);
+    }
+    if (const auto recovery = genesis::recovery_from_text(base::as_text(bytes))) {
+        const auto again = genesis::recovery_from_text(genesis::to_text(*recovery));
+        CHECK(again.has_value() && *again == *recovery);
     }
     return 0;
 }

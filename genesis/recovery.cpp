@@ -1,0 +1,199 @@
+#include "genesis/recovery.hpp"
+
+#include "base/codec.hpp"
+#include "base/crypto/hash.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+#include <sstream>
+
+namespace genesis {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+using base::crypto::KeyType;
+using base::crypto::PublicKey;
+
+constexpr std::string_view kTitle = "BoR recovery 1";
+constexpr std::size_t kSignaturesMax = 1'024;
+// How deep members' authorities may name each other.
+constexpr int kDepthMax = 6;
+
+base::Result<void> read_hash(const std::string& text, base::Hash256& hash) {
+    const auto bytes = base::from_hex(text);
+    if (!bytes) return fail(bytes.error());
+    auto read = base::to_hash<32>(*bytes);
+    if (!read) return fail(Errc::malformed, "64 hexadecimal digits are needed");
+    hash = *read;
+    return {};
+}
+
+base::Result<void> read_version(const std::string& text, std::uint32_t& version) {
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, version);
+    if (read.ec == std::errc() && read.ptr == end) return {};
+    return fail(Errc::malformed, "a number is needed");
+}
+
+base::Result<void> read_validator(const std::vector<std::string>& words, Recovery& recovery) {
+    const auto name = chain::Name::from_string(words[1]);
+    if (!name) return fail(name.error());
+    const auto signing = PublicKey::from_string(words[2]);
+    if (!signing) return fail(signing.error());
+    const auto vote = PublicKey::from_string(words[3]);
+    if (!vote) return fail(vote.error());
+    if (recovery.reset.schedule.entries.size() >= chain::kProducersMax) {
+        return fail(Errc::malformed, fmt::format("more than {} validators", chain::kProducersMax));
+    }
+    recovery.reset.schedule.entries.push_back({*name, *signing, *vote});
+    return {};
+}
+
+base::Result<void> read_line(const std::vector<std::string>& words, Recovery& recovery) {
+    const std::string& verb = words[0];
+    if (verb == "chain" && words.size() == 2) return read_hash(words[1], recovery.chain_id);
+    if (verb == "from" && words.size() == 2) return read_hash(words[1], recovery.reset.from);
+    if (verb == "version" && words.size() == 2) {
+        return read_version(words[1], recovery.reset.schedule.version);
+    }
+    if (verb == "validator" && words.size() == 4) return read_validator(words, recovery);
+    if (verb == "signature" && words.size() == 2) {
+        const auto signature = base::crypto::Signature::from_string(words[1]);
+        if (!signature) return fail(signature.error());
+        if (recovery.signatures.size() >= kSignaturesMax) {
+            return fail(Errc::malformed, "too many signatures");
+        }
+        recovery.signatures.push_back(*signature);
+        return {};
+    }
+    return fail(Errc::malformed,
+                "expected chain ID, from ID, version NUMBER, validator NAME KEY KEY or "
+                "signature SIG");
+}
+
+class Signers {
+  public:
+    Signers(const Genesis& genesis, std::set<PublicKey> keys)
+        : genesis_(genesis), keys_(std::move(keys)) {}
+
+    [[nodiscard]] bool satisfy(const chain::Authority& authority, int depth) const {
+        std::uint64_t weight = 0;
+        for (const auto& each : authority.keys) {
+            if (keys_.contains(each.key)) weight += each.weight;
+        }
+        for (const auto& each : authority.accounts) {
+            const auto member =
+                std::ranges::find(genesis_.members, each.permission.actor, &Member::name);
+            if (member == genesis_.members.end() || depth >= kDepthMax) continue;
+            if (satisfy(member->authority, depth + 1)) weight += each.weight;
+        }
+        return weight >= authority.threshold;
+    }
+
+  private:
+    const Genesis& genesis_;
+    std::set<PublicKey> keys_;
+};
+
+base::Result<void> check_schedule(const chain::Schedule& schedule) {
+    std::set<chain::Name> names;
+    std::set<PublicKey> keys;
+    for (const chain::ScheduleEntry& entry : schedule.entries) {
+        const bool is_k1 =
+            entry.signing_key.type == KeyType::k1 && entry.vote_key.type == KeyType::k1;
+        if (!is_k1) return fail(Errc::invalid, "keys of validators are K1 keys");
+        if (!names.insert(entry.producer).second) {
+            return fail(Errc::invalid, entry.producer.to_string() + " is named twice");
+        }
+        for (const PublicKey& key : std::set{entry.signing_key, entry.vote_key}) {
+            if (keys.insert(key).second) continue;
+            return fail(Errc::invalid, "two validators have the key " + key.to_string());
+        }
+    }
+    if (schedule.entries.empty()) return fail(Errc::invalid, "a validator is needed");
+    return {};
+}
+
+}  // namespace
+
+base::Hash256 Recovery::id() const {
+    base::Writer out;
+    out.raw(base::as_bytes(kTitle));
+    out.hash(chain_id);
+    out.hash(reset.from);
+    chain::encode(out, reset.schedule);
+    return base::crypto::sha256(out.view());
+}
+
+base::Result<Recovery> recovery_from_text(std::string_view text) {
+    std::istringstream lines{std::string(text)};
+    std::string line;
+    if (!std::getline(lines, line) || line != kTitle) {
+        return fail(Errc::malformed, fmt::format("line 1: expected '{}'", kTitle));
+    }
+    Recovery recovery;
+    for (std::size_t number = 2; std::getline(lines, line); ++number) {
+        std::istringstream stream(line);
+        std::vector<std::string> words;
+        for (std::string word; stream >> word;)
+            words.push_back(std::move(word));
+        if (words.empty()) continue;
+        if (auto read = read_line(words, recovery); !read) {
+            return fail(Errc::malformed, fmt::format("line {}: {}", number, read.error().detail));
+        }
+    }
+    return recovery;
+}
+
+std::string to_text(const Recovery& recovery) {
+    std::string text = fmt::format("{}\nchain {}\nfrom {}\nversion {}\n",
+                                   kTitle,
+                                   base::to_hex(recovery.chain_id.view()),
+                                   base::to_hex(recovery.reset.from.view()),
+                                   recovery.reset.schedule.version);
+    for (const chain::ScheduleEntry& entry : recovery.reset.schedule.entries) {
+        text += fmt::format("validator {} {} {}\n",
+                            entry.producer.to_string(),
+                            entry.signing_key.to_string(),
+                            entry.vote_key.to_string());
+    }
+    for (const auto& signature : recovery.signatures)
+        text += fmt::format("signature {}\n", signature.to_string());
+    return text;
+}
+
+std::vector<chain::Name> signers_of(const Recovery& recovery, const Genesis& genesis) {
+    std::set<PublicKey> keys;
+    for (const auto& signature : recovery.signatures) {
+        if (auto key = base::crypto::recover(signature, recovery.id())) keys.insert(*key);
+    }
+    const Signers signers(genesis, std::move(keys));
+    std::vector<chain::Name> names;
+    for (const Member& member : genesis.members) {
+        if (signers.satisfy(member.authority, 0)) names.push_back(member.name);
+    }
+    return names;
+}
+
+base::Result<void> check(const Recovery& recovery, const Genesis& genesis) {
+    if (recovery.chain_id != genesis.chain_id()) {
+        return fail(Errc::invalid, "the recovery is of another chain");
+    }
+    if (auto good = check_schedule(recovery.reset.schedule); !good) return good;
+    const std::size_t needed = genesis.members.size() * 2 / 3 + 1;
+    const std::vector<chain::Name> signers = signers_of(recovery, genesis);
+    if (signers.size() >= needed) return {};
+    return fail(Errc::invalid,
+                fmt::format("{} of {} members have signed the recovery, {} must ('bor-cli recover "
+                            "sign')",
+                            signers.size(),
+                            genesis.members.size(),
+                            needed));
+}
+
+}  // namespace genesis
