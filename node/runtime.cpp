@@ -353,12 +353,15 @@ void Runtime::carry_out(const effect::ToTransport& asked) {
 }
 
 void Runtime::carry_out(effect::ReadBlocks read) {
-    workers_.post([this, wanted = std::move(read.wanted)] {
-        post(p2p::Input(p2p::input::BlocksRead{wanted.ticket, read_blocks(wanted)}));
+    workers_.post([this, read = std::move(read)] {
+        std::vector<p2p::SharedBytes> blocks = read_blocks(read.wanted);
+        blocks.insert(blocks.end(), read.held.begin(), read.held.end());
+        post(p2p::Input(p2p::input::BlocksRead{read.wanted.ticket, std::move(blocks)}));
     });
 }
 
-// On a worker. What cannot be read is not found; the log has the reason.
+// On a worker. What cannot be read is not found; the log has the reason. Of a range there is
+// nothing after what is missing; each id is looked for.
 std::vector<p2p::SharedBytes> Runtime::read_blocks(const p2p::effect::ReadBlocks& wanted) {
     const chain::BlockReader reader(environment_.storage);
     std::vector<p2p::SharedBytes> found;
@@ -369,16 +372,17 @@ std::vector<p2p::SharedBytes> Runtime::read_blocks(const p2p::effect::ReadBlocks
         if (!packed || !packed->has_value()) return false;
         bytes += (*packed)->size();
         found.push_back(std::make_shared<const base::Bytes>(**std::move(packed)));
-        return bytes < wanted.bytes_max;
+        return true;
     };
     if (wanted.ids.empty()) {
         for (chain::Height height = wanted.from; height <= wanted.to; ++height) {
-            if (!add(height)) break;
+            if (bytes >= wanted.bytes_max || !add(height)) break;
         }
     }
     for (const chain::BlockId& id : wanted.ids) {
+        if (bytes >= wanted.bytes_max) break;
         const auto height = reader.height_of(id);
-        if (!height || !height->has_value() || !add(**height)) break;
+        if (height && height->has_value()) (void)add(**height);
     }
     return found;
 }

@@ -20,6 +20,7 @@ namespace node {
 struct Arrival {
     chain::BlockPtr block;
     transport::ChannelId channel;  // Who gets the judgement.
+    bool is_sync = false;          // Final for who sent it, and asked for by height.
     std::uint64_t ticket = 0;      // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
     base::Timestamp not_before{};  // It came before its slot.

@@ -48,6 +48,7 @@ void Core::Impl::on_tick(Effects& out) {
     feed(consensus::input::Tick{}, out);
     work_off(out);
     if (is_pending_stale() && trouble_.empty()) begin_next(out);
+    attend_duties(out);
     if (failed_write_) out.push_back(effect::WakeAt{retry_at_});
 }
 
@@ -145,8 +146,9 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
         }
         show_head(out);
     } else if (const auto* pass = std::get_if<asked::PassOn>(&effect)) {
-        tell(p2p::input::PassCertificate{pass->certificate, std::nullopt}, out);
+        tell(p2p::input::PassCertificate{pass->certificate, std::nullopt, pass->again}, out);
     } else if (const auto* accuse = std::get_if<asked::Accuse>(&effect)) {
+        duties_.accuse(accuse->evidence);
         out.push_back(effect::Accused{accuse->evidence});
     } else if (const auto* forget = std::get_if<asked::Forget>(&effect)) {
         base::Batch batch;
@@ -249,8 +251,9 @@ void Core::Impl::alarm(const consensus::effect::Alarm& alarm) const {
             key);
     } else if (alarm.kind == Kind::journal_lost) {
         environment_.log.error(
-            "the safety journal does not know all that key {} has signed: it "
-            "votes again when a block of after the start is final",
+            "the safety journal does not know all that key {} has signed: it votes again when a "
+            "block of after the start is final; where none can be (a validator alone, or too many "
+            "lost at once) its operator starts it once with --accept-amnesia",
             key);
     } else {
         environment_.log.info("key {} votes again", key);

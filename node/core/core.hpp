@@ -123,6 +123,7 @@ struct Recover {
 // conversation with p2p::input::BlocksRead.
 struct ReadBlocks {
     p2p::effect::ReadBlocks wanted;
+    std::vector<p2p::SharedBytes> held{};  // Found in memory: they follow what is read.
 };
 // For the conversation with peers.
 struct ToPeers {
@@ -194,6 +195,19 @@ class Signer : base::Pinned {
         const chain::ChainId& chain_id) {
         return sign(key, vote.digest(chain_id));
     }
+    // What this node says by itself (Duties), and that it is here; a wallet looks at them, too.
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_transaction(
+        const base::crypto::PublicKey& key,
+        const chain::Transaction& transaction,
+        const chain::ChainId& chain_id) {
+        return sign(key, transaction.signing_digest(chain_id, {}));
+    }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_statement(
+        const base::crypto::PublicKey& key,
+        const p2p::VoteKeyStatement& statement,
+        const p2p::StatementContext& context) {
+        return sign(key, p2p::statement_digest(statement, context));
+    }
 };
 
 // Decodes a transaction and recovers the keys of its signatures: what effect::Recover asks for.
@@ -217,6 +231,9 @@ class Core : base::Pinned {
         base::Timestamp started{};     // Now.
         base::Duration clock_bound{};  // How wrong our clock may be.
         bool has_peers = false;        // Somebody carries effect::ToPeers out.
+        // The operator accepts that keys whose safety journal is lost vote at once.
+        bool accept_amnesia = false;
+        std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
     };
     // All outlive the core.
     struct Environment {
@@ -231,8 +248,9 @@ class Core : base::Pinned {
     };
 
     // Opens what the storage holds and executes again the blocks that were not final. `journal` is
-    // what AppendLog::read_pages returned. `out` gets the first writes, the first Publish and a
-    // WakeAt. corrupt, invalid: the message says what to do.
+    // what AppendLog::read_pages returned; if it is behind what the storage has seen, it counts as
+    // lost. `out` gets the first writes, the first Publish and a WakeAt. corrupt, invalid: the
+    // message says what to do.
     [[nodiscard]] static base::Result<std::unique_ptr<Core>> open(const Options& options,
                                                                   const Environment& environment,
                                                                   consensus::SafetyJournal journal,

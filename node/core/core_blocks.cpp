@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,7 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     Arrival arrival;
     arrival.block = arrived.block;
     arrival.channel = arrived.channel;
+    arrival.is_sync = arrived.is_sync;
     if (!block.transactions.empty()) arrival.ticket = next_ticket_++;
     const Ticket ticket = arrival.ticket;
     if (!arrivals_.add(std::move(arrival))) {
@@ -100,7 +102,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             conclude(key, Verdict::duplicate, verdict.reason, out);
             return false;
         case Fate::too_early:
-            conclude(key, Verdict::refused, verdict.reason, out);
+            turn_away_early(key, verdict.reason, out);
             return false;
         case Fate::bad_witness:
             conclude(key, Verdict::bad, verdict.reason, out);
@@ -122,6 +124,25 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
     }
     adopt(arrivals_.take(key), out);
     return true;
+}
+
+// Its producer's clock is wrong, or ours: whoever passed it on need not know, and pays nothing.
+void Core::Impl::turn_away_early(const Arrivals::Key& key,
+                                 const std::string& reason,
+                                 Effects& out) {
+    Arrival& arrival = arrivals_.entries().at(key);
+    const chain::Block& block = *arrival.block;
+    if (!has_signed(block)) {
+        conclude(key, Verdict::bad, "the producer's signature is wrong", out);
+    } else if (arrival.is_sync) {
+        // Final for others: it is good, but for our clock. What follows it waits, too.
+        const auto start = chain_->identity().times.time_of(block.header.slot).to_timestamp();
+        arrival.not_before = std::min(start, now_ + kLookAgainAfter);
+        out.push_back(effect::WakeAt{arrival.not_before});
+    } else {
+        // It is asked for when it is heard of again.
+        conclude(key, Verdict::unsure, reason, out);
+    }
 }
 
 void Core::Impl::adopt(const Arrival& arrival, Effects& out) {

@@ -3,6 +3,7 @@
 #include "chain/execution/membership.hpp"
 #include "node/core/arrivals.hpp"
 #include "node/core/core.hpp"
+#include "node/core/duties.hpp"
 
 #include <set>
 
@@ -18,6 +19,8 @@ inline constexpr std::size_t kQueueMax = 1'024;
 inline constexpr int kBlocksAStep = 16;
 // Transactions of peers whose keys are being recovered.
 inline constexpr std::size_t kRecoveringMax = 8'192;
+// How long a final block that our clock calls too early waits for another look.
+inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500);
 // Certificates known to be good, so that none is checked twice.
 inline constexpr std::size_t kVerifiedMax = 1'024;
 
@@ -91,12 +94,18 @@ class Core::Impl {
     void work_off(Effects& out);
     // False: it stays where it is.
     bool try_adopt(const Arrivals::Key& key, Effects& out);
+    void turn_away_early(const Arrivals::Key& key, const std::string& reason, Effects& out);
     void adopt(const Arrival& arrival, Effects& out);
     void conclude(const Arrivals::Key& key,
                   p2p::Verdict verdict,
                   const std::string& text,
                   Effects& out);
     void refuse(const Arrivals::Key& key, const std::string& reason, Effects& out);
+
+    // --- What this node says by itself (core_duties.cpp) ---
+    [[nodiscard]] bool is_synced() const;
+    void attend_duties(Effects& out);
+    void say(const Duties::Due& due, Effects& out);
 
     // --- Blocks of ours, the head and the pool (core_head.cpp) ---
     void make_block(const consensus::effect::Produce& produce, Effects& out);
@@ -150,6 +159,7 @@ class Core::Impl {
     std::map<chain::BlockId, std::uint64_t> closed_;  // when a block not shown yet was closed,
     std::uint64_t executed_closed_ = 0;               // and when the head's block was closed.
 
+    Duties duties_;
     Arrivals arrivals_;
     std::map<Ticket, Recovering> recovering_;
     std::set<base::Hash256> verified_;  // Digests of certificates with their signatures.

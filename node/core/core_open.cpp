@@ -3,8 +3,6 @@
 #include "chain/state/empty_view.hpp"
 #include "node/core/core_impl.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace node {
@@ -16,25 +14,15 @@ using base::fail;
 
 // A journal that is behind what the storage saw was put back from a copy: its keys may have
 // promised what it does not know (spec 04, "Safety journal").
-base::Result<void> check_journal(const consensus::SafetyJournal& journal,
-                                 const chain::ChainManager& chain,
-                                 const Signer& signer) {
-    if (journal.last_sequence() < chain.stored_journal_sequence()) {
-        return fail(Errc::corrupt,
-                    fmt::format("safety journal: its last record is {}, the storage has seen {}; "
-                                "put back the newest journal, or start with new keys",
-                                journal.last_sequence(),
-                                chain.stored_journal_sequence()));
-    }
-    for (const base::crypto::PublicKey& key : signer.keys()) {
-        if (journal.find(consensus::key_tag(key)) == nullptr) {
-            return fail(Errc::invalid,
-                        fmt::format("safety journal: no record of key {}; journals are made with "
-                                    "their key by 'bor-cli key create --vote'",
-                                    key.to_string()));
-        }
-    }
-    return {};
+consensus::SafetyJournal without_copies(consensus::SafetyJournal journal,
+                                        const chain::ChainManager& chain,
+                                        const base::Log& log) {
+    const std::uint64_t seen = chain.stored_journal_sequence();
+    if (journal.last_sequence() >= seen) return journal;
+    log.error("safety journal: its last record is {}, the storage has seen {}: it is lost",
+              journal.last_sequence(),
+              seen);
+    return consensus::SafetyJournal::lost(seen);
 }
 
 }  // namespace
@@ -85,14 +73,13 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
                                                const Environment& environment,
                                                consensus::SafetyJournal journal,
                                                Effects& out) {
-    const chain::ChainIdentity identity = identity_of(options.genesis);
+    chain::ChainIdentity identity = identity_of(options.genesis);
+    identity.reset = options.reset;
     auto chain = chain::ChainManager::open(
         identity,
         {environment.storage, environment.executor, environment.state, environment.retention});
     if (!chain) return fail(std::move(chain).error());
-    if (auto good = check_journal(journal, **chain, environment.signer); !good) {
-        return fail(std::move(good).error());
-    }
+    journal = without_copies(std::move(journal), **chain, environment.log);
     const chain::AgreementBase& base = (*chain)->stored_base();
     consensus::Consensus consensus(
         {.chain_id = identity.chain_id,
@@ -102,7 +89,9 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
          .reversible_max = options.genesis.parameters.max_reversible,
          .own_keys = environment.signer.keys(),
          .started = options.started,
-         .clock_bound = options.clock_bound},
+         .clock_bound = options.clock_bound,
+         .accept_amnesia = options.accept_amnesia,
+         .reset = options.reset},
         {base.block, base.schedules},
         std::move(journal));
     auto impl =
@@ -120,11 +109,15 @@ Core::Impl::Impl(const Options& options,
       chain_(std::move(chain)),
       consensus_(std::move(consensus)),
       pool_(options.pool_bytes_max),
+      duties_(environment.signer.keys()),
       shown_final_(chain_->finalized()),
       shown_certificate_(chain_->final_certificate()),
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
 
 base::Result<void> Core::Impl::start(Effects& out) {
+    for (const consensus::KeyStatus& key : consensus_.keys()) {
+        if (key.lost && options_.accept_amnesia) duties_.note_amnesia(key.key);
+    }
     for (const chain::BlockPtr& block : chain_->above_base()) {
         consensus_.restore(block);
     }

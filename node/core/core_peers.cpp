@@ -195,25 +195,24 @@ void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out
 
 // What is held is answered at once; the rest is read from the disk.
 void Core::Impl::on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const {
-    p2p::input::BlocksRead answer{.ticket = wanted.ticket, .blocks = {}};
+    effect::ReadBlocks read{wanted};
+    read.wanted.ids.clear();
     std::size_t bytes = 0;
     for (const chain::BlockId& id : wanted.ids) {
         const auto block = chain_->find(id);
         if (block == nullptr) {
-            if (!answer.blocks.empty()) break;
-            out.push_back(effect::ReadBlocks{wanted});
-            return;
+            read.wanted.ids.push_back(id);
+        } else if (bytes < wanted.bytes_max) {
+            read.held.push_back(
+                std::make_shared<const base::Bytes>(chain::encode_block(*block->block)));
+            bytes += read.held.back()->size();
         }
-        auto packed = std::make_shared<const base::Bytes>(chain::encode_block(*block->block));
-        bytes += packed->size();
-        answer.blocks.push_back(std::move(packed));
-        if (bytes >= wanted.bytes_max) break;
     }
-    if (wanted.ids.empty()) {
-        out.push_back(effect::ReadBlocks{wanted});
-        return;
+    if (wanted.ids.empty() || !read.wanted.ids.empty()) {
+        out.push_back(std::move(read));
+    } else {
+        tell(p2p::input::BlocksRead{wanted.ticket, std::move(read.held)}, out);
     }
-    tell(std::move(answer), out);
 }
 
 void Core::Impl::tell(p2p::Input said, Effects& out) const {

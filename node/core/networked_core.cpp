@@ -8,6 +8,7 @@ namespace node {
 namespace {
 
 constexpr base::Duration kStatusEvery = std::chrono::seconds(1);
+constexpr base::Duration kNewsEvery = std::chrono::milliseconds(50);
 
 bool is_for_transport(const p2p::Effect& effect) {
     return std::holds_alternative<p2p::effect::Send>(effect) ||
@@ -39,7 +40,7 @@ void NetworkedCore::step(base::Timestamp now, const Input& input, Effects& out) 
     const bool is_tick = std::holds_alternative<input::Tick>(input);
     if (is_tick && network_) work_.emplace_back(p2p::Input(p2p::input::Tick{}));
     work_off(now, out);
-    if (is_tick) publish_status(now, out);
+    publish_status(now, out);
 }
 
 void NetworkedCore::step(base::Timestamp now, p2p::Input input, Effects& out) {
@@ -47,8 +48,10 @@ void NetworkedCore::step(base::Timestamp now, p2p::Input input, Effects& out) {
     if (auto* up = std::get_if<p2p::input::ChannelUp>(&input)) {
         up->statements = statements(up->exporter);
     }
+    is_news_ = is_news_ || std::holds_alternative<p2p::input::ChannelDown>(input);
     work_.emplace_back(std::move(input));
     work_off(now, out);
+    publish_status(now, out);
 }
 
 void NetworkedCore::work_off(base::Timestamp now, Effects& out) {
@@ -80,6 +83,8 @@ void NetworkedCore::sort(Effects& asked, Effects& out) {
 
 void NetworkedCore::sort(p2p::Effects& asked, Effects& out) {
     for (p2p::Effect& effect : asked) {
+        is_news_ = is_news_ || std::holds_alternative<p2p::effect::PeerReady>(effect) ||
+                   std::holds_alternative<p2p::effect::Close>(effect);
         if (const auto* wake = std::get_if<p2p::effect::WakeAt>(&effect)) {
             out.push_back(effect::WakeAt{wake->time});
         } else if (is_for_transport(effect)) {
@@ -99,7 +104,7 @@ std::vector<p2p::VoteKeyStatement> NetworkedCore::statements(const base::Hash256
         statement.key = key;
         statement.boot_id = options_->boot_id;
         statement.start_slot = start_slot_;
-        auto signature = signer_.sign(key, p2p::statement_digest(statement, context));
+        auto signature = signer_.sign_statement(key, statement, context);
         if (!signature) {
             log_.warn("cannot show a peer that key {} is here: {}",
                       key.to_string(),
@@ -114,8 +119,9 @@ std::vector<p2p::VoteKeyStatement> NetworkedCore::statements(const base::Hash256
 
 void NetworkedCore::publish_status(base::Timestamp now, Effects& out) {
     if (!network_) return;
-    if (now < published_at_ + kStatusEvery) return;
+    if (now < published_at_ + (is_news_ ? kNewsEvery : kStatusEvery)) return;
     published_at_ = now;
+    is_news_ = false;
     auto status = std::make_shared<const p2p::Status>(network_->status());
     base::Duration delay{};
     for (const p2p::PeerStatus& peer : status->peers) {

@@ -35,6 +35,7 @@ class NetworkedCore : base::Pinned {
     void work_off(base::Timestamp now, Effects& out);
     void sort(Effects& asked, Effects& out);
     void sort(p2p::Effects& asked, Effects& out);
+    // Once a second, and soon after somebody came or went.
     void publish_status(base::Timestamp now, Effects& out);
     [[nodiscard]] std::vector<p2p::VoteKeyStatement> statements(const base::Hash256& exporter);
 
@@ -45,6 +46,7 @@ class NetworkedCore : base::Pinned {
     base::Log log_;
     chain::Slot start_slot_ = 0;
     base::Timestamp published_at_{};
+    bool is_news_ = false;   // Somebody came or went since.
     std::deque<Work> work_;  // What one step leads to, in order; empty between steps.
 };
 

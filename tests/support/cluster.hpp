@@ -16,14 +16,17 @@ namespace support {
 // block gets what its sender has above the last block that both know.
 class Cluster {
   public:
-    explicit Cluster(std::size_t validators) {
-        const genesis::Genesis genesis = genesis_of(validators);
-        for (std::size_t i = 0; i < validators; ++i) {
+    // `standbys` are members, after the validators, that are in no schedule at first.
+    explicit Cluster(std::size_t validators, std::size_t standbys = 0, std::uint64_t period = 120) {
+        genesis::Genesis genesis = genesis_of(validators + standbys);
+        genesis.schedule.entries.resize(validators);
+        genesis.parameters.schedule_period = period;
+        for (std::size_t i = 0; i < validators + standbys; ++i) {
             nodes_.push_back(
                 std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));
             nodes_[i]->to_peers = [this, i](const p2p::Input& said) { on_said(i, said); };
         }
-        for (std::size_t i = 0; i < validators; ++i) {
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
             start(i);
         }
     }
@@ -95,6 +98,7 @@ class Cluster {
     }
 
     std::vector<p2p::input::Judged> refused;  // What any node called refused or bad.
+    std::vector<p2p::input::Judged> unsure;
 
   private:
     struct Message {

@@ -35,6 +35,7 @@ class KeySigner final : public node::Signer {
                                                              const base::Hash256& digest) override {
         return key_.sign(digest);
     }
+    void set_key(base::crypto::PrivateKey key) { key_ = std::move(key); }
 
   private:
     base::crypto::PrivateKey key_;
@@ -54,17 +55,27 @@ class Machine {
     Machine(genesis::Genesis genesis, const base::crypto::PrivateKey& key)
         : genesis_(std::move(genesis)), key_(key), signer_(key_) {
         now_ = genesis_.times.time_of(0).to_timestamp();
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};
-        consensus::SafetyJournal journal;
-        pages_ = {journal.append(records)};
+        set_key(key_);
         const auto first = node::Core::first_batch(genesis_);
         REQUIRE(first.has_value());
         REQUIRE(storage_.commit(*first, true).has_value());
     }
 
+    // Of the next start: another key, with a journal of its own.
+    void set_key(base::crypto::PrivateKey key) {
+        key_ = std::move(key);
+        signer_.set_key(key_);
+        const std::vector<consensus::SafetyRecord> records{
+            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};
+        consensus::SafetyJournal journal;
+        if (const auto before = consensus::SafetyJournal::read(pages_)) journal = *before;
+        pages_.push_back(journal.append(records));
+    }
     // Opens the node on what the disk holds now.
     void start() {
+        if (const auto opened = open(); !opened) FAIL(opened.error().detail);
+    }
+    [[nodiscard]] base::Result<void> open() {
         stop();
         node::Effects out;
         auto journal = consensus::SafetyJournal::read(pages_);
@@ -77,14 +88,17 @@ class Machine {
         node::Core::Options options{.genesis = genesis_};
         options.started = now_;
         options.has_peers = to_peers != nullptr;
+        options.accept_amnesia = accept_amnesia;
+        options.reset = reset;
         auto core = node::Core::open(
             options,
             {storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")},
             *std::move(journal),
             out);
-        if (!core) FAIL(core.error().detail);
+        if (!core) return base::fail(core.error());
         core_ = *std::move(core);
         perform(out);
+        return {};
     }
     // Killed: what the process had in memory is gone.
     void stop() {
@@ -121,18 +135,24 @@ class Machine {
     // newaccount by `creator`, signed by this machine's key, that refers to the head.
     [[nodiscard]] chain::TransactionPtr new_account(const std::string& creator,
                                                     const std::string& name) const {
-        chain::Action action;
-        action.account = *chain::Name::from_string("eosio");
-        action.name = *chain::Name::from_string("newaccount");
-        const chain::Name from = *chain::Name::from_string(creator);
-        action.authorization = {{from, *chain::Name::from_string("active")}};
         base::Writer data;
         const chain::Authority authority = chain::Authority::of_key(key_.public_key());
-        chain::encode(data, from);
+        chain::encode(data, *chain::Name::from_string(creator));
         chain::encode(data, *chain::Name::from_string(name));
         chain::encode(data, authority);
         chain::encode(data, authority);
-        action.data = data.take();
+        return act(creator, "newaccount", data.take());
+    }
+    // An action of eosio by `actor`, signed by this machine's key.
+    [[nodiscard]] chain::TransactionPtr act(const std::string& actor,
+                                            std::string_view name,
+                                            base::Bytes data) const {
+        chain::Action action;
+        action.account = *chain::Name::from_string("eosio");
+        action.name = *chain::Name::from_string(name);
+        action.authorization = {
+            {*chain::Name::from_string(actor), *chain::Name::from_string("active")}};
+        action.data = std::move(data);
         chain::SignedTransaction content;
         const auto seconds = chain::TimePoint::from_timestamp(now_).microseconds / 1'000'000 + 60;
         content.expiration = {static_cast<std::uint32_t>(seconds)};
@@ -161,6 +181,9 @@ class Machine {
     std::vector<chain::BlockPtr> finalized;  // Told to plugins as final.
     std::vector<node::effect::Dropped> dropped;
     std::vector<chain::Evidence> accused;
+    std::vector<node::effect::ReadBlocks> reads;
+    bool accept_amnesia = false;                // Of the next start().
+    std::optional<chain::ScheduleReset> reset;  // Likewise.
     std::map<chain::Slot, chain::BlockId> shown_slots;  // Over all restarts.
     bool shown_twice = false;                           // Two blocks of one slot.
 
@@ -198,6 +221,8 @@ class Machine {
             if (to_peers) to_peers(said->said);
         } else if (const auto* accuse = std::get_if<node::effect::Accused>(&effect)) {
             accused.push_back(accuse->evidence);
+        } else if (const auto* read = std::get_if<node::effect::ReadBlocks>(&effect)) {
+            reads.push_back(*read);
         }
     }
 

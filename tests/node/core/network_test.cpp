@@ -198,15 +198,61 @@ TEST_CASE("a block that is not what it says is refused by name, and stays refuse
             chain::make_block({header, key.sign(header.id())}, good->transactions, witness);
         CHECK(judgement(cluster, block).verdict == p2p::Verdict::bad);
     }
-    SECTION("far ahead of its slot") {
+    SECTION("far ahead of its slot, signed by somebody else") {
         header.slot = 12;
-        const auto judged = judgement(cluster, with_header(*good, header, key));
-        CHECK(judged.verdict == p2p::Verdict::refused);
-        CHECK(judged.text.find("early") != std::string::npos);
+        const auto judged = judgement(cluster, with_header(*good, header, support::key_of(8)));
+        CHECK(judged.verdict == p2p::Verdict::bad);
+        CHECK(judged.text.find("signature") != std::string::npos);
     }
     cluster.heal();
     cluster.run(5, 9);
     check_same_final(cluster);
+}
+
+TEST_CASE("a block far ahead of its slot costs nobody anything and is taken in its time",
+          "[network]") {
+    Cluster cluster(4);
+    cluster.tick_at(1);
+    const chain::BlockPtr first = cluster[0].view().head;
+    cluster.tick_at(5);
+    const chain::BlockPtr second = cluster[0].view().head;
+    REQUIRE(second->header.previous == first->id);
+    REQUIRE(second->header.slot == 5);
+
+    // Alone, and its clock is four slots behind.
+    Cluster other(4);
+    support::Machine& slow = other[3];
+    std::vector<p2p::input::Judged> said;
+    slow.to_peers = [&](const p2p::Input& each) {
+        if (const auto* judged = std::get_if<p2p::input::Judged>(&each)) said.push_back(*judged);
+    };
+    slow.set_time(slow.genesis().times.time_of(1).to_timestamp());
+    const auto send = [&](const chain::BlockPtr& block, bool is_sync) {
+        slow.step(
+            node::input::FromPeers{p2p::effect::BlockArrived{Cluster::channel(0), block, is_sync}});
+    };
+    send(first, false);
+    REQUIRE(said.size() == 1);
+    CHECK(said[0].verdict == p2p::Verdict::good);
+    SECTION("pushed") {
+        send(second, false);
+        REQUIRE(said.size() == 2);
+        CHECK(said[1].verdict == p2p::Verdict::unsure);
+        CHECK(said[1].text.find("early") != std::string::npos);
+        slow.set_time(slow.genesis().times.time_of(5).to_timestamp());
+        send(second, false);
+    }
+    SECTION("asked for by height") {
+        send(second, true);
+        CHECK(said.size() == 1);
+        slow.set_time(slow.genesis().times.time_of(3).to_timestamp());
+        slow.step(node::input::Tick{});
+        CHECK(said.size() == 1);
+        slow.set_time(slow.genesis().times.time_of(5).to_timestamp());
+        slow.step(node::input::Tick{});
+    }
+    CHECK(said.back().verdict == p2p::Verdict::good);
+    CHECK(slow.view().head->id == second->id);
 }
 
 TEST_CASE("a block a little before its slot waits for it", "[network]") {
@@ -261,4 +307,40 @@ TEST_CASE("a power cut of all four at any write loses nothing that was final", "
             CHECK(cluster[i].accused.empty());
         }
     }
+}
+
+TEST_CASE("blocks asked for by id are found in memory and on disk, past those that nobody has",
+          "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    cluster.kill(2);
+    cluster.kill(3);
+    cluster.run(5, 6);  // Not final: in memory only.
+    support::Machine& node = cluster[0];
+    const chain::BlockPtr head = node.view().head;
+    const chain::BlockPtr final = node.view().finalized;
+    REQUIRE(head->header.height > final->header.height);
+    std::vector<p2p::input::BlocksRead> answers;
+    node.to_peers = [&](const p2p::Input& said) {
+        if (const auto* read = std::get_if<p2p::input::BlocksRead>(&said)) answers.push_back(*read);
+    };
+    const auto ask = [&](std::vector<chain::BlockId> ids) {
+        node.reads.clear();
+        answers.clear();
+        node.step(node::input::FromPeers{
+            p2p::effect::ReadBlocks{.ticket = 5, .from = 0, .to = 0, .ids = std::move(ids)}});
+    };
+    chain::BlockId unknown = head->id;
+    unknown.bytes[20] ^= std::byte{1};
+    ask({head->id});
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].ticket == 5);
+    CHECK(answers[0].blocks.size() == 1);
+    CHECK(node.reads.empty());
+    ask({unknown, final->id, head->id});
+    CHECK(answers.empty());
+    REQUIRE(node.reads.size() == 1);
+    CHECK(node.reads[0].wanted.ids == std::vector<chain::BlockId>{unknown, final->id});
+    REQUIRE(node.reads[0].held.size() == 1);
+    CHECK(*node.reads[0].held[0] == chain::encode_block(*head));
 }

@@ -128,9 +128,9 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
     } else if (const auto* recover = std::get_if<did::Recover>(&effect)) {
         later(i, microseconds(200), machine.recover(*recover));
     } else if (const auto* read = std::get_if<did::ReadBlocks>(&effect)) {
-        later(i,
-              microseconds(500),
-              p2p::input::BlocksRead{read->wanted.ticket, machine.read(read->wanted)});
+        std::vector<p2p::SharedBytes> blocks = machine.read(read->wanted);
+        blocks.insert(blocks.end(), read->held.begin(), read->held.end());
+        later(i, microseconds(500), p2p::input::BlocksRead{read->wanted.ticket, std::move(blocks)});
     } else if (const auto* asked = std::get_if<did::ToTransport>(&effect)) {
         perform(i, asked->asked);
     } else if (const auto* finalized = std::get_if<did::Finalized>(&effect)) {

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "chain/state/state.hpp"
+#include "chain/types/evidence.hpp"
+#include "chain/types/schedule.hpp"
+#include "chain/types/transaction.hpp"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace node {
+
+// What a validator's node says on the chain by itself, with the keys that it votes with (spec 04):
+// `ready` while its validator waits for a place in the schedule, `reportbad` with the evidence that
+// it has found, `amnesia` when its operator made a lost safety journal vote at once.
+//
+// Each is said again until the final state has it. Bounded in evidence. Pure. Thread: core.
+class Duties {
+  public:
+    static constexpr std::size_t kAccusationsMax = 256;
+
+    // One action to say now, signed with this key, which chain's Authorization accepts for it.
+    struct Due {
+        chain::Action action;
+        base::crypto::PublicKey key;
+    };
+    struct Moment {
+        const chain::StateView& state;  // Of the final block.
+        chain::Slot slot = 0;           // Of the clock.
+        bool is_synced = false;         // The node follows the head, and its keys vote.
+        std::uint64_t period = 120;     // Of schedules, slots.
+    };
+
+    explicit Duties(std::vector<base::crypto::PublicKey> own) : own_(std::move(own)) {}
+
+    void accuse(chain::Evidence evidence);
+    void note_amnesia(const base::crypto::PublicKey& key);
+    // What is due. corrupt: the state does not decode.
+    [[nodiscard]] base::Result<std::vector<Due>> due(const Moment& moment);
+
+  private:
+    struct Accusation {
+        chain::Evidence evidence;
+        base::crypto::PublicKey accused;
+        chain::Slot next = 0;  // When it is said (again); 0: it was not looked at.
+        int said = 0;
+    };
+
+    [[nodiscard]] base::Result<std::vector<chain::ScheduleEntry>> find_ours(
+        const Moment& moment, const chain::Schedule& schedule) const;
+    void say_ready(const Moment& moment,
+                   const chain::Schedule& schedule,
+                   const chain::ScheduleEntry& ours,
+                   std::vector<Due>& out);
+    void say_amnesia(const Moment& moment, const chain::ScheduleEntry& ours, std::vector<Due>& out);
+    void report(const Moment& moment,
+                const chain::Schedule& schedule,
+                const chain::ScheduleEntry& ours,
+                std::vector<Due>& out);
+    [[nodiscard]] bool holds(const base::crypto::PublicKey& key) const;
+
+    std::vector<base::crypto::PublicKey> own_;
+    std::vector<Accusation> accusations_;
+    std::set<base::crypto::PublicKey> forgetful_;       // Whose amnesia is not on chain yet,
+    std::map<chain::Name, chain::Slot> amnesia_since_;  // and when that was noticed.
+    chain::Slot next_look_ = 0;
+    bool is_news_ = false;  // Something was added since the last look.
+};
+
+}  // namespace node

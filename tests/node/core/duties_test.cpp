@@ -1,0 +1,136 @@
+#include "chain/execution/schedule_rows.hpp"
+
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/cluster.hpp"
+
+// What nodes say on the chain by themselves: `ready` of a standby, and evidence.
+
+namespace {
+
+using support::Cluster;
+
+chain::Name name(const std::string& text) {
+    return *chain::Name::from_string(text);
+}
+
+// `producer` registers with this key.
+base::Bytes registration(const std::string& producer, const base::crypto::PublicKey& key) {
+    base::Writer out;
+    chain::encode(out, name(producer));
+    base::crypto::encode(out, key);
+    out.string("");
+    out.u16(0);
+    return out.take();
+}
+
+base::Bytes votes(const std::string& voter, const std::vector<std::string>& producers) {
+    base::Writer out;
+    chain::encode(out, name(voter));
+    chain::encode(out, chain::Name{});
+    out.varuint32(static_cast<std::uint32_t>(producers.size()));
+    for (const std::string& producer : producers)
+        chain::encode(out, name(producer));
+    return out.take();
+}
+
+chain::Vote vote_of(Cluster& cluster, unsigned char tag, chain::VoteData data) {
+    const auto key = support::key_of(tag);
+    return {data, key.public_key(), key.sign(data.digest(cluster[0].genesis().chain_id()))};
+}
+
+const chain::StateView& final_state(Cluster& cluster, std::size_t node) {
+    return *cluster[node].view().final_state;
+}
+
+std::size_t scheduled(Cluster& cluster) {
+    return chain::load_schedule(final_state(cluster, 0)).value().entries.size();
+}
+
+}  // namespace
+
+TEST_CASE("a standby says by itself that it is ready, enters the schedule and votes", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    Cluster cluster(4, 1, kPeriod);
+    cluster.run(1, 3);
+    const auto registers = cluster[4].submit(cluster[4].act(
+        "mint", "regproducer", registration("mint", support::key_of(11).public_key())));
+    REQUIRE(cluster[4].answers.at(registers).outcome.has_value());
+    cluster.run(4, 16);
+    // Registered, it waits for votes; there is nothing yet to be ready for.
+    CHECK_FALSE(chain::find_ready(final_state(cluster, 0), name("mint")).has_value());
+    const auto elects = cluster[0].submit(cluster[0].act(
+        "bank", "voteproducer", votes("bank", {"bank", "bourse", "broker", "mint", "vault"})));
+    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    cluster.run(17, 23);
+    const auto ready = chain::find_ready(final_state(cluster, 0), name("mint"));
+    REQUIRE(ready.has_value());
+    CHECK(*ready >= 17);
+    CHECK(scheduled(cluster) == 4);
+    cluster.run(24, 34);
+    CHECK(scheduled(cluster) == 5);
+    CHECK(cluster[4].view().keys.at(0).last_notarize >= 33);
+    // In the schedule it has nothing to say any more.
+    cluster.run(35, 60);
+    CHECK(*chain::find_ready(final_state(cluster, 0), name("mint")) < 34);
+    CHECK(cluster.refused.empty());
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+        CHECK(cluster[i].dropped.empty());
+}
+
+TEST_CASE("a standby that is cut off says nothing; back, it is ready again", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    Cluster cluster(4, 1, kPeriod);
+    cluster.run(1, 3);
+    (void)cluster[4].submit(cluster[4].act(
+        "mint", "regproducer", registration("mint", support::key_of(11).public_key())));
+    cluster.run(4, 5);
+    for (std::size_t i = 0; i < 4; ++i)
+        cluster.cut(i, 4);
+    // Not by the key of a schedule, so that it is no part of a quorum here.
+    const auto elects = cluster[0].submit(cluster[0].act(
+        "bank", "voteproducer", votes("bank", {"bank", "bourse", "broker", "mint", "vault"})));
+    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    cluster.run(6, 40);
+    CHECK(scheduled(cluster) == 4);
+    CHECK(cluster[4].view().pool_transactions == 0);
+    cluster.heal();
+    cluster.deliver();
+    cluster.run(41, 60);
+    CHECK(scheduled(cluster) == 5);
+}
+
+TEST_CASE("evidence of a double vote gets on the chain, once, and costs the key its weight",
+          "[duties]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    const chain::Block& head = *cluster[0].view().head;
+    chain::VoteData data;
+    data.kind = chain::VoteKind::notarize;
+    data.slot = head.header.slot;
+    data.height = head.header.height;
+    data.block_id = head.id;
+    data.block_id.bytes[31] ^= std::byte{1};
+    // The first was seen by all: that of the block. Node 3 lies to nodes 0 and 1.
+    for (const std::size_t to : {0U, 1U}) {
+        cluster.send(
+            3, to, p2p::effect::VoteArrived{Cluster::channel(3), {}, vote_of(cluster, 10, data)});
+    }
+    cluster.deliver();
+    CHECK(cluster[0].accused.size() == 1);
+    CHECK(cluster[2].accused.empty());
+    const auto key = support::key_of(10).public_key();
+    CHECK_FALSE(chain::is_convicted(final_state(cluster, 2), key));
+    cluster.run(4, 14);
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(chain::is_convicted(final_state(cluster, i), key));
+        CHECK(cluster[i].view().pool_transactions == 0);
+    }
+    const auto convicted = chain::convicted_keys(final_state(cluster, 0), 10).value();
+    REQUIRE(convicted.size() == 1);
+    CHECK(convicted[0].producer == name("vault"));
+    // Reported once: nobody repeats what is on the chain.
+    for (std::size_t i = 0; i < 4; ++i)
+        CHECK(cluster[i].dropped.empty());
+}

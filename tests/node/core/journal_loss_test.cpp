@@ -1,0 +1,91 @@
+#include "chain/execution/schedule_rows.hpp"
+
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/cluster.hpp"
+
+// A node whose safety journal is gone, damaged or put back from a copy (spec 04).
+
+namespace {
+
+using support::Cluster;
+
+// The newest vote of a node's key, as another node saw it; 0: none.
+chain::Slot voted(Cluster& cluster, std::size_t node, std::size_t seen_by) {
+    const auto key = support::key_of(static_cast<unsigned char>(7 + node)).public_key();
+    chain::Slot newest = 0;
+    for (const chain::Vote& vote : cluster[seen_by].view().votes) {
+        if (vote.key == key) newest = std::max(newest, vote.data.slot);
+    }
+    return newest;
+}
+
+}  // namespace
+
+TEST_CASE("a validator whose journal is lost votes again after a later block is final",
+          "[journal]") {
+    Cluster cluster(4);
+    cluster.run(1, 6);
+    const std::vector<base::Bytes> copy = cluster[3].pages();
+    cluster.run(7, 9);
+    cluster.kill(3);
+    SECTION("gone") {
+        cluster[3].pages().clear();
+    }
+    SECTION("put back from a copy") {
+        REQUIRE(copy.size() < cluster[3].pages().size());
+        cluster[3].pages() = copy;
+    }
+    cluster.start(3);
+    REQUIRE(cluster[3].view().keys.size() == 1);
+    CHECK(cluster[3].view().keys[0].lost);
+    cluster.deliver();
+    const chain::Slot before = voted(cluster, 3, 0);
+    CHECK(before == 9);
+    // Of the slots up to its start it signs nothing: the others agree without it.
+    cluster.run(10, 10);
+    CHECK(cluster[0].view().finalized->header.slot == 10);
+    CHECK(voted(cluster, 3, 0) == before);
+    cluster.run(11, 14);
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+    CHECK(voted(cluster, 3, 0) == 14);
+    // It makes blocks in its turns, and nobody has anything to accuse it of.
+    cluster.run(15, 23);
+    CHECK(cluster[0].view().finalized->header.slot == 23);
+    for (std::size_t i = 0; i < 4; ++i)
+        CHECK(cluster[i].accused.empty());
+    CHECK(cluster.refused.empty());
+    // What it has written since is a journal again.
+    cluster.kill(3);
+    cluster.start(3);
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+}
+
+TEST_CASE("a validator alone without its journal makes nothing final until that is accepted",
+          "[journal]") {
+    Cluster cluster(1);
+    cluster.run(1, 3);
+    cluster.kill(0);
+    cluster[0].pages().clear();
+    cluster.start(0);
+    cluster.run(4, 8);
+    CHECK(cluster[0].view().keys[0].lost);
+    CHECK(cluster[0].view().finalized->header.slot == 3);
+    cluster.kill(0);
+    cluster[0].accept_amnesia = true;
+    cluster.start(0);
+    cluster.run(9, 12);
+    CHECK_FALSE(cluster[0].view().keys[0].lost);
+    CHECK(cluster[0].view().finalized->header.slot == 12);
+    const auto bank = *chain::Name::from_string("bank");
+    const auto noted = chain::find_amnesia(*cluster[0].view().final_state, bank);
+    REQUIRE(noted.has_value());
+    CHECK(*noted >= 9);
+    // Said once; and a start with a whole journal says nothing.
+    cluster.run(13, 40);
+    cluster.kill(0);
+    cluster.start(0);
+    cluster.run(41, 80);
+    CHECK(chain::find_amnesia(*cluster[0].view().final_state, bank) == noted);
+}
