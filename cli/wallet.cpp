@@ -1,5 +1,6 @@
 #include "base/crypto/keys.hpp"
 #include "cli/files.hpp"
+#include "cli/journal.hpp"
 #include "cli/output.hpp"
 #include "cli/secret.hpp"
 
@@ -111,12 +112,20 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
     if (arguments.has("vote") && !type.empty() && type != "K1") {
         return fail(base::Errc::invalid, "vote keys are K1 keys");
     }
+    if (arguments.has("journal") && !arguments.has("vote")) {
+        return fail(base::Errc::invalid, "--journal is for a validator's key: add --vote");
+    }
     const auto key = arguments.has("vote")
                          ? call(session.wallet_url, "/v1/wallet/create_validator_key", Json(name))
                          : call(session.wallet_url,
                                 "/v1/wallet/create_key",
                                 Json::array({name, type.empty() ? "K1" : type}));
     if (!key) return fail(key.error());
+    if (arguments.has("journal")) {
+        const auto made = base::crypto::PublicKey::from_string(key->get<std::string>());
+        if (!made) return fail(made.error());
+        if (auto done = add_to_journal(arguments.get("journal"), {*made}); !done) return done;
+    }
     if (session.json) {
         print_json(*key);
     } else {
@@ -200,7 +209,9 @@ void add_wallet_commands(std::vector<Command>& commands) {
         {"wallet create_key",
          "Make a key inside a wallet",
          {{"type", "K1 (default) or R1", true}},
-         {name, {"vote", 0, "", "a validator's key: it signs each header and vote once"}},
+         {name,
+          {"vote", 0, "", "a validator's key: it signs each header and vote once"},
+          {"journal", 0, "DATA_DIR", "of the node that is to use it, which must not run"}},
          create_key});
     commands.push_back(
         {"wallet list", "Show the open wallets; * marks unlocked ones", {}, {}, list});

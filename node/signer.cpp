@@ -133,4 +133,20 @@ base::Result<base::crypto::Signature> NodeSigner::sign_vote(const PublicKey& key
     return (*source)->sign_vote(vote, chain_id);
 }
 
+base::Result<base::crypto::Signature> NodeSigner::sign_transaction(
+    const PublicKey& key, const chain::Transaction& transaction, const chain::ChainId& chain_id) {
+    auto source = source_of(key);
+    if (!source) return base::fail(std::move(source).error());
+    return (*source)->sign_transaction(transaction, chain_id);
+}
+
+base::Result<base::crypto::Signature> NodeSigner::sign_statement(
+    const PublicKey& key,
+    const p2p::VoteKeyStatement& statement,
+    const p2p::StatementContext& context) {
+    auto source = source_of(key);
+    if (!source) return base::fail(std::move(source).error());
+    return (*source)->sign_statement(statement, context);
+}
+
 }  // namespace node

@@ -25,6 +25,14 @@ class KeySource : base::Pinned {
         const chain::VoteData& vote, const chain::ChainId& chain_id) {
         return sign(vote.digest(chain_id));
     }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_transaction(
+        const chain::Transaction& transaction, const chain::ChainId& chain_id) {
+        return sign(transaction.signing_digest(chain_id, {}));
+    }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_statement(
+        const p2p::VoteKeyStatement& statement, const p2p::StatementContext& context) {
+        return sign(p2p::statement_digest(statement, context));
+    }
 };
 
 // The key of PUB=KEY:file:PATH: a private key as text in a file.
@@ -33,7 +41,8 @@ class KeySource : base::Pinned {
     const base::crypto::PublicKey& key, const std::string& path);
 
 // The key of PUB=WALLET:SOCKET: a wallet on a Unix socket signs, headers and votes as the key's
-// journal there allows (made by 'bor-cli wallet create_key --vote').
+// journal there allows (made by 'bor-cli wallet create_key --vote'), and what the node says of
+// itself: nothing else.
 [[nodiscard]] std::unique_ptr<KeySource> open_wallet(const base::crypto::PublicKey& key,
                                                      const std::string& socket);
 
@@ -55,6 +64,14 @@ class NodeSigner final : public Signer {
         const base::crypto::PublicKey& key,
         const chain::VoteData& vote,
         const chain::ChainId& chain_id) override;
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_transaction(
+        const base::crypto::PublicKey& key,
+        const chain::Transaction& transaction,
+        const chain::ChainId& chain_id) override;
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_statement(
+        const base::crypto::PublicKey& key,
+        const p2p::VoteKeyStatement& statement,
+        const p2p::StatementContext& context) override;
 
   private:
     [[nodiscard]] base::Result<KeySource*> source_of(const base::crypto::PublicKey& key) const;

@@ -44,6 +44,20 @@ class WalletSource final : public KeySource {
                    {base::to_hex(packed.view()), key_.to_string(), base::to_hex(chain_id.view())},
                    vote.digest(chain_id));
     }
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_transaction(
+        const chain::Transaction& transaction, const chain::ChainId& chain_id) override {
+        base::Writer packed;
+        chain::encode(packed, transaction);
+        return ask("sign_duty",
+                   {base::to_hex(packed.view()), key_.to_string(), base::to_hex(chain_id.view())},
+                   transaction.signing_digest(chain_id, {}));
+    }
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_statement(
+        const p2p::VoteKeyStatement& statement, const p2p::StatementContext& context) override {
+        return ask("sign_statement",
+                   {base::to_hex(p2p::statement_bytes(statement, context)), key_.to_string()},
+                   p2p::statement_digest(statement, context));
+    }
 
   private:
     using Json = nlohmann::json;

@@ -2,6 +2,7 @@
 
 #include "base/crypto/hash.hpp"
 #include "chain/abi/transaction_json.hpp"
+#include "chain/types/evidence.hpp"
 #include "chain/types/exception.hpp"
 
 #include <fmt/format.h>
@@ -107,6 +108,34 @@ Result<T> read_packed(const Json& json, std::string_view what) {
     return value;
 }
 
+bool is_evidence(base::ByteView data) {
+    base::Reader in(data);
+    const base::ByteView packed = in.bytes("evidence", data.size());
+    if (!in.finish()) return false;
+    const auto evidence = chain::unpack<chain::Evidence>(packed, "evidence");
+    return evidence && chain::check_form(*evidence);
+}
+
+// What a validator's node says on the chain in its own name: one such action and nothing more, of
+// a form that no header and no vote has.
+Result<void> expect_duty(const chain::Transaction& transaction) {
+    using chain::operator""_n;
+    constexpr std::size_t kNameBytes = 8;
+    const bool is_alone = transaction.actions.size() == 1 &&
+                          transaction.context_free_actions.empty() &&
+                          transaction.extensions.empty();
+    if (is_alone) {
+        const chain::Action& action = transaction.actions[0];
+        const bool is_plain = action.account == "eosio"_n && action.authorization.size() == 1;
+        const bool names_one = action.name == "ready"_n || action.name == "amnesia"_n;
+        if (is_plain && names_one && action.data.size() == kNameBytes) return {};
+        if (is_plain && action.name == "reportbad"_n && is_evidence(action.data)) return {};
+    }
+    return chain::fail(Exception::wallet_exception,
+                       "a validator's key signs one action of eosio alone: ready, reportbad or "
+                       "amnesia");
+}
+
 Result<PublicKey> read_key(const Json& json) {
     const auto text = chain::abi::as_string(json);
     if (!text) return base::fail(text.error());
@@ -171,6 +200,7 @@ const std::vector<Api::Call>& Api::calls() {
         {"/v1/wallet/remove_key", 3, 201, &Api::remove_key},
         {"/v1/wallet/set_timeout", kOne, 200, &Api::set_timeout},
         {"/v1/wallet/sign_digest", 2, 201, &Api::sign_digest},
+        {"/v1/wallet/sign_duty", 3, 201, &Api::sign_duty},
         {"/v1/wallet/sign_header", 2, 201, &Api::sign_header},
         {"/v1/wallet/sign_statement", 2, 201, &Api::sign_statement},
         {"/v1/wallet/sign_transaction", 3, 201, &Api::sign_transaction},
@@ -417,6 +447,18 @@ Api::Answer Api::sign_statement(const Json& parameters, base::Timestamp now) {
     statement.raw(base::as_bytes(kStatementPrefix));
     statement.raw(*bytes);
     return signature_of(base::crypto::sha256(statement.view()), *key, now);
+}
+
+// Moves nothing and promises nothing, so that a validator's key may sign it.
+Api::Answer Api::sign_duty(const Json& parameters, base::Timestamp now) {
+    const auto transaction = read_packed<chain::Transaction>(parameters[0], "transaction");
+    if (!transaction) return base::fail(transaction.error());
+    const auto key = read_key(parameters[1]);
+    if (!key) return base::fail(key.error());
+    const auto chain_id = read_chain_id(parameters[2]);
+    if (!chain_id) return base::fail(chain_id.error());
+    if (auto good = expect_duty(*transaction); !good) return base::fail(good.error());
+    return signature_of(transaction->signing_digest(*chain_id, {}), *key, now);
 }
 
 Api::Answer Api::sign_transaction(const Json& parameters, base::Timestamp now) {

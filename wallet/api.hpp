@@ -16,6 +16,7 @@ namespace wallet {
 //   create_validator_key  [wallet]                         a K1 key with a journal of its own
 //   sign_header           [packed header, key]
 //   sign_vote             [packed vote data, key, chain id]
+//   sign_duty             [packed transaction, key, chain id]  ready, reportbad or amnesia alone
 //   sign_statement        [packed statement, key]          "this key is used here", for peers
 // All else that such a key is to sign is refused, since it could be one of these in disguise.
 //
@@ -70,6 +71,7 @@ class Api : base::Pinned {
     Answer create_validator_key(const Json& parameters, base::Timestamp now);
     Answer sign_header(const Json& parameters, base::Timestamp now);
     Answer sign_vote(const Json& parameters, base::Timestamp now);
+    Answer sign_duty(const Json& parameters, base::Timestamp now);
     Answer sign_statement(const Json& parameters, base::Timestamp now);
 
     Answer signature_of(const base::Hash256& digest,

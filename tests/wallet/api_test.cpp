@@ -240,6 +240,40 @@ TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once,
     CHECK(refusal("sign_vote", asked.dump(), 500).find("locked on slot 5") != std::string::npos);
     CHECK(call("sign_statement", Json({"00", key}).dump()).status == 201);
 
+    // What its node says in its name, and nothing else.
+    chain::Transaction duty;
+    chain::Action ready;
+    ready.account = *chain::Name::from_string("eosio");
+    ready.name = *chain::Name::from_string("ready");
+    ready.authorization = {{*chain::Name::from_string("v1"), *chain::Name::from_string("active")}};
+    ready.data = base::Bytes(8);
+    duty.actions = {ready};
+    const auto ask = [&](const chain::Transaction& transaction) {
+        base::Writer packed_duty;
+        chain::encode(packed_duty, transaction);
+        return Json{base::to_hex(packed_duty.view()), key, digest};
+    };
+    const auto said =
+        base::crypto::Signature::from_string(ok("sign_duty", ask(duty)).get<std::string>());
+    CHECK(base::crypto::verify(
+        *base::crypto::PublicKey::from_string(key), *said, duty.signing_digest(*chain_id, {})));
+    const auto refused = [&](const chain::Transaction& transaction) {
+        return refusal("sign_duty", ask(transaction).dump(), 500).find("signs one action") !=
+               std::string::npos;
+    };
+    duty.actions[0].name = *chain::Name::from_string("reportbad");
+    CHECK(refused(duty));  // That is no evidence.
+    duty.actions[0].name = *chain::Name::from_string("setcode");
+    CHECK(refused(duty));
+    duty.actions = {ready, ready};
+    CHECK(refused(duty));
+    duty.actions = {ready};
+    duty.actions[0].data.push_back(std::byte{0});
+    CHECK(refused(duty));
+    duty.actions = {ready};
+    duty.actions[0].account = *chain::Name::from_string("token");
+    CHECK(refused(duty));
+
     // Nothing is promised while the wallet is locked.
     ok("lock", "w");
     header.slot = 6;
