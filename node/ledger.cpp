@@ -29,6 +29,33 @@ class NoJournal final : public base::AppendLog {
     base::Result<void> compact(base::ByteView page) override { return append_page(page); }
 };
 
+// In place of a journal that is not there or not whole. What the agreement promises first, once it
+// may, replaces the whole journal: that makes the file (spec 04, "Safety journal").
+class LostJournal final : public base::AppendLog {
+  public:
+    explicit LostJournal(std::string path) : path_(std::move(path)) {}
+    base::Result<void> append_page(base::ByteView page) override {
+        if (file_) return file_->append_page(page);
+        return base::fail(Errc::unavailable, "the safety journal " + path_ + " is lost");
+    }
+    [[nodiscard]] base::Result<std::vector<base::Bytes>> read_pages() const override {
+        if (file_) return file_->read_pages();
+        return std::vector<base::Bytes>{};
+    }
+    base::Result<void> compact(base::ByteView page) override {
+        if (file_) return file_->compact(page);
+        if (auto made = JournalFile::create(path_, page); !made) return made;
+        auto opened = JournalFile::open(path_);
+        if (!opened) return base::fail(opened.error());
+        file_ = std::move(*opened);
+        return {};
+    }
+
+  private:
+    std::string path_;
+    std::unique_ptr<JournalFile> file_;
+};
+
 base::Result<genesis::Genesis> read_genesis(const fs::path& path, base::Bytes& bytes) {
     auto read = read_file(path.string(), kGenesisBytesMax);
     if (!read) return base::fail(Errc::invalid, path.string() + ": " + read.error().detail);
@@ -68,7 +95,33 @@ base::Result<genesis::Genesis> open_genesis(const Options& options) {
                           "; use another data-dir or leave the option out");
 }
 
-base::Result<void> open_journal(const Options& options, Ledger& ledger) {
+base::Result<void> lose_journal(const std::string& path,
+                                const std::string& reason,
+                                Ledger& ledger,
+                                const base::Log& log) {
+    log.error("{}: {}; the keys of this node vote again when the journal can do no harm any more",
+              path,
+              reason);
+    ledger.journal = std::make_unique<LostJournal>(path);
+    ledger.safety = consensus::SafetyJournal::lost(0);
+    return {};
+}
+
+// Keeps what is there of it for whoever looks for the cause.
+base::Result<void> set_aside(const std::string& path,
+                             const base::Error& damage,
+                             Ledger& ledger,
+                             const base::Log& log) {
+    const std::string aside = path + ".damaged";
+    std::error_code error;
+    fs::rename(path, aside, error);
+    if (error) {
+        return base::fail(Errc::unavailable, "cannot rename " + path + ": " + error.message());
+    }
+    return lose_journal(path, damage.detail + "; it is kept as " + aside, ledger, log);
+}
+
+base::Result<void> open_journal(const Options& options, Ledger& ledger, const base::Log& log) {
     const std::string path = (options.data_dir / kJournalFileName).string();
     if (ledger.signer->keys().empty()) {
         ledger.journal = std::make_unique<NoJournal>();
@@ -76,17 +129,23 @@ base::Result<void> open_journal(const Options& options, Ledger& ledger) {
     }
     auto journal = JournalFile::open(path);
     if (!journal) {
-        if (journal.error().code != Errc::not_found) return base::fail(journal.error());
-        return base::fail(Errc::invalid,
-                          path +
-                              " is not there: a key signs only with the safety journal that was "
-                              "made with it ('bor-cli key create --vote --journal DATA_DIR', "
-                              "'bor-cli network up')");
+        if (journal.error().code == Errc::not_found) {
+            return lose_journal(path,
+                                "is not there, though it was made with the key ('bor-cli key "
+                                "create --vote --journal DATA_DIR', 'bor-cli network up')",
+                                ledger,
+                                log);
+        }
+        if (journal.error().code != Errc::corrupt) return base::fail(journal.error());
+        return set_aside(path, journal.error(), ledger, log);
     }
     auto pages = (*journal)->read_pages();
     if (!pages) return base::fail(pages.error());
     auto safety = consensus::SafetyJournal::read(*pages);
-    if (!safety) return base::fail(safety.error());
+    if (!safety) {
+        journal->reset();
+        return set_aside(path, safety.error(), ledger, log);
+    }
     ledger.safety = std::move(*safety);
     ledger.journal = std::move(*journal);
     return {};
@@ -125,7 +184,8 @@ base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
     auto signer = NodeSigner::make(options.signature_providers);
     if (!signer) return base::fail(signer.error());
     ledger.signer = std::move(*signer);
-    if (auto opened = open_journal(options, ledger); !opened) return base::fail(opened.error());
+    if (auto opened = open_journal(options, ledger, log); !opened)
+        return base::fail(opened.error());
     if (auto made = make_first_state(ledger, log); !made) return base::fail(made.error());
     ProcessCompiler::Options compiler;
     compiler.directory = options.data_dir / "compiled";

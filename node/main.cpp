@@ -20,18 +20,19 @@ int complain(const base::Error& error) {
     return EXIT_FAILURE;
 }
 
-// The signals that end the node; blocked in all threads and waited for here.
-sigset_t end_signals() {
+// The signals that end the node, and SIGHUP; blocked in all threads and waited for here.
+sigset_t handled_signals() {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
     return signals;
 }
 
 int serve(const node::Options& options, node::Logging& log) {
     const base::Log main_log(log, "main");
-    const sigset_t signals = end_signals();
+    const sigset_t signals = handled_signals();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // A client that went away is an error of its socket.
     auto opened = node::Node::open(options, log);
@@ -43,7 +44,8 @@ int serve(const node::Options& options, node::Logging& log) {
     }
     node::tell_service_manager("READY=1");
     int signal = 0;
-    sigwait(&signals, &signal);
+    for (sigwait(&signals, &signal); signal == SIGHUP; sigwait(&signals, &signal))
+        node->reload();
     main_log.info("stopping signal={}", signal);
     node::tell_service_manager("STOPPING=1");
     node->stop();

@@ -7,6 +7,7 @@
 #include "node/option_names.hpp"
 #include "node/page.hpp"
 #include "node/peers.hpp"
+#include "node/recovery.hpp"
 #include "node/stream.hpp"
 #include "node/transaction_api.hpp"
 #include "transport/tcp/thread.hpp"
@@ -102,6 +103,9 @@ class Node::Parts {
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
     std::vector<p2p::input::Dial> dials;
+    p2p::input::ListsChanged lists;
+
+    void read_lists_again();
 
   private:
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
@@ -114,9 +118,14 @@ base::Result<void> Node::Parts::open_core() {
     auto peers = read_peers(options);
     if (!peers) return base::fail(peers.error());
     dials = std::move(peers->dials);
+    lists = std::move(peers->lists);
     Core::Options core_options;
     core_options.started = system_time();
     core_options.has_peers = options.has_peers();
+    core_options.accept_amnesia = options.accept_amnesia;
+    auto reset = read_reset(options, ledger.genesis);
+    if (!reset) return base::fail(reset.error());
+    core_options.reset = *std::move(reset);
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
     chain::ExecutionOptions limits;
@@ -149,6 +158,20 @@ base::Result<void> Node::Parts::open_core() {
         std::make_unique<transport::tcp::Thread>(tcp, *peers->node_key, *runtime, log("transport"));
     runtime->set_transport(*transport);
     return {};
+}
+
+void Node::Parts::read_lists_again() {
+    if (options.p2p_access_file.empty()) return;
+    auto read = read_lists(options.p2p_access_file.string());
+    if (!read) {
+        log("node").error("the lists stay as they were: {}", read.error().detail);
+        return;
+    }
+    log("node").info("{}: {} nodes allowed, {} denied",
+                     options.p2p_access_file.string(),
+                     read->allow.size(),
+                     read->deny.size());
+    runtime->tell_peers(*std::move(read));
 }
 
 void Node::Parts::dial_peers() {
@@ -219,6 +242,7 @@ base::Result<void> Node::Parts::start() {
     runtime->start();
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
+        runtime->tell_peers(lists);
         if (auto started = transport->start(); !started) return started;
         dial_peers();
     }
@@ -249,6 +273,10 @@ base::Result<std::unique_ptr<Node>> Node::open(const Options& options, Logging& 
 
 base::Result<void> Node::start() {
     return parts_->start();
+}
+
+void Node::reload() {
+    parts_->read_lists_again();
 }
 
 void Node::stop() {

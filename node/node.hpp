@@ -24,6 +24,8 @@ class Node : base::Pinned {
 
     // Starts threads and serves. unavailable: an address cannot be served.
     base::Result<void> start();
+    // Reads the files again that may change while it runs: p2p-access-file.
+    void reload();
     // Lets answers under way finish, ends the threads, syncs the disk.
     void stop();
 

@@ -45,7 +45,7 @@ std::string_view reason_not_served(const std::string& name) {
         return "this release speaks TCP between nodes only; remove the line";
     }
     if (name == "max-clients") return "use p2p-max-peers";
-    if (name == "agent-name" || name == "trust" || begins("p2p-")) {
+    if (name == "agent-name" || begins("p2p-")) {
         return "this release has no such setting between nodes; remove the line";
     }
     if (name == "snapshot" || begins("snapshot")) {

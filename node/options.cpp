@@ -111,6 +111,10 @@ po::options_description ledger_options() {
         "enable-stale-production",
         po::value<bool>()->default_value(false)->implicit_value(true),
         "accepted; a validator of BoR always builds on what is final")(
+        "recover-from",
+        po::value<std::string>()->default_value(""),
+        "id of the recovery in the data directory ('bor-cli recover'): a new first schedule, after "
+        "more than a third of the validators were lost for ever")(
         "pause-on-startup",
         po::value<bool>()->default_value(false)->implicit_value(true),
         "make no blocks before /v1/producer/resume");
@@ -131,7 +135,17 @@ po::options_description peer_options() {
         "several times")("p2p-node-key",
                          po::value<std::string>()->default_value(""),
                          "file with the R1 private key of this node; needed with either of these")(
-        "p2p-max-peers", po::value<std::size_t>()->default_value(64), "connected peers, 1 to 64");
+        "p2p-max-peers", po::value<std::size_t>()->default_value(64), "connected peers, 1 to 64")(
+        "p2p-access-file",
+        po::value<std::string>()->default_value(""),
+        "file with lines 'allow PUB_R1_...' and 'deny PUB_R1_...': of the registered nodes only "
+        "these, and not those, may connect; read again on SIGHUP")(
+        "checkpoint",
+        po::value<std::string>()->default_value(""),
+        "HEIGHT:ID of a block that a joining node's history must have")(
+        "trust",
+        po::value<std::string>()->default_value("full"),
+        "full: check every signature of blocks that are synced");
     return all;
 }
 
@@ -157,7 +171,11 @@ po::options_description command_options() {
         "directory of config.ini")("config,c",
                                    po::value<std::string>()->default_value("config.ini"),
                                    "configuration file in config-dir")(
-        "verify-chain", po::bool_switch(), "replay every block from genesis, compare, and exit");
+        "verify-chain", po::bool_switch(), "replay every block from genesis, compare, and exit")(
+        "accept-amnesia",
+        po::bool_switch(),
+        "let keys whose safety journal is lost vote at once; recorded on the chain. They must be "
+        "used nowhere else, and no block may be final elsewhere that this node does not have");
     return all;
 }
 
@@ -345,6 +363,8 @@ void fill_ledger(const po::variables_map& values, Options& out) {
     out.enable_stale_production = get<bool>(values, "enable-stale-production");
     out.pause_on_startup = get<bool>(values, "pause-on-startup");
     out.verify_chain = get<bool>(values, "verify-chain");
+    out.recover_from = get<std::string>(values, "recover-from");
+    out.accept_amnesia = get<bool>(values, "accept-amnesia");
 }
 
 void fill_peers(const po::variables_map& values, Options& out) {
@@ -353,6 +373,33 @@ void fill_peers(const po::variables_map& values, Options& out) {
     out.p2p_peer_addresses = get_list(values, "p2p-peer-address");
     out.p2p_node_key = get<std::string>(values, "p2p-node-key");
     out.p2p_max_peers = get<std::size_t>(values, "p2p-max-peers");
+    out.p2p_access_file = get<std::string>(values, "p2p-access-file");
+    out.checkpoint = get<std::string>(values, "checkpoint");
+    out.trust = get<std::string>(values, "trust");
+}
+
+base::Result<void> check_peers(const Options& options) {
+    const auto invalid = [](const std::string& text) {
+        return base::fail(base::Errc::invalid, text);
+    };
+    if (options.p2p_max_peers == 0 || options.p2p_max_peers > 64) {
+        return invalid("p2p-max-peers must be 1 to 64");
+    }
+    if (options.has_peers() && options.p2p_node_key.empty()) {
+        return invalid(
+            "p2p-listen-endpoint and p2p-peer-address need p2p-node-key = FILE with "
+            "this node's R1 key ('bor-cli key create --r1 --node --file FILE')");
+    }
+    if (!options.has_peers() && !(options.p2p_access_file.empty() && options.checkpoint.empty())) {
+        return invalid(
+            "p2p-access-file and checkpoint are of no use without p2p-listen-endpoint or "
+            "p2p-peer-address");
+    }
+    if (options.trust == "certified") {
+        return invalid("trust = certified: this release checks every signature; use trust = full");
+    }
+    if (options.trust != "full") return invalid("trust = " + options.trust + ": expected full");
+    return {};
 }
 
 // What each option allows alone but not together.
@@ -370,14 +417,7 @@ base::Result<void> check(const Options& options) {
     if (options.chain_threads == 0 || options.chain_threads > 64) {
         return invalid("chain-threads must be 1 to 64");
     }
-    if (options.p2p_max_peers == 0 || options.p2p_max_peers > 64) {
-        return invalid("p2p-max-peers must be 1 to 64");
-    }
-    if (options.has_peers() && options.p2p_node_key.empty()) {
-        return invalid(
-            "p2p-listen-endpoint and p2p-peer-address need p2p-node-key = FILE with "
-            "this node's R1 key ('bor-cli key create --r1 --node --file FILE')");
-    }
+    if (auto good = check_peers(options); !good) return good;
     const bool by_category = options.http_server_address == "http-category-address";
     if (by_category && options.category_addresses.empty()) {
         return invalid("http-server-address = http-category-address needs http-category-address");

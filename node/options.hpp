@@ -52,13 +52,18 @@ struct Options {
     std::vector<std::string> signature_providers;
     bool enable_stale_production = false;
     bool pause_on_startup = false;
+    std::string recover_from;     // Id of the recovery that the operator confirms; empty: none.
+    bool accept_amnesia = false;  // Keys with a lost safety journal vote at once.
 
     // Peers.
     std::vector<std::string> p2p_listen_endpoints;  // host:port.
     std::vector<std::string> p2p_peer_addresses;    // host:port or host:port#PUB_R1_....
     std::filesystem::path p2p_node_key;             // Needed with either of these.
     std::size_t p2p_max_peers = 64;
-    std::string p2p_server_address;  // That others are told; empty: the first endpoint.
+    std::string p2p_server_address;         // That others are told; empty: the first endpoint.
+    std::filesystem::path p2p_access_file;  // Local lists; empty: none.
+    std::string checkpoint;                 // HEIGHT:ID; empty: none.
+    std::string trust = "full";
     [[nodiscard]] bool has_peers() const {
         return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
     }

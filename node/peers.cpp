@@ -4,8 +4,11 @@
 #include "node/disk/file.hpp"
 #include "node/option_names.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <random>
+#include <sstream>
 
 namespace node {
 
@@ -17,6 +20,7 @@ using base::crypto::PrivateKey;
 using base::crypto::PublicKey;
 
 constexpr std::size_t kKeyFileBytesMax = 4'096;
+constexpr std::size_t kListsBytesMax = std::size_t{1} << 20U;
 
 base::Result<PrivateKey> read_node_key(const std::string& path) {
     const auto invalid = [&](const std::string& reason) {
@@ -32,6 +36,25 @@ base::Result<PrivateKey> read_node_key(const std::string& path) {
         return invalid("is not an R1 key: TLS has no scheme for others");
     }
     return *key;
+}
+
+// HEIGHT:ID, where the ID begins with the height.
+base::Result<p2p::Checkpoint> read_checkpoint(const std::string& text) {
+    const auto invalid = [&] {
+        return base::fail(Errc::invalid,
+                          "checkpoint = " + text +
+                              ": expected HEIGHT:ID with the 64 hexadecimal digits of the id of "
+                              "the block of that height");
+    };
+    const std::size_t colon = text.find(':');
+    if (colon == 0 || colon == std::string::npos || colon > 10) return invalid();
+    const std::string height = text.substr(0, colon);
+    if (height.find_first_not_of("0123456789") != std::string::npos) return invalid();
+    auto bytes = base::from_hex(std::string_view(text).substr(colon + 1));
+    if (!bytes) return invalid();
+    auto id = base::to_hash<32>(*bytes);
+    if (!id || chain::height_of(*id) != std::stoull(height)) return invalid();
+    return p2p::Checkpoint{chain::height_of(*id), *id};
 }
 
 base::Result<p2p::input::Dial> read_address(const std::string& text) {
@@ -60,6 +83,36 @@ std::uint64_t random_number() {
 
 }  // namespace
 
+base::Result<p2p::input::ListsChanged> read_lists(const std::string& path) {
+    auto bytes = read_file(path, kListsBytesMax);
+    if (!bytes) {
+        return base::fail(Errc::invalid, "p2p-access-file = " + path + ": " + bytes.error().detail);
+    }
+    p2p::input::ListsChanged lists;
+    std::istringstream lines{std::string(base::as_text(*bytes))};
+    std::size_t number = 0;
+    for (std::string line; std::getline(lines, line);) {
+        ++number;
+        std::istringstream words(line.substr(0, line.find('#')));
+        std::string verb;
+        std::string text;
+        std::string more;
+        words >> verb >> text >> more;
+        if (verb.empty()) continue;
+        const auto key = PublicKey::from_string(text);
+        const bool is_known = verb == "allow" || verb == "deny";
+        if (!is_known || !more.empty() || !key || key->type != KeyType::r1) {
+            return base::fail(Errc::invalid,
+                              fmt::format("{}:{}: expected 'allow' or 'deny' and a node's key, "
+                                          "PUB_R1_...",
+                                          path,
+                                          number));
+        }
+        (verb == "allow" ? lists.allow : lists.deny).push_back(*key);
+    }
+    return lists;
+}
+
 base::Result<PeerSettings> read_peers(const Options& options) {
     PeerSettings settings;
     if (!options.has_peers()) return settings;
@@ -70,6 +123,16 @@ base::Result<PeerSettings> read_peers(const Options& options) {
         auto dial = read_address(text);
         if (!dial) return base::fail(dial.error());
         settings.dials.push_back(*std::move(dial));
+    }
+    if (!options.p2p_access_file.empty()) {
+        auto lists = read_lists(options.p2p_access_file.string());
+        if (!lists) return base::fail(lists.error());
+        settings.lists = *std::move(lists);
+    }
+    if (!options.checkpoint.empty()) {
+        auto checkpoint = read_checkpoint(options.checkpoint);
+        if (!checkpoint) return base::fail(checkpoint.error());
+        settings.checkpoint = *checkpoint;
     }
     return settings;
 }
@@ -93,6 +156,7 @@ std::optional<p2p::Options> network_options(const Options& options,
     network.rules_version = chain::kRulesKnown;
     network.seed = random_number();
     network.peers_max = options.p2p_max_peers;
+    network.checkpoint = settings.checkpoint;
     return network;
 }
 

@@ -12,10 +12,17 @@ namespace node {
 struct PeerSettings {
     std::optional<base::crypto::PrivateKey> node_key;  // Absent: there are none.
     std::vector<p2p::input::Dial> dials;
+    p2p::input::ListsChanged lists;
+    std::optional<p2p::Checkpoint> checkpoint;
 };
 
-// invalid: the file holds no R1 key, or an address is not host:port[#PUB_R1_...].
+// invalid: the file holds no R1 key, an address is not host:port[#PUB_R1_...], the checkpoint not
+// HEIGHT:ID, or read_lists() refuses.
 [[nodiscard]] base::Result<PeerSettings> read_peers(const Options& options);
+
+// The operator's local lists, from a file of lines "allow KEY" and "deny KEY"; # begins a comment.
+// invalid: names the line.
+[[nodiscard]] base::Result<p2p::input::ListsChanged> read_lists(const std::string& path);
 
 // How the conversation with them is held; nothing: there are none.
 [[nodiscard]] std::optional<p2p::Options> network_options(const Options& options,

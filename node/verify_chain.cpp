@@ -4,6 +4,7 @@
 #include "node/core/core.hpp"
 #include "node/disk/file.hpp"
 #include "node/ledger.hpp"
+#include "node/recovery.hpp"
 
 #include <fmt/format.h>
 
@@ -112,9 +113,12 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
         log.error("stopped: the state cannot be read: {}", error.detail);
         std::abort();
     };
+    chain::ChainIdentity identity = identity_of(*genesis);
+    auto reset = read_reset(options, *genesis);
+    if (!reset) return base::fail(reset.error());
+    identity.reset = *std::move(reset);
     auto chain = chain::ChainManager::open(
-        identity_of(*genesis),
-        {*made.storage, execution.executor(), state, {}, /*store_blocks=*/false});
+        identity, {*made.storage, execution.executor(), state, {}, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());
     made.chain = std::move(*chain);
     auto outcome = replay(chain::BlockReader(**stored), made);

@@ -86,6 +86,23 @@ TEST_CASE("malformed and contradictory values are refused with their remedy") {
     CHECK(has(missing.error().detail, "/nonexistent/x.ini"));
 }
 
+TEST_CASE("options of peers: lists, checkpoint and what is not served are refused by name") {
+    const std::string peers = "p2p-listen-endpoint = 127.0.0.1:1\np2p-node-key = k\n";
+    const node::Options options = read(peers + "p2p-access-file = lists\ncheckpoint = 7:00\n");
+    CHECK(options.p2p_access_file == "lists");
+    CHECK(options.checkpoint == "7:00");
+    CHECK(options.trust == "full");
+    CHECK_FALSE(options.accept_amnesia);
+    CHECK(read("", {"--accept-amnesia"}).accept_amnesia);
+    // It is for one start, not for all to come.
+    CHECK(has(refusal("accept-amnesia = true\n"), "accept-amnesia"));
+    CHECK(has(refusal("checkpoint = 7:00\n"), "without p2p-listen-endpoint"));
+    CHECK(has(refusal("trust = certified\n"), "trust = full"));
+    CHECK(has(refusal("trust = blind\n"), "expected full"));
+    CHECK(read("recover-from = 00\n").recover_from == "00");
+    CHECK(has(refusal("snapshot = x\n"), "no snapshots"));
+}
+
 TEST_CASE("help names every option with its default and unit") {
     const auto command = node::read_options({"--help"});
     REQUIRE(command);

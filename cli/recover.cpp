@@ -1,0 +1,142 @@
+#include "base/crypto/keys.hpp"
+#include "cli/files.hpp"
+#include "cli/output.hpp"
+#include "genesis/recovery.hpp"
+
+#include <fmt/format.h>
+
+// More than a third of the validators are lost for ever: a new first schedule, from the highest
+// final block that anybody has (spec 04).
+
+namespace cli {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+
+// Above every version that was proposed and not in force yet.
+constexpr std::uint64_t kVersionsApart = 100;
+
+base::Result<genesis::Recovery> read_recovery(const std::string& path) {
+    const auto text = read_file(path);
+    if (!text) return fail(text.error());
+    auto recovery = genesis::recovery_from_text(*text);
+    if (!recovery) return fail(Errc::malformed, path + ": " + recovery.error().detail);
+    return recovery;
+}
+
+// "NAME=KEY" or "NAME=KEY,VOTEKEY".
+base::Result<chain::ScheduleEntry> read_validator(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::size_t comma = text.find(',', equals);
+    if (equals == std::string::npos) {
+        return fail(Errc::invalid, fmt::format("'{}': NAME=KEY or NAME=KEY,VOTEKEY", text));
+    }
+    const auto name = chain::Name::from_string(text.substr(0, equals));
+    if (!name) return fail(name.error());
+    const auto key =
+        base::crypto::PublicKey::from_string(text.substr(equals + 1, comma - equals - 1));
+    if (!key) return fail(key.error());
+    chain::ScheduleEntry entry{*name, *key, *key};
+    if (comma == std::string::npos) return entry;
+    const auto vote_key = base::crypto::PublicKey::from_string(text.substr(comma + 1));
+    if (!vote_key) return fail(vote_key.error());
+    entry.vote_key = *vote_key;
+    return entry;
+}
+
+base::Result<base::Hash256> read_id(const Json& json, std::string_view member) {
+    const auto bytes = base::from_hex(text_of(json, member));
+    if (!bytes) return fail(bytes.error());
+    return base::to_hash<32>(*bytes);
+}
+
+base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
+    const auto info = call(session.url, "/v1/chain/get_info", Json());
+    if (!info) return fail(info.error());
+    const auto validators = call(session.url, "/v1/bor/validators", Json());
+    if (!validators) return fail(validators.error());
+    genesis::Recovery recovery;
+    const auto chain_id = read_id(*info, "chain_id");
+    const auto from = read_id(*info, "last_irreversible_block_id");
+    if (!chain_id || !from) return fail(Errc::malformed, "get_info names no final block");
+    recovery.chain_id = *chain_id;
+    recovery.reset.from = *from;
+    recovery.reset.schedule.version =
+        static_cast<std::uint32_t>(number_of(*validators, "schedule_version") + kVersionsApart);
+    for (const std::string& text : arguments.all("validator")) {
+        auto entry = read_validator(text);
+        if (!entry) return fail(entry.error());
+        recovery.reset.schedule.entries.push_back(*std::move(entry));
+    }
+    if (recovery.reset.schedule.entries.empty()) {
+        return fail(Errc::invalid, "--validator NAME=KEY is needed, with a new key for each");
+    }
+    const std::string file = arguments.at("file");
+    if (auto done = write_file(file, genesis::to_text(recovery)); !done) return done;
+    fmt::print("{}: recovery {} from block {}, to be signed by the members\n",
+               file,
+               base::to_hex(recovery.id().view()),
+               number_of(*info, "last_irreversible_block_num"));
+    return {};
+}
+
+base::Result<void> recover_sign(const Session& session, const Arguments& arguments) {
+    const std::string file = arguments.at("file");
+    auto recovery = read_recovery(file);
+    if (!recovery) return fail(recovery.error());
+    const std::string id = base::to_hex(recovery->id().view());
+    const auto signed_by_key =
+        call(session.wallet_url, "/v1/wallet/sign_digest", Json::array({id, arguments.at("key")}));
+    if (!signed_by_key) return fail(signed_by_key.error());
+    const auto signature = base::crypto::Signature::from_string(
+        signed_by_key->is_string() ? signed_by_key->get<std::string>() : std::string());
+    if (!signature) return fail(signature.error());
+    recovery->signatures.push_back(*signature);
+    if (auto done = write_file(file, genesis::to_text(*recovery)); !done) return done;
+    fmt::print("{}: recovery {} has {} signatures\n", file, id, recovery->signatures.size());
+    return {};
+}
+
+base::Result<void> recover_check(const Session& /*session*/, const Arguments& arguments) {
+    auto recovery = read_recovery(arguments.at("file"));
+    if (!recovery) return fail(recovery.error());
+    const auto text = read_file(arguments.at("genesis"));
+    if (!text) return fail(text.error());
+    const auto genesis = genesis::from_json(*text);
+    if (!genesis) return fail(genesis.error());
+    for (const chain::Name name : genesis::signers_of(*recovery, *genesis))
+        fmt::print("signed by {}\n", name.to_string());
+    if (auto good = genesis::check(*recovery, *genesis); !good) return good;
+    fmt::print(
+        "good. On every node: copy it to DATA_DIR/{}, and start with\n"
+        "recover-from = {}\n",
+        genesis::kRecoveryFile,
+        base::to_hex(recovery->id().view()));
+    return {};
+}
+
+}  // namespace
+
+void add_recover_commands(std::vector<Command>& commands) {
+    commands.push_back(
+        {"recover make",
+         "Write a new first schedule, from the final block of the node that is asked",
+         {{"file", "where to write it"}},
+         {{"validator", 0, "NAME=KEY[,VOTEKEY]", "with a key that never signed; once for each"}},
+         recover_make});
+    commands.push_back({"recover sign",
+                        "Sign it with a key of a member, which the wallet has",
+                        {{"file", "the file of 'recover make'"}, {"key", "public key"}},
+                        {},
+                        recover_sign});
+    commands.push_back(
+        {"recover check",
+         "Say who has signed it, and what to do with it",
+         {{"file", "the file of 'recover make'"}, {"genesis", "the chain's genesis file"}},
+         {},
+         recover_check});
+}
+
+}  // namespace cli

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""What befalls one of four validators, and what its operator does about it, with real processes: its
+safety journal is gone, damaged or put back from a copy; a list says who may connect to it; two are
+lost for ever. It must come back by itself, and never vote twice: the others would accuse it in their logs.
+
+usage: operating.py --build BUILD_DIR [--only NAME]
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import urllib.request
+
+from doctor import Network, healthy, wait_for
+
+LOST = 'bord'
+ACCUSATION = 'a validator broke a rule'
+
+
+def get(net, name, path):
+    request = urllib.request.Request(net.of(name)['http'] + path, data=b'{}', method='POST')
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def journal(net):
+    return os.path.join(net.of(LOST)['data_dir'], 'safety.journal')
+
+
+def own(net, name):
+    return next(each for each in get(net, name, '/v1/bor/finality')['validators'] if each['own'])
+
+
+def log_of(net, name):
+    with open(net.of(name)['log'], encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
+def check_votes_again(net):
+    """Its key is lost, then votes: three others are not needed any more."""
+    net.start(LOST)
+    wait_for('votes of ' + LOST, lambda: (not own(net, LOST)['journal_lost'], own(net, LOST)))
+    if 'safety journal' not in log_of(net, LOST) or 'votes again' not in log_of(net, LOST):
+        raise AssertionError('the log does not say what happened: %s' % log_of(net, LOST)[-2000:])
+    wait_for('health', lambda: (not net.wrong(LOST), net.wrong(LOST)))
+    net.stop('bora')
+    before = net.final('borb')
+    wait_for('finality with ' + LOST, lambda: (net.final('borb') > before + 5, before))
+    net.start('bora')
+    healthy(net)
+    for name in net.commands:
+        if ACCUSATION in log_of(net, name):
+            raise AssertionError('%s accuses somebody' % name)
+        if get(net, name, '/v1/bor/evidence')['convicted']:
+            raise AssertionError('somebody was convicted')
+
+
+def journal_gone(net):
+    net.stop(LOST)
+    os.remove(journal(net))
+    check_votes_again(net)
+
+
+def journal_damaged(net):
+    net.stop(LOST)
+    with open(journal(net), 'r+b') as f:
+        f.seek(100)
+        f.write(b'\xff' * 16)
+    check_votes_again(net)
+    if not os.path.exists(journal(net) + '.damaged'):
+        raise AssertionError('what was damaged is not kept')
+
+
+def journal_from_copy(net):
+    net.stop(LOST)
+    shutil.copyfile(journal(net), journal(net) + '.copy')
+    net.start(LOST)
+    healthy(net)
+    net.stop(LOST)
+    os.replace(journal(net) + '.copy', journal(net))
+    check_votes_again(net)
+
+
+def lists(net):
+    """A list that is read again on SIGHUP: who is denied goes, and comes back when it is not."""
+    node_key = {each['name']: each['node_key'] for each in get(net, 'bora', '/v1/bor/peers')['peers']}['borb']
+    path = os.path.join(net.dir, 'access')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('# nobody is denied yet\n')
+    net.stop('bora')
+    net.commands['bora'] += ['--p2p-access-file', path]
+    net.start('bora')
+    healthy(net)
+
+    def peers():
+        return {each['name'] for each in get(net, 'bora', '/v1/bor/peers')['peers']
+                if each['state'] == 'ready'}
+
+    def say(text):
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(text)
+        net.signal('bora', signal.SIGHUP)
+
+    say('deny %s\n' % node_key)
+    wait_for('borb to go', lambda: (peers() == {'borc', 'bord'}, peers()))
+    say('deny nobody\n')
+    wait_for('a word in the log', lambda: ('the lists stay as they were' in log_of(net, 'bora'), ''))
+    if peers() != {'borc', 'bord'}:
+        raise AssertionError('a file that is wrong was taken')
+    say('')
+    wait_for('borb to come back', lambda: (peers() == {'borb', 'borc', 'bord'}, peers()))
+
+
+def set_option(net, name, option, value):
+    """Replaces an option in the node's config.ini."""
+    path = os.path.join(os.path.dirname(net.of(name)['data_dir']), 'config', 'config.ini')
+    with open(path, encoding='utf-8') as f:
+        lines = [line for line in f.read().splitlines() if not line.startswith(option + ' ')]
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('\n'.join([*lines, '%s = %s' % (option, value)]) + '\n')
+
+
+def recovery(net):
+    """Two of four are lost for ever: the members sign a new first schedule of the other two."""
+    survivors = ['bora', 'borb']
+    for name in net.commands:
+        net.stop(name)
+    keys = {}
+    for name in survivors:
+        home = os.path.dirname(net.of(name)['data_dir'])
+        said = net.cli('key', 'create', '--vote', '--journal', net.of(name)['data_dir'],
+                       '--file', os.path.join(home, 'recovery.key'))
+        keys[name] = said.strip().rsplit(' ', 1)[1]
+    for name in survivors:
+        net.start(name)
+    finals = {}
+    for name in survivors:
+        finals[name] = wait_for('the API of ' + name, lambda name=name: (True, net.final(name)))
+    highest = max(survivors, key=finals.get)
+    path = os.path.join(net.dir, 'recovery')
+    words = [word for name in survivors for word in ('--validator', '%s=%s' % (name, keys[name]))]
+    net.cli('recover', 'make', path, *words, url=net.of(highest)['http'])
+    genesis = os.path.join(net.dir, 'genesis.json')
+    try:
+        net.cli('recover', 'check', path, genesis)
+        raise AssertionError('an unsigned recovery is called good')
+    except RuntimeError as error:
+        if 'members have signed' not in str(error):
+            raise
+    with open(os.path.join(net.dir, 'network.json'), encoding='utf-8') as f:
+        system_key = json.load(f)['system_key']['public']
+    net.cli('recover', 'sign', path, system_key)
+    confirmed = net.cli('recover', 'check', path, genesis).strip().rsplit(' ', 1)[1]
+    for name in survivors:
+        net.stop(name)
+        home = os.path.dirname(net.of(name)['data_dir'])
+        shutil.copyfile(path, os.path.join(net.of(name)['data_dir'], 'recovery.txt'))
+        set_option(net, name, 'recover-from', confirmed)
+        set_option(net, name, 'signature-provider',
+                   '%s=KEY:file:%s' % (keys[name], os.path.join(home, 'recovery.key')))
+        net.start(name)
+    before = finals[highest]
+    for name in survivors:
+        wait_for('finality of ' + name, lambda name=name: (net.final(name) > before + 5, before))
+    print('  final again from block %d on' % before)
+
+
+SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, lists, recovery]   # The last is for ever.
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build', required=True)
+    parser.add_argument('--only', default='')
+    options = parser.parse_args()
+    net = Network(options.build)
+    try:
+        net.up()
+        for situation in SITUATIONS:
+            if options.only not in situation.__name__:
+                continue
+            healthy(net)
+            print(situation.__name__.replace('_', ' '), flush=True)
+            situation(net)
+        print('done')
+    finally:
+        net.stop_children()
+        net.cli('network', 'down', check=False)
+        shutil.rmtree(net.dir, ignore_errors=True)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
