@@ -102,7 +102,12 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context, const P
     out.lag_milliseconds = lag_milliseconds(context, view);
     out.interval_milliseconds = context.times().interval_milliseconds;
     for (const p2p::DialStatus& dial : status->dials) {
-        if (!dial.connected && !dial.last_error.empty()) {
+        // It may have come to us meanwhile.
+        const bool is_here =
+            dial.pinned && std::ranges::any_of(status->peers, [&](const auto& peer) {
+                return peer.key == *dial.pinned;
+            });
+        if (!dial.connected && !is_here && !dial.last_error.empty()) {
             out.refusals.push_back(dial.address + ": " + dial.last_error);
         }
     }
