@@ -248,17 +248,17 @@ TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once,
     ready.authorization = {{*chain::Name::from_string("v1"), *chain::Name::from_string("active")}};
     ready.data = base::Bytes(8);
     duty.actions = {ready};
-    const auto ask = [&](const chain::Transaction& transaction) {
+    const auto ask = [&](const chain::Transaction& said_here) {
         base::Writer packed_duty;
-        chain::encode(packed_duty, transaction);
+        chain::encode(packed_duty, said_here);
         return Json{base::to_hex(packed_duty.view()), key, digest};
     };
     const auto said =
         base::crypto::Signature::from_string(ok("sign_duty", ask(duty)).get<std::string>());
     CHECK(base::crypto::verify(
         *base::crypto::PublicKey::from_string(key), *said, duty.signing_digest(*chain_id, {})));
-    const auto refused = [&](const chain::Transaction& transaction) {
-        return refusal("sign_duty", ask(transaction).dump(), 500).find("signs one action") !=
+    const auto refused = [&](const chain::Transaction& said_here) {
+        return refusal("sign_duty", ask(said_here).dump(), 500).find("signs one action") !=
                std::string::npos;
     };
     duty.actions[0].name = *chain::Name::from_string("reportbad");
