@@ -24,7 +24,7 @@ run_campaign() {
       build_preset fuzz unit_tests
       ctest --test-dir build/fuzz --output-on-failure -j 2 -LE network || outcome=FAILED
       build_preset tsan thread_tests
-      ctest --test-dir build/tsan --output-on-failure -j 2 -L threads || outcome=FAILED
+      run_thread_tests || outcome=FAILED
       ;;
     tidy)
       amount="every source file"

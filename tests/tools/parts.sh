@@ -42,6 +42,9 @@ run_unit_tests() {
   ctest --test-dir "build/$1" --output-on-failure -j 2 "${only[@]}"
 }
 
+# With ThreadSanitizer, the tests that start threads.
+run_thread_tests() { ctest --test-dir build/tsan --output-on-failure -j 2 -L threads; }
+
 # clang-tidy over the files that changed since the commit in tests/tidy/BASELINE. The campaign
 # `tidy` checks all files and moves the baseline.
 run_clang_tidy() {
