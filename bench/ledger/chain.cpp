@@ -200,6 +200,8 @@ void Chain::submit(const chain::SignedTransaction& transaction) {
         ++last_ticket_, chain::make_transaction(transaction), {bench_public_key()}});
 }
 
+// What was written is the next input, until nothing is asked for.
+// NOLINTBEGIN(misc-no-recursion)
 void Chain::step(const node::Input& input) {
     node::Effects effects;
     core_->step(now_, input, effects);
@@ -208,14 +210,8 @@ void Chain::step(const node::Input& input) {
 
 void Chain::perform(node::Effects& effects) {
     for (node::Effect& effect : effects) {
-        if (auto* write = std::get_if<node::effect::Write>(&effect)) {
-            if (!write->journal_page.empty()) {
-                must(write->compact_journal ? ledger_.journal->compact(write->journal_page)
-                                            : ledger_.journal->append_page(write->journal_page));
-            }
-            if (write->final_state) write->final_state->append_to(write->batch);
-            must(ledger_.storage->commit(write->batch, write->ticket != 0));
-            if (write->ticket != 0) written_.push_back({write->ticket, {}});
+        if (auto* asked = std::get_if<node::effect::Write>(&effect)) {
+            write(*asked);
         } else if (const auto* answer = std::get_if<node::effect::Answer>(&effect)) {
             if (!answer->outcome) give_up(answer->outcome.error().detail);
         } else if (const auto* publish = std::get_if<node::effect::Publish>(&effect)) {
@@ -224,6 +220,17 @@ void Chain::perform(node::Effects& effects) {
     }
     for (const node::input::Written& written : std::exchange(written_, {}))
         step(written);
+}
+// NOLINTEND(misc-no-recursion)
+
+void Chain::write(node::effect::Write& asked) {
+    if (!asked.journal_page.empty()) {
+        must(asked.compact_journal ? ledger_.journal->compact(asked.journal_page)
+                                   : ledger_.journal->append_page(asked.journal_page));
+    }
+    if (asked.final_state) asked.final_state->append_to(asked.batch);
+    must(ledger_.storage->commit(asked.batch, asked.ticket != 0));
+    if (asked.ticket != 0) written_.push_back({asked.ticket, {}});
 }
 
 }  // namespace bench

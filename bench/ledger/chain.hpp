@@ -107,6 +107,7 @@ class Chain : base::Pinned {
   private:
     void step(const node::Input& input);
     void perform(node::Effects& effects);
+    void write(node::effect::Write& asked);
 
     Ledger& ledger_;
     std::unique_ptr<node::Core> core_;

@@ -16,7 +16,8 @@ Json promise_to_json(const std::optional<Promise>& promise) {
 Json milliseconds_to_json(std::optional<std::int64_t> nanoseconds) {
     constexpr std::int64_t kMicrosecond = 1000;
     if (!nanoseconds) return nullptr;
-    return static_cast<double>(*nanoseconds / kMicrosecond) / 1000.0;
+    const std::int64_t microseconds = *nanoseconds / kMicrosecond;
+    return static_cast<double>(microseconds) / 1000.0;
 }
 
 Json validator_to_json(const ValidatorStatus& validator) {

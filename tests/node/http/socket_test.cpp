@@ -56,7 +56,9 @@ class WebSocket {
     }
     void write(std::string_view text) { stream_.write(asio::buffer(text), error); }
     void close() { stream_.close(websocket::close_code::normal, error); }
-    std::string close_reason() const { return std::string(stream_.reason().reason.c_str()); }
+    [[nodiscard]] std::string close_reason() const {
+        return std::string(stream_.reason().reason.c_str());
+    }
 
     boost::system::error_code error;
 
@@ -75,8 +77,8 @@ struct Running {
         server.emplace(std::move(options), std::move(router), base::Log(log, "http"));
         REQUIRE(server->start());
     }
-    std::string address() const { return server->addresses().front(); }
-    bool wait_for(const std::atomic<int>& count) const {
+    [[nodiscard]] std::string address() const { return server->addresses().front(); }
+    [[nodiscard]] bool wait_for(const std::atomic<int>& count) const {
         for (int i = 0; i < 12'000 && count == 0; ++i)
             std::this_thread::sleep_for(5ms);
         return count != 0;
