@@ -336,8 +336,8 @@ ExecutedBlockPtr ChainManager::adopt(BlockPtr block, PendingBlock::Taken taken) 
     const auto adopted = state_->adopt({at, parent, std::move(taken.changes), taken.lanes});
     CHECK(adopted.has_value());
     auto executed = std::make_shared<const ExecutedBlock>(ExecutedBlock{
-        block, std::move(taken.traces), state_->changes(block->id), std::move(schedules)});
-    blocks_.emplace(block->id, executed);
+        std::move(block), std::move(taken.traces), state_->changes(at.id), std::move(schedules)});
+    blocks_.emplace(at.id, executed);
     return executed;
 }
 

@@ -11,6 +11,27 @@ namespace chain {
 using base::Errc;
 using base::fail;
 
+namespace {
+
+// Takes the ids of the final blocks that the index has not, up to `count` blocks.
+base::Result<void> append_ids(const StateView& state,
+                              std::uint64_t count,
+                              ProofIndex& proofs,
+                              base::Batch& batch) {
+    while (proofs.range().count() < count) {
+        const auto height = static_cast<Height>(proofs.range().count() + 1);
+        const Value id =
+            state.find(Table::block_id, block_id_key(static_cast<std::uint16_t>(height)));
+        if (id == nullptr || id->size() != sizeof(BlockId)) {
+            return fail(Errc::corrupt, fmt::format("the state has no id of block {}", height));
+        }
+        proofs.append(base::to_hash<32>(*id).value(), batch);
+    }
+    return {};
+}
+
+}  // namespace
+
 // The index goes as far as the final block's state knows of final blocks.
 base::Result<void> ChainManager::open_proofs() {
     const auto state = state_->view(final_->id);
@@ -37,15 +58,7 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
     auto range = load_final_range(*state);
     if (!range) return fail(std::move(range).error());
     proofs_->begin_batch();
-    while (proofs_->range().count() < range->count()) {
-        const auto height = static_cast<Height>(proofs_->range().count() + 1);
-        const Value id =
-            state->find(Table::block_id, block_id_key(static_cast<std::uint16_t>(height)));
-        if (id == nullptr || id->size() != sizeof(BlockId)) {
-            return fail(Errc::corrupt, fmt::format("the state has no id of block {}", height));
-        }
-        proofs_->append(base::to_hash<32>(*id).value(), batch);
-    }
+    if (auto done = append_ids(*state, range->count(), *proofs_, batch); !done) return done;
     const auto certify = [&](const Certificate& each) -> base::Result<void> {
         const Height height = each.data.height;
         const Height first = blocks.front()->block->header.height;
