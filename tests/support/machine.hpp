@@ -182,8 +182,8 @@ class Machine {
     std::vector<node::effect::Dropped> dropped;
     std::vector<chain::Evidence> accused;
     std::vector<node::effect::ReadBlocks> reads;
-    bool accept_amnesia = false;                // Of the next start().
-    std::optional<chain::ScheduleReset> reset;  // Likewise.
+    bool accept_amnesia = false;                        // Of the next start().
+    std::optional<chain::ScheduleReset> reset;          // Likewise.
     std::map<chain::Slot, chain::BlockId> shown_slots;  // Over all restarts.
     bool shown_twice = false;                           // Two blocks of one slot.
 
