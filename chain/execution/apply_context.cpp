@@ -43,9 +43,9 @@ bool ApplyContext::fail(Exception exception, std::string text) {
     return fail(make_error(exception, std::move(text)));
 }
 
-bool ApplyContext::fail(base::Error error) {
+bool ApplyContext::fail(const base::Error& error) {
     stop = vm::Stop::error;
-    return transaction_.fail(std::move(error));
+    return transaction_.fail(error);
 }
 
 bool ApplyContext::fail_with_code(Exception exception, std::string text, std::uint64_t error_code) {

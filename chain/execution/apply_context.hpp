@@ -52,7 +52,7 @@ class ApplyContext final : public vm::Context {
     // --- Failing ---
     // Records why the action fails; always returns false.
     bool fail(Exception exception, std::string text);
-    bool fail(base::Error error);
+    bool fail(const base::Error& error);
     // eosio_assert_code and the like: the number is reported as the trace's error_code.
     bool fail_with_code(Exception exception, std::string text, std::uint64_t error_code);
     [[nodiscard]] bool has_failed() const { return transaction_.has_failed(); }

@@ -261,19 +261,26 @@ Result<std::vector<PermissionLevel>> Authorization::declared_by(
             duty_keys.push_back(**duty_key);
             continue;
         }
-        auto special = check_special(action);
-        if (!special) return base::fail(std::move(special).error());
-        for (const PermissionLevel& declared : action.authorization) {
-            if (!environment_.meter.charge(kDeclaredUnits)) return out_of_units();
-            if (!*special) {
-                auto fits = check_minimum(action, declared);
-                if (!fits) return base::fail(std::move(fits).error());
-            }
-            const auto place = std::ranges::lower_bound(levels, declared);
-            if (place == levels.end() || *place != declared) levels.insert(place, declared);
-        }
+        if (auto added = add_declared(action, levels); !added)
+            return base::fail(std::move(added).error());
     }
     return levels;
+}
+
+Result<void> Authorization::add_declared(const Action& action,
+                                         std::vector<PermissionLevel>& levels) const {
+    auto special = check_special(action);
+    if (!special) return base::fail(std::move(special).error());
+    for (const PermissionLevel& declared : action.authorization) {
+        if (!environment_.meter.charge(kDeclaredUnits)) return out_of_units();
+        if (!*special) {
+            auto fits = check_minimum(action, declared);
+            if (!fits) return fits;
+        }
+        const auto place = std::ranges::lower_bound(levels, declared);
+        if (place == levels.end() || *place != declared) levels.insert(place, declared);
+    }
+    return {};
 }
 
 Result<void> Authorization::check(std::span<const Action> actions,

@@ -71,6 +71,9 @@ class Authorization {
         std::span<const Action> actions,
         const Provided& provided,
         std::vector<PublicKey>& duty_keys) const;
+    // Adds what one action declares to the sorted `levels`.
+    [[nodiscard]] base::Result<void> add_declared(const Action& action,
+                                                  std::vector<PermissionLevel>& levels) const;
     [[nodiscard]] base::Result<void> require_satisfies(PermissionLevel declared,
                                                        PermissionLevel minimum,
                                                        std::string_view who) const;

@@ -291,7 +291,7 @@ class Connection : base::Pinned {
         co_await serve_socket(service_, stream_, request, handler);
     }
 
-    BeastResponse to_beast(Response response, unsigned version) const {
+    [[nodiscard]] BeastResponse to_beast(Response response, unsigned version) const {
         BeastResponse out;
         out.version(version);
         out.result(response.status);

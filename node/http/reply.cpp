@@ -10,6 +10,7 @@ void Reply::operator()(Response response) const {
     target_->answer(std::move(response));
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): no memory to answer ends the process.
 Reply::Target::~Target() {
     if (answered_) return;
     answer(error_response({.message = "Internal Service Error",

@@ -112,7 +112,7 @@ asio::awaitable<void> serve_counted(Service& service, Stream stream, Endpoint en
 class Server::State {
   public:
     State(Options options, Router router, base::Log log)
-        : service(std::move(options), std::move(router), log), work(context.get_executor()) {}
+        : service(std::move(options), std::move(router), log), work_(context_.get_executor()) {}
 
     base::Result<void> start();
     void stop(std::chrono::milliseconds grace);
@@ -125,8 +125,8 @@ class Server::State {
     asio::awaitable<void> accept(typename Protocol::acceptor& acceptor, const Listen& listen);
     void close_acceptors();
 
-    asio::io_context context;
-    asio::executor_work_guard<asio::io_context::executor_type> work;
+    asio::io_context context_;
+    asio::executor_work_guard<asio::io_context::executor_type> work_;
     std::vector<std::pair<asio::ip::tcp::acceptor, const Listen*>> tcp_;
     std::vector<std::pair<asio::local::stream_protocol::acceptor, const Listen*>> unix_;
     std::vector<std::thread> threads_;
@@ -136,13 +136,13 @@ template <class Protocol>
 asio::awaitable<void> Server::State::accept(typename Protocol::acceptor& acceptor,
                                             const Listen& listen) {
     while (!service.stopping) {
-        const asio::any_io_executor strand = asio::make_strand(context);
+        const asio::any_io_executor strand = asio::make_strand(context_);
         auto [error, socket] = co_await acceptor.async_accept(strand, kAwait);
         if (error == asio::error::operation_aborted || service.stopping) co_return;
         if (error) {
             // Out of file descriptors, most likely; connections that end will free some.
             service.log.warn("accept failed address={} error={}", listen.address, error.message());
-            asio::steady_timer pause(context, kAcceptPause);
+            asio::steady_timer pause(context_, kAcceptPause);
             co_await pause.async_wait(kAwait);
             continue;
         }
@@ -164,27 +164,27 @@ asio::awaitable<void> Server::State::accept(typename Protocol::acceptor& accepto
 base::Result<void> Server::State::start() {
     for (const Listen& listen : service.options.listen) {
         if (listen.is_unix) {
-            auto bound = bind_unix(context, listen.address, service.options.unix_mode);
+            auto bound = bind_unix(context_, listen.address, service.options.unix_mode);
             if (!bound) return base::fail(bound.error());
             unix_.emplace_back(std::move(*bound), &listen);
             addresses.push_back(listen.address);
             continue;
         }
-        auto bound = bind_tcp(context, listen.address);
+        auto bound = bind_tcp(context_, listen.address);
         if (!bound) return base::fail(bound.error());
         addresses.push_back(text_of(bound->front().local_endpoint()));
         for (asio::ip::tcp::acceptor& each : *bound)
             tcp_.emplace_back(std::move(each), &listen);
     }
     for (auto& [acceptor, listen] : tcp_) {
-        asio::co_spawn(context, accept<asio::ip::tcp>(acceptor, *listen), asio::detached);
+        asio::co_spawn(context_, accept<asio::ip::tcp>(acceptor, *listen), asio::detached);
     }
     for (auto& [acceptor, listen] : unix_) {
         asio::co_spawn(
-            context, accept<asio::local::stream_protocol>(acceptor, *listen), asio::detached);
+            context_, accept<asio::local::stream_protocol>(acceptor, *listen), asio::detached);
     }
     for (unsigned i = 0; i < std::max(1U, service.options.threads); ++i) {
-        threads_.emplace_back([this] { context.run(); });
+        threads_.emplace_back([this] { context_.run(); });
     }
     return {};
 }
@@ -203,7 +203,7 @@ void Server::State::stop(std::chrono::milliseconds grace) {
     if (service.stopping.exchange(true)) return;
     if (!threads_.empty()) {
         // Acceptors belong to the loop's threads.
-        asio::post(context, [this] { close_acceptors(); });
+        asio::post(context_, [this] { close_acceptors(); });
         {
             const std::scoped_lock lock(service.sockets_mutex);
             for (const std::weak_ptr<SocketQueue>& each : service.sockets) {
@@ -219,7 +219,7 @@ void Server::State::stop(std::chrono::milliseconds grace) {
         const std::scoped_lock lock(service.gate->mutex);
         service.gate->open = false;
     }
-    context.stop();
+    context_.stop();
     for (std::thread& thread : threads_)
         thread.join();
     threads_.clear();
@@ -229,6 +229,7 @@ void Server::State::stop(std::chrono::milliseconds grace) {
 Server::Server(Options options, Router router, base::Log log)
     : state_(std::make_unique<State>(std::move(options), std::move(router), log)) {}
 
+// NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
 Server::~Server() {
     stop(std::chrono::milliseconds(0));
 }

@@ -94,6 +94,7 @@ struct Counters {
 class Server : base::Pinned {
   public:
     Server(Options options, Router router, base::Log log);
+    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
     ~Server();
 
     // Binds every address, then serves. unavailable: an address is taken or forbidden; the

@@ -65,6 +65,7 @@ class Reply::Target {
   public:
     Target(std::shared_ptr<Gate> gate, std::weak_ptr<Wake> wake)
         : gate_(std::move(gate)), wake_(std::move(wake)) {}
+    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to answer ends the process.
     ~Target();
     Target(const Target&) = delete;
     Target& operator=(const Target&) = delete;

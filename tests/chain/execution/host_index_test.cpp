@@ -24,7 +24,7 @@ __extension__ using Quad = __float128;
 
 template <class T>
 T from_bytes(const std::string& bytes) {
-    T value;
+    T value{};
     std::memcpy(&value, bytes.data(), sizeof(T));
     return value;
 }
@@ -78,7 +78,7 @@ const std::vector<Kind> kKinds = {
 
 class IndexWalk : host_test::Walk {
   public:
-    IndexWalk(uint64_t seed, const Kind& index) : Walk(seed, index.less), kind(index) {}
+    IndexWalk(uint64_t seed, const Kind& index) : Walk(seed, index.less), kind_(index) {}
 
     void step() {
         switch (rng.below(10)) {
@@ -91,9 +91,9 @@ class IndexWalk : host_test::Walk {
             case 4:
                 return remove();
             case 5:
-                return step_along(kind.prefix + "next", true);
+                return step_along(kind_.prefix + "next", true);
             case 6:
-                return step_along(kind.prefix + "previous", false);
+                return step_along(kind_.prefix + "previous", false);
             case 7:
                 return find_primary();
             case 8:
@@ -102,7 +102,7 @@ class IndexWalk : host_test::Walk {
                 return bound(rng.below(2) == 0);
         }
     }
-    void check_ram() { compare_ram(kind.ram); }
+    void check_ram() { compare_ram(kind_.ram); }
 
   private:
     // Calls with the key at kKey in the place where the kind's functions take it.
@@ -110,10 +110,10 @@ class IndexWalk : host_test::Walk {
                                  std::vector<uint64_t> before,
                                  std::vector<uint64_t> after = {}) {
         before.push_back(kKey);
-        if (kind.counted) before.push_back(2);
+        if (kind_.counted) before.push_back(2);
         before.insert(before.end(), after.begin(), after.end());
         const auto& table = chain::host_table();
-        const auto& function = table.at(*table.find(kind.prefix + name));
+        const auto& function = table.at(*table.find(kind_.prefix + name));
         REQUIRE(function.params.size() == before.size());
         uint64_t result = 0;
         if (!function.call(*host.context, host.memory, host.meter, before.data(), &result)) {
@@ -132,13 +132,13 @@ class IndexWalk : host_test::Walk {
         return std::string(base::as_text(base::ByteView(host.bytes).subspan(kKey, size)));
     }
     [[nodiscard]] bool same(const std::string& a, const std::string& b) const {
-        return !kind.less(a, b) && !kind.less(b, a);
+        return !kind_.less(a, b) && !kind_.less(b, a);
     }
 
     void store() {
         const Place place{scope(), primary()};
         if (model.find(place) != nullptr) return;
-        const ModelRow row{payer(), kind.random_key(rng), {}};
+        const ModelRow row{payer(), kind_.random_key(rng), {}};
         host.write_text(kKey, row.key);
         const int32_t got = answer("store", {place.first, kTable, row.payer.value, place.second});
         REQUIRE(got == model.store(place, row));
@@ -149,7 +149,7 @@ class IndexWalk : host_test::Walk {
         const auto place = model.place_of(iterator);
         if (!place) return;
         const bool keep = rng.below(2) == 0;
-        const ModelRow row{keep ? model.find(*place)->payer : payer(), kind.random_key(rng), {}};
+        const ModelRow row{keep ? model.find(*place)->payer : payer(), kind_.random_key(rng), {}};
         host.write_text(kKey, row.key);
         call("update", {slot(iterator), keep ? 0 : row.payer.value});
         model.update(*place, row);
@@ -159,13 +159,13 @@ class IndexWalk : host_test::Walk {
         const int32_t iterator = some_iterator();
         const auto place = model.place_of(iterator);
         if (!place) return;
-        REQUIRE(host.call(kind.prefix + "remove", {slot(iterator)}).has_value());
+        REQUIRE(host.call(kind_.prefix + "remove", {slot(iterator)}).has_value());
         model.remove(*place);
     }
 
     void find_primary() {
         const Place place{scope(), primary()};
-        const std::string mark = kind.random_key(rng);
+        const std::string mark = kind_.random_key(rng);
         host.write_text(kKey, mark);
         const int32_t got = answer("find_primary", {kCode, place.first, kTable}, {place.second});
         const ModelRow* row = model.find(place);
@@ -176,7 +176,7 @@ class IndexWalk : host_test::Walk {
 
     void find_secondary() {
         const uint64_t where = scope();
-        const std::string key = kind.random_key(rng);
+        const std::string key = kind_.random_key(rng);
         host.write_text(kKey, key);
         host.write(kPrimary, kMark);
         const int32_t got = answer("find_secondary", {kCode, where, kTable}, {kPrimary});
@@ -195,7 +195,7 @@ class IndexWalk : host_test::Walk {
 
     void bound(bool upper) {
         const uint64_t where = scope();
-        const std::string key = kind.random_key(rng);
+        const std::string key = kind_.random_key(rng);
         host.write_text(kKey, key);
         host.write(kPrimary, kMark);
         const int32_t got =
@@ -204,7 +204,7 @@ class IndexWalk : host_test::Walk {
         if (model.exists(where)) {
             for (const uint64_t each : model.in_order(where)) {
                 const std::string& present = model.find({where, each})->key;
-                if (kind.less(present, key) || (upper && same(present, key))) continue;
+                if (kind_.less(present, key) || (upper && same(present, key))) continue;
                 REQUIRE(got == model.iterator({where, each}));
                 REQUIRE(host.read<uint64_t>(kPrimary) == each);
                 REQUIRE(key_in_memory(key.size()) == present);
@@ -216,7 +216,7 @@ class IndexWalk : host_test::Walk {
         REQUIRE(key_in_memory(key.size()) == key);
     }
 
-    const Kind& kind;
+    const Kind& kind_;
 };
 
 constexpr uint32_t kKey = 1000;

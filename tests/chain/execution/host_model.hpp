@@ -145,8 +145,8 @@ class Walk {
     [[nodiscard]] std::int32_t some_iterator() {
         const auto count = static_cast<std::int32_t>(model.iterators());
         const auto ends = static_cast<std::int32_t>(model.ends());
-        return static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(count + ends + 1))) -
-               ends - 1;
+        const auto choices = static_cast<std::uint64_t>(std::int64_t{count} + ends + 1);
+        return static_cast<std::int32_t>(rng.below(choices)) - ends - 1;
     }
     static std::uint32_t slot(std::int32_t iterator) {
         return static_cast<std::uint32_t>(iterator);
