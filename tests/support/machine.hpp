@@ -35,7 +35,7 @@ class KeySigner final : public node::Signer {
                                                              const base::Hash256& digest) override {
         return key_.sign(digest);
     }
-    void set_key(base::crypto::PrivateKey key) { key_ = std::move(key); }
+    void set_key(const base::crypto::PrivateKey& key) { key_ = key; }
 
   private:
     base::crypto::PrivateKey key_;
@@ -62,8 +62,8 @@ class Machine {
     }
 
     // Of the next start: another key, with a journal of its own.
-    void set_key(base::crypto::PrivateKey key) {
-        key_ = std::move(key);
+    void set_key(const base::crypto::PrivateKey& key) {
+        key_ = key;
         signer_.set_key(key_);
         const std::vector<consensus::SafetyRecord> records{
             {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};
