@@ -30,6 +30,15 @@ base::Result<void> append_ids(const StateView& state,
     return {};
 }
 
+// The final block of this height: one of `blocks`, which are in order, or one that is stored.
+base::Result<BlockPtr> final_block(const std::vector<ExecutedBlockPtr>& blocks,
+                                   Height height,
+                                   const base::Storage& storage) {
+    const Height first = blocks.front()->block->header.height;
+    if (height >= first && height - first < blocks.size()) return blocks[height - first]->block;
+    return BlockReader(storage).at(height);
+}
+
 }  // namespace
 
 // The index goes as far as the final block's state knows of final blocks.
@@ -60,18 +69,10 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
     proofs_->begin_batch();
     if (auto done = append_ids(*state, range->count(), *proofs_, batch); !done) return done;
     const auto certify = [&](const Certificate& each) -> base::Result<void> {
-        const Height height = each.data.height;
-        const Height first = blocks.front()->block->header.height;
-        BlockPtr block;
-        if (height >= first && height - first < blocks.size()) {
-            block = blocks[height - first]->block;
-        } else {
-            auto stored = BlockReader(environment_.storage).at(height);
-            if (!stored) return fail(std::move(stored).error());
-            block = *std::move(stored);
-        }
-        if (block == nullptr) return {};
-        auto done = proofs_->certify(each, block->header, environment_.storage, batch);
+        auto block = final_block(blocks, each.data.height, environment_.storage);
+        if (!block) return fail(std::move(block).error());
+        if (*block == nullptr) return {};
+        auto done = proofs_->certify(each, (*block)->header, environment_.storage, batch);
         if (!done && done.error().code == Errc::not_found) return {};
         return done;
     };
