@@ -81,6 +81,7 @@ class Signers {
     Signers(const Genesis& genesis, std::set<PublicKey> keys)
         : genesis_(genesis), keys_(std::move(keys)) {}
 
+    // NOLINTNEXTLINE(misc-no-recursion): kDepthMax deep at most.
     [[nodiscard]] bool satisfy(const chain::Authority& authority, int depth) const {
         std::uint64_t weight = 0;
         for (const auto& each : authority.keys) {

@@ -49,8 +49,10 @@ int free_port() {
     ::dup2(file, STDERR_FILENO);
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
-    for (const std::string& word : words)
+    for (const std::string& word : words) {
+        // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): execv changes nothing.
         arguments.push_back(const_cast<char*>(word.c_str()));
+    }
     arguments.push_back(nullptr);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);

@@ -128,6 +128,7 @@ void measure_finality(const Plan& plan, bench::Report& report) {
     bench::Moments moments(plan.validators);
     bench::SyncTimes times;
     std::vector<std::unique_ptr<bench::Member>> members;
+    members.reserve(seats.size());
     for (const Seat& seat : seats) {
         members.push_back(std::make_unique<bench::Member>(
             bench::Member::Parts{members.size(),

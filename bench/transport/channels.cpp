@@ -212,7 +212,7 @@ double stream(std::size_t bytes, std::size_t total) {
     streamer.start();
     streamer.wait_until_done();
     const std::chrono::duration<double> took = Clock::now() - begin;
-    return static_cast<double>(total / bytes * bytes) / took.count();
+    return static_cast<double>(total - total % bytes) / took.count();
 }
 
 }  // namespace channels

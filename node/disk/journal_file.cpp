@@ -27,7 +27,7 @@ base::Result<void> add_zeros(File& file, std::uint64_t first_page, std::uint64_t
     const base::Bytes zeros(kPageBytes * 64);
     for (std::uint64_t done = 0; done < pages; done += 64) {
         const std::uint64_t now = std::min<std::uint64_t>(64, pages - done);
-        const base::Result<void> written =
+        base::Result<void> written =
             file.write_at((first_page + done) * kPageBytes,
                           base::ByteView(zeros).first(static_cast<std::size_t>(now) * kPageBytes));
         if (!written) return written;
@@ -124,13 +124,13 @@ base::Result<void> JournalFile::append_page(base::ByteView page) {
 
 base::Result<void> JournalFile::append_to_room(base::ByteView page) {
     if (pages_ == room_) {
-        if (const base::Result<void> more = add_zeros(file_, room_, kRoomPages); !more) return more;
+        if (base::Result<void> more = add_zeros(file_, room_, kRoomPages); !more) return more;
         room_ += kRoomPages;
     }
-    if (const base::Result<void> written = file_.write_at(pages_ * kPageBytes, page); !written) {
+    if (base::Result<void> written = file_.write_at(pages_ * kPageBytes, page); !written) {
         return written;
     }
-    if (const base::Result<void> synced = file_.sync(); !synced) return synced;
+    if (base::Result<void> synced = file_.sync(); !synced) return synced;
     ++pages_;
     return {};
 }
@@ -159,7 +159,7 @@ base::Result<void> JournalFile::compact(base::ByteView page) {
     file_ = std::move(*made);
     pages_ = 1;
     room_ = kRoomPages;
-    const base::Result<void> synced = sync_directory_of(path_);
+    base::Result<void> synced = sync_directory_of(path_);
     failed_ = !synced.has_value();
     return synced;
 }

@@ -300,17 +300,17 @@ class RocksDbStorage::Database : base::Pinned {
         return {};
     }
 
-    Statistics statistics() const;
+    [[nodiscard]] Statistics statistics() const;
 
-    const std::string& directory() const { return options_.directory; }
+    [[nodiscard]] const std::string& directory() const { return options_.directory; }
     rocksdb::DB& db() { return *db_; }
 
   private:
-    rocksdb::ColumnFamilyHandle* family(base::Family family) const {
+    [[nodiscard]] rocksdb::ColumnFamilyHandle* family(base::Family family) const {
         return handles_[number(family)];
     }
 
-    bool is_empty() const {
+    [[nodiscard]] bool is_empty() const {
         return std::none_of(handles_.begin(), handles_.end(), [&](auto* handle) {
             const std::unique_ptr<rocksdb::Iterator> at(
                 db_->NewIterator(rocksdb::ReadOptions(), handle));

@@ -69,7 +69,7 @@ TEST_CASE("each form of a packed transaction gives the same transaction") {
     const Json recorded = vectors::load("formats/045-transaction-plain.json")["vectors"];
     const auto id = chain::abi::hash_from_json(recorded["id"]);
     const chain::abi::Resolver resolver = vectors::resolver();
-    Json bytes = recorded["packed"];
+    const Json& bytes = recorded["packed"];
     Json parts = {{"signatures", Json::array()}, {"compression", 1}};
     parts["transaction"] = recorded["unpacked_with_action_data"];
     Json digits = parts;
