@@ -41,7 +41,5 @@ if [ "$mode" = all ]; then
   part "build fuzz" build_preset fuzz light_tests fuzzers
   part "unit tests asan" run_unit_tests fuzz
   part "fuzz" run_fuzz 120
-  part "build tsan" build_preset tsan thread_tests
-  part "threads tsan" run_thread_tests
 fi
 summary
