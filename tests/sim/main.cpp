@@ -68,9 +68,7 @@ Arguments parse(int count, char** values) {
         const std::string_view name = values[i];
         if (name == "--profile") {
             arguments.profile = next(i);
-        } else if (name == "--seed") {
-            arguments.from = std::strtoull(next(i).c_str(), nullptr, 10);
-        } else if (name == "--from") {
+        } else if (name == "--seed" || name == "--from") {
             arguments.from = std::strtoull(next(i).c_str(), nullptr, 10);
         } else if (name == "--seeds") {
             arguments.seeds = std::strtoull(next(i).c_str(), nullptr, 10);

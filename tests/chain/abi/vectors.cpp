@@ -33,12 +33,14 @@ chain::abi::Resolver resolver() {
     const auto token =
         serializer(load("http/0283-chain-get_abi-eosio-token.json")["response"]["abi"]);
     const auto types = serializer(load("http/0298-chain-get_abi-types.json")["response"]["abi"]);
+    // NOLINTBEGIN(performance-no-automatic-move): asked for more than once.
     return [=](chain::Name account) -> chain::abi::SerializerPtr {
         if (account == chain::Name::from_string("eosio").value()) return eosio;
         if (account == chain::Name::from_string("eosio.token").value()) return token;
         if (account == chain::Name::from_string("types").value()) return types;
         return nullptr;
     };
+    // NOLINTEND(performance-no-automatic-move)
 }
 
 base::Bytes hex(const Json& text) {

@@ -158,19 +158,19 @@ class Cluster {
 
   private:
     struct Deliver {
-        std::size_t from;
-        std::size_t to;
+        std::size_t from = 0;
+        std::size_t to = 0;
         Message message;
     };
     struct Wake {
-        std::size_t node;
-        std::uint64_t epoch;
+        std::size_t node = 0;
+        std::uint64_t epoch = 0;
         base::Timestamp key;
     };
     struct Synced {
-        std::size_t node;
-        std::uint64_t epoch;
-        std::size_t position;
+        std::size_t node = 0;
+        std::uint64_t epoch = 0;
+        std::size_t position = 0;
     };
     struct Turn {  // The adversary's, and at the start of a slot that of the faults.
         bool starts_slot;
