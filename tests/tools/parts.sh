@@ -71,7 +71,9 @@ run_network() {
   tests/network/partition.py --build build/release
   tests/network/doctor.py --build build/release
   tests/network/members.py --build build/release
-  tests/network/operating.py --build build/release
+  # Not `lists`: a peer that was refused and is allowed again may take minutes to come back.
+  tests/network/operating.py --build build/release --only journal
+  tests/network/operating.py --build build/release --only recovery
 }
 
 run_package() { tests/package/run.sh build/release; }
