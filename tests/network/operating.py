@@ -5,7 +5,6 @@ lost for ever. It must come back by itself, and never vote twice: the others wou
 
 usage: operating.py --build BUILD_DIR [--only NAME]
 """
-import argparse
 import json
 import os
 import shutil
@@ -13,7 +12,7 @@ import signal
 import sys
 import urllib.request
 
-from doctor import Network, healthy, wait_for
+from doctor import healthy, run, wait_for
 
 LOST = 'bord'
 ACCUSATION = 'a validator broke a rule'
@@ -170,28 +169,5 @@ def recovery(net):
 SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, lists, recovery]   # The last is for ever.
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--build', required=True)
-    parser.add_argument('--only', default='')
-    options = parser.parse_args()
-    net = Network(options.build)
-    try:
-        net.up()
-        for situation in SITUATIONS:
-            if options.only not in situation.__name__:
-                continue
-            healthy(net)
-            print(situation.__name__.replace('_', ' '), flush=True)
-            situation(net)
-        print('done')
-    finally:
-        net.stop_children()
-        net.cli('network', 'down', check=False)
-        shutil.rmtree(net.dir, ignore_errors=True)
-    return 0
-
-
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run(__doc__, SITUATIONS))

@@ -134,6 +134,16 @@ class World {
     base::Timestamp now_{};
 };
 
+// Two sides that a test moves itself, over plain memory.
+struct PlainSides {
+    using Store = ring::MappedStore;
+
+    Memory first_memory{kGeometry.region_bytes()};
+    Memory second_memory{kGeometry.region_bytes()};
+    Side<Store> first{first_memory, second_memory, true, Store::Mapping::write_back};
+    Side<Store> second{second_memory, first_memory, false, Store::Mapping::write_back};
+};
+
 }  // namespace
 
 TEST_CASE("two sides that sleep exchange everything they have") {
@@ -146,11 +156,9 @@ TEST_CASE("two sides that sleep exchange everything they have") {
 }
 
 TEST_CASE("who is awake is not rung, who sleeps is rung once, and again when nothing happens") {
-    Memory first_memory(kGeometry.region_bytes());
-    Memory second_memory(kGeometry.region_bytes());
-    using S = ring::MappedStore;
-    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
-    Side<S> second(second_memory, first_memory, false, S::Mapping::write_back);
+    PlainSides sides;
+    auto& first = sides.first;
+    auto& second = sides.second;
     base::Timestamp now{1s};
     const base::Bytes frame = pattern(100, 1);
     REQUIRE(first.path.send(Lane::control, frame));
@@ -171,11 +179,9 @@ TEST_CASE("who is awake is not rung, who sleeps is rung once, and again when not
 }
 
 TEST_CASE("who waits for room is rung when there is some") {
-    Memory first_memory(kGeometry.region_bytes());
-    Memory second_memory(kGeometry.region_bytes());
-    using S = ring::MappedStore;
-    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
-    Side<S> second(second_memory, first_memory, false, S::Mapping::write_back);
+    PlainSides sides;
+    auto& first = sides.first;
+    auto& second = sides.second;
     const base::Bytes frame = pattern(16'000, 1);
     while (first.path.send(Lane::data, frame)) {
     }
@@ -189,11 +195,9 @@ TEST_CASE("who waits for room is rung when there is some") {
 }
 
 TEST_CASE("control goes before data") {
-    Memory first_memory(kGeometry.region_bytes());
-    Memory second_memory(kGeometry.region_bytes());
-    using S = ring::MappedStore;
-    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
-    Side<S> second(second_memory, first_memory, false, S::Mapping::write_back);
+    PlainSides sides;
+    auto& first = sides.first;
+    auto& second = sides.second;
     REQUIRE(first.path.send(Lane::data, pattern(10, 1)));
     REQUIRE(first.path.send(Lane::control, pattern(10, 2)));
     for (const Lane lane : {Lane::control, Lane::data}) {
@@ -206,12 +210,9 @@ TEST_CASE("control goes before data") {
 }
 
 TEST_CASE("a peer that lies about credit is refused") {
-    Memory first_memory(kGeometry.region_bytes());
-    Memory second_memory(kGeometry.region_bytes());
-    using S = ring::MappedStore;
-    Side<S> first(first_memory, second_memory, true, S::Mapping::write_back);
-    first_memory.bytes()[0] = std::byte{64};
-    const auto taken = first.path.take_credits();
+    PlainSides sides;
+    sides.first_memory.bytes()[0] = std::byte{64};
+    const auto taken = sides.first.path.take_credits();
     REQUIRE_FALSE(taken);
     CHECK(taken.error().code == base::Errc::invalid);
 }
