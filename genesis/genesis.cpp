@@ -24,7 +24,7 @@ constexpr std::uint64_t kWeightMax = 1'000'000'000'000;  // As `setweight`.
 constexpr std::uint32_t kRolesKnown = 0x0F;
 constexpr std::uint32_t kIntervalMin = 10;  // Milliseconds (spec 04, "Schedule").
 constexpr std::uint32_t kIntervalMax = 5'000;
-constexpr std::size_t kParametersMax = 64;
+constexpr std::size_t kParametersMax = 256;
 
 base::Result<void> check_members(const Genesis& genesis) {
     if (genesis.members.empty() || genesis.members.size() > kMembersMax) {
@@ -173,7 +173,7 @@ void encode_parameters(base::Writer& out, const chain::BorParameters& parameters
     out.varuint32(static_cast<std::uint32_t>(infos.size()));
     for (const auto& info : infos) {
         out.string(info.name);
-        out.u64(parameters.*info.member);
+        out.u64(info.value_in(parameters));
     }
 }
 

@@ -367,7 +367,7 @@ std::string to_json(const Genesis& genesis) {
                                       {"vote_key", entry.vote_key.to_string()}});
     }
     for (const auto& info : chain::bor_parameter_infos()) {
-        json["parameters"][std::string(info.name)] = genesis.parameters.*info.member;
+        json["parameters"][info.name] = info.value_in(genesis.parameters);
     }
     each_config_field(genesis.config, [&](const char* name, const auto& member) {
         json["initial_configuration"][name] = member;

@@ -38,6 +38,17 @@ Answer get_schedule(const Moment& moment) {
                 {"proposed", *proposed ? api::schedule_to_json(**proposed) : Json(nullptr)}};
 }
 
+// What setchain and the genesis file set, prices included.
+Answer get_parameters(const Moment& moment) {
+    const auto parameters = chain::load_parameters(*moment.state);
+    if (!parameters) return refuse(parameters.error());
+    Json out = Json::object();
+    for (const chain::ParameterInfo& info : chain::bor_parameter_infos()) {
+        out[info.name] = chain::abi::json_integer(info.value_in(*parameters));
+    }
+    return out;
+}
+
 }  // namespace
 
 void add_bor_calls(Calls& calls) {
@@ -48,6 +59,8 @@ void add_bor_calls(Calls& calls) {
                });
     calls.read({.path = "/v1/bor/schedule"},
                [](const Moment& moment, Params&) { return get_schedule(moment); });
+    calls.read({.path = "/v1/bor/parameters"},
+               [](const Moment& moment, Params&) { return get_parameters(moment); });
 }
 
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage) {

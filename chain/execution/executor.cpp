@@ -39,8 +39,12 @@ void remove_expired(StateDelta& delta, TimePoint now) {
 }  // namespace
 
 Executor::Executor(vm::Engine& engine, const vm::HostTable& hosts, std::uint32_t rules_known)
-    : engine_(engine), hosts_(hosts), rules_known_(rules_known), limits_(vm_limits(WasmConfig{})) {
-    engine_.configure(limits_, vm::Prices{});
+    : engine_(engine),
+      hosts_(hosts),
+      rules_known_(rules_known),
+      limits_(vm_limits(WasmConfig{})),
+      prices_(vm_prices(PriceTable())) {
+    engine_.configure(limits_, prices_);
 }
 
 Executor::~Executor() = default;
@@ -61,8 +65,10 @@ const Rules& Executor::rules(const StateView& state) {
     wasm_value_ = std::move(wasm);
     parameters_value_ = std::move(parameters);
     const vm::Limits limits = vm_limits(rules_.wasm);
-    if (limits != limits_) engine_.configure(limits, vm::Prices{});
+    const vm::Prices prices = vm_prices(rules_.parameters.prices);
+    if (limits != limits_ || prices != prices_) engine_.configure(limits, prices);
     limits_ = limits;
+    prices_ = prices;
     return rules_;
 }
 

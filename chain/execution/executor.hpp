@@ -61,6 +61,7 @@ class Executor : base::Pinned {
     Value parameters_value_;
     Rules rules_;
     vm::Limits limits_;  // As the engine has them.
+    vm::Prices prices_;
 };
 
 }  // namespace chain

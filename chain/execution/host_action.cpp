@@ -68,17 +68,18 @@ Result<uint64_t> get_sender(const Call& call) {
 }  // namespace
 
 void add_action(Functions& out) {
-    add<&read_action_data, Access::anyone, kCopy>(out, "read_action_data");
-    add<&action_data_size, Access::anyone, kTrivial>(out, "action_data_size");
-    add<&current_receiver, Access::anyone, kTrivial>(out, "current_receiver");
-    add<&set_action_return_value, Access::context_aware, kCopy>(out, "set_action_return_value");
-    add<&require_auth, Access::context_aware, kAuthority>(out, "require_auth");
-    add<&require_auth2, Access::context_aware, kAuthority>(out, "require_auth2");
-    add<&has_auth, Access::context_aware, kAuthority>(out, "has_auth");
-    add<&require_recipient, Access::context_aware, kNotify>(out, "require_recipient");
-    add<&is_account, Access::context_aware, kState>(out, "is_account");
-    add<&get_code_hash, Access::context_aware, kState>(out, "get_code_hash");
-    add<&get_sender, Access::context_aware, kTrivial>(out, "get_sender");
+    add<&read_action_data, Access::anyone, Cost::copy>(out, "read_action_data");
+    add<&action_data_size, Access::anyone, Cost::trivial>(out, "action_data_size");
+    add<&current_receiver, Access::anyone, Cost::trivial>(out, "current_receiver");
+    add<&set_action_return_value, Access::context_aware, Cost::copy>(out,
+                                                                     "set_action_return_value");
+    add<&require_auth, Access::context_aware, Cost::authority>(out, "require_auth");
+    add<&require_auth2, Access::context_aware, Cost::authority>(out, "require_auth2");
+    add<&has_auth, Access::context_aware, Cost::authority>(out, "has_auth");
+    add<&require_recipient, Access::context_aware, Cost::notify>(out, "require_recipient");
+    add<&is_account, Access::context_aware, Cost::state>(out, "is_account");
+    add<&get_code_hash, Access::context_aware, Cost::state>(out, "get_code_hash");
+    add<&get_sender, Access::context_aware, Cost::trivial>(out, "get_sender");
 }
 
 }  // namespace chain::host

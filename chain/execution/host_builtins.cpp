@@ -188,11 +188,11 @@ Result<int32_t> unordered(const Call&, uint64_t la, uint64_t ha, uint64_t lb, ui
 
 template <auto Function>
 void add_integer(Functions& out, std::string name) {
-    add<Function, Access::anyone, kBuiltin>(out, std::move(name));
+    add<Function, Access::anyone, Cost::builtin>(out, std::move(name));
 }
 template <auto Function>
 void add_float(Functions& out, std::string name) {
-    add<Function, Access::anyone, kFloatBuiltin>(out, std::move(name));
+    add<Function, Access::anyone, Cost::float_builtin>(out, std::move(name));
 }
 
 void add_integers(Functions& out) {

@@ -45,7 +45,8 @@ Result<PublicKey> recover_from(const Call& call, const base::Hash256& digest, In
     Result<Signature> signature = unpack_signature(packed.bytes);
     if (!signature) return base::fail(std::move(signature).error());
     if (signature->type != base::crypto::KeyType::k1) {
-        if (auto paid = call.charge(kRecoverR1); !paid) return base::fail(paid.error());
+        if (auto paid = call.charge(call.price(Cost::recover_r1).base); !paid)
+            return base::fail(paid.error());
     }
     return base::crypto::recover(*signature, digest);
 }
@@ -129,7 +130,8 @@ Result<int32_t> blake2(const Call& call,
         offset_high.bytes.size() != 8) {
         return kFailure;
     }
-    if (auto paid = call.charge(std::uint64_t{rounds} * kBlake2Round); !paid) {
+    if (auto paid = call.charge(rounds * std::uint64_t{call.price(Cost::blake2_round).base});
+        !paid) {
         return base::fail(paid.error());
     }
     const base::Hash512 result = blake2_f(rounds,
@@ -156,7 +158,8 @@ Result<int32_t> mod_exponent(const Call& call,
                              : "mod_exp restriction: bit size too large for input arguments");
     }
     if (input.modulus.empty()) return kFailure;
-    if (auto paid = call.charge(mod_exp_units(input)); !paid) return base::fail(paid.error());
+    const std::uint64_t steps = mod_exp_units(input) * call.price(Cost::mod_exp_step).base;
+    if (auto paid = call.charge(steps); !paid) return base::fail(paid.error());
     return give(mod_exp(input), out);
 }
 
@@ -182,7 +185,7 @@ Result<int32_t> refused(const Call&, Args...) {
 
 template <FixedName kName, class... Args>
 void add_refused(Functions& out) {
-    add<&refused<kName, Args...>, Access::anyone, kRefused>(out, std::string(kName.view()));
+    add<&refused<kName, Args...>, Access::anyone, Cost::refused>(out, std::string(kName.view()));
 }
 
 void add_curves(Functions& out) {
@@ -210,20 +213,20 @@ void add_crypto(Functions& out) {
     using base::crypto::sha1;
     using base::crypto::sha256;
     using base::crypto::sha512;
-    add<&assert_recover_key, Access::anyone, kRecover>(out, "assert_recover_key");
-    add<&recover_key, Access::anyone, kRecover>(out, "recover_key");
-    add<&assert_hash<&sha256>, Access::anyone, kSha256>(out, "assert_sha256");
-    add<&assert_hash<&sha1>, Access::anyone, kSha1>(out, "assert_sha1");
-    add<&assert_hash<&sha512>, Access::anyone, kSha512>(out, "assert_sha512");
-    add<&assert_hash<&ripemd160>, Access::anyone, kRipemd160>(out, "assert_ripemd160");
-    add<&hash<&sha256>, Access::anyone, kSha256>(out, "sha256");
-    add<&hash<&sha1>, Access::anyone, kSha1>(out, "sha1");
-    add<&hash<&sha512>, Access::anyone, kSha512>(out, "sha512");
-    add<&hash<&ripemd160>, Access::anyone, kRipemd160>(out, "ripemd160");
-    add<&sha3, Access::anyone, kSha3>(out, "sha3");
-    add<&k1_recover_key, Access::anyone, kRecover>(out, "k1_recover");
-    add<&blake2, Access::anyone, kBlake2>(out, "blake2_f");
-    add<&mod_exponent, Access::anyone, kModExp>(out, "mod_exp");
+    add<&assert_recover_key, Access::anyone, Cost::recover>(out, "assert_recover_key");
+    add<&recover_key, Access::anyone, Cost::recover>(out, "recover_key");
+    add<&assert_hash<&sha256>, Access::anyone, Cost::sha256>(out, "assert_sha256");
+    add<&assert_hash<&sha1>, Access::anyone, Cost::sha1>(out, "assert_sha1");
+    add<&assert_hash<&sha512>, Access::anyone, Cost::sha512>(out, "assert_sha512");
+    add<&assert_hash<&ripemd160>, Access::anyone, Cost::ripemd160>(out, "assert_ripemd160");
+    add<&hash<&sha256>, Access::anyone, Cost::sha256>(out, "sha256");
+    add<&hash<&sha1>, Access::anyone, Cost::sha1>(out, "sha1");
+    add<&hash<&sha512>, Access::anyone, Cost::sha512>(out, "sha512");
+    add<&hash<&ripemd160>, Access::anyone, Cost::ripemd160>(out, "ripemd160");
+    add<&sha3, Access::anyone, Cost::sha3>(out, "sha3");
+    add<&k1_recover_key, Access::anyone, Cost::recover>(out, "k1_recover");
+    add<&blake2, Access::anyone, Cost::blake2>(out, "blake2_f");
+    add<&mod_exponent, Access::anyone, Cost::mod_exp>(out, "mod_exp");
     add_curves(out);
 }
 

@@ -301,16 +301,16 @@ Result<int32_t> upperbound(
 }  // namespace
 
 void add_primary(Functions& out) {
-    add<&store, Access::context_aware, kRowWrite>(out, "db_store_i64");
-    add<&update, Access::context_aware, kRowWrite>(out, "db_update_i64");
-    add<&remove, Access::context_aware, kRowWrite>(out, "db_remove_i64");
-    add<&get, Access::context_aware, kRowRead>(out, "db_get_i64");
-    add<&next, Access::context_aware, kIterate>(out, "db_next_i64");
-    add<&previous, Access::context_aware, kIterate>(out, "db_previous_i64");
-    add<&find, Access::context_aware, kState>(out, "db_find_i64");
-    add<&lowerbound, Access::context_aware, kIterate>(out, "db_lowerbound_i64");
-    add<&upperbound, Access::context_aware, kIterate>(out, "db_upperbound_i64");
-    add<&end, Access::context_aware, kState>(out, "db_end_i64");
+    add<&store, Access::context_aware, Cost::row_write>(out, "db_store_i64");
+    add<&update, Access::context_aware, Cost::row_write>(out, "db_update_i64");
+    add<&remove, Access::context_aware, Cost::row_write>(out, "db_remove_i64");
+    add<&get, Access::context_aware, Cost::row_read>(out, "db_get_i64");
+    add<&next, Access::context_aware, Cost::iterate>(out, "db_next_i64");
+    add<&previous, Access::context_aware, Cost::iterate>(out, "db_previous_i64");
+    add<&find, Access::context_aware, Cost::state>(out, "db_find_i64");
+    add<&lowerbound, Access::context_aware, Cost::iterate>(out, "db_lowerbound_i64");
+    add<&upperbound, Access::context_aware, Cost::iterate>(out, "db_upperbound_i64");
+    add<&end, Access::context_aware, Cost::state>(out, "db_end_i64");
 }
 
 }  // namespace host

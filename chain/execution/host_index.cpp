@@ -415,16 +415,16 @@ struct IndexFunctions {
 template <class Index>
 void add_index(Functions& out, const std::string& prefix) {
     using F = IndexFunctions<Index>;
-    add<&F::store, Access::context_aware, kIndexWrite>(out, prefix + "store");
-    add<&F::update, Access::context_aware, kIndexWrite>(out, prefix + "update");
-    add<&F::remove, Access::context_aware, kIndexWrite>(out, prefix + "remove");
-    add<&F::find_secondary, Access::context_aware, kIterate>(out, prefix + "find_secondary");
-    add<&F::find_primary, Access::context_aware, kState>(out, prefix + "find_primary");
-    add<&F::lowerbound, Access::context_aware, kIterate>(out, prefix + "lowerbound");
-    add<&F::upperbound, Access::context_aware, kIterate>(out, prefix + "upperbound");
-    add<&F::end, Access::context_aware, kState>(out, prefix + "end");
-    add<&F::next, Access::context_aware, kIterate>(out, prefix + "next");
-    add<&F::previous, Access::context_aware, kIterate>(out, prefix + "previous");
+    add<&F::store, Access::context_aware, Cost::index_write>(out, prefix + "store");
+    add<&F::update, Access::context_aware, Cost::index_write>(out, prefix + "update");
+    add<&F::remove, Access::context_aware, Cost::index_write>(out, prefix + "remove");
+    add<&F::find_secondary, Access::context_aware, Cost::iterate>(out, prefix + "find_secondary");
+    add<&F::find_primary, Access::context_aware, Cost::state>(out, prefix + "find_primary");
+    add<&F::lowerbound, Access::context_aware, Cost::iterate>(out, prefix + "lowerbound");
+    add<&F::upperbound, Access::context_aware, Cost::iterate>(out, prefix + "upperbound");
+    add<&F::end, Access::context_aware, Cost::state>(out, prefix + "end");
+    add<&F::next, Access::context_aware, Cost::iterate>(out, prefix + "next");
+    add<&F::previous, Access::context_aware, Cost::iterate>(out, prefix + "previous");
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ Result<uint32_t> fill(const Call&, FillRange range) {
 }  // namespace
 
 void add_memory(Functions& out) {
-    add<&copy, Access::anyone, kCopy>(out, "memcpy");
-    add<&move, Access::anyone, kCopy>(out, "memmove");
-    add<&compare, Access::anyone, kCopy>(out, "memcmp");
-    add<&fill, Access::anyone, kCopy>(out, "memset");
+    add<&copy, Access::anyone, Cost::copy>(out, "memcpy");
+    add<&move, Access::anyone, Cost::copy>(out, "memmove");
+    add<&compare, Access::anyone, Cost::copy>(out, "memcmp");
+    add<&fill, Access::anyone, Cost::copy>(out, "memset");
 }
 
 }  // namespace chain::host

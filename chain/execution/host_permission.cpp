@@ -108,13 +108,14 @@ Result<int64_t> get_account_creation_time(const Call& call, uint64_t account) {
 }  // namespace
 
 void add_permission(Functions& out) {
-    add<&check_transaction_authorization, Access::context_aware, kCheckAuthority>(
+    add<&check_transaction_authorization, Access::context_aware, Cost::check_authority>(
         out, "check_transaction_authorization");
-    add<&check_permission_authorization, Access::context_aware, kCheckAuthority>(
+    add<&check_permission_authorization, Access::context_aware, Cost::check_authority>(
         out, "check_permission_authorization");
-    add<&get_permission_last_used, Access::context_aware, kState>(out, "get_permission_last_used");
-    add<&get_account_creation_time, Access::context_aware, kState>(out,
-                                                                   "get_account_creation_time");
+    add<&get_permission_last_used, Access::context_aware, Cost::state>(out,
+                                                                       "get_permission_last_used");
+    add<&get_account_creation_time, Access::context_aware, Cost::state>(
+        out, "get_account_creation_time");
 }
 
 }  // namespace chain::host

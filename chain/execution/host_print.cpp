@@ -70,17 +70,17 @@ Result<void> print_hex(const Call& call, Input in) {
 }  // namespace
 
 void add_print(Functions& out) {
-    add<&print_c_string, Access::anyone, kPrint>(out, "prints");
-    add<&print_bytes, Access::anyone, kPrint>(out, "prints_l");
-    add<&print_signed, Access::anyone, kPrintNumber>(out, "printi");
-    add<&print_unsigned, Access::anyone, kPrintNumber>(out, "printui");
-    add<&print_signed128, Access::anyone, kPrintNumber128>(out, "printi128");
-    add<&print_unsigned128, Access::anyone, kPrintNumber128>(out, "printui128");
-    add<&print_float32, Access::anyone, kPrintFloat>(out, "printsf");
-    add<&print_float64, Access::anyone, kPrintFloat>(out, "printdf");
-    add<&print_float128, Access::anyone, kPrintFloat>(out, "printqf");
-    add<&print_name, Access::anyone, kPrintNumber>(out, "printn");
-    add<&print_hex, Access::anyone, kPrintHex>(out, "printhex");
+    add<&print_c_string, Access::anyone, Cost::print>(out, "prints");
+    add<&print_bytes, Access::anyone, Cost::print>(out, "prints_l");
+    add<&print_signed, Access::anyone, Cost::print_number>(out, "printi");
+    add<&print_unsigned, Access::anyone, Cost::print_number>(out, "printui");
+    add<&print_signed128, Access::anyone, Cost::print_number128>(out, "printi128");
+    add<&print_unsigned128, Access::anyone, Cost::print_number128>(out, "printui128");
+    add<&print_float32, Access::anyone, Cost::print_float>(out, "printsf");
+    add<&print_float64, Access::anyone, Cost::print_float>(out, "printdf");
+    add<&print_float128, Access::anyone, Cost::print_float>(out, "printqf");
+    add<&print_name, Access::anyone, Cost::print_number>(out, "printn");
+    add<&print_hex, Access::anyone, Cost::print_hex>(out, "printhex");
 }
 
 }  // namespace chain::host

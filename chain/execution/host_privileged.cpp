@@ -151,18 +151,18 @@ Result<void> set_wasm_parameters_packed(const Call& call, ExclusiveInput packed)
 
 void add_privileged(Functions& out) {
     constexpr Access kAccess = Access::privileged;
-    add<&set_resource_limits, kAccess, kPrivileged>(out, "set_resource_limits");
-    add<&get_resource_limits, kAccess, kState>(out, "get_resource_limits");
-    add<&is_privileged, kAccess, kState>(out, "is_privileged");
-    add<&set_privileged, kAccess, kPrivileged>(out, "set_privileged");
-    add<&get_blockchain_parameters_packed, kAccess, kPrivileged>(
+    add<&set_resource_limits, kAccess, Cost::privileged>(out, "set_resource_limits");
+    add<&get_resource_limits, kAccess, Cost::state>(out, "get_resource_limits");
+    add<&is_privileged, kAccess, Cost::state>(out, "is_privileged");
+    add<&set_privileged, kAccess, Cost::privileged>(out, "set_privileged");
+    add<&get_blockchain_parameters_packed, kAccess, Cost::privileged>(
         out, "get_blockchain_parameters_packed");
-    add<&set_blockchain_parameters_packed, kAccess, kPrivileged>(
+    add<&set_blockchain_parameters_packed, kAccess, Cost::privileged>(
         out, "set_blockchain_parameters_packed");
-    add<&get_parameters_packed, kAccess, kPrivileged>(out, "get_parameters_packed");
-    add<&set_parameters_packed, kAccess, kPrivileged>(out, "set_parameters_packed");
-    add<&get_wasm_parameters_packed, kAccess, kPrivileged>(out, "get_wasm_parameters_packed");
-    add<&set_wasm_parameters_packed, kAccess, kPrivileged>(out, "set_wasm_parameters_packed");
+    add<&get_parameters_packed, kAccess, Cost::privileged>(out, "get_parameters_packed");
+    add<&set_parameters_packed, kAccess, Cost::privileged>(out, "set_parameters_packed");
+    add<&get_wasm_parameters_packed, kAccess, Cost::privileged>(out, "get_wasm_parameters_packed");
+    add<&set_wasm_parameters_packed, kAccess, Cost::privileged>(out, "set_wasm_parameters_packed");
 }
 
 }  // namespace chain::host

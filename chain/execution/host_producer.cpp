@@ -90,10 +90,10 @@ Result<int64_t> set_proposed_producers_ex(const Call& call, uint64_t format, Inp
 }  // namespace
 
 void add_producer(Functions& out) {
-    add<&get_active_producers, Access::context_aware, kSchedule>(out, "get_active_producers");
-    add<&set_proposed_producers, Access::privileged, kSchedule>(out, "set_proposed_producers");
-    add<&set_proposed_producers_ex, Access::privileged, kSchedule>(out,
-                                                                   "set_proposed_producers_ex");
+    add<&get_active_producers, Access::context_aware, Cost::schedule>(out, "get_active_producers");
+    add<&set_proposed_producers, Access::privileged, Cost::schedule>(out, "set_proposed_producers");
+    add<&set_proposed_producers_ex, Access::privileged, Cost::schedule>(
+        out, "set_proposed_producers_ex");
 }
 
 }  // namespace chain::host

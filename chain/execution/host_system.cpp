@@ -52,9 +52,11 @@ Result<void> eosio_assert_code(const Call& call, bool condition, uint64_t code) 
 // Ends the action in success: the one function that stops without an error.
 bool eosio_exit(vm::Context& context,
                 vm::Memory& /*memory*/,
-                vm::Meter& /*meter*/,
+                vm::Meter& meter,
                 const uint64_t* /*slots*/,
                 uint64_t* /*result*/) {
+    const Price& price = detail::price_of(detail::apply_context(context), Cost::trivial);
+    if (!meter.charge(price.base)) return false;
     context.stop = vm::Stop::exit;
     return false;
 }
@@ -102,19 +104,19 @@ Result<void> preactivate_feature(const Call& call, In<base::Hash256> digest) {
 }  // namespace
 
 void add_system(Functions& out) {
-    add<&abort_action, Access::anyone, kTrivial>(out, "abort");
-    add<&eosio_assert, Access::anyone, kText>(out, "eosio_assert");
-    add<&eosio_assert_message, Access::anyone, kCopy>(out, "eosio_assert_message");
-    add<&eosio_assert_code, Access::anyone, kTrivial>(out, "eosio_assert_code");
-    out.push_back({"eosio_exit", {vm::ValueType::i32}, std::nullopt, &eosio_exit, kTrivial.call});
-    add<&current_time, Access::context_aware, kTrivial>(out, "current_time");
+    add<&abort_action, Access::anyone, Cost::trivial>(out, "abort");
+    add<&eosio_assert, Access::anyone, Cost::text>(out, "eosio_assert");
+    add<&eosio_assert_message, Access::anyone, Cost::copy>(out, "eosio_assert_message");
+    add<&eosio_assert_code, Access::anyone, Cost::trivial>(out, "eosio_assert_code");
+    out.push_back({"eosio_exit", {vm::ValueType::i32}, std::nullopt, &eosio_exit});
+    add<&current_time, Access::context_aware, Cost::trivial>(out, "current_time");
     // A transaction is published when its block begins: there are no deferred ones.
-    add<&current_time, Access::context_aware, kTrivial>(out, "publication_time");
-    add<&get_block_num, Access::anyone, kTrivial>(out, "get_block_num");
-    add<&is_feature_activated, Access::context_aware, kFeature>(out, "is_feature_activated");
-    add<&is_feature_active, Access::privileged, kTrivial>(out, "is_feature_active");
-    add<&activate_feature, Access::privileged, kTrivial>(out, "activate_feature");
-    add<&preactivate_feature, Access::privileged, kFeature>(out, "preactivate_feature");
+    add<&current_time, Access::context_aware, Cost::trivial>(out, "publication_time");
+    add<&get_block_num, Access::anyone, Cost::trivial>(out, "get_block_num");
+    add<&is_feature_activated, Access::context_aware, Cost::feature>(out, "is_feature_activated");
+    add<&is_feature_active, Access::privileged, Cost::trivial>(out, "is_feature_active");
+    add<&activate_feature, Access::privileged, Cost::trivial>(out, "activate_feature");
+    add<&preactivate_feature, Access::privileged, Cost::feature>(out, "preactivate_feature");
 }
 
 }  // namespace chain::host

@@ -11,6 +11,10 @@ base::Result<void> Call::charge(std::uint64_t units) const {
     return fail(Exception::tx_cpu_usage_exceeded, "no units left");
 }
 
+const Price& Call::price(Cost cost) const {
+    return detail::price_of(context, cost);
+}
+
 base::Result<void> done(bool succeeded) {
     if (succeeded) return {};
     return base::fail(base::Errc::invalid, "the context has the reason");
@@ -103,6 +107,10 @@ bool stop_with(ApplyContext& context, const vm::Meter& meter, base::Error error)
     // Running out of units is reported by the executor, with the limit that was reached.
     if (meter.exhausted() || context.has_failed()) return false;
     return context.fail(std::move(error));
+}
+
+const Price& price_of(ApplyContext& context, Cost cost) {
+    return context.transaction().prices()[cost];
 }
 
 ApplyContext& apply_context(vm::Context& context) {

@@ -2,7 +2,7 @@
 
 #include "base/result.hpp"
 #include "chain/execution/host_arguments.hpp"
-#include "chain/execution/host_prices.hpp"
+#include "chain/types/prices.hpp"
 #include "chain/vm/host.hpp"
 
 #include <cstdint>
@@ -28,6 +28,7 @@ struct Call {
     // Pays for work whose size only the function knows. An error ends the function; the
     // contract then stops for want of units, whatever the error says.
     [[nodiscard]] base::Result<void> charge(std::uint64_t units) const;
+    [[nodiscard]] const Price& price(Cost cost) const;
 };
 
 // Who may call a function; nodeos has these four.
@@ -47,6 +48,7 @@ bool refuse_overlap(ApplyContext& context);
 bool may_call(ApplyContext& context, Access access);
 bool stop_with(ApplyContext& context, const vm::Meter& meter, base::Error error);
 ApplyContext& apply_context(vm::Context& context);
+const Price& price_of(ApplyContext& context, Cost cost);
 // Whether any two of the ranges share a byte.
 bool overlap(std::span<const base::ByteView> ranges);
 
@@ -148,13 +150,15 @@ template <class R, class... Args>
 struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
     using List = ArgumentList<std::remove_cvref_t<Args>...>;
 
-    template <auto Function, Access kAccess, std::uint32_t kKibibytePrice>
+    template <auto Function, Access kAccess, Cost kCost>
     static bool call(vm::Context& base_context,
                      vm::Memory& memory,
                      vm::Meter& meter,
                      const std::uint64_t* slots,
                      std::uint64_t* result) {
         ApplyContext& context = apply_context(base_context);
+        const Price& price = price_of(context, kCost);
+        if (!meter.charge(price.base)) return false;
         Parsing parsing{memory};
         std::tuple<std::remove_cvref_t<Args>...> args;
         const Fault fault = List::parse(parsing, slots, args);
@@ -163,9 +167,7 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
         if constexpr (kAccess != Access::anyone) {
             if (!may_call(context, kAccess)) return false;
         }
-        if constexpr (kKibibytePrice != 0) {
-            if (!meter.charge((parsing.bytes * kKibibytePrice + 1023) / 1024)) return false;
-        }
+        if (!meter.charge(price.of(parsing.bytes) - price.base)) return false;
         const Call call{context, memory, meter};
         base::Result<R> done =
             std::apply([&](auto&... each) { return Function(call, each...); }, args);
@@ -174,13 +176,9 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
         return true;
     }
 
-    template <auto Function, Access kAccess, std::uint32_t kKibibytePrice>
-    static vm::HostFunction describe(std::string name, std::uint32_t call_price) {
-        return {std::move(name),
-                List::types(),
-                Return<R>::kType,
-                &call<Function, kAccess, kKibibytePrice>,
-                call_price};
+    template <auto Function, Access kAccess, Cost kCost>
+    static vm::HostFunction describe(std::string name) {
+        return {std::move(name), List::types(), Return<R>::kType, &call<Function, kAccess, kCost>};
     }
 };
 
@@ -197,11 +195,10 @@ using Functions = std::vector<vm::HostFunction>;
 
 // Adds `Function`, of type Result<R>(const Call&, arguments...), under `name`. Its parameters
 // and result in WebAssembly follow from its type.
-template <auto Function, Access kAccess, Price kPrice>
+template <auto Function, Access kAccess, Cost kCost>
 void add(Functions& out, std::string name) {
-    out.push_back(
-        detail::Thunk<decltype(Function)>::template describe<Function, kAccess, kPrice.kibibyte>(
-            std::move(name), kPrice.call));
+    out.push_back(detail::Thunk<decltype(Function)>::template describe<Function, kAccess, kCost>(
+        std::move(name)));
 }
 
 }  // namespace chain::host

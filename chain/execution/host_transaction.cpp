@@ -84,17 +84,18 @@ Result<int32_t> get_context_free_data(const Call& call, uint32_t index, Output o
 }  // namespace
 
 void add_transaction(Functions& out) {
-    add<&send_inline, Access::context_aware, kSend>(out, "send_inline");
-    add<&send_context_free_inline, Access::context_aware, kSend>(out, "send_context_free_inline");
-    add<&send_deferred, Access::context_aware, kRefused>(out, "send_deferred");
-    add<&cancel_deferred, Access::context_aware, kTrivial>(out, "cancel_deferred");
-    add<&read_transaction, Access::anyone, kTransaction>(out, "read_transaction");
-    add<&transaction_size, Access::anyone, kTransaction>(out, "transaction_size");
-    add<&expiration, Access::anyone, kTrivial>(out, "expiration");
-    add<&tapos_block_num, Access::anyone, kTrivial>(out, "tapos_block_num");
-    add<&tapos_block_prefix, Access::anyone, kTrivial>(out, "tapos_block_prefix");
-    add<&get_action, Access::anyone, kTransaction>(out, "get_action");
-    add<&get_context_free_data, Access::context_free, kCopy>(out, "get_context_free_data");
+    add<&send_inline, Access::context_aware, Cost::send>(out, "send_inline");
+    add<&send_context_free_inline, Access::context_aware, Cost::send>(out,
+                                                                      "send_context_free_inline");
+    add<&send_deferred, Access::context_aware, Cost::refused>(out, "send_deferred");
+    add<&cancel_deferred, Access::context_aware, Cost::trivial>(out, "cancel_deferred");
+    add<&read_transaction, Access::anyone, Cost::transaction_read>(out, "read_transaction");
+    add<&transaction_size, Access::anyone, Cost::transaction_read>(out, "transaction_size");
+    add<&expiration, Access::anyone, Cost::trivial>(out, "expiration");
+    add<&tapos_block_num, Access::anyone, Cost::trivial>(out, "tapos_block_num");
+    add<&tapos_block_prefix, Access::anyone, Cost::trivial>(out, "tapos_block_prefix");
+    add<&get_action, Access::anyone, Cost::transaction_read>(out, "get_action");
+    add<&get_context_free_data, Access::context_free, Cost::copy>(out, "get_context_free_data");
 }
 
 }  // namespace chain::host

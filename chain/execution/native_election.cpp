@@ -1,5 +1,4 @@
 #include "chain/execution/elections.hpp"
-#include "chain/execution/host_prices.hpp"
 #include "chain/execution/native_steps.hpp"
 #include "chain/types/evidence.hpp"
 
@@ -186,8 +185,9 @@ namespace {
 
 // Hashing what the evidence holds, and two signatures.
 bool charge_for_evidence(ApplyContext& context, std::size_t bytes) {
-    const std::uint64_t units = 2 * std::uint64_t{host::kRecover.call} +
-                                std::uint64_t{host::kSha256.kibibyte} * (bytes / 1024 + 1);
+    const PriceTable& prices = context.transaction().prices();
+    const std::uint64_t units =
+        2 * prices[Cost::recover].of(0) + prices[Cost::sha256].of((bytes / 1'024 + 1) * 1'024);
     return context.transaction().meter().charge(units) || context.transaction().fail_cpu_exceeded();
 }
 

@@ -35,6 +35,17 @@ vm::Limits vm_limits(const WasmConfig& config) {
     return limits;
 }
 
+vm::Prices vm_prices(const PriceTable& table) {
+    return {.plain = table[Cost::plain].base,
+            .memory = table[Cost::memory].base,
+            .divide = table[Cost::divide].base,
+            .floating = table[Cost::floating].base,
+            .call = table[Cost::call].base,
+            .page = table[Cost::page].base,
+            .data = table[Cost::data].base,
+            .run = table[Cost::run].base};
+}
+
 TransactionContext::TransactionContext(const Environment& environment,
                                        const DecodedTransaction& transaction)
     : environment_(environment), decoded_(transaction), meter_(0) {

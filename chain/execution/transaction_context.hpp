@@ -44,6 +44,7 @@ struct Rules {
 
 // The bounds of the VM under these rules: Antelope's wasm_config, within BoR's own.
 [[nodiscard]] vm::Limits vm_limits(const WasmConfig& config);
+[[nodiscard]] vm::Prices vm_prices(const PriceTable& table);
 
 // How a transaction is executed.
 struct ExecutionOptions {
@@ -91,6 +92,8 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] const Rules& rules() const {
         return changed_rules_ ? *changed_rules_ : environment_.rules;
     }
+    // Those that held when the transaction began.
+    [[nodiscard]] const PriceTable& prices() const { return environment_.rules.parameters.prices; }
     [[nodiscard]] bool read_only() const { return environment_.options.read_only; }
     [[nodiscard]] bool dry_run() const { return environment_.options.dry_run; }
     [[nodiscard]] const DecodedTransaction& decoded() const { return decoded_; }
@@ -112,7 +115,7 @@ class TransactionContext : base::Pinned {
     void flush();
 
     // --- Parameters. Seen by this transaction at once; limits that it has already been given
-    // stay. The VM's own limits hold from the next transaction on. ---
+    // stay. The VM's own limits and all prices hold from the next transaction on. ---
     void set_config(const ChainConfig& config);
     void set_wasm_config(const WasmConfig& config);
     void set_parameters(const BorParameters& parameters);

@@ -10,11 +10,6 @@ namespace chain {
 
 namespace {
 
-// Deterministic prices of what is not contract code, in units of about a nanosecond.
-constexpr std::uint64_t kTransactionUnits = 5'000;
-constexpr std::uint64_t kSignatureUnits = 35'000;
-constexpr std::uint64_t kByteUnits = 5;
-
 constexpr std::uint64_t kEnvelopeBytes = 16;  // nodeos' fixed_net_overhead_of_packed_trx.
 constexpr std::uint64_t kWordBytes = 8;
 // What an account may overrun its limit by while it runs; it is not billed for it, the
@@ -211,9 +206,9 @@ bool TransactionRun::set_limits() {
     net_usage_ = initial_net_usage();
     if (!check_net_usage()) return false;
     const DecodedTransaction& decoded = context_.decoded();
-    const std::uint64_t units = kTransactionUnits +
-                                kSignatureUnits * decoded.packed.signatures.size() +
-                                kByteUnits * decoded.packed.packed_trx.size();
+    const PriceTable& prices = context_.prices();
+    const std::uint64_t units = prices[Cost::transaction].of(decoded.packed.packed_trx.size()) +
+                                decoded.packed.signatures.size() * prices[Cost::signature].of(0);
     return context_.meter().charge(units) || context_.fail_cpu_exceeded();
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace chain {
 
@@ -16,19 +17,43 @@ constexpr std::uint32_t kPercentMin = 10;          // 0.1 %
 constexpr std::uint32_t kNetDeltaMin = 10 * 1024;  // Between base and maximum of a transaction.
 constexpr std::uint32_t kReturnValueBytesMax = 20 * 1024 * 1024;
 
-constexpr auto kParameters = std::to_array<ParameterInfo>({
-    {"max_block_bytes", &BorParameters::max_block_bytes, 64 * 1024, kBlockBytesCeiling},
-    {"open_accounts", &BorParameters::open_accounts, 0, 1},
-    {"open_contracts", &BorParameters::open_contracts, 0, 1},
-    {"schedule_period", &BorParameters::schedule_period, 2, 1'000'000, true},
-    {"max_producers", &BorParameters::max_producers, 1, kProducersMax},
-    {"min_producers", &BorParameters::min_producers, 1, kProducersMax},
-    {"repetitions", &BorParameters::repetitions, 1, 1'000, true},
-    {"max_missed", &BorParameters::max_missed, 1, 1'000'000'000},
-    {"cpu_units_per_us", &BorParameters::cpu_units_per_us, 1, 1'000'000'000},
-    // Below the block ids that the state keeps, of which finality_root is made.
-    {"max_reversible", &BorParameters::max_reversible, 100, 60'000},
-});
+std::vector<ParameterInfo> limits() {
+    using P = BorParameters;
+    return {
+        {"max_block_bytes", 64 * 1024, kBlockBytesCeiling, false, &P::max_block_bytes},
+        {"open_accounts", 0, 1, false, &P::open_accounts},
+        {"open_contracts", 0, 1, false, &P::open_contracts},
+        {"schedule_period", 2, 1'000'000, true, &P::schedule_period},
+        {"max_producers", 1, kProducersMax, false, &P::max_producers},
+        {"min_producers", 1, kProducersMax, false, &P::min_producers},
+        {"repetitions", 1, 1'000, true, &P::repetitions},
+        {"max_missed", 1, 1'000'000'000, false, &P::max_missed},
+        {"cpu_units_per_us", 1, 1'000'000'000, false, &P::cpu_units_per_us},
+        // Below the block ids that the state keeps, of which finality_root is made.
+        {"max_reversible", 100, 60'000, false, &P::max_reversible},
+    };
+}
+
+// Nothing is free that was not, and no price keeps out the transaction that would lower it.
+ParameterInfo price_parameter(const PriceInfo& info, std::uint32_t Price::*column) {
+    constexpr std::uint64_t kTimesNormalMax = 100;
+    constexpr std::uint64_t kMaxOfFree = 1'000;
+    const std::uint64_t normal = info.normal.*column;
+    return {.name = fmt::format("price_{}{}", info.name, column == &Price::kibibyte ? "_kib" : ""),
+            .minimum = normal == 0 ? 0U : 1U,
+            .maximum = normal == 0 ? kMaxOfFree : kTimesNormalMax * normal,
+            .cost = info.cost,
+            .column = column};
+}
+
+std::vector<ParameterInfo> make_infos() {
+    std::vector<ParameterInfo> infos = limits();
+    for (const PriceInfo& info : price_infos()) {
+        infos.push_back(price_parameter(info, &Price::base));
+        if (info.is_sized) infos.push_back(price_parameter(info, &Price::kibibyte));
+    }
+    return infos;
+}
 
 // Calls `visit` for each of Antelope's first 17 fields in order; `Config` may be const.
 template <class Config, class Visit>
@@ -142,30 +167,45 @@ void decode(base::Reader& in, WasmConfig& config, std::string_view field) {
     for_each_wasm(config, [&](std::uint32_t& value) { value = in.u32(field); });
 }
 
+std::uint64_t ParameterInfo::value_in(const BorParameters& parameters) const {
+    return member != nullptr ? parameters.*member : parameters.prices[cost].*column;
+}
+
+void ParameterInfo::put(BorParameters& parameters, std::uint64_t value) const {
+    if (member != nullptr) {
+        parameters.*member = value;
+    } else {
+        parameters.prices[cost].*column = static_cast<std::uint32_t>(value);
+    }
+}
+
 std::span<const ParameterInfo> bor_parameter_infos() {
-    return kParameters;
+    static const std::vector<ParameterInfo> kInfos = make_infos();
+    return kInfos;
 }
 
 base::Result<void> BorParameters::set(std::string_view name, std::uint64_t value) {
-    for (const ParameterInfo& info : kParameters) {
-        if (info.name != name) continue;
-        if (value < info.minimum || value > info.maximum) {
-            return base::fail(base::Errc::invalid,
-                              fmt::format("parameter {} is {}, it must be from {} to {}",
-                                          name,
-                                          value,
-                                          info.minimum,
-                                          info.maximum));
-        }
-        this->*info.member = value;
-        return {};
+    const auto infos = bor_parameter_infos();
+    const auto info = std::ranges::find(infos, name, &ParameterInfo::name);
+    if (info == infos.end()) {
+        return base::fail(base::Errc::not_found, fmt::format("no parameter is named {}", name));
     }
-    return base::fail(base::Errc::not_found, fmt::format("no parameter is named {}", name));
+    if (value < info->minimum || value > info->maximum) {
+        return base::fail(base::Errc::invalid,
+                          fmt::format("parameter {} is {}, it must be from {} to {}",
+                                      name,
+                                      value,
+                                      info->minimum,
+                                      info->maximum));
+    }
+    info->put(*this, value);
+    return {};
 }
 
 base::Result<void> BorParameters::change(std::string_view name, std::uint64_t value) {
-    const auto* info = std::ranges::find(kParameters, name, &ParameterInfo::name);
-    if (info != kParameters.end() && info->fixed) {
+    const auto infos = bor_parameter_infos();
+    const auto info = std::ranges::find(infos, name, &ParameterInfo::name);
+    if (info != infos.end() && info->fixed) {
         return base::fail(base::Errc::invalid,
                           fmt::format("parameter {} is set by the genesis file alone: headers are "
                                       "checked by it before their state is known",
@@ -183,15 +223,17 @@ base::Result<void> BorParameters::validate() const {
 }
 
 void encode(base::Writer& out, const BorParameters& parameters) {
-    for (const ParameterInfo& info : kParameters) {
-        out.u64(parameters.*info.member);
+    for (const ParameterInfo& info : bor_parameter_infos()) {
+        if (info.member != nullptr) out.u64(parameters.*info.member);
     }
+    encode(out, parameters.prices);
 }
 
 void decode(base::Reader& in, BorParameters& parameters, std::string_view field) {
-    for (const ParameterInfo& info : kParameters) {
-        parameters.*info.member = in.u64(field);
+    for (const ParameterInfo& info : bor_parameter_infos()) {
+        if (info.member != nullptr) parameters.*info.member = in.u64(field);
     }
+    decode(in, parameters.prices, field);
 }
 
 }  // namespace chain

@@ -2,9 +2,11 @@
 
 #include "chain/types/codec.hpp"
 #include "chain/types/limits.hpp"
+#include "chain/types/prices.hpp"
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace chain {
@@ -75,6 +77,8 @@ struct BorParameters {
     std::uint64_t max_missed = 600;  // Slots missed in a row before a producer is taken out.
     std::uint64_t cpu_units_per_us = 1'000;  // What scales metered units to cpu_usage_us.
     std::uint64_t max_reversible = 3'600;    // Blocks that are kept and not final.
+    // By name: price_sha256 and price_sha256_kib are the two columns of the row sha256.
+    PriceTable prices;
 
     friend bool operator==(const BorParameters&, const BorParameters&) = default;
 
@@ -88,12 +92,18 @@ struct BorParameters {
 
 // The name and range of each of BoR's parameters, in the order of the fields.
 struct ParameterInfo {
-    std::string_view name;
-    std::uint64_t BorParameters::*member;
+    std::string name;
     std::uint64_t minimum;
     std::uint64_t maximum;
     // Only the genesis file sets it: headers are checked by it before any state is known.
     bool fixed = false;
+    std::uint64_t BorParameters::*member = nullptr;  // Null: a price, and this column of it.
+    Cost cost{};
+    std::uint32_t Price::*column = nullptr;
+
+    [[nodiscard]] std::uint64_t value_in(const BorParameters& parameters) const;
+    // The value must be in the range.
+    void put(BorParameters& parameters, std::uint64_t value) const;
 };
 [[nodiscard]] std::span<const ParameterInfo> bor_parameter_infos();
 

@@ -99,7 +99,8 @@ struct HostFunction {
                  Meter& meter,
                  const std::uint64_t* args,
                  std::uint64_t* result) = nullptr;
-    std::uint64_t base_price = 0;  // Units, charged before each call.
+    // Units, charged before each call. 0: `call` charges by itself, as prices that change need.
+    std::uint64_t base_price = 0;
 };
 
 // All importable functions. Immutable; may be shared by engines of several threads.

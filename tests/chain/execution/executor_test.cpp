@@ -58,6 +58,42 @@ struct TokenChain : TestChain {
 
 }  // namespace
 
+TEST_CASE("setchain changes prices from the next transaction on") {
+    TokenChain chain;
+    const auto cpu = [](const TransactionResult& result) {
+        INFO(failure_of(result).text);
+        REQUIRE(result.succeeded());
+        return result.trace.receipt->cpu_usage_us;
+    };
+    const auto set = [&chain](std::string_view price, std::uint64_t value) {
+        base::Writer out;
+        out.varuint32(1);
+        out.string(price);
+        out.u64(value);
+        return chain.push(TestChain::action("eosio", "setchain", "eosio", out.take()), {"eosio"});
+    };
+    (void)cpu(chain.transfer("bob", 1));  // Makes bob's row.
+    // Not the one that changes it.
+    CHECK(cpu(set("price_signature", 3'500'000)) < 3'000);
+    const std::uint32_t dearest = cpu(chain.transfer("bob", 1));
+    CHECK(dearest > 3'500);
+    REQUIRE(set("price_signature", 2'000'000).succeeded());
+    const std::uint32_t before = cpu(chain.transfer("bob", 1));
+    CHECK(before == dearest - 1'500);
+    // A host function's, and the engine's: a transfer begins one run of the contract.
+    REQUIRE(set("price_row_write", 300'000).succeeded());
+    const std::uint32_t dear = cpu(chain.transfer("bob", 1));
+    CHECK(dear >= before + 2 * 297);  // Two balances.
+    REQUIRE(set("price_run", 50'000).succeeded());
+    CHECK(cpu(chain.transfer("bob", 1)) >= dear + 49);
+    CHECK(failure_of(set("price_run", 50'001)).text.find("it must be from 1 to 50000") !=
+          std::string::npos);
+    CHECK(failure_of(set("price_run", 0)).text.find("it must be from 1 to 50000") !=
+          std::string::npos);
+    CHECK(failure_of(set("price_nothing", 1)).text.find("no parameter is named price_nothing") !=
+          std::string::npos);
+}
+
 TEST_CASE("A transfer notifies both parties and gets nodeos' receipts") {
     TokenChain chain;
     const std::uint64_t sequence = load_counters(chain.state())->global_action_sequence;

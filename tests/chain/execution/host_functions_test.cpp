@@ -2,12 +2,17 @@
 // down from Leap 5.0.3's interface, apart from our code: each must exist, and no other.
 #include "chain/execution/host_functions.hpp"
 
+#include "host_machine.hpp"
+
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+using host_test::Machine;
 
 namespace {
 
@@ -244,10 +249,25 @@ TEST_CASE("nothing else can be imported") {
     CHECK_FALSE(table.find("").has_value());
 }
 
-TEST_CASE("every call has a price") {
-    const chain::vm::HostTable& table = chain::host_table();
-    for (std::uint32_t i = 0; i < table.size(); ++i) {
-        CAPTURE(table.at(i).name);
-        CHECK(table.at(i).base_price >= 20);
+TEST_CASE("everything has a price, and calls cost what the table says") {
+    for (const chain::PriceInfo& info : chain::price_infos()) {
+        CAPTURE(info.name);
+        CHECK(info.normal.base >= 1);
+        if (info.is_sized) CHECK(info.normal.base >= 20);
     }
+    Machine host;
+    const auto cost_of_sha256 = [&host](std::uint64_t bytes) {
+        const std::array<std::uint64_t, 3> args{0, bytes, 60'000};
+        const std::uint64_t before = host.meter.remaining();
+        REQUIRE(host.run(Machine::function("sha256"), args.data()));
+        return before - host.meter.remaining();
+    };
+    CHECK(cost_of_sha256(2'048) == 300 + 2 * 4'000);
+    host.rules.parameters.prices[chain::Cost::sha256] = {7, 1'024};
+    CHECK(cost_of_sha256(2'048) == 7 + 2'048);
+    CHECK(cost_of_sha256(0) == 7);
+}
+
+TEST_CASE("the normal prices of instructions are the engine's own") {
+    CHECK(chain::vm_prices({}) == chain::vm::Prices{});
 }

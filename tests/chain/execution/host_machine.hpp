@@ -74,7 +74,6 @@ class Machine {
     // the contract.
     std::optional<std::uint64_t> run(const chain::vm::HostFunction& function,
                                      const std::uint64_t* args) {
-        if (!meter.charge(function.base_price)) return std::nullopt;
         std::uint64_t result = 0;
         if (!function.call(*context, memory, meter, args, &result)) return std::nullopt;
         return result;

@@ -190,13 +190,24 @@ TEST_CASE("parameters have nodeos' rules, ours have ranges") {
     CHECK(parameters.max_producers == 125);
     CHECK(parameters.set("max_producers", 126).error().code == base::Errc::invalid);
     CHECK(parameters.set("nosuch", 1).error().code == base::Errc::not_found);
+    CHECK(parameters.set("price_sha256", 600));
+    CHECK(parameters.set("price_sha256_kib", 0).error().detail ==
+          "parameter price_sha256_kib is 0, it must be from 1 to 400000");
+    CHECK(parameters.set("price_sha256_kib", 8'000));
+    CHECK(parameters.prices[Cost::sha256] == Price{600, 8'000});
+    CHECK(parameters.prices[Cost::sha256].of(1'025) == 600 + 8'008);
+    CHECK(parameters.set("price_plain", 101).error().code == base::Errc::invalid);
+    CHECK(parameters.set("price_plain_kib", 1).error().code == base::Errc::not_found);
+    CHECK(parameters.set("price_state_kib", 1'000));  // Free unless it is set.
     CHECK(unpack<BorParameters>(pack(parameters), "parameters").value() == parameters);
+    CHECK_FALSE(unpack<BorParameters>(base::Bytes(80), "parameters"));
     base::Writer v0;
     encode_v0(v0, ChainConfig{});
     CHECK(v0.view().size() == 8 + 14 * 4 + 2 * 2);
     for (const ParameterInfo& info : bor_parameter_infos()) {
-        CHECK(BorParameters{}.*info.member >= info.minimum);
-        CHECK(BorParameters{}.*info.member <= info.maximum);
+        CAPTURE(info.name);
+        CHECK(info.value_in({}) >= info.minimum);
+        CHECK(info.value_in({}) <= info.maximum);
     }
 }
 

@@ -55,6 +55,8 @@ class Bench {
           compiler_(only(directory_.path, tier), base::Log(silence_, "compiler")),
           engine_(machine::hosts(), {}, tier == vm::Tier::interpreter ? nullptr : &compiler_) {}
 
+    void set_prices(const vm::Prices& prices) { engine_.configure({}, prices); }
+
     machine::Seen run(const base::Bytes& wasm, const vm::ApplyArgs& args, std::uint64_t fuel) {
         const base::Hash256 hash = base::crypto::sha256(wasm);
         REQUIRE(engine_.prepare(hash, wasm));
@@ -79,6 +81,11 @@ struct AllTiers {
     Bench interpreter{vm::Tier::interpreter};
     Bench quick{vm::Tier::quick};
     Bench optimised{vm::Tier::optimised};
+
+    void set_prices(const vm::Prices& prices) {
+        for (Bench* const bench : {&interpreter, &quick, &optimised})
+            bench->set_prices(prices);
+    }
 
     machine::Seen run(const base::Bytes& wasm,
                       const vm::ApplyArgs& args = {},
@@ -259,6 +266,38 @@ TEST_CASE("a run starts interpreted and goes on compiled, without a difference")
     vm::Engine engine(machine::hosts(), {}, &compiler);
     CHECK(machine::run(engine, wasm, {.code = 77}) == before);
     CHECK(engine.tier(hash) == vm::Tier::optimised);
+}
+
+// Compiled code has prices in it: what was compiled under others must not run.
+TEST_CASE("new prices change the bill alike in all tiers, and old ones come back") {
+    AllTiers tiers;
+    const base::Bytes wasm = module_of(
+        kTell + "(memory 2) (data (i32.const 2000) \"x\")" +
+        apply("(local.set 0 (i64.const 50)) (loop (call $tell (local.get 0))"
+              "(i64.store (i32.const 8) (i64.div_u (local.get 0) (i64.const 3)))"
+              "(drop (f64.add (f64.const 1) (f64.const 2)))"
+              "(br_if 0 (i32.wrap_i64 (local.tee 0 (i64.sub (local.get 0) (i64.const 1))))))"
+              "(drop (memory.grow (i32.const 1)))"));
+    const std::uint64_t normal = tiers.run(wasm).used;
+    const vm::Prices once;
+    for (std::uint32_t vm::Prices::*const price : {&vm::Prices::plain,
+                                                   &vm::Prices::memory,
+                                                   &vm::Prices::divide,
+                                                   &vm::Prices::floating,
+                                                   &vm::Prices::call,
+                                                   &vm::Prices::page,
+                                                   &vm::Prices::data,
+                                                   &vm::Prices::run}) {
+        vm::Prices twice;
+        twice.*price *= 2;
+        tiers.set_prices(twice);
+        const std::uint64_t used = tiers.run(wasm).used;
+        // Fifty rounds of what the loop does once; three pages; two KiB of data.
+        CHECK(used > normal);
+        CHECK((used - normal) % (once.*price) == 0);
+    }
+    tiers.set_prices({});
+    CHECK(tiers.run(wasm).used == normal);
 }
 
 TEST_CASE("without a compiler everything is interpreted, and the compiler says so") {
