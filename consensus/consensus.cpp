@@ -288,15 +288,15 @@ base::Result<void> Consensus::check_witness(const std::optional<chain::Certifica
     if (certificate->data != block->vote_data(kind)) {
         return base::fail(Errc::invalid, "a certificate of another block");
     }
-    if (auto good = check_form(*certificate, block->schedules); !good) return good;
+    if (auto good = check_form(*certificate, voters(*block)); !good) return good;
     const bool known = kind == chain::VoteKind::notarize ? block->notarized == certificate
                                                          : final_certificate_ == certificate;
-    if (!known) to_verify.push_back({*certificate, block->schedules});
+    if (!known) to_verify.push_back({*certificate, voters(*block)});
     return {};
 }
 
 const chain::ScheduleState* Consensus::schedules_of(const chain::VoteData& data) const {
-    if (const BlockNode* block = tree_.find(data.block_id)) return &block->schedules;
+    if (const BlockNode* block = tree_.find(data.block_id)) return &voters(*block);
     const chain::ScheduleState& head = tree_.head().schedules;
     return head.active->version == data.schedule_version ? &head : nullptr;
 }
@@ -323,6 +323,10 @@ chain::ScheduleState Consensus::schedules_below(const BlockNode& parent) const {
         return chain::first_schedules(reset->schedule);
     }
     return chain::schedules_below(parent.schedules, parent.header());
+}
+
+const chain::ScheduleState& Consensus::voters(const BlockNode& block) const {
+    return block.schedules;
 }
 
 bool Consensus::is_validator(const base::crypto::PublicKey& key) const {

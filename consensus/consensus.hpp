@@ -238,8 +238,14 @@ class Consensus {
     // extending A.
     [[nodiscard]] virtual bool past_votes_allow(const BlockNode& block,
                                                 const KeySafety& safety) const;
+    // R2, all of it.
+    [[nodiscard]] virtual bool may_commit(const BlockNode& block, const KeySafety& safety) const;
     // The schedules of a child of this block, before what it proposes.
     [[nodiscard]] virtual chain::ScheduleState schedules_below(const BlockNode& parent) const;
+    // R5: the schedules whose quorums make a certificate of this block.
+    [[nodiscard]] virtual const chain::ScheduleState& voters(const BlockNode& block) const;
+    // Whether a key whose journal is lost may sign the header of a slot.
+    [[nodiscard]] virtual bool is_above_loss(chain::Slot lost_until, chain::Slot slot) const;
 
     [[nodiscard]] const BlockTree& tree() const { return tree_; }
 
@@ -304,7 +310,6 @@ class Consensus {
     void accuse(chain::Evidence evidence, Effects& out);
     void promise_votes(base::Timestamp now, const BlockNode& block, Promises& promises) const;
     [[nodiscard]] bool may_notarize(const BlockNode& block, const KeySafety& safety) const;
-    [[nodiscard]] bool may_commit(const BlockNode& block, const KeySafety& safety) const;
     // Whether a COMMIT for a block of this slot may still go out by itself (R2, guard).
     [[nodiscard]] bool in_time(base::Timestamp now, chain::Slot slot) const;
     // Whether a block of this slot may still be voted for (R1).

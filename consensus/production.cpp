@@ -72,9 +72,13 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
 }
 
 bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
-    if (own.twin || (own.lost_until && slot <= *own.lost_until)) return false;
+    if (own.twin || (own.lost_until && !is_above_loss(*own.lost_until, slot))) return false;
     const KeySafety* safety = journal_.find(own.tag);
     return safety == nullptr || slot > safety->produced_slot;
+}
+
+bool Consensus::is_above_loss(chain::Slot lost_until, chain::Slot slot) const {
+    return slot > lost_until;
 }
 
 void Consensus::promise_header(const chain::Block& block, Promises& promises) {

@@ -29,8 +29,9 @@ void Consensus::count(base::Timestamp now,
     const bool decided = kind == chain::VoteKind::commit ? block.slot() <= finalized().slot
                                                          : block.notarized.has_value();
     if (decided || vote.data != block.vote_data(kind)) return;
-    if (!block.tally(kind).add(vote.key, block.schedules)) return;
-    auto certificate = make_certificate(vote.data, block.tally(kind), block.schedules, history_);
+    const chain::ScheduleState& schedules = voters(block);
+    if (!block.tally(kind).add(vote.key, schedules)) return;
+    auto certificate = make_certificate(vote.data, block.tally(kind), schedules, history_);
     if (!certificate) return;
     if (kind == chain::VoteKind::commit) {
         finalize(now, *certificate, out);

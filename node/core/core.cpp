@@ -166,7 +166,7 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
         // A block that became final meanwhile is stored with its finality.
         if (const auto block = chain_->find(*persist.block)) chain_->store(*block, write.batch);
     }
-    if (persist.certificate) chain_->store(*persist.certificate, write.batch);
+    if (persist.certificate) store_newest(*persist.certificate, write.batch);
     if (!persist.journal_page.empty()) {
         chain_->store_journal_sequence(persist.journal_sequence, write.batch);
         write.compact_journal = persist.replace_journal;
@@ -179,6 +179,15 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
         CHECK(write.journal_page.empty());
         write_unsynced(std::move(write.batch), out);
     }
+}
+
+// The newest of a kind is kept: one that comes late must not take the place of the lock's.
+void Core::Impl::store_newest(const chain::Certificate& certificate, base::Batch& batch) {
+    if (certificate.data.kind == chain::VoteKind::notarize) {
+        if (certificate.data.slot < stored_notarize_slot_) return;
+        stored_notarize_slot_ = certificate.data.slot;
+    }
+    chain_->store(certificate, batch);
 }
 
 void Core::Impl::begin_write(effect::Write write, Effects& out) {

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -245,6 +246,10 @@ class Core : base::Pinned {
         chain::StateManager::Options state;
         chain::Retention retention;
         base::Log log;
+        // Makes the agreement; empty: as it is. The simulator leaves one of its rules out.
+        std::function<std::unique_ptr<consensus::Consensus>(
+            consensus::Consensus::Options, consensus::TreeBase, consensus::SafetyJournal)>
+            make_consensus = {};
     };
 
     // Opens what the storage holds and executes again the blocks that were not final. `journal` is

@@ -33,7 +33,7 @@ class Core::Impl {
     Impl(const Options& options,
          const Environment& environment,
          std::unique_ptr<chain::ChainManager> chain,
-         consensus::Consensus consensus);
+         std::unique_ptr<consensus::Consensus> consensus);
 
     // Tells consensus of what was stored, loads the pool and publishes the first view.
     [[nodiscard]] base::Result<void> start(Effects& out);
@@ -61,6 +61,7 @@ class Core::Impl {
     void run_queue(Effects& out);
     void carry_out(const consensus::Effect& effect, Effects& out);
     void begin_persist(const consensus::effect::Persist& persist, Effects& out);
+    void store_newest(const chain::Certificate& certificate, base::Batch& batch);
     void begin_write(effect::Write write, Effects& out);
     [[nodiscard]] base::Result<void> mend_journal(Effects& out);
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
@@ -141,7 +142,8 @@ class Core::Impl {
     Options options_;
     Environment environment_;
     std::unique_ptr<chain::ChainManager> chain_;
-    consensus::Consensus consensus_;
+    const std::unique_ptr<consensus::Consensus> agreement_;
+    consensus::Consensus& consensus_ = *agreement_;
     chain::Pool pool_;
     std::unique_ptr<chain::PendingBlock> pending_;
     std::vector<chain::PooledTransaction> pending_body_;  // What is in it, in order.
@@ -151,6 +153,7 @@ class Core::Impl {
     std::optional<effect::Write> barrier_;  // What must be durable before `queue_` goes on.
     std::optional<effect::Write> failed_write_;
     std::optional<Finalizing> finalizing_;
+    chain::Slot stored_notarize_slot_ = 0;  // Of the newest NOTARIZE certificate on disk.
     Ticket next_ticket_ = 1;
     base::Timestamp retry_at_{};
     base::Timestamp now_{};

@@ -81,19 +81,22 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
     if (!chain) return fail(std::move(chain).error());
     journal = without_copies(std::move(journal), **chain, environment.log);
     const chain::AgreementBase& base = (*chain)->stored_base();
-    consensus::Consensus consensus(
-        {.chain_id = identity.chain_id,
-         .times = identity.times,
-         .repetitions = static_cast<std::uint32_t>(options.genesis.parameters.repetitions),
-         .schedule_period = options.genesis.parameters.schedule_period,
-         .reversible_max = options.genesis.parameters.max_reversible,
-         .own_keys = environment.signer.keys(),
-         .started = options.started,
-         .clock_bound = options.clock_bound,
-         .accept_amnesia = options.accept_amnesia,
-         .reset = options.reset},
-        {base.block, base.schedules},
-        std::move(journal));
+    const consensus::Consensus::Options rules{
+        .chain_id = identity.chain_id,
+        .times = identity.times,
+        .repetitions = static_cast<std::uint32_t>(options.genesis.parameters.repetitions),
+        .schedule_period = options.genesis.parameters.schedule_period,
+        .reversible_max = options.genesis.parameters.max_reversible,
+        .own_keys = environment.signer.keys(),
+        .started = options.started,
+        .clock_bound = options.clock_bound,
+        .accept_amnesia = options.accept_amnesia,
+        .reset = options.reset};
+    const consensus::TreeBase tree_base{base.block, base.schedules};
+    auto consensus =
+        environment.make_consensus
+            ? environment.make_consensus(rules, tree_base, std::move(journal))
+            : std::make_unique<consensus::Consensus>(rules, tree_base, std::move(journal));
     auto impl =
         std::make_unique<Impl>(options, environment, *std::move(chain), std::move(consensus));
     if (auto started = impl->start(out); !started) return fail(std::move(started).error());
@@ -103,11 +106,11 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
 Core::Impl::Impl(const Options& options,
                  const Environment& environment,
                  std::unique_ptr<chain::ChainManager> chain,
-                 consensus::Consensus consensus)
+                 std::unique_ptr<consensus::Consensus> consensus)
     : options_(options),
       environment_(environment),
       chain_(std::move(chain)),
-      consensus_(std::move(consensus)),
+      agreement_(std::move(consensus)),
       pool_(options.pool_bytes_max),
       duties_(environment.signer.keys()),
       shown_final_(chain_->finalized()),
@@ -125,7 +128,10 @@ base::Result<void> Core::Impl::start(Effects& out) {
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
         consensus_.restore(block->block);
     }
-    if (chain_->stored_notarize()) consensus_.restore(*chain_->stored_notarize());
+    if (const auto& notarize = chain_->stored_notarize()) {
+        stored_notarize_slot_ = notarize->data.slot;
+        consensus_.restore(*notarize);
+    }
     pool_head_ = shown_head_ = consensus_.head();
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
