@@ -23,6 +23,8 @@ class SimClock {
     [[nodiscard]] base::Timestamp when(base::Timestamp local, base::Timestamp now) const {
         return std::max(now, now + (local - raw(now)));
     }
+    // The process starts anew: what it was shown before does not bind it.
+    void restart() { shown_ = {}; }
     void step(base::Duration by) { offset_ += by; }
     void set(base::Duration offset, std::int64_t drift_ppm) {
         offset_ = offset;

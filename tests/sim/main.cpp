@@ -24,12 +24,19 @@
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kMutants{"none",
-                                                   "no-lock-check",
-                                                   "no-past-votes",
-                                                   "journal-lost-ignored",
-                                                   "no-lock-certificate",
-                                                   "local-finality"};
+// In the order of sim::Mutant.
+constexpr std::array<std::string_view, 12> kMutants{"none",
+                                                    "no-lock-check",
+                                                    "no-past-votes",
+                                                    "journal-lost-ignored",
+                                                    "no-lock-certificate",
+                                                    "local-finality",
+                                                    "commit-below-lock",
+                                                    "commit-below-final",
+                                                    "no-joint-quorum",
+                                                    "newest-schedule",
+                                                    "head-schedule",
+                                                    "lost-produces"};
 
 struct Arguments {
     std::string profile = "consensus";
@@ -92,11 +99,14 @@ Arguments parse(int count, char** values) {
 
 sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
     if (arguments.profile == "full") {
-        const sim::full::Outcome full = sim::full::Fleet(seed).run();
+        const auto mutant = static_cast<sim::Mutant>(arguments.mutant);
+        const sim::full::Outcome full = sim::full::Fleet(seed, mutant).run();
         sim::Outcome outcome;
         outcome.failure = full.failure;
         outcome.events = full.events;
         outcome.finals = full.finals;
+        outcome.changes = full.changes;
+        outcome.eos_finals = full.eos_finals;
         outcome.trace = full.trace;
         return outcome;
     }

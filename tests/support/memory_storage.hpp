@@ -61,9 +61,10 @@ class MemoryStorage final : public base::Storage {
 
     // Faults -----------------------------------------------------------------------------
 
-    // The power goes: what was committed after the last sync is lost. Snapshots taken before
-    // must not be used any more.
-    void cut_power() {
+    // The power goes: what was committed after the last sync is lost, but for its first `kept`
+    // commits. Snapshots taken before must not be used any more.
+    void cut_power(std::uint64_t kept = 0) {
+        contents_->durable = std::min(commits_, contents_->durable + kept);
         for (auto& family : contents_->families) {
             for (auto& [key, versions] : family) {
                 versions.erase(versions.upper_bound(contents_->durable), versions.end());
@@ -71,6 +72,8 @@ class MemoryStorage final : public base::Storage {
         }
         commits_ = contents_->latest = contents_->durable;
     }
+    // Commits that a power cut may lose.
+    [[nodiscard]] std::uint64_t unsynced() const { return commits_ - contents_->durable; }
     // The next `count` commits fail as on a full disk.
     void fail_commits(int count) { commits_to_fail_ = count; }
     // All reads, also of snapshots, fail with this until it is taken back.

@@ -34,11 +34,13 @@ run_campaign() {
       ;;
     sim)
       # SEEDS and FROM choose other worlds, so that amounts add up.
-      amount="consensus seeds ${FROM:-1}..$((${FROM:-1} + ${SEEDS:-100000} - 1)), ${BEYOND:-5000} beyond f"
+      amount="consensus seeds ${FROM:-1}..$((${FROM:-1} + ${SEEDS:-100000} - 1)), ${BEYOND:-5000} beyond f, ${FULL:-3000} full"
       build_preset release bor-sim
       simulate consensus "${SEEDS:-100000}" "${FROM:-1}" || outcome=FAILED
       simulate beyond "${BEYOND:-5000}" "${FROM:-1}" || outcome=FAILED
-      simulate_mutants 2000 || outcome=FAILED
+      simulate full "${FULL:-3000}" "${FROM:-1}" || outcome=FAILED
+      simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
+      simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
     *) echo "unknown campaign '$1'; known are crash, fuzz, sanitizers, sim and tidy" >&2; return 2 ;;
   esac

@@ -83,21 +83,27 @@ simulate() {
   build/release/bin/bor-sim --profile "$1" --seeds "$2" --from "$3" --workers 2
 }
 
-# simulate_mutants <seeds>   each rule that is left out must be noticed within so many seeds.
+# simulate_mutants <profile> <seeds> <mutant>...   each rule that is left out must be noticed
+# within so many seeds.
 simulate_mutants() {
-  local mutant
-  for mutant in no-lock-check no-past-votes journal-lost-ignored no-lock-certificate local-finality; do
-    if ! build/release/bin/bor-sim --seeds "$1" --mutant "$mutant" --expect-failure > "build/sim-$mutant.log"; then
-      echo "mutant $mutant was not noticed in $1 seeds" >&2
+  local profile=$1 seeds=$2 mutant log
+  shift 2
+  for mutant in "$@"; do
+    log="build/sim-$profile-$mutant.log"
+    if ! build/release/bin/bor-sim --profile "$profile" --seeds "$seeds" --mutant "$mutant" \
+      --expect-failure > "$log"; then
+      echo "mutant $mutant was not noticed in $seeds seeds of profile $profile" >&2
       return 1
     fi
-    echo "mutant $mutant: $(grep -m 1 FAILED "build/sim-$mutant.log" | cut -c1-90)"
+    echo "$profile, mutant $mutant: $(grep -m 1 FAILED "$log" | cut -c1-90)"
   done
 }
+SIM_MUTANTS="no-lock-check no-past-votes journal-lost-ignored no-lock-certificate local-finality"
 
 # One minute: worlds of every day, mutants, and every seed that ever failed.
 run_simulator() {
-  simulate consensus 1200 1 && simulate beyond 200 1 && simulate_mutants 2000 || return 1
+  simulate consensus 1200 1 && simulate beyond 200 1 && simulate full 20 1 &&
+    simulate_mutants consensus 2000 $SIM_MUTANTS || return 1
   local profile seed
   while read -r profile seed _; do
     build/release/bin/bor-sim --profile "$profile" --seed "$seed" > build/sim-seed.log ||

@@ -7,6 +7,7 @@
 #include "tests/sim/disk.hpp"
 #include "tests/sim/events.hpp"
 #include "tests/sim/network.hpp"
+#include "tests/sim/promises.hpp"
 
 #include <deque>
 #include <map>
@@ -41,8 +42,7 @@ struct Stored {
     std::optional<chain::Certificate> commit;
     consensus::TreeBase base;
     std::uint64_t sequence = 0;  // Of the journal, as the storage has seen it.
-    // What the journal's durable pages promised, ever: {kind, key, slot}.
-    std::set<std::tuple<int, std::uint64_t, std::uint64_t>> promises;
+    Promises promises;
 };
 struct Write {
     base::Bytes page;

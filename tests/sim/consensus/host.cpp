@@ -1,4 +1,3 @@
-#include "base/codec.hpp"
 #include "tests/sim/consensus/cluster.hpp"
 #include "tests/sim/consensus/mutants.hpp"
 
@@ -14,23 +13,6 @@ namespace {
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
 constexpr std::size_t kOrphansMax = 256;
 constexpr std::size_t kJournalPagesMax = 48;
-
-// The fields of a record that promises() needs; see SafetyRecord.
-constexpr std::size_t kKindAt = 12;
-constexpr std::size_t kKeyAt = 24;
-
-void note_promises(const base::Bytes& page, Stored& state) {
-    using consensus::SafetyJournal;
-    for (std::size_t at = 0; at < page.size(); at += SafetyJournal::kRecordBytes) {
-        const base::ByteView record(page.data() + at, SafetyJournal::kRecordBytes);
-        const int kind = std::to_integer<int>(record[kKindAt]);
-        if (kind == 0) return;
-        base::Reader in(record.subspan(kKeyAt));
-        const std::uint64_t key = in.u64("key");
-        const std::uint64_t slot = in.u64("slot");
-        state.promises.emplace(kind, key, slot);
-    }
-}
 
 bool verify(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
     if (!consensus::check_form(certificate, schedules)) return false;
@@ -61,7 +43,7 @@ consensus::SafetyJournal fresh_journal(const std::vector<base::crypto::PublicKey
 
 void apply(Stored& state, Write&& write) {
     if (!write.page.empty()) {
-        note_promises(write.page, state);
+        state.promises.note(write.page);
         if (write.replace) state.pages.clear();
         state.pages.push_back(std::move(write.page));
     }
@@ -291,10 +273,9 @@ void Host::on_synced(std::size_t position) {
 }
 
 void Host::cast_vote(const consensus::effect::CastVote& vote) {
-    const auto promise = std::tuple(vote.data.kind == chain::VoteKind::commit ? 2 : 1,
-                                    consensus::key_tag(vote.key),
-                                    vote.data.slot);
-    if (!disk_.state().promises.contains(promise)) {
+    const auto kind = vote.data.kind == chain::VoteKind::commit ? consensus::RecordKind::commit
+                                                                : consensus::RecordKind::notarize;
+    if (!disk_.state().promises.contain(kind, vote.key, vote.data.slot)) {
         cluster_.observer().fail("a vote left before its record was durable");
     }
     const chain::Vote cast{vote.data, vote.key, sign(vote.key, vote.data)};

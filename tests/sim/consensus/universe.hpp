@@ -20,6 +20,12 @@ enum class Mutant : std::uint8_t {
     journal_lost_ignored,
     no_lock_certificate,
     local_finality,
+    commit_below_lock,
+    commit_below_final,
+    no_joint_quorum,
+    newest_schedule,
+    head_schedule,
+    lost_produces,
 };
 
 // What a seed decides before the first event.

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "tests/sim/chance.hpp"
+#include "tests/sim/consensus/observer.hpp"
 #include "tests/sim/events.hpp"
 #include "tests/sim/full/machine.hpp"
+#include "tests/sim/full/world.hpp"
 
 #include <functional>
 #include <map>
@@ -21,24 +23,24 @@ struct Outcome {
     std::uint64_t events = 0;
     std::uint64_t finals = 0;        // Heights final somewhere.
     std::uint64_t transactions = 0;  // In final blocks.
+    std::uint64_t changes = 0;       // Schedules that came into force.
+    std::uint64_t eos_finals = 0;
     std::uint64_t trace = 0;
 };
 
-// Four validators, whole nodes with ledger, agreement and network, in virtual time: channels are
-// reset, cut and slow, machines are killed, lose power, pause and have wrong clocks, while
-// transactions come in; then everything heals. Checked: no two nodes show different final blocks
-// at a height, final never goes back, no transaction is in the chain twice, nobody honest is
-// accused, and after healing all have the same new final blocks.
-class Fleet {
+class Byzantine;
+
+// Whole nodes with ledger, agreement and network, in virtual time: channels are reset, cut and
+// slow, machines are killed, lose power, pause and have wrong clocks and full disks, members vote
+// and rotate keys, one of them may be Byzantine; then everything heals. What must hold all the
+// same is in checks.cpp, and in the Observer, which sees every block and vote that is signed.
+class Fleet : public Watch {
   public:
-    explicit Fleet(std::uint64_t seed);
-    ~Fleet();
+    Fleet(std::uint64_t seed, Mutant mutant);
+    ~Fleet() override;
     Outcome run();
 
-  private:
-    static constexpr std::size_t kNodes = 4;
-    using Action = std::function<void()>;
-
+    // --- For the Byzantine member ---
     // One end of a channel.
     struct End {
         std::size_t node = 0;
@@ -46,20 +48,26 @@ class Fleet {
         transport::ChannelId id;
         transport::ChannelId other;
         std::size_t peer = 0;
+        base::Timestamp opened{};
         base::Timestamp last_arrival{};  // At the other end: messages keep their order.
     };
+    void at(base::Duration after, std::function<void()> action);
+    // Puts a message onto this channel, whatever the node at its end thinks.
+    void put_on_wire(End& end, const p2p::SharedBytes& bytes, base::Duration extra);
+    [[nodiscard]] std::map<transport::ChannelId, End>& ends() { return ends_; }
+    [[nodiscard]] base::Timestamp now() const { return now_; }
+    [[nodiscard]] const World& world() const { return world_; }
+    [[nodiscard]] Observer& observer() { return observer_; }
+    [[nodiscard]] Chance& chance() { return chance_; }
+    [[nodiscard]] chain::Slot slot() const;
 
-    void at(base::Duration after, Action action);
+  private:
+    // --- Machines and what they ask for (fleet.cpp) ---
     void start(std::size_t i);
     void perform(std::size_t i, node::Effects& effects);
     void perform(std::size_t i, const node::Effect& effect);
     void perform(std::size_t i, const p2p::Effect& asked);
     void write(std::size_t i, node::effect::Write write);
-    void send(std::size_t i, const p2p::effect::Send& send);
-    void connect(std::size_t i, const std::string& address);
-    void open(std::size_t from, std::size_t to, const std::string& address);
-    void close(transport::ChannelId id, const std::string& text);
-    void drop_channels(std::size_t i);
     template <class Input>
     void step(std::size_t i, Input input);
     // In this life of the machine, when it is not paused.
@@ -67,32 +75,64 @@ class Fleet {
     void later(std::size_t i, base::Duration after, Input input);
     void wake(std::size_t i, base::Timestamp local);
 
+    // --- Channels (links.cpp) ---
+    void send(std::size_t i, const p2p::effect::Send& send);
+    void connect(std::size_t i, const std::string& address);
+    void open(std::size_t from, std::size_t to, const std::string& address);
+    void close(transport::ChannelId id, const std::string& text);
+    void drop_channels(std::size_t i);
+
+    // --- What goes wrong (faults.cpp) ---
     void plan_fault();
-    void kill_one(bool power);
-    void cut_links(const std::vector<char>& side);
+    void break_machine(std::size_t i);
+    void break_links(std::size_t i);
+    void stop(std::size_t i, bool power);
+    void stop_all();
     void heal();
+
+    // --- What it is given to do (load.cpp) ---
     void submit();
+    void submit_politics();
+    void submit_ready();
+    void push(std::size_t i, std::size_t member, chain::Action action);
+    [[nodiscard]] chain::Action action_of(std::size_t member, const char* name, base::Bytes data);
+    [[nodiscard]] chain::Action choose_politics(std::size_t member);
+    void report(std::size_t i, const chain::Evidence& evidence);
+
+    // --- What must hold (checks.cpp) ---
+    void signed_header(std::size_t machine, const chain::SignedHeader& header) override;
+    void signed_vote(std::size_t machine, const chain::Vote& vote) override;
+    void note_sent(std::size_t i, const p2p::effect::Send& send);
     void note_final(std::size_t i, const node::effect::Finalized& finalized);
     void note_view(std::size_t i);
+    void note_accused(std::size_t i, const chain::Evidence& evidence);
+    void note_expelled(std::size_t i, const p2p::effect::Close& goodbye);
+    void check_opened(std::size_t i);
     void check_healed();
+    void conclude();
     void fail(const std::string& text);
 
     Chance chance_;
     Trace trace_;
-    genesis::Genesis genesis_;
+    World world_;
+    Observer observer_;
     std::vector<std::unique_ptr<Machine>> machines_;
-    EventQueue<Action> events_;
+    std::unique_ptr<Byzantine> byzantine_;  // Null: all are honest.
+    EventQueue<std::function<void()>> events_;
     base::Timestamp now_{};
     std::map<transport::ChannelId, End> ends_;
     std::uint64_t last_channel_ = 0;
     std::set<std::pair<std::size_t, std::size_t>> cut_;  // Directions.
     base::Duration delay_max_ = std::chrono::milliseconds(10);
     bool has_healed_ = false;
+    bool uses_disk_faults_ = false;
 
     std::map<chain::Height, chain::BlockId> final_;
     std::map<chain::TransactionId, chain::Height> included_;
+    std::map<chain::TransactionId, chain::TimePointSec> expirations_;
     std::vector<chain::Height> shown_final_;  // The highest of each machine, over all its lives.
-    std::uint64_t accounts_ = 0;
+    std::map<base::crypto::PublicKey, chain::Slot> committed_;  // The newest COMMIT that left.
+    std::uint64_t submitted_ = 0;
     Outcome outcome_;
 };
 

@@ -3,27 +3,78 @@
 #include "base/check.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/state/block_store.hpp"
+#include "tests/sim/consensus/mutants.hpp"
+#include "tests/sim/disk.hpp"
 
 #include <utility>
 
 namespace sim::full {
 
-base::crypto::PrivateKey signing_key(std::size_t tag) {
+namespace {
+
+base::crypto::PrivateKey make_key(base::crypto::KeyType type, std::size_t tag) {
     std::array<std::byte, 32> secret{};
     secret.fill(static_cast<std::byte>(tag + 1));
-    return {base::crypto::KeyType::k1, secret};
+    return {type, secret};
 }
 
-base::crypto::PublicKey node_key(std::size_t tag) {
-    std::array<std::byte, 32> secret{};
-    secret.fill(static_cast<std::byte>(tag + 1));
-    return base::crypto::PrivateKey(base::crypto::KeyType::r1, secret).public_key();
+constexpr std::size_t kKeysApart = 64;  // Tags of a member's two keys.
+
+// The mutant that keeps no certificate with its lock.
+void drop_notarize(base::Batch& batch) {
+    const base::Bytes key = base::to_bytes(base::as_bytes("notarize_certificate"));
+    std::erase_if(batch.changes, [&](const base::Batch::Change& change) {
+        return change.family == base::Family::meta && change.key == key;
+    });
 }
 
-Machine::Machine(const genesis::Genesis& genesis, std::size_t number)
-    : genesis_(genesis), number_(number), key_(signing_key(number)), signer_(key_) {
-    const std::vector<consensus::SafetyRecord> records{
-        {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};
+}  // namespace
+
+base::crypto::PrivateKey signing_key(std::size_t member, std::size_t which) {
+    return make_key(base::crypto::KeyType::k1, member + kKeysApart * which);
+}
+
+base::crypto::PublicKey node_key(std::size_t node) {
+    return make_key(base::crypto::KeyType::r1, node).public_key();
+}
+
+// --- Keys ---
+
+MemberKeys::MemberKeys(std::size_t member, std::size_t machine, Watch& watch)
+    : keys_{signing_key(member, 0), signing_key(member, 1)}, machine_(machine), watch_(watch) {}
+
+std::vector<base::crypto::PublicKey> MemberKeys::keys() const {
+    return {keys_[0].public_key(), keys_[1].public_key()};
+}
+
+base::Result<base::crypto::Signature> MemberKeys::sign(const base::crypto::PublicKey& key,
+                                                       const base::Hash256& digest) {
+    return keys_[key == keys_[0].public_key() ? 0 : 1].sign(digest);
+}
+
+base::Result<base::crypto::Signature> MemberKeys::sign_header(const base::crypto::PublicKey& key,
+                                                              const chain::BlockHeader& header) {
+    auto signature = sign(key, header.id());
+    watch_.signed_header(machine_, {header, *signature});
+    return signature;
+}
+
+base::Result<base::crypto::Signature> MemberKeys::sign_vote(const base::crypto::PublicKey& key,
+                                                            const chain::VoteData& vote,
+                                                            const chain::ChainId& chain_id) {
+    auto signature = sign(key, vote.digest(chain_id));
+    watch_.signed_vote(machine_, {vote, key, *signature});
+    return signature;
+}
+
+// --- Life ---
+
+Machine::Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch)
+    : genesis_(genesis), setup_(setup), signer_(setup.member, setup.number, watch) {
+    std::vector<consensus::SafetyRecord> records;
+    for (const base::crypto::PublicKey& key : signer_.keys()) {
+        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
+    }
     consensus::SafetyJournal journal;
     pages_ = {journal.append(records)};
     const auto first = node::Core::first_batch(genesis_);
@@ -33,31 +84,37 @@ Machine::Machine(const genesis::Genesis& genesis, std::size_t number)
 
 std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
     CHECK(!runs());
+    // One that is damaged counts as lost.
     auto journal = consensus::SafetyJournal::read(pages_);
-    if (!journal) return journal.error().detail;
+    if (!journal) journal = consensus::SafetyJournal();
     engine_ = std::make_unique<chain::vm::Engine>(
         chain::host_table(), chain::vm::Engine::Options{}, nullptr);
     executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table());
     node::Core::Options options{.genesis = genesis_};
     options.started = now;
     options.has_peers = true;
+    options.clock_bound = std::chrono::milliseconds(100);
     chain::StateManager::Options state;
     state.on_fault = [](const base::Error&) { CHECK(false); };
+    node::Core::Environment environment{
+        storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")};
+    environment.make_consensus = [this](auto rules, auto base, auto safety) {
+        auto made =
+            make_consensus(setup_.mutant, std::move(rules), std::move(base), std::move(safety));
+        agreement_ = made.get();
+        return made;
+    };
     node::Effects first;
-    auto core =
-        node::Core::open(options,
-                         {storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")},
-                         *std::move(journal),
-                         first);
+    auto core = node::Core::open(options, environment, *std::move(journal), first);
     if (!core) return core.error().detail;
     p2p::Options network;
     network.chain_id = genesis_.chain_id();
     network.times = genesis_.times;
-    network.node_key = node_key(number_);
+    network.node_key = node_key(setup_.number);
     network.boot_id = seed | 1U;
     network.roles = p2p::kValidator;
-    network.listen_address = "node:" + std::to_string(number_);
-    network.vote_keys = signer_.keys();
+    network.listen_address = "node:" + std::to_string(setup_.number);
+    if (!setup_.hides_its_keys) network.vote_keys = signer_.keys();
     network.seed = seed;
     core_ = std::make_unique<node::NetworkedCore>(
         *std::move(core), std::move(network), signer_, base::Log(log_, "p2p"));
@@ -75,11 +132,34 @@ void Machine::kill() {
     executor_.reset();
     engine_.reset();
     view = nullptr;
+    in_flight_.clear();
 }
 
-void Machine::cut_power() {
+void Machine::cut_power(Chance& chance) {
+    if (!in_flight_.empty() && !in_flight_.front().journal_page.empty()) {
+        const node::effect::Write& write = in_flight_.front();
+        const std::size_t much = chance.below(3);
+        // A page that takes the place of the journal is there as a whole or not at all.
+        if (much == 1 && !write.compact_journal) {
+            pages_.push_back(torn_page(write.journal_page, chance));
+        } else if (much == 2) {
+            write_page(write, write.journal_page);
+        }
+    }
     kill();
-    storage_.cut_power();
+    storage_.cut_power(chance.below(storage_.unsynced() + 1));
+}
+
+void Machine::lose_journal() {
+    if (setup_.mutant != Mutant::journal_lost_ignored) return pages_.clear();
+    auto journal = consensus::SafetyJournal::read(pages_);
+    if (!journal) return;
+    auto fresh = consensus::SafetyJournal::lost(journal->last_sequence());
+    std::vector<consensus::SafetyRecord> records;
+    for (const base::crypto::PublicKey& key : signer_.keys()) {
+        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
+    }
+    pages_ = {fresh.append(records)};
 }
 
 void Machine::step(base::Timestamp now, const node::Input& input, node::Effects& out) {
@@ -90,12 +170,29 @@ void Machine::step(base::Timestamp now, p2p::Input input, node::Effects& out) {
     core_->step(now, std::move(input), out);
 }
 
-base::Result<void> Machine::write(const node::effect::Write& write) {
-    if (!write.journal_page.empty() && (pages_.empty() || pages_.back() != write.journal_page)) {
-        if (write.compact_journal) pages_.clear();
-        pages_.push_back(write.journal_page);
+// --- The disk ---
+
+void Machine::begin_write(node::effect::Write write) {
+    in_flight_.push_back(std::move(write));
+}
+
+void Machine::write_page(const node::effect::Write& write, base::Bytes page) {
+    if (!pages_.empty() && pages_.back() == page) return;  // It comes again after a failure.
+    promises_.note(page);
+    if (write.compact_journal) pages_.clear();
+    pages_.push_back(std::move(page));
+}
+
+base::Result<void> Machine::finish_write() {
+    const node::effect::Write write = std::move(in_flight_.front());
+    in_flight_.pop_front();
+    if (!write.journal_page.empty()) write_page(write, write.journal_page);
+    if (write.ticket != 0 && writes_to_fail_ > 0) {
+        --writes_to_fail_;
+        return base::fail(base::Errc::unavailable, "the disk is full (simulated)");
     }
     base::Batch batch = write.batch;
+    if (setup_.mutant == Mutant::no_lock_certificate) drop_notarize(batch);
     if (write.final_state) write.final_state->append_to(batch);
     return storage_.commit(batch, write.ticket != 0);
 }

@@ -1,0 +1,103 @@
+#include "tests/sim/full/byzantine.hpp"
+
+#include <algorithm>
+
+namespace sim::full {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kRecent = 6;
+// A channel is spoken on before: the handshake is over.
+constexpr base::Duration kHandshake = milliseconds(400);
+
+}  // namespace
+
+Byzantine::Byzantine(Fleet& fleet)
+    : fleet_(fleet), chance_(fleet.chance()), member_(*fleet.world().byzantine) {
+    const auto liking = [&] { return static_cast<int>(chance_.below(5)) * 25; };
+    withholds_ = liking() / 2;
+    releases_late_ = liking() / 2;
+    splits_ = liking();
+    forges_ = liking() / 2;
+    for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
+        hears_first_.push_back(static_cast<char>(chance_.below(2)));
+    }
+}
+
+base::Duration Byzantine::edge_of_slot() {
+    const base::Timestamp end = fleet_.world().universe.at(fleet_.slot() + 1);
+    const base::Timestamp edge = end - chance_.between(base::Duration(0), milliseconds(60));
+    return std::max(edge - fleet_.now(), base::Duration(0));
+}
+
+std::optional<base::Duration> Byzantine::delay(std::size_t machine,
+                                               std::size_t peer,
+                                               const p2p::SharedBytes& bytes) {
+    const auto envelope = p2p::read_envelope(*bytes);
+    if (!envelope) return base::Duration(0);
+    using p2p::MessageType;
+    const bool pushes = envelope->type == MessageType::header ||
+                        (envelope->type == MessageType::blocks && envelope->correlation == 0);
+    if (envelope->type == MessageType::vote && chance_.percent(withholds_)) return std::nullopt;
+    if (envelope->type == MessageType::certificate && chance_.percent(releases_late_)) {
+        if (chance_.percent(60)) return std::nullopt;
+        return edge_of_slot();
+    }
+    if (pushes && fleet_.world().twin && chance_.percent(splits_)) {
+        const bool is_first = machine == member_;
+        if (is_first != (hears_first_[peer] != 0)) return std::nullopt;
+    }
+    if (pushes && chance_.percent(5)) return chance_.between(milliseconds(0), milliseconds(400));
+    return base::Duration(0);
+}
+
+void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
+    for (auto& [id, end] : fleet_.ends()) {
+        const bool is_ours = !fleet_.world().is_honest(end.node);
+        if (!is_ours || fleet_.now() < end.opened + kHandshake || !chance_.percent(share)) continue;
+        fleet_.put_on_wire(end, bytes, base::Duration(0));
+    }
+}
+
+void Byzantine::act() {
+    if (chance_.percent(forges_)) forge_votes();
+    if (chance_.percent(forges_ / 8)) forge_header();
+    fleet_.at(milliseconds(chance_.between(20, 150)), [this] { act(); });
+}
+
+// For any block of late, whatever it voted for before.
+void Byzantine::forge_votes() {
+    auto& blocks = fleet_.observer().blocks();
+    const Seen& block =
+        *blocks[blocks.size() - 1 - chance_.below(std::min(kRecent, blocks.size()))];
+    for (const chain::VoteKind kind : {chain::VoteKind::notarize, chain::VoteKind::commit}) {
+        if (!chance_.percent(70)) continue;
+        const chain::VoteData data = block.data(kind);
+        for (std::size_t which = 0; which < 2; ++which) {
+            const base::crypto::PrivateKey key = signing_key(member_, which);
+            if (!block.schedules.active->entries.empty() && which == 1 && chance_.percent(70)) {
+                continue;
+            }
+            const chain::Vote vote{
+                data, key.public_key(), key.sign(data.digest(fleet_.world().genesis.chain_id()))};
+            tell(p2p::pack_message(vote), chance_.percent(50) ? 40 : 100);
+        }
+    }
+}
+
+// Another header in the slot of one that it made: nothing stands behind it.
+void Byzantine::forge_header() {
+    if (!last_header_ || last_header_->header.slot + kRecent < fleet_.slot()) return;
+    p2p::HeaderPush push{*last_header_, {}};
+    push.signed_header.header.state_digest.bytes[0] ^= std::byte{1};
+    const auto& entries = fleet_.world().universe.members;
+    const base::Hash256 id = push.signed_header.header.id();
+    const std::size_t which = chance_.percent(80) ? 0 : 1;
+    if (entries[member_].name != push.signed_header.header.producer) return;
+    push.signed_header.signature = signing_key(member_, which).sign(id);
+    tell(p2p::pack_message(push), 60);
+}
+
+}  // namespace sim::full

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "tests/sim/full/fleet.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace sim::full {
+
+// The Byzantine member of a fleet. Its machines run the production code, often two of them with
+// the same keys, which then make two blocks in a slot and vote for both; what they send is
+// withheld, sent to some or released at the edge of the slot; and its votes are forged for
+// whatever was signed lately, its headers made twice.
+class Byzantine {
+  public:
+    explicit Byzantine(Fleet& fleet);
+
+    // How much later a message of one of its machines leaves; nothing: never.
+    [[nodiscard]] std::optional<base::Duration> delay(std::size_t machine,
+                                                      std::size_t peer,
+                                                      const p2p::SharedBytes& bytes);
+    void signed_header(const chain::SignedHeader& header) { last_header_ = header; }
+    // From time to time, to the end.
+    void act();
+
+  private:
+    void forge_votes();
+    void forge_header();
+    void tell(const p2p::SharedBytes& bytes, int share);
+    [[nodiscard]] base::Duration edge_of_slot();
+
+    Fleet& fleet_;
+    Chance& chance_;
+    std::size_t member_;
+    std::optional<chain::SignedHeader> last_header_;
+    std::vector<char> hears_first_;  // By machine: which of the two it mostly hears.
+    // How it likes to behave, in percent.
+    int withholds_ = 0;
+    int releases_late_ = 0;
+    int splits_ = 0;
+    int forges_ = 0;
+};
+
+}  // namespace sim::full

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "base/codec.hpp"
+#include "consensus/safety_journal.hpp"
+
+#include <cstdint>
+#include <set>
+#include <tuple>
+
+namespace sim {
+
+// What the durable pages of a journal promised, ever: {kind, key, slot}. It is read from the bytes
+// on disk, not from the production code's memory, so that a vote that runs ahead is noticed.
+class Promises {
+  public:
+    void note(const base::Bytes& page) {
+        using consensus::SafetyJournal;
+        for (std::size_t at = 0; at < page.size(); at += SafetyJournal::kRecordBytes) {
+            const base::ByteView record(page.data() + at, SafetyJournal::kRecordBytes);
+            const int kind = std::to_integer<int>(record[kKindAt]);
+            if (kind == 0) return;
+            base::Reader in(record.subspan(kKeyAt));
+            const std::uint64_t key = in.u64("key");
+            const std::uint64_t slot = in.u64("slot");
+            made_.emplace(kind, key, slot);
+        }
+    }
+    [[nodiscard]] bool contain(consensus::RecordKind kind,
+                               const base::crypto::PublicKey& key,
+                               std::uint64_t slot) const {
+        return made_.contains({static_cast<int>(kind), consensus::key_tag(key), slot});
+    }
+
+  private:
+    // Where the fields lie in a record; see consensus::SafetyRecord.
+    static constexpr std::size_t kKindAt = 12;
+    static constexpr std::size_t kKeyAt = 24;
+
+    std::set<std::tuple<int, std::uint64_t, std::uint64_t>> made_;
+};
+
+}  // namespace sim
