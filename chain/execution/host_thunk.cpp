@@ -103,10 +103,10 @@ bool may_call(ApplyContext& context, Access access) {
     return true;
 }
 
-bool stop_with(ApplyContext& context, const vm::Meter& meter, base::Error error) {
+bool stop_with(ApplyContext& context, const vm::Meter& meter, const base::Error& error) {
     // Running out of units is reported by the executor, with the limit that was reached.
     if (meter.exhausted() || context.has_failed()) return false;
-    return context.fail(std::move(error));
+    return context.fail(error);
 }
 
 const Price& price_of(ApplyContext& context, Cost cost) {

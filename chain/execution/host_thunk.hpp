@@ -46,7 +46,7 @@ bool refuse(ApplyContext& context, Fault fault);
 bool refuse_overlap(ApplyContext& context);
 // Whether the present action may call; sets the context's error if not.
 bool may_call(ApplyContext& context, Access access);
-bool stop_with(ApplyContext& context, const vm::Meter& meter, base::Error error);
+bool stop_with(ApplyContext& context, const vm::Meter& meter, const base::Error& error);
 ApplyContext& apply_context(vm::Context& context);
 const Price& price_of(ApplyContext& context, Cost cost);
 // Whether any two of the ranges share a byte.
@@ -171,7 +171,7 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
         const Call call{context, memory, meter};
         base::Result<R> done =
             std::apply([&](auto&... each) { return Function(call, each...); }, args);
-        if (!done) return stop_with(context, meter, std::move(done).error());
+        if (!done) return stop_with(context, meter, done.error());
         if constexpr (!std::is_void_v<R>) *result = Return<R>::slot(*done);
         return true;
     }
