@@ -188,6 +188,8 @@ class RocksDbStorage::Database : base::Pinned {
     }
 
     base::Result<void> open() {
+        // RocksDB 7.8 ends the process by an assertion if the disk is full while it opens.
+        if (auto room = check_room(); !room) return room;
         const rocksdb::DBOptions options = database_options(options_, cache_);
         std::vector<rocksdb::ColumnFamilyDescriptor> families;
         families.reserve(base::kFamilies + 1);

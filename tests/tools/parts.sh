@@ -63,11 +63,12 @@ run_clients() { tests/clients/run.sh build/release; }
 
 run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1"; }
 
-# The command line against a node; four validators as processes: parted and healed in network
+# The command line against a node; a full disk; four validators as processes: parted and healed in network
 # namespaces; what doctor says; who joins, enters, leaves and goes on with other keys; journals lost,
 # lists of who may connect, a recovery.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
+  tests/network/full_disk.py --build build/release
   tests/network/partition.py --build build/release
   tests/network/doctor.py --build build/release
   tests/network/members.py --build build/release

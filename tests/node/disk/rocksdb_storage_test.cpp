@@ -296,6 +296,23 @@ TEST_CASE("a full disk refuses commits as a whole, and takes them again when the
     CHECK(text(storage->get(Family::state, base::as_bytes("before"))) == "1");
 }
 
+TEST_CASE("on a full disk nothing is opened, and all is there when there is room") {
+    const SmallDisk disk(12 * 1024 * 1024);
+    if (!disk.mounted()) {
+        WARN("needs the right to mount a tmpfs; not run");
+        return;
+    }
+    REQUIRE(open(disk / "db")->commit(one("before", "1"), true));
+    const std::string ballast = disk / "ballast";
+    REQUIRE(node::write_file_atomically(
+        ballast, base::Bytes(std::filesystem::space(disk / "db").available)));
+    const base::Error refused = open_error(disk / "db");
+    CHECK(refused.code == base::Errc::unavailable);
+    CHECK(refused.detail.find("no space") != std::string::npos);
+    std::filesystem::remove(ballast);
+    CHECK(text(open(disk / "db")->get(Family::state, base::as_bytes("before"))) == "1");
+}
+
 TEST_CASE("statistics say how much there is") {
     const TemporaryDirectory directory;
     const auto storage = open(directory / "db");

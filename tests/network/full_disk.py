@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Fills the disk of a node that takes transfers, with real processes and a file system of its own.
+
+Blocks must stop with an error that says why, reads go on, new transfers are refused by name; killed and
+started on the full disk it says so and ends; with room again it goes on by itself, and nothing that was
+final is missing. Mounting the file system needs root.
+
+usage: full_disk.py --build BUILD_DIR
+"""
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from crash import TOKEN, UNIT, Load, Network, check_final, count_on_chain, set_up, watch_final
+
+DISK = '160m'
+PATIENCE = 40       # Seconds until something must have happened.
+
+
+def wait_for(what, question):
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if question():
+            return
+        time.sleep(0.2)
+    raise AssertionError('%s: not within %d s' % (what, PATIENCE))
+
+
+def final(network):
+    return network.post('/v1/chain/get_info')['last_irreversible_block_num']
+
+
+def transfers(network, first):
+    """Some transfers; returns where they were final, and how many were sent."""
+    load, found = Load(network, first), {}
+    try:
+        wait_for('ten final transfers', lambda: watch_final(network, list(load.accepted), found) or len(found) >= 10)
+    finally:
+        load.stop()
+    return found, load.count
+
+
+def fill(path):
+    with open(path, 'wb', buffering=0) as f:
+        try:
+            while True:
+                f.write(b'x' * 65536)
+        except OSError:
+            pass
+
+
+def stands(network):
+    before = final(network)
+    time.sleep(1)
+    return final(network) == before
+
+
+def answers(network):
+    try:
+        return final(network) > 0
+    except OSError:
+        return False
+
+
+def check_full(network):
+    wait_for('blocks to stop', lambda: stands(network))
+    said = network.cli('doctor', check=False).stdout
+    if 'no space is left' not in said or 'make room' not in said:
+        raise AssertionError('doctor does not say that the disk is full: %s' % said)
+    refused = network.cli('transfer', '--contract', TOKEN, 'alice', 'bob', UNIT, 'no room', check=False)
+    if refused.returncode == 0 or 'no space is left' not in refused.stderr:
+        raise AssertionError('a transfer on a full disk: %s%s' % (refused.stdout, refused.stderr))
+    network.kill()
+    wait_for('the node to end', lambda: not answers(network))
+    started = network.cli('network', 'up', check=False)
+    if started.returncode == 0 or 'no space is left' not in started.stderr.strip().splitlines()[-1]:
+        raise AssertionError('started on a full disk: %s' % started.stderr)
+
+
+def story(network, data):
+    network.up()
+    set_up(network)
+    found, sent = transfers(network, 0)
+    ballast = os.path.join(data, 'ballast')
+    fill(ballast)
+    wait_for('blocks to stop', lambda: stands(network))
+    os.remove(ballast)
+    before = final(network)
+    wait_for('blocks to go on by themselves', lambda: final(network) > before + 5)
+    more, sent = transfers(network, sent)
+    found.update(more)
+    fill(ballast)
+    check_full(network)
+    os.remove(ballast)
+    network.up()
+    more, _ = transfers(network, sent)
+    found.update(more)
+    check_final(network, found, len(found))
+    missing = set(found) - set(count_on_chain(network)[0])
+    if missing:
+        raise AssertionError('reported final and not in any block: %s' % sorted(missing))
+    network.cli('network', 'down')
+    print(network.verify())
+    print('full twice: %d transfers reported final, none lost, none twice' % len(found))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build', required=True)
+    network = Network(parser.parse_args().build)
+    data = os.path.join(network.dir, 'bora', 'data')
+    os.makedirs(data)
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=' + DISK, 'tmpfs', data], check=True)
+    try:
+        story(network, data)
+    except Exception as error:  # The log says more than any message here.
+        print('FAILED: %s' % error, file=sys.stderr)
+        if network.file:
+            with open(network.file['validators'][0]['log']) as log:
+                print(log.read()[-4000:], file=sys.stderr)
+        return 1
+    finally:
+        network.cli('network', 'down', check=False)
+        subprocess.run(['umount', '-l', data], check=False)
+        shutil.rmtree(network.dir, ignore_errors=True)
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
