@@ -46,6 +46,7 @@ void Gaps::add(base::ByteView from, const std::optional<base::ByteView>& to) {
 void Gaps::cut(base::ByteView key) {
     const std::optional<Gap> gap = around(key);
     if (!gap) return;
+    if (gaps_.size() >= kGapsMax) return gaps_.clear();
     const auto found = gaps_.find(gap->from);
     std::optional<base::Bytes> last = std::move(found->second);
     base::Bytes behind = key_after(key);

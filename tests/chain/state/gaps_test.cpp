@@ -106,6 +106,17 @@ TEST_CASE("too many gaps are forgotten rather than kept") {
     CHECK_FALSE(gaps.empty());
 }
 
+// What ids of transactions do: each comes behind all others, in what was empty up to there.
+TEST_CASE("rows that cut a gap in ever more are kept in bounds, too") {
+    Gaps gaps;
+    gaps.add({}, std::nullopt);
+    for (std::uint64_t i = 0; i < 5000; ++i) {
+        gaps.cut(key_number(2 * i));
+        REQUIRE(gaps.size() <= 1024);
+        REQUIRE_FALSE(gaps.around(key_number(2 * i)));
+    }
+}
+
 // What a queue does: take the first row, again and again, each time in a transaction of its own.
 TEST_CASE("rows that were erased are passed once, not at every search") {
     const CountingView base(4000);
