@@ -3,20 +3,22 @@
 #include "base/crypto/chacha.hpp"
 #include "base/crypto/hash.hpp"
 
+#include <bit>
 #include <string>
 
 namespace chain {
 
 namespace {
 
-using Expansion = std::array<std::byte, StateLanes::kPackedBytes>;
+using Expansion = std::array<std::uint16_t, StateLanes::kPackedBytes / 2>;
 
 std::uint16_t lane_of(const std::byte* bytes) {
     return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[0]) |
                                       std::to_integer<unsigned>(bytes[1]) << 8U);
 }
 
-void expand(Table table, base::ByteView key, base::ByteView value, Expansion& out) {
+// What one entry adds to each lane.
+Expansion expand(Table table, base::ByteView key, base::ByteView value) {
     std::array<std::byte, 6> head{};  // The table u16, the key's length u32.
     const auto number = static_cast<std::uint16_t>(table);
     for (std::size_t i = 0; i < 2; ++i)
@@ -25,24 +27,25 @@ void expand(Table table, base::ByteView key, base::ByteView value, Expansion& ou
         head[2 + i] = static_cast<std::byte>(key.size() >> (8 * i));
     base::crypto::Sha256 hash;
     hash.update(base::as_bytes("BoR entry 1")).update(head).update(key).update(value);
-    base::crypto::chacha20_keystream(hash.finish(), out);
+    std::array<std::byte, StateLanes::kPackedBytes> stream;  // NOLINT: written at once.
+    base::crypto::chacha20_keystream(hash.finish(), stream);
+    static_assert(std::endian::native == std::endian::little);
+    return std::bit_cast<Expansion>(stream);
 }
 
 }  // namespace
 
 void StateLanes::add(Table table, base::ByteView key, base::ByteView value) {
-    Expansion stream;
-    expand(table, key, value, stream);
+    const Expansion moved = expand(table, key, value);
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] + lane_of(&stream[2 * i]));
+        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] + moved[i]);
     }
 }
 
 void StateLanes::subtract(Table table, base::ByteView key, base::ByteView value) {
-    Expansion stream;
-    expand(table, key, value, stream);
+    const Expansion moved = expand(table, key, value);
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] - lane_of(&stream[2 * i]));
+        lanes_[i] = static_cast<std::uint16_t>(lanes_[i] - moved[i]);
     }
 }
 
