@@ -3,6 +3,8 @@
 #include "base/check.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 namespace chain {
 
@@ -20,6 +22,8 @@ constexpr std::size_t kTextMax = 1024;
 std::uint64_t divide_ceil(std::uint64_t value, std::uint64_t divisor) {
     return value / divisor + (value % divisor != 0 ? 1 : 0);
 }
+
+static_assert(std::endian::native == std::endian::little);  // What follows copies integers.
 
 // Little-endian bytes put one after the other into a row of known size.
 class FixedWriter {
@@ -40,9 +44,8 @@ class FixedWriter {
 
   private:
     void put(std::uint64_t value, std::size_t size) {
-        for (std::size_t i = 0; i < size; ++i) {
-            bytes_[offset_ + i] = static_cast<std::byte>(value >> (8 * i));
-        }
+        CHECK(size <= bytes_.size() - offset_);
+        std::memcpy(bytes_.data() + offset_, &value, size);
         offset_ += size;
     }
     Bytes bytes_;
@@ -52,9 +55,7 @@ class FixedWriter {
 std::uint64_t little_endian(ByteView bytes, std::size_t size) {
     CHECK(bytes.size() >= size);
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-        value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-    }
+    std::memcpy(&value, bytes.data(), size);
     return value;
 }
 
