@@ -23,6 +23,8 @@ std::size_t common_prefix(base::ByteView a, base::ByteView b, std::size_t limit)
 }
 
 constexpr std::size_t kKeysPerWord = 4;
+constexpr std::size_t kFirstChunk = 4;   // What a transaction changes in a table, mostly.
+constexpr std::size_t kFirstTables = 6;  // And in how many tables.
 
 std::size_t filter_word(std::uint64_t mix, std::size_t words) {
     return (mix >> 12U) & (words - 1);
@@ -182,7 +184,9 @@ void Changes::insert(Place place, std::unique_ptr<Change> change) {
     Slot slot{head_of(change->key), std::move(change)};
     if (chunks_.empty()) {
         heads_.push_back(slot.head);
-        chunks_.emplace_back().push_back(std::move(slot));
+        Chunk& first = chunks_.emplace_back();
+        first.reserve(kFirstChunk);
+        first.push_back(std::move(slot));
         return;
     }
     // In front of a chunk is also behind all of the one before it: append there.
@@ -237,6 +241,7 @@ const Changes& ChangeSet::of(Table table) const {
 }
 
 Changes& ChangeSet::at(Table table) {
+    if (tables_.empty()) tables_.reserve(kFirstTables);
     auto place = tables_.begin();
     while (place != tables_.end() && place->table < table) {
         ++place;
