@@ -64,12 +64,15 @@ const Rules& Executor::rules(const StateView& state) {
     config_value_ = std::move(config);
     wasm_value_ = std::move(wasm);
     parameters_value_ = std::move(parameters);
-    const vm::Limits limits = vm_limits(rules_.wasm);
-    const vm::Prices prices = vm_prices(rules_.parameters.prices);
+    return rules_;
+}
+
+void Executor::configure(const Rules& rules) {
+    const vm::Limits limits = vm_limits(rules.wasm);
+    const vm::Prices prices = vm_prices(rules.parameters.prices);
     if (limits != limits_ || prices != prices_) engine_.configure(limits, prices);
     limits_ = limits;
     prices_ = prices;
-    return rules_;
 }
 
 base::Result<BlockSchedule> Executor::begin_block(StateDelta& delta, const BlockContext& block) {
@@ -88,10 +91,20 @@ TransactionResult Executor::execute(const TransactionInput& input,
                                     StateDelta& delta,
                                     const BlockContext& block,
                                     const ExecutionOptions& options) {
+    Rules now = rules(delta);
+    return execute(input, delta, block, options, now);
+}
+
+TransactionResult Executor::execute(const TransactionInput& input,
+                                    StateDelta& delta,
+                                    const BlockContext& block,
+                                    const ExecutionOptions& options,
+                                    Rules& rules) {
+    configure(rules);
     StateDelta own(static_cast<const StateView&>(delta));
     TransactionContext context({.state = own,
                                 .block = block,
-                                .rules = rules(delta),
+                                .rules = rules,
                                 .engine = engine_,
                                 .hosts = hosts_,
                                 .permissions = permissions_,
@@ -103,6 +116,7 @@ TransactionResult Executor::execute(const TransactionInput& input,
     if (done && !options.read_only && !options.dry_run) {
         context.flush();
         delta.merge(own);
+        if (context.rules_changed()) rules = context.rules();
     }
     return run.take_result();
 }

@@ -43,6 +43,13 @@ class Executor : base::Pinned {
                                             StateDelta& delta,
                                             const BlockContext& block,
                                             const ExecutionOptions& options);
+    // The same for who runs many on one delta: `rules` are those in force there, and are so
+    // again afterwards. Reading them from the state for each was a twentieth of a transfer.
+    [[nodiscard]] TransactionResult execute(const TransactionInput& input,
+                                            StateDelta& delta,
+                                            const BlockContext& block,
+                                            const ExecutionOptions& options,
+                                            Rules& rules);
 
     // What comes after: averages and virtual limits.
     [[nodiscard]] base::Result<void> finish_block(StateDelta& delta, const BlockContext& block);
@@ -51,6 +58,9 @@ class Executor : base::Pinned {
     [[nodiscard]] const Rules& rules(const StateView& state);
 
   private:
+    // Brings the engine under these rules.
+    void configure(const Rules& rules);
+
     vm::Engine& engine_;
     const vm::HostTable& hosts_;
     std::uint32_t rules_known_;

@@ -40,6 +40,8 @@ struct Rules {
     ChainConfig config;
     WasmConfig wasm;
     BorParameters parameters;
+
+    friend bool operator==(const Rules&, const Rules&) = default;
 };
 
 // The bounds of the VM under these rules: Antelope's wasm_config, within BoR's own.
@@ -92,6 +94,7 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] const Rules& rules() const {
         return changed_rules_ ? *changed_rules_ : environment_.rules;
     }
+    [[nodiscard]] bool rules_changed() const { return changed_rules_.has_value(); }
     // Those that held when the transaction began.
     [[nodiscard]] const PriceTable& prices() const { return environment_.rules.parameters.prices; }
     [[nodiscard]] bool read_only() const { return environment_.options.read_only; }

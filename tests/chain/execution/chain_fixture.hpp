@@ -153,7 +153,11 @@ class TestChain {
             transaction.signatures.push_back(signature);
         }
         const TransactionPtr decoded = make_transaction(transaction);
-        return executor_.execute({*decoded, keys}, state_, block_, options);
+        Rules rules = executor_.rules(state_);
+        TransactionResult result =
+            executor_.execute({*decoded, keys}, state_, block_, options, rules);
+        if (rules != executor_.rules(state_)) throw std::runtime_error("stale rules");
+        return result;
     }
     TransactionResult push(std::vector<Action> actions, const std::vector<std::string>& signers) {
         return push(make(std::move(actions)), signers);
