@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 #include "base/result.hpp"
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -14,12 +15,16 @@ namespace base {
 // Appends values in Antelope's binary form: little-endian integers, LEB128 lengths.
 class Writer {
   public:
+    Writer() { out_.reserve(kFirstBytes); }
+
     template <std::integral T>
     void integer(T value) {
         const auto bits = static_cast<std::make_unsigned_t<T>>(value);
+        std::array<std::byte, sizeof(T)> bytes{};
         for (std::size_t i = 0; i < sizeof(T); ++i) {
-            out_.push_back(static_cast<std::byte>((bits >> (8 * i)) & 0xFFU));
+            bytes[i] = static_cast<std::byte>((bits >> (8 * i)) & 0xFFU);
         }
+        raw(bytes);
     }
     void u8(std::uint8_t value) { out_.push_back(std::byte{value}); }
     void u16(std::uint16_t value) { integer(value); }
@@ -41,6 +46,9 @@ class Writer {
     [[nodiscard]] Bytes take() { return std::move(out_); }
 
   private:
+    // Most of what is packed is longer; growing there byte by byte took seven allocations.
+    static constexpr std::size_t kFirstBytes = 64;
+
     Bytes out_;
 };
 
