@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 constexpr base::Duration kFirstWait = milliseconds(500);
 constexpr base::Duration kWaitMax = seconds(4);
-constexpr base::Duration kStayingWaitMax = seconds(60);
+constexpr base::Duration kStayingWaitMax = seconds(15);
 constexpr base::Duration kDialTimeout = seconds(15);
 }  // namespace
 
@@ -52,6 +52,22 @@ void Dialer::on_failed(base::Timestamp now, const std::string& address, const Fa
     ++entry.failures;
     entry.stage = Stage::idle;
     entry.last_error = failure.text;
+}
+
+void Dialer::try_again() {
+    for (auto& [address, entry] : entries_) {
+        if (entry.stage != Stage::idle) continue;
+        entry.failures = 0;
+        entry.next_try = {};
+    }
+}
+
+void Dialer::on_ready(const PublicKey& key) {
+    for (auto& [address, entry] : entries_) {
+        if ((entry.pinned ? entry.pinned : entry.key) != key) continue;
+        entry.failures = 0;
+        entry.last_error.clear();
+    }
 }
 
 void Dialer::dial(base::Timestamp now,

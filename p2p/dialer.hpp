@@ -12,7 +12,7 @@
 namespace p2p {
 
 // Keeps connections to configured addresses: tries again after 0.5 s, then twice as long each
-// time, with some jitter; up to 4 s, or 60 s where the peer gave a reason that stays.
+// time, with some jitter; up to 4 s, or 15 s where there was a reason that stays.
 class Dialer {
   public:
     explicit Dialer(std::uint64_t seed) : rng_(seed) {}
@@ -31,6 +31,10 @@ class Dialer {
         std::string text;
     };
     void on_failed(base::Timestamp now, const std::string& address, const Failure& failure);
+    // Who may connect has changed: what was refused before may be taken now.
+    void try_again();
+    // A node is ready, be it that it came to us: what its address answered before is history.
+    void on_ready(const PublicKey& key);
 
     // Appends Connect for what is due; not for nodes that are connected already.
     void dial(base::Timestamp now,

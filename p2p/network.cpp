@@ -135,10 +135,12 @@ class Network::Impl {
     void on(const input::RegistryChanged& changed) {
         handshake_.access().set_registry(changed.nodes);
         handshake_.check_again();
+        dialer_.try_again();
     }
     void on(const input::ListsChanged& changed) {
         handshake_.access().set_lists(changed.allow, changed.deny);
         handshake_.check_again();
+        dialer_.try_again();
     }
     void on(const input::Dial& dial) { dialer_.add(dial.address, dial.pinned); }
     void on(const input::Hangup& hangup) {
@@ -306,6 +308,7 @@ class Network::Impl {
     }
     void on_ready(Peer& peer) {
         if (peer.outbound) dialer_.on_ready(peer.address);
+        dialer_.on_ready(peer.key);
         peers_.log().info("{} {}: ready, {}, block {}",
                           peer.address,
                           peer.key.to_string(),

@@ -300,3 +300,51 @@ TEST_CASE("two runs give one trace") {
 }
 
 }  // namespace
+
+TEST_CASE("who was refused for long is dialled at once when he may connect") {
+    World world(2);
+    const auto ready = [&](std::size_t i) {
+        const auto peers = world[i].network->status().peers;
+        return peers.size() == 1 && peers.front().state == PeerState::ready;
+    };
+    const auto deny = [&](bool is_denied) {
+        world.input(world[0],
+                    is_denied ? input::ListsChanged{{}, {key_of(1)}} : input::ListsChanged{});
+    };
+    // Either dials the other, or only who refuses does, without knowing whom he will find.
+    const bool both = GENERATE(true, false);
+    world.input(world[0],
+                input::Dial{"b:1", both ? std::optional(key_of(1)) : std::optional<PublicKey>()});
+    if (both) world.input(world[1], input::Dial{"a:1", key_of(0)});
+    world.run(seconds(1));
+    REQUIRE(ready(0));
+    deny(true);
+    world.run(seconds(100));
+    CHECK(world[0].network->status().peers.empty());
+    CHECK_FALSE(world[0].network->status().dials.front().last_error.empty());
+    const std::size_t dials = world.dials.size();
+    deny(false);
+    world.run(milliseconds(500));
+    CHECK(ready(0));
+    CHECK(ready(1));
+    CHECK(world.dials.size() > dials);
+    // Nobody is told of what was.
+    for (std::size_t i = 0; i < 2; ++i) {
+        for (const DialStatus& dial : world[i].network->status().dials)
+            CHECK(dial.last_error.empty());
+    }
+}
+
+TEST_CASE("who was in no registry is dialled at once when he is registered") {
+    World world(2);
+    const RegisteredNode first{key_of(0), World::organisation(0), kValidator};
+    const RegisteredNode second{key_of(1), World::organisation(1), kValidator};
+    world.input(world[0], input::RegistryChanged{{first}});
+    world.input(world[0], input::Dial{"b:1", {}});
+    world.run(seconds(100));
+    CHECK(world[0].network->status().peers.empty());
+    world.input(world[0], input::RegistryChanged{{first, second}});
+    world.run(milliseconds(500));
+    REQUIRE(world[0].network->status().peers.size() == 1);
+    CHECK(world[0].network->status().peers.front().state == PeerState::ready);
+}

@@ -72,9 +72,7 @@ run_network() {
   tests/network/partition.py --build build/release
   tests/network/doctor.py --build build/release
   tests/network/members.py --build build/release
-  # Not `lists`: a peer that was refused and is allowed again may take minutes to come back.
-  tests/network/operating.py --build build/release --only journal
-  tests/network/operating.py --build build/release --only recovery
+  tests/network/operating.py --build build/release
 }
 
 run_package() { tests/package/run.sh build/release; }
