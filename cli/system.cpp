@@ -78,24 +78,15 @@ base::Result<void> vote_prods(const Session& session, const Arguments& arguments
     return send_votes(session, arguments, "", arguments.rest());
 }
 
-// Whom the account votes for now, by the system contract's table.
+// Whom the account votes for now.
 base::Result<std::vector<std::string>> votes_of(const Session& session, const std::string& voter) {
-    const auto answer = call(session.url,
-                             "/v1/chain/get_table_rows",
-                             {{"json", true},
-                              {"code", "eosio"},
-                              {"scope", "eosio"},
-                              {"table", "voters"},
-                              {"lower_bound", voter},
-                              {"upper_bound", voter},
-                              {"key_type", "name"},
-                              {"limit", 1}});
+    const auto answer = call(session.url, "/v1/chain/get_account", {{"account_name", voter}});
     if (!answer) return fail(answer.error());
     std::vector<std::string> votes;
-    for (const Json& row : answer->at("rows")) {
-        for (const Json& producer : row.at("producers"))
-            votes.push_back(producer.get<std::string>());
-    }
+    const Json& info = answer->at("voter_info");
+    if (info.is_null()) return votes;
+    for (const Json& producer : info.at("producers"))
+        votes.push_back(producer.get<std::string>());
     return votes;
 }
 

@@ -1,4 +1,5 @@
 #include "chain/execution/queries.hpp"
+#include "chain/execution/rows.hpp"
 #include "node/chain_api.hpp"
 
 namespace node {
@@ -59,6 +60,21 @@ Json system_row(const ApiContext& context,
     return json ? std::move(*json) : Json(nullptr);
 }
 
+// What the account voted by the native voteproducer; null: it never voted.
+base::Result<Json> voter_json(const Moment& moment, chain::Name account) {
+    const chain::Value row = moment.state->find(chain::Table::producer, chain::voter_key(account));
+    if (row == nullptr) return Json(nullptr);
+    const auto voter = chain::decode_voter(*row);
+    if (!voter) return base::fail(voter.error());
+    Json producers = Json::array();
+    for (const chain::Name& producer : voter->producers)
+        producers.push_back(producer.to_string());
+    return Json{{"owner", account.to_string()},
+                {"proxy", voter->proxy.to_string()},
+                {"producers", std::move(producers)},
+                {"is_proxy", voter->is_proxy}};
+}
+
 // The balance in the core token, if the account has one. Which token that is only the caller
 // knows: there is no system contract that says so.
 std::optional<std::string> core_balance(const Moment& moment,
@@ -96,6 +112,8 @@ Answer get_account(const ApiContext& context, const Moment& moment, Params& para
     if (!params.ok()) return refuse(params.error());
     auto account = chain::account_summary(*moment.state, name, moment.block->header.slot);
     if (!account) return refuse(account.error());
+    auto voter = voter_json(moment, name);
+    if (!voter) return refuse(voter.error());
     const chain::AccountRow& row = account->row;
     Json out;
     out["account_name"] = name.to_string();
@@ -116,6 +134,7 @@ Answer get_account(const ApiContext& context, const Moment& moment, Params& para
     out["self_delegated_bandwidth"] = system_row(context, moment, name, "delband");
     out["refund_request"] = system_row(context, moment, name, "refunds");
     out["voter_info"] = system_row(context, moment, name, "voters");
+    if (out["voter_info"].is_null()) out["voter_info"] = *std::move(voter);
     out["rex_info"] = system_row(context, moment, name, "rexbal");
     out["subjective_cpu_bill_limit"] = subjective_limit();
     out["eosio_any_linked_actions"] = links_json(account->linked_to_any);
