@@ -85,8 +85,8 @@ class Storage : public StorageView, Pinned {
 
 // A file that is only appended to, page-wise durable: the seam below the safety journal.
 //
-// Thread: the disk thread. Implemented over a preallocated file (node) and in memory with
-// faults (tests/sim).
+// Thread: one at a time, beside the storage's. Implemented over a preallocated file (node) and in
+// memory with faults (tests/sim).
 class AppendLog : Pinned {
   public:
     virtual ~AppendLog() = default;

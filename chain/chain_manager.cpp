@@ -19,7 +19,7 @@ using base::Family;
 
 constexpr std::string_view kMetaChain = "chain_id";
 constexpr std::string_view kMetaNotarize = "notarize_certificate";
-constexpr std::string_view kMetaJournal = "journal_sequence";
+constexpr std::string_view kMetaJournal = "journal_mark";
 // Schedules of the final block; height and schedules of the agreement's base.
 constexpr std::string_view kMetaSchedules = "schedules";
 
@@ -179,11 +179,12 @@ base::Result<void> ChainManager::open_certificates() {
     };
     if (auto done = read(kMetaFinalCertificate, final_certificate_); !done) return done;
     if (auto done = read(kMetaNotarize, stored_notarize_); !done) return done;
-    auto sequence = environment_.storage.get(Family::meta, meta_key(kMetaJournal));
-    if (!sequence) return fail(std::move(sequence).error());
-    if (sequence->has_value()) {
-        base::Reader in(**sequence);
-        journal_sequence_ = in.u64(kMetaJournal);
+    auto mark = environment_.storage.get(Family::meta, meta_key(kMetaJournal));
+    if (!mark) return fail(std::move(mark).error());
+    if (mark->has_value()) {
+        base::Reader in(**mark);
+        journal_mark_.before = in.u64(kMetaJournal);
+        journal_mark_.beside = in.u64(kMetaJournal);
         if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
     }
     return {};
@@ -354,9 +355,10 @@ void ChainManager::store(const Certificate& certificate, base::Batch& batch) con
         Family::meta, meta_key(commit ? kMetaFinalCertificate : kMetaNotarize), pack(certificate));
 }
 
-void ChainManager::store_journal_sequence(std::uint64_t sequence, base::Batch& batch) const {
+void ChainManager::store(const JournalMark& mark, base::Batch& batch) const {
     base::Writer out;
-    out.u64(sequence);
+    out.u64(mark.before);
+    out.u64(mark.beside);
     batch.put(Family::meta, meta_key(kMetaJournal), out.take());
 }
 

@@ -32,6 +32,13 @@ struct AgreementBase {
     ScheduleState schedules;
 };
 
+// How far the safety journal was when rows were written: up to which sequence it was durable
+// before, and which one its page that is written beside them ends with (else the same).
+struct JournalMark {
+    std::uint64_t before = 0;
+    std::uint64_t beside = 0;
+};
+
 // Sequences the managers of state, blocks and producers; it has no rule of its own (spec 02).
 // Holds the final block and the tree of executed blocks above it.
 //
@@ -87,7 +94,7 @@ class ChainManager : base::Pinned {
     // The newest certificate of its kind.
     void store(const Certificate& certificate, base::Batch& batch) const;
     // So that a journal that was put back is found out (spec 04).
-    void store_journal_sequence(std::uint64_t sequence, base::Batch& batch) const;
+    void store(const JournalMark& mark, base::Batch& batch) const;
 
     // What became final together, ancestors first, and the rows to append to the batch.
     struct BecameFinal {
@@ -124,7 +131,7 @@ class ChainManager : base::Pinned {
     [[nodiscard]] const std::optional<Certificate>& stored_notarize() const {
         return stored_notarize_;
     }
-    [[nodiscard]] std::uint64_t stored_journal_sequence() const { return journal_sequence_; }
+    [[nodiscard]] const JournalMark& stored_journal_mark() const { return journal_mark_; }
     // The held blocks from the first above the final one up to `tip`.
     [[nodiscard]] std::vector<ExecutedBlockPtr> branch(const BlockId& tip) const;
     // All held blocks, parents before children.
@@ -161,7 +168,7 @@ class ChainManager : base::Pinned {
     std::vector<BlockPtr> above_base_;
     std::optional<Certificate> final_certificate_;
     std::optional<Certificate> stored_notarize_;
-    std::uint64_t journal_sequence_ = 0;
+    JournalMark journal_mark_;
     std::map<BlockId, ExecutedBlockPtr> blocks_;  // Above the final block.
 };
 

@@ -186,6 +186,9 @@ class Consensus {
     void restore(const chain::BlockPtr& block);
     // A certificate that was kept: the newest NOTARIZE, and the COMMIT of the final block.
     void restore(const chain::Certificate& certificate);
+    // After the last restore(); see SafetyJournal::settle(). True: compact_journal() must replace
+    // the journal before anything else is done.
+    [[nodiscard]] bool settle_journal(std::uint64_t stored);
 
     // Applies one input and appends to `out` what must now be done, in the order in which it
     // must be done. `now` never decreases between calls.

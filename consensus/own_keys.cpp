@@ -38,6 +38,12 @@ void Consensus::write_journal(std::span<const SafetyRecord> records, effect::Per
     }
 }
 
+bool Consensus::settle_journal(std::uint64_t stored) {
+    const chain::Certificate* highest = highest_notarize();
+    return journal_.settle(stored,
+                           std::max(highest == nullptr ? 0 : highest->data.slot, finalized().slot));
+}
+
 // It may have promised something up to now that we do not know: it signs for later slots only.
 void Consensus::lose(base::Timestamp now, OwnKey& own) const {
     own.lost_until =

@@ -143,6 +143,8 @@ base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pag
             return fail(Errc::corrupt,
                         fmt::format("safety journal: page {} of {} is damaged", i, pages.size()));
         }
+        journal.locks_before_.clear();
+        journal.sequence_before_ = journal.last_sequence_;
         for (const Chained& chained : *records) {
             // The first record may follow a compaction and so start anywhere.
             const bool first = journal.last_sequence_ == 0;
@@ -156,6 +158,11 @@ base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pag
                                         journal.last_sequence_,
                                         i));
             }
+            if (chained.record.kind == RecordKind::commit) {
+                const KeySafety& safety = journal.keys_[chained.record.key];
+                journal.locks_before_.try_emplace(chained.record.key,
+                                                  Lock{safety.lock_slot, safety.lock});
+            }
             journal.apply(chained.record);
             journal.last_sequence_ = chained.sequence;
             journal.last_checksum_ = chained.checksum;
@@ -165,8 +172,28 @@ base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pag
     return journal;
 }
 
+bool SafetyJournal::settle(std::uint64_t stored, std::uint64_t certified) {
+    bool changed = torn_;
+    const bool has_rows = stored >= last_sequence_;
+    if (stored > last_sequence_) {
+        last_sequence_ = stored;
+        changed = true;
+    }
+    // The first page may be a whole journal: it is written after its rows.
+    const bool is_next = pages_ > 1 && stored >= sequence_before_;
+    for (const auto& [key, lock] : locks_before_) {
+        KeySafety& safety = keys_[key];
+        if (has_rows || !is_next || safety.lock_slot <= certified) continue;
+        safety.lock_slot = lock.slot;
+        safety.lock = lock.block;
+        changed = true;
+    }
+    return changed;
+}
+
 base::Bytes SafetyJournal::append(std::span<const SafetyRecord> records) {
     CHECK(!records.empty() && records.size() <= kRecordsPerPage);
+    locks_before_.clear();
     base::Bytes page;
     page.reserve(kPageBytes);
     for (const SafetyRecord& record : records) {

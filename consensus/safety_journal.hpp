@@ -82,6 +82,18 @@ class SafetyJournal {
     // a bad checksum or a sequence gap anywhere else; the key must not vote then.
     [[nodiscard]] static base::Result<SafetyJournal> read(std::span<const base::Bytes> pages);
 
+    // After read(), before append(): what a power cut left of the last write, whose page and rows
+    // (block and certificate) were made durable side by side. `stored` is the sequence of the last
+    // page whose rows the storage has, `certified` the slot of the highest block with a NOTARIZE
+    // certificate there. Nothing that the page allows left before both were durable, so:
+    // rows without their page: its sequences are not used again, nothing else;
+    // a page without its rows: its locks above `certified` are taken back, for their COMMIT never
+    // left and nobody could justify a block above them. The rest of the page stays a promise.
+    // The page before it must be one whose rows are there: of a storage that was put back from a
+    // copy, or is new, nothing is concluded.
+    // True: the journal must be compacted before anything is appended; so if it is torn, too.
+    [[nodiscard]] bool settle(std::uint64_t stored, std::uint64_t certified);
+
     // Takes the records' promises into account and returns the page to make durable.
     // At most kRecordsPerPage records.
     [[nodiscard]] base::Bytes append(std::span<const SafetyRecord> records);
@@ -102,9 +114,16 @@ class SafetyJournal {
     void forget_votes_up_to(std::uint64_t final_slot);
 
   private:
+    struct Lock {
+        std::uint64_t slot = 0;
+        base::Hash256 block{};
+    };
+
     void apply(const SafetyRecord& record);
 
     std::map<KeyTag, KeySafety> keys_;
+    std::map<KeyTag, Lock> locks_before_;  // Those that the last page of read() raised.
+    std::uint64_t sequence_before_ = 0;    // Of the last record before that page.
     std::uint64_t last_sequence_ = 0;
     std::uint32_t last_checksum_ = 0;
     std::size_t pages_ = 0;

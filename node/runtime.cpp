@@ -45,6 +45,7 @@ Runtime::Runtime(const Options& options,
       environment_(environment),
       core_(std::move(core)),
       first_(std::move(first)),
+      pages_(environment.journal),
       recovery_(chain),
       workers_(options.workers),
       outgoing_(std::make_shared<Outgoing>([this] { post(TakeWritten{}); })) {}
@@ -502,16 +503,22 @@ base::Result<void> Runtime::write(effect::Write& write) {
     const bool is_waited_for = write.ticket != 0;
     // A write that failed comes again as a whole; its page may be there already, and a second one
     // would break the chain of records.
-    if (!write.journal_page.empty() && write.journal_page != last_page_) {
-        auto written = write.compact_journal ? environment_.journal.compact(write.journal_page)
-                                             : environment_.journal.append_page(write.journal_page);
-        if (!written) return written;
-        last_page_ = write.journal_page;
-    }
+    const bool has_page = !write.journal_page.empty() && write.journal_page != last_page_;
+    // A page that takes the place of the journal comes after its rows: the pages before it, by
+    // which a cut between the two is recognised, are gone with it.
+    const bool is_beside = has_page && !write.compact_journal;
+    if (is_beside) pages_.begin(write.journal_page);
     if (write.final_state != nullptr) write.final_state->append_to(write.batch);
+    base::Result<void> done;
     if (!write.batch.changes.empty() || is_waited_for) {
-        if (auto done = environment_.storage.commit(write.batch, is_waited_for); !done) return done;
+        done = environment_.storage.commit(write.batch, is_waited_for);
     }
+    base::Result<void> paged;
+    if (is_beside) paged = pages_.finish();
+    if (done && has_page && !is_beside) paged = environment_.journal.compact(write.journal_page);
+    if (has_page && paged && (is_beside || done)) last_page_ = write.journal_page;
+    if (!done) return done;
+    if (!paged) return paged;
     ++disk_writes_;
     if (is_waited_for) {
         const auto took = std::chrono::steady_clock::now() - started;

@@ -8,6 +8,7 @@
 #include "node/key_recovery.hpp"
 #include "node/logging.hpp"
 #include "node/outgoing.hpp"
+#include "node/page_writer.hpp"
 #include "node/plugin.hpp"
 #include "node/worker_pool.hpp"
 #include "transport/io_thread.hpp"
@@ -45,7 +46,7 @@ struct RuntimeCounters {
 // What the machine's clock says.
 [[nodiscard]] base::Timestamp system_time();
 
-// Drives a core: one thread steps it, one writes to disk, workers decode and recover keys; the
+// Drives a core: one thread steps it, two write to disk, workers decode and recover keys; the
 // channels of a transport's I/O thread are its peers.
 //
 // Threads: public functions are for any. Bounds: submissions in flight and waiting writes, above
@@ -143,6 +144,7 @@ class Runtime : public transport::Host, base::Pinned {
     Effects first_;
     std::vector<Plugin*> plugins_;
     Admission admission_;
+    PageWriter pages_;  // The disk thread's.
     KeyRecovery recovery_;
     WorkerPool workers_;
 

@@ -92,6 +92,7 @@ void Core::Impl::on_written(const input::Written& written, Effects& out) {
         trouble_.clear();
     }
     barrier_.reset();
+    journal_mark_.before = journal_mark_.beside;
     if (finalizing_) finish_finalize(out);
     run_queue(out);
     work_off(out);
@@ -167,16 +168,14 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
         if (const auto block = chain_->find(*persist.block)) chain_->store(*block, write.batch);
     }
     if (persist.certificate) store_newest(*persist.certificate, write.batch);
-    if (!persist.journal_page.empty()) {
-        chain_->store_journal_sequence(persist.journal_sequence, write.batch);
-        write.compact_journal = persist.replace_journal;
-    }
+    write.compact_journal = persist.replace_journal;
     if (write.batch.changes.empty() && write.journal_page.empty()) return;
-    if (persist.wait) {
+    if (!write.journal_page.empty()) {
+        begin_page(std::move(write), persist.journal_sequence, out);
+    } else if (persist.wait) {
         begin_write(std::move(write), out);
     } else {
         // Writes are carried out in order: a later one that is waited for takes it along.
-        CHECK(write.journal_page.empty());
         write_unsynced(std::move(write.batch), out);
     }
 }
@@ -190,7 +189,14 @@ void Core::Impl::store_newest(const chain::Certificate& certificate, base::Batch
     chain_->store(certificate, batch);
 }
 
+// Page and rows are written side by side, so each says how far the other must be.
+void Core::Impl::begin_page(effect::Write write, std::uint64_t sequence, Effects& out) {
+    journal_mark_.beside = sequence;
+    begin_write(std::move(write), out);
+}
+
 void Core::Impl::begin_write(effect::Write write, Effects& out) {
+    chain_->store(journal_mark_, write.batch);
     write.ticket = next_ticket_++;
     barrier_ = write;
     out.push_back(std::move(write));

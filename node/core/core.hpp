@@ -90,8 +90,9 @@ struct Published {
 
 // What a node asks of its runtime, in this order.
 namespace effect {
-// Carry out on the disk thread, in order. The batch and the page may be written side by side;
-// answered with input::Written once both are durable. Ticket 0: not waited for, no sync.
+// Carry out on the disk thread, in order. The batch and the page are written side by side, but a
+// page that replaces the journal after its batch; answered with input::Written once both are
+// durable. Ticket 0: not waited for, no sync.
 struct Write {
     Ticket ticket = 0;
     base::Batch batch;

@@ -63,6 +63,7 @@ class Core::Impl {
     void begin_persist(const consensus::effect::Persist& persist, Effects& out);
     void store_newest(const chain::Certificate& certificate, base::Batch& batch);
     void begin_write(effect::Write write, Effects& out);
+    void begin_page(effect::Write write, std::uint64_t sequence, Effects& out);
     [[nodiscard]] base::Result<void> mend_journal(Effects& out);
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
     void begin_finalize(const consensus::effect::Finalize& finalize, Effects& out);
@@ -154,6 +155,8 @@ class Core::Impl {
     std::optional<effect::Write> failed_write_;
     std::optional<Finalizing> finalizing_;
     chain::Slot stored_notarize_slot_ = 0;  // Of the newest NOTARIZE certificate on disk.
+    chain::JournalMark journal_mark_;       // As of the last write; `beside` is durable with it.
+    bool must_mend_journal_ = false;
     Ticket next_ticket_ = 1;
     base::Timestamp retry_at_{};
     base::Timestamp now_{};

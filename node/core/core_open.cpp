@@ -12,17 +12,17 @@ namespace {
 using base::Errc;
 using base::fail;
 
-// A journal that is behind what the storage saw was put back from a copy: its keys may have
-// promised what it does not know (spec 04, "Safety journal").
+// A journal without a page that was durable was put back from a copy: its keys may have promised
+// what it does not know (spec 04, "Safety journal").
 consensus::SafetyJournal without_copies(consensus::SafetyJournal journal,
                                         const chain::ChainManager& chain,
                                         const base::Log& log) {
-    const std::uint64_t seen = chain.stored_journal_sequence();
-    if (journal.last_sequence() >= seen) return journal;
+    const chain::JournalMark& mark = chain.stored_journal_mark();
+    if (journal.last_sequence() >= mark.before) return journal;
     log.error("safety journal: its last record is {}, the storage has seen {}: it is lost",
               journal.last_sequence(),
-              seen);
-    return consensus::SafetyJournal::lost(seen);
+              mark.before);
+    return consensus::SafetyJournal::lost(mark.beside);
 }
 
 }  // namespace
@@ -132,6 +132,9 @@ base::Result<void> Core::Impl::start(Effects& out) {
         stored_notarize_slot_ = notarize->data.slot;
         consensus_.restore(*notarize);
     }
+    const std::uint64_t written = consensus_.journal().last_sequence();
+    journal_mark_ = {written, written};
+    must_mend_journal_ = consensus_.settle_journal(chain_->stored_journal_mark().beside);
     pool_head_ = shown_head_ = consensus_.head();
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
@@ -176,17 +179,17 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
     return {};
 }
 
-// Power failed while a page was being written. A page after it would make a hole of it, so the
-// journal is written anew before anything else.
+// Power failed while a page was being written. A page after it would make a hole of it, or of what
+// was taken back a promise again, so the journal is written anew before anything else.
 base::Result<void> Core::Impl::mend_journal(Effects& out) {
-    if (!consensus_.journal().torn()) return {};
+    if (!must_mend_journal_) return {};
     effect::Write write;
     auto page = consensus_.compact_journal();
     if (!page) return fail(std::move(page).error());
     write.journal_page = *std::move(page);
     write.compact_journal = true;
-    environment_.log.info("the last page of the safety journal was torn; written anew");
-    begin_write(std::move(write), out);
+    environment_.log.info("the last write of the safety journal was cut short; written anew");
+    begin_page(std::move(write), consensus_.journal().last_sequence(), out);
     return {};
 }
 

@@ -137,3 +137,83 @@ TEST_CASE("too many votes for a page become one that forbids all they forbid",
     CHECK(again->find(1)->last_notarize.slot == 100);
     CHECK(again->find(1)->last_notarize.block == block(100));
 }
+
+// --- What a power cut leaves of a write whose page and rows go side by side ---
+
+namespace {
+
+// A lock in slot 5, then one in slot 7 in the page after it, with a vote for slot 8.
+SafetyJournal journal_of_two_locks(bool torn = false) {
+    SafetyJournal journal;
+    const auto commit = [](std::uint64_t slot) {
+        return SafetyRecord{.kind = RecordKind::commit,
+                            .key = 1,
+                            .slot = slot,
+                            .lock_slot = slot,
+                            .block = block(static_cast<unsigned char>(slot)),
+                            .lock = block(static_cast<unsigned char>(slot))};
+    };
+    const std::vector<SafetyRecord> first{{.kind = RecordKind::base, .key = 1}, commit(5)};
+    const std::vector<SafetyRecord> last{
+        commit(7), {.kind = RecordKind::notarize, .key = 1, .slot = 8, .block = block(8)}};
+    std::vector<base::Bytes> pages{journal.append(first), journal.append(last)};
+    if (torn) pages.emplace_back(SafetyJournal::kPageBytes, std::byte{1});
+    return SafetyJournal::read(pages).value();
+}
+
+}  // namespace
+
+TEST_CASE("a lock whose rows are not stored is taken back, and nothing else of its page",
+          "[consensus][journal]") {
+    SafetyJournal journal = journal_of_two_locks();
+    REQUIRE(journal.last_sequence() == 4);
+    CHECK(journal.settle(2, 5));
+    CHECK(journal.find(1)->lock_slot == 5);
+    CHECK(journal.find(1)->lock == block(5));
+    CHECK(journal.find(1)->last_notarize.slot == 8);
+    CHECK(journal.find(1)->past_votes.size() == 1);
+    // Written anew it stays so.
+    const auto again = SafetyJournal::read(std::vector<base::Bytes>{journal.compacted(0).value()});
+    REQUIRE(again.has_value());
+    CHECK(again->find(1)->lock_slot == 5);
+    CHECK(again->find(1)->last_notarize.slot == 8);
+}
+
+TEST_CASE("a lock stays where its COMMIT may have left", "[consensus][journal]") {
+    SafetyJournal journal = journal_of_two_locks();
+    SECTION("its rows are stored") {
+        CHECK_FALSE(journal.settle(4, 5));
+    }
+    SECTION("a certificate as high is here: it can be justified") {
+        CHECK_FALSE(journal.settle(2, 7));
+    }
+    SECTION("the storage is new, or of a copy: it lacks rows of earlier pages, too") {
+        CHECK_FALSE(journal.settle(0, 0));
+    }
+    SECTION("something was appended since") {
+        (void)journal.append(std::vector<SafetyRecord>{{.key = 2}});
+        CHECK_FALSE(journal.settle(2, 5));
+    }
+    CHECK(journal.find(1)->lock_slot == 7);
+}
+
+TEST_CASE("the page that replaces a journal comes after its rows: its locks stay",
+          "[consensus][journal]") {
+    SafetyJournal before = journal_of_two_locks();
+    auto journal =
+        SafetyJournal::read(std::vector<base::Bytes>{before.compacted(0).value()}).value();
+    CHECK_FALSE(journal.settle(4, 0));
+    CHECK(journal.find(1)->lock_slot == 7);
+}
+
+TEST_CASE("sequences of a page that was cut are not used again", "[consensus][journal]") {
+    SafetyJournal journal = journal_of_two_locks(/*torn=*/true);
+    CHECK(journal.torn());
+    CHECK(journal.settle(6, 7));
+    CHECK(journal.find(1)->lock_slot == 7);
+    const base::Bytes page = journal.compacted(0).value();
+    CHECK_FALSE(journal.torn());
+    const auto again = SafetyJournal::read(std::vector<base::Bytes>{page});
+    REQUIRE(again.has_value());
+    CHECK(again->last_sequence() > 6);
+}

@@ -175,8 +175,11 @@ class Machine {
 
     // What peers are told; null: the node has none. Set before start().
     std::function<void(const p2p::Input&)> to_peers;
-    // While set, so many more writes are carried out; then the disk stands still.
+    // While set, so many more writes are carried out; then the disk stands still. Of the one that
+    // is not carried out any more, this is there after the power cut.
+    enum class Left : std::uint8_t { nothing, page, rows, torn_page_and_rows };
     std::optional<int> writes_left;
+    Left left = Left::nothing;
     std::map<node::Ticket, node::effect::Answer> answers;
     std::vector<chain::BlockPtr> finalized;  // Told to plugins as final.
     std::vector<node::effect::Dropped> dropped;
@@ -249,20 +252,38 @@ class Machine {
 
     void carry_out(const node::effect::Write& write) {
         if (writes_left) {
-            if (*writes_left == 0) return;
+            if (*writes_left == 0) return leave(write);
             --*writes_left;
         }
-        // The order of the real runtime: the page, then the batch; a page that is there already
-        // (its batch failed) is not written twice.
-        if (!write.journal_page.empty() &&
-            (pages_.empty() || pages_.back() != write.journal_page)) {
-            if (write.compact_journal) pages_.clear();
-            pages_.push_back(write.journal_page);
-        }
+        write_page(write);
+        const auto done = write_rows(write);
+        if (write.ticket != 0) answers_.push_back(node::input::Written{write.ticket, done});
+    }
+    // A page that is there already (its batch failed) is not written twice.
+    void write_page(const node::effect::Write& write) {
+        if (write.journal_page.empty()) return;
+        if (!pages_.empty() && pages_.back() == write.journal_page) return;
+        if (write.compact_journal) pages_.clear();
+        pages_.push_back(write.journal_page);
+    }
+    base::Result<void> write_rows(const node::effect::Write& write) {
         base::Batch batch = write.batch;
         if (write.final_state) write.final_state->append_to(batch);
-        const auto done = storage_.commit(batch, write.ticket != 0);
-        if (write.ticket != 0) answers_.push_back(node::input::Written{write.ticket, done});
+        return storage_.commit(batch, write.ticket != 0);
+    }
+    // Page and rows are written side by side: any of the two may be there. A page that replaces
+    // the journal comes after its rows.
+    void leave(const node::effect::Write& write) {
+        if (write.ticket == 0) return;
+        const bool has_page = !write.journal_page.empty();
+        if (left == Left::page && has_page && !write.compact_journal) write_page(write);
+        if (left == Left::rows || left == Left::torn_page_and_rows) (void)write_rows(write);
+        if (left == Left::torn_page_and_rows && has_page && !write.compact_journal) {
+            base::Bytes torn = write.journal_page;
+            std::fill(torn.begin() + 512, torn.end(), std::byte{0x5A});
+            pages_.push_back(std::move(torn));
+        }
+        left = Left::nothing;
     }
 
     genesis::Genesis genesis_;

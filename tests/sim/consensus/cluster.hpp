@@ -41,7 +41,8 @@ struct Stored {
     std::optional<chain::Certificate> notarize;
     std::optional<chain::Certificate> commit;
     consensus::TreeBase base;
-    std::uint64_t sequence = 0;  // Of the journal, as the storage has seen it.
+    std::uint64_t before = 0;  // How far the journal was durable when rows were written,
+    std::uint64_t beside = 0;  // and where the page ends that was written beside them.
     Promises promises;
 };
 struct Write {
@@ -50,9 +51,12 @@ struct Write {
     chain::BlockPtr block;
     std::optional<chain::Certificate> certificate;
     std::optional<consensus::TreeBase> base;
-    std::uint64_t sequence = 0;
+    std::uint64_t before = 0;
+    std::uint64_t beside = 0;
 };
 void apply(Stored& state, Write&& write);
+void apply_page(Stored& state, const Write& write);
+void apply_rows(Stored& state, const Write& write);
 
 class Cluster;
 class Adversary;
@@ -86,6 +90,7 @@ class Host {
     void run_queue();
     void carry_out(const consensus::Effect& effect);
     void persist(const consensus::effect::Persist& persist);
+    void write(Write write);
     void barrier();
     void make_block(const consensus::effect::Produce& produce);
     void cast_vote(const consensus::effect::CastVote& vote);
@@ -109,7 +114,9 @@ class Host {
     std::vector<base::Bytes> early_pages_;  // A copy of the journal of long ago.
     std::unique_ptr<consensus::Consensus> consensus_;
     std::deque<consensus::Effect> queue_;
-    bool waiting_ = false;  // For the disk.
+    bool waiting_ = false;                // For the disk.
+    std::uint64_t durable_sequence_ = 0;  // Of the journal,
+    std::uint64_t written_sequence_ = 0;  // and with what is being written.
     std::optional<chain::Certificate> finalizing_;
     std::uint64_t epoch_ = 0;
     chain::Slot shown_final_ = 0;

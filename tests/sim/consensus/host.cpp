@@ -42,19 +42,27 @@ consensus::SafetyJournal fresh_journal(const std::vector<base::crypto::PublicKey
 }  // namespace
 
 void apply(Stored& state, Write&& write) {
-    if (!write.page.empty()) {
-        state.promises.note(write.page);
-        if (write.replace) state.pages.clear();
-        state.pages.push_back(std::move(write.page));
-    }
+    apply_rows(state, write);
+    apply_page(state, write);
+}
+
+void apply_page(Stored& state, const Write& write) {
+    if (write.page.empty()) return;
+    state.promises.note(write.page);
+    if (write.replace) state.pages.clear();
+    state.pages.push_back(write.page);
+}
+
+void apply_rows(Stored& state, const Write& write) {
     if (write.block != nullptr) state.blocks.emplace(write.block->id, write.block);
     if (write.certificate) {
         auto& kept =
             write.certificate->data.kind == chain::VoteKind::commit ? state.commit : state.notarize;
-        if (is_newer(kept, *write.certificate)) kept = std::move(write.certificate);
+        if (is_newer(kept, *write.certificate)) kept = write.certificate;
     }
-    if (write.base) state.base = *std::move(write.base);
-    state.sequence = std::max(state.sequence, write.sequence);
+    if (write.base) state.base = *write.base;
+    state.before = write.before;
+    state.beside = write.beside;
 }
 
 Host::Host(Cluster& cluster, std::size_t index) : cluster_(cluster), index_(index) {
@@ -81,17 +89,17 @@ base::Timestamp Host::local_now() {
 consensus::SafetyJournal Host::open_journal() {
     const Stored& state = disk_.state();
     auto journal = consensus::SafetyJournal::read(state.pages);
-    if (journal && journal->last_sequence() >= state.sequence && !state.pages.empty()) {
+    if (journal && journal->last_sequence() >= state.before && !state.pages.empty()) {
         return *std::move(journal);
     }
     if (cluster_.plan().mutant == Mutant::journal_lost_ignored) {
         base::Bytes page;
         auto fresh = fresh_journal(keys(), page);
         disk_.state().pages = {page};
-        disk_.state().sequence = 0;
+        disk_.state().before = disk_.state().beside = 0;
         return fresh;
     }
-    return consensus::SafetyJournal::lost(state.sequence);
+    return consensus::SafetyJournal::lost(state.beside);
 }
 
 void Host::start() {
@@ -105,7 +113,7 @@ void Host::start() {
     early_ = {};
     const Universe& universe = cluster_.universe();
     consensus::SafetyJournal journal = open_journal();
-    const bool torn = journal.torn();
+    durable_sequence_ = written_sequence_ = journal.last_sequence();
     const Stored& state = disk_.state();
     consensus_ = make_consensus(cluster_.plan().mutant,
                                 {.chain_id = {},
@@ -125,12 +133,12 @@ void Host::start() {
     }
     if (state.commit) consensus_->restore(*state.commit);
     if (state.notarize) consensus_->restore(*state.notarize);
-    if (torn) {
-        // A page after it would make a hole of it.
-        Write write;
-        write.page = consensus_->compact_journal().value();
-        write.replace = true;
-        disk_.write(std::move(write));
+    if (consensus_->settle_journal(state.beside)) {
+        Write mended;
+        mended.page = consensus_->compact_journal().value();
+        mended.replace = true;
+        written_sequence_ = consensus_->journal().last_sequence();
+        write(std::move(mended));
         barrier();
     }
     step(consensus::input::Tick{});
@@ -145,10 +153,18 @@ void Host::kill() {
 
 void Host::cut_power() {
     disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
-        if (write.page.empty() || write.replace) return;
+        if (write.page.empty()) return;
+        // Its page, a part of that, and its rows are written side by side; a page that replaces
+        // the journal comes after its rows.
+        const bool has_rows = cluster_.chance().percent(40);
+        if (has_rows) apply_rows(state, write);
         const base::Bytes torn = torn_page(write.page, cluster_.chance());
-        if (torn == write.page || cluster_.chance().percent(50)) return;
-        state.pages.push_back(torn);
+        if (write.replace || torn == write.page) return;
+        if (cluster_.chance().percent(30)) {
+            state.pages.push_back(torn);
+        } else if (cluster_.chance().percent(30)) {
+            apply_page(state, write);
+        }
     });
     consensus_.reset();
     ++epoch_;
@@ -226,10 +242,10 @@ void Host::carry_out(const consensus::Effect& effect) {
     } else if (const auto* pass = std::get_if<effects::PassOn>(&effect)) {
         cluster_.broadcast(index_, std::make_shared<const chain::Certificate>(pass->certificate));
     } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
-        Write write;
-        write.certificate = final->certificate;
-        write.base = final->base;
-        disk_.write(std::move(write));
+        Write stored;
+        stored.certificate = final->certificate;
+        stored.base = final->base;
+        write(std::move(stored));
         finalizing_ = final->certificate;
         barrier();
     } else if (const auto* accuse = std::get_if<effects::Accuse>(&effect)) {
@@ -238,20 +254,24 @@ void Host::carry_out(const consensus::Effect& effect) {
 }
 
 void Host::persist(const consensus::effect::Persist& persist) {
+    Write stored;
     if (!persist.journal_page.empty()) {
-        Write write;
-        write.page = persist.journal_page;
-        write.replace = persist.replace_journal;
-        if (write.replace) early_pages_ = disk_.state().pages;
-        disk_.write(std::move(write));
+        stored.page = persist.journal_page;
+        stored.replace = persist.replace_journal;
+        if (stored.replace) early_pages_ = disk_.state().pages;
+        written_sequence_ = persist.journal_sequence;
     }
-    Write write;
-    if (persist.block) write.block = cluster_.observer().find(*persist.block)->block;
+    if (persist.block) stored.block = cluster_.observer().find(*persist.block)->block;
     const bool forgets = cluster_.plan().mutant == Mutant::no_lock_certificate;
-    if (persist.certificate && !forgets) write.certificate = persist.certificate;
-    write.sequence = persist.journal_sequence;
-    disk_.write(std::move(write));
+    if (persist.certificate && !forgets) stored.certificate = persist.certificate;
+    write(std::move(stored));
     if (persist.wait) barrier();
+}
+
+void Host::write(Write write) {
+    write.before = durable_sequence_;
+    write.beside = written_sequence_;
+    disk_.write(std::move(write));
 }
 
 void Host::barrier() {
@@ -262,6 +282,7 @@ void Host::barrier() {
 void Host::on_synced(std::size_t position) {
     disk_.sync(position);
     waiting_ = false;
+    durable_sequence_ = written_sequence_;
     if (finalizing_) {
         const chain::Certificate final = *std::exchange(finalizing_, std::nullopt);
         shown_final_ = std::max(shown_final_, final.data.slot);

@@ -136,18 +136,26 @@ void Machine::kill() {
 }
 
 void Machine::cut_power(Chance& chance) {
-    if (!in_flight_.empty() && !in_flight_.front().journal_page.empty()) {
-        const node::effect::Write& write = in_flight_.front();
-        const std::size_t much = chance.below(3);
-        // A page that takes the place of the journal is there as a whole or not at all.
-        if (much == 1 && !write.compact_journal) {
-            pages_.push_back(torn_page(write.journal_page, chance));
-        } else if (much == 2) {
-            write_page(write, write.journal_page);
-        }
-    }
+    const bool has_rows = !in_flight_.empty() && cut_write(in_flight_.front(), chance);
     kill();
-    storage_.cut_power(chance.below(storage_.unsynced() + 1));
+    if (!has_rows) storage_.cut_power(chance.below(storage_.unsynced() + 1));
+}
+
+// What the cut leaves of the write that was under way: its page, a part of that, its rows. Returns
+// whether the rows are there, and with them all that was written before.
+bool Machine::cut_write(const node::effect::Write& write, Chance& chance) {
+    if (write.ticket == 0) return false;
+    const bool has_rows = chance.percent(30);
+    if (has_rows && !write_rows(write)) return false;
+    if (write.journal_page.empty()) return has_rows;
+    const std::size_t much = chance.below(3);
+    // A page that takes the place of the journal is there as a whole or not at all, after its rows.
+    if (much == 1 && !write.compact_journal) {
+        pages_.push_back(torn_page(write.journal_page, chance));
+    } else if (much == 2 && (has_rows || !write.compact_journal)) {
+        write_page(write, write.journal_page);
+    }
+    return has_rows;
 }
 
 void Machine::lose_journal() {
@@ -191,6 +199,10 @@ base::Result<void> Machine::finish_write() {
         --writes_to_fail_;
         return base::fail(base::Errc::unavailable, "the disk is full (simulated)");
     }
+    return write_rows(write);
+}
+
+base::Result<void> Machine::write_rows(const node::effect::Write& write) {
     base::Batch batch = write.batch;
     if (setup_.mutant == Mutant::no_lock_certificate) drop_notarize(batch);
     if (write.final_state) write.final_state->append_to(batch);

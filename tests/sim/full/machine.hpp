@@ -105,6 +105,8 @@ class Machine : base::Pinned {
 
   private:
     void write_page(const node::effect::Write& write, base::Bytes page);
+    base::Result<void> write_rows(const node::effect::Write& write);
+    [[nodiscard]] bool cut_write(const node::effect::Write& write, Chance& chance);
 
     const genesis::Genesis& genesis_;
     const Setup setup_;

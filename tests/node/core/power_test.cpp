@@ -1,0 +1,82 @@
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/cluster.hpp"
+
+// Page and rows of a promise are written side by side: the power goes at each write, and any part
+// of that write may be there afterwards (spec 04, "Safety journal").
+
+namespace {
+
+using Left = support::Machine::Left;
+using support::Cluster;
+
+// All four lose power in the `cut`-th write of each, of which this is left. Returns the highest
+// block that any of them had shown as final.
+chain::Height run_to_the_cut(Cluster& cluster, int cut, Left left) {
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+        cluster[i].writes_left = cut;
+        cluster[i].left = left;
+    }
+    cluster.run(3, 5);
+    chain::Height shown = 0;
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+        shown = std::max(shown, cluster[i].view().finalized->header.height);
+        cluster[i].stop();
+        cluster[i].storage().cut_power();
+        cluster[i].writes_left.reset();
+    }
+    return shown;
+}
+
+}  // namespace
+
+TEST_CASE("all lose power at any write, of which any part is left: finality goes on",
+          "[core][power]") {
+    const Left left = GENERATE(Left::nothing, Left::page, Left::rows, Left::torn_page_and_rows);
+    for (int cut = 0; cut < 20; ++cut) {
+        CAPTURE(cut, static_cast<int>(left));
+        Cluster cluster(4);
+        cluster.run(1, 2);
+        const chain::Height shown = run_to_the_cut(cluster, cut, left);
+        for (std::size_t i = 0; i < cluster.size(); ++i)
+            cluster.start(i);
+        cluster.deliver();
+        for (std::size_t i = 0; i < cluster.size(); ++i) {
+            CHECK_FALSE(cluster[i].view().keys[0].lost);
+        }
+        // Long enough for the blocks of recovery, should there be need of any.
+        cluster.run(6, 28);
+        for (std::size_t i = 0; i < cluster.size(); ++i) {
+            CHECK(cluster[i].view().finalized->header.height >= shown);
+            CHECK(cluster[i].view().finalized->header.slot >= 27);
+            CHECK(cluster[i].accused.empty());
+        }
+        CHECK(cluster.refused.empty());
+    }
+}
+
+TEST_CASE("one that loses power again and again, each time in another part, stays honest",
+          "[core][power]") {
+    Cluster cluster(4);
+    cluster.run(1, 2);
+    chain::Slot slot = 3;
+    for (int cut = 0; cut < 24; ++cut) {
+        cluster[3].writes_left = cut % 7;
+        cluster[3].left = static_cast<Left>(cut % 4);
+        cluster.run(slot, slot + 2);
+        slot += 3;
+        cluster[3].stop();
+        cluster[3].storage().cut_power();
+        cluster[3].writes_left.reset();
+        cluster.start(3);
+        cluster.deliver();
+        CHECK_FALSE(cluster[3].view().keys[0].lost);
+    }
+    cluster.run(slot, slot + 6);
+    for (std::size_t i = 0; i < cluster.size(); ++i) {
+        CHECK(cluster[i].view().finalized->header.slot >= slot + 5);
+        CHECK(cluster[i].accused.empty());
+    }
+    CHECK(cluster.refused.empty());
+}
