@@ -149,8 +149,7 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
     } else if (const auto* pass = std::get_if<asked::PassOn>(&effect)) {
         tell(p2p::input::PassCertificate{pass->certificate, std::nullopt, pass->again}, out);
     } else if (const auto* accuse = std::get_if<asked::Accuse>(&effect)) {
-        duties_.accuse(accuse->evidence);
-        out.push_back(effect::Accused{accuse->evidence});
+        this->accuse(accuse->evidence, out);
     } else if (const auto* forget = std::get_if<asked::Forget>(&effect)) {
         base::Batch batch;
         chain_->forget(forget->block, batch);

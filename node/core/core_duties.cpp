@@ -1,3 +1,4 @@
+#include "base/crypto/hash.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <algorithm>
@@ -12,6 +13,16 @@ constexpr std::int64_t kSaidForSeconds = 60;
 // Behind the clock by no more than this, the head is followed: two slots or two seconds, as in R1.
 constexpr chain::Slot kBehindMax = 2;
 constexpr std::uint32_t kBehindMilliseconds = 2'000;
+
+// Rows of Family::meta: this and the digest of the evidence, which is the value.
+constexpr std::string_view kEvidenceRow = "evidence/";
+
+base::Bytes evidence_key(base::ByteView packed) {
+    base::Bytes key = base::to_bytes(base::as_bytes(kEvidenceRow));
+    const base::Hash256 digest = base::crypto::sha256(packed);
+    key.insert(key.end(), digest.bytes.begin(), digest.bytes.end());
+    return key;
+}
 
 }  // namespace
 
@@ -39,6 +50,44 @@ void Core::Impl::attend_duties(Effects& out) {
     }
     for (const Duties::Due& each : *due)
         say(each, out);
+    forget_settled(out);
+}
+
+void Core::Impl::accuse(const chain::Evidence& evidence, Effects& out) {
+    out.push_back(effect::Accused{evidence});
+    if (!duties_.accuse(evidence)) return;
+    base::Bytes packed = chain::pack(evidence);
+    base::Batch batch;
+    base::Bytes key = evidence_key(packed);
+    batch.put(base::Family::meta, std::move(key), std::move(packed));
+    write_unsynced(std::move(batch), out);
+}
+
+void Core::Impl::forget_settled(Effects& out) {
+    base::Batch batch;
+    for (const chain::Evidence& evidence : duties_.take_settled())
+        batch.erase(base::Family::meta, evidence_key(chain::pack(evidence)));
+    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
+}
+
+// What was found before the node stopped, and is not on chain yet, is reported by this life of it.
+base::Result<void> Core::Impl::load_evidence() {
+    std::vector<base::Bytes> rows;
+    const base::ByteView prefix = base::as_bytes(kEvidenceRow);
+    auto read = environment_.storage.scan(base::Family::meta, prefix, [&](auto key, auto value) {
+        if (key.size() < prefix.size() || !std::ranges::equal(key.first(prefix.size()), prefix)) {
+            return false;
+        }
+        rows.push_back(base::to_bytes(value));
+        return rows.size() < Duties::kAccusationsMax;
+    });
+    if (!read) return read;
+    for (const base::Bytes& row : rows) {
+        auto evidence = chain::unpack<chain::Evidence>(row, "evidence");
+        if (!evidence) return base::fail(base::Errc::corrupt, evidence.error().detail);
+        (void)duties_.accuse(*std::move(evidence));
+    }
+    return {};
 }
 
 // As a transaction that nobody waits for.

@@ -106,6 +106,10 @@ class Core::Impl {
 
     // --- What this node says by itself (core_duties.cpp) ---
     [[nodiscard]] bool is_synced() const;
+    // Evidence is kept on disk until it is on chain.
+    void accuse(const chain::Evidence& evidence, Effects& out);
+    void forget_settled(Effects& out);
+    [[nodiscard]] base::Result<void> load_evidence();
     void attend_duties(Effects& out);
     void say(const Duties::Due& due, Effects& out);
 

@@ -140,6 +140,7 @@ base::Result<void> Core::Impl::start(Effects& out) {
     if (!earliest) return fail(std::move(earliest).error());
     earliest_height_ = earliest->value_or(1);
     if (auto loaded = load_pool(out); !loaded) return loaded;
+    if (auto loaded = load_evidence(); !loaded) return loaded;
     environment_.log.info("opened at block {}, final {}; {} transactions wait",
                           chain_->find(consensus_.head()) == nullptr
                               ? shown_final_->header.height

@@ -50,10 +50,11 @@ bool Duties::holds(const base::crypto::PublicKey& key) const {
     return std::ranges::find(own_, key) != own_.end();
 }
 
-void Duties::accuse(chain::Evidence evidence) {
-    if (own_.empty() || accusations_.size() >= kAccusationsMax) return;
+bool Duties::accuse(chain::Evidence evidence) {
+    if (own_.empty() || accusations_.size() >= kAccusationsMax) return false;
     accusations_.push_back({std::move(evidence), {}});
     is_news_ = true;
+    return true;
 }
 
 void Duties::note_amnesia(const base::crypto::PublicKey& key) {
@@ -134,14 +135,18 @@ void Duties::report(const Moment& moment,
                     std::vector<Due>& out) {
     const std::size_t turn =
         schedule.find_producer(ours.producer).value_or(schedule.entries.size());
+    for (Accusation& each : accusations_) {
+        if (each.next != 0) continue;
+        each.accused = accused_key(each.evidence, schedule);
+        each.next = moment.slot + kSlotsApart * turn;
+    }
     std::erase_if(accusations_, [&](const Accusation& each) {
-        return each.said >= kReportsMax || chain::is_convicted(moment.state, each.accused);
+        const bool is_settled =
+            each.said >= kReportsMax || chain::is_convicted(moment.state, each.accused);
+        if (is_settled) settled_.push_back(each.evidence);
+        return is_settled;
     });
     for (Accusation& each : accusations_) {
-        if (each.next == 0) {
-            each.accused = accused_key(each.evidence, schedule);
-            each.next = moment.slot + kSlotsApart * turn;
-        }
         if (moment.slot >= each.next) {
             ++each.said;
             each.next = next_look_;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace node {
@@ -35,7 +36,12 @@ class Duties {
 
     explicit Duties(std::vector<base::crypto::PublicKey> own) : own_(std::move(own)) {}
 
-    void accuse(chain::Evidence evidence);
+    // False: there is too much already, or nobody here could report it.
+    bool accuse(chain::Evidence evidence);
+    // What was reported, or cannot be, since the last call: it need not be kept any more.
+    [[nodiscard]] std::vector<chain::Evidence> take_settled() {
+        return std::exchange(settled_, {});
+    }
     void note_amnesia(const base::crypto::PublicKey& key);
     // What is due. corrupt: the state does not decode.
     [[nodiscard]] base::Result<std::vector<Due>> due(const Moment& moment);
@@ -63,6 +69,7 @@ class Duties {
 
     std::vector<base::crypto::PublicKey> own_;
     std::vector<Accusation> accusations_;
+    std::vector<chain::Evidence> settled_;
     std::set<base::crypto::PublicKey> forgetful_;       // Whose amnesia is not on chain yet,
     std::map<chain::Name, chain::Slot> amnesia_since_;  // and when that was noticed.
     chain::Slot next_look_ = 0;

@@ -134,3 +134,36 @@ TEST_CASE("evidence of a double vote gets on the chain, once, and costs the key 
     for (std::size_t i = 0; i < 4; ++i)
         CHECK(cluster[i].dropped.empty());
 }
+
+TEST_CASE("evidence that was not reported yet is reported after a restart, and kept no longer",
+          "[duties]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    const chain::Block& head = *cluster[0].view().head;
+    chain::VoteData data;
+    data.kind = chain::VoteKind::notarize;
+    data.slot = head.header.slot;
+    data.height = head.header.height;
+    data.block_id = head.id;
+    data.block_id.bytes[31] ^= std::byte{1};
+    // Only node 0 sees it, and is killed before it can say so.
+    cluster.send(
+        3, 0, p2p::effect::VoteArrived{Cluster::channel(3), {}, vote_of(cluster, 10, data)});
+    cluster.deliver();
+    REQUIRE(cluster[0].accused.size() == 1);
+    const auto kept = [&] {
+        const base::ByteView name = base::as_bytes("evidence/");
+        const auto row = cluster[0].storage().at_or_after(base::Family::meta, name).value();
+        return row && base::as_text(row->key).starts_with("evidence/");
+    };
+    CHECK(kept());
+    cluster.kill(0);
+    cluster.start(0);
+    const auto key = support::key_of(10).public_key();
+    CHECK_FALSE(chain::is_convicted(final_state(cluster, 2), key));
+    cluster.run(4, 40);
+    for (std::size_t i = 0; i < 4; ++i)
+        CHECK(chain::is_convicted(final_state(cluster, i), key));
+    CHECK_FALSE(kept());
+    CHECK(cluster[0].dropped.empty());
+}
