@@ -98,6 +98,10 @@ rocksdb::ColumnFamilyOptions family_options(base::Family family,
     table.cache_index_and_filter_blocks = true;
     table.pin_l0_filter_and_index_blocks_in_cache = true;
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    // In parts of some KiB: the filter of a big table is larger than a shard of the cache, which
+    // would read and check all of it again for each look-up.
+    table.partition_filters = true;
+    table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
     table.format_version = 5;
     made.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     made.write_buffer_size = std::max<std::size_t>(options.write_buffer_bytes / 2, 64 * 1024);

@@ -7,9 +7,12 @@
 #include "tests/support/temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
+#include <rocksdb/perf_context.h>
+#include <rocksdb/perf_level.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fcntl.h>
 #include <filesystem>
@@ -86,6 +89,19 @@ void require_same(const base::StorageView& real, const base::StorageView& model)
                     text(model.before(family, base::as_bytes(key))));
         }
         REQUIRE(all_of(real, family, "3") == all_of(model, family, "3"));
+    }
+}
+
+// Until nearly all tables of a family have been merged into one.
+void wait_for_merging(const std::string& directory) {
+    const auto tables = [&] {
+        return std::ranges::count_if(
+            std::filesystem::directory_iterator(directory),
+            [](const auto& file) { return file.path().extension() == ".sst"; });
+    };
+    for (int tries = 0; tables() > 5; ++tries) {
+        REQUIRE(tries < 600);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
 }
 
@@ -311,6 +327,33 @@ TEST_CASE("on a full disk nothing is opened, and all is there when there is room
     CHECK(refused.detail.find("no space") != std::string::npos);
     std::filesystem::remove(ballast);
     CHECK(text(open(disk / "db")->get(Family::state, base::as_bytes("before"))) == "1");
+}
+
+// The filter of a table this big is larger than a shard of the cache.
+TEST_CASE("a look-up in a big table reads a few blocks of it") {
+    constexpr int kRows = 600'000;
+    constexpr std::uint64_t kLookups = 1'000;
+    const TemporaryDirectory directory;
+    const auto storage = open(directory / "db");
+    for (int row = 0; row < kRows;) {
+        Batch batch;
+        for (const int end = row + 10'000; row < end; ++row) {
+            batch.put(Family::index, bytes("row " + std::to_string(row)), bytes("1"));
+        }
+        REQUIRE(storage->commit(batch, false));
+    }
+    REQUIRE(storage->flush());
+    wait_for_merging(directory / "db");
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+    rocksdb::get_perf_context()->Reset();
+    base::Rng rng(5);
+    for (std::uint64_t i = 0; i < kLookups; ++i) {
+        const std::string key = "row " + std::to_string(rng.below(kRows));
+        REQUIRE(text(storage->get(Family::index, base::as_bytes(key))) == "1");
+    }
+    const std::uint64_t read = rocksdb::get_perf_context()->block_read_byte;
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+    CHECK(read / kLookups < 32 * 1024);
 }
 
 TEST_CASE("statistics say how much there is") {
