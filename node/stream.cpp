@@ -162,17 +162,17 @@ class StreamConsumer : base::Pinned {
     }
 
     bool add_deltas(const Published& view, const chain::abi::Resolver& resolver, Json& out) {
-        chain::ExecutedBlockPtr executed;
+        StreamHub::Changes changes;
         for (const chain::ExecutedBlockPtr& each : view.reversible) {
-            if (each->block->header.height == next_) executed = each;
+            if (each->block->header.height == next_) changes = each->changes;
         }
-        if (executed == nullptr) executed = hub_.find_recent(next_);
-        if (executed == nullptr) {
+        if (changes == nullptr) changes = hub_.find_recent(next_);
+        if (changes == nullptr) {
             give_up("changes of block " + std::to_string(next_) +
                     " are not kept any more; they are for the newest blocks only");
             return false;
         }
-        out["deltas"] = deltas_to_json(*executed->changes, resolver);
+        out["deltas"] = deltas_to_json(*changes, resolver);
         return true;
     }
 
@@ -259,10 +259,10 @@ std::size_t StreamHub::consumers() const {
         std::ranges::count_if(consumers_, [](const auto& each) { return !each.expired(); }));
 }
 
-chain::ExecutedBlockPtr StreamHub::find_recent(chain::Height height) const {
+StreamHub::Changes StreamHub::find_recent(chain::Height height) const {
     const std::scoped_lock lock(mutex_);
-    for (const chain::ExecutedBlockPtr& each : recent_) {
-        if (each->block->header.height == height) return each;
+    for (const auto& [each, changes] : recent_) {
+        if (each == height) return changes;
     }
     return nullptr;
 }
@@ -273,8 +273,13 @@ void StreamHub::on_published(const std::shared_ptr<const Published>&) {
 
 void StreamHub::on_finalized(const effect::Finalized& finalized) {
     const std::scoped_lock lock(mutex_);
-    recent_.push_back(finalized.block);
-    if (recent_.size() > kRecentMax) recent_.pop_front();
+    const chain::ExecutedBlock& block = *finalized.block;
+    recent_.emplace_back(block.block->header.height, block.changes);
+    recent_rows_ += block.changes->size();
+    while (recent_.size() > kRecentMax || recent_rows_ > kRecentRowsMax) {
+        recent_rows_ -= recent_.front().second->size();
+        recent_.pop_front();
+    }
 }
 
 // One turn for every consumer; posted again as long as somebody is behind.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace node {
@@ -42,16 +43,20 @@ class StreamHub : public Plugin {
 
   private:
     friend class StreamConsumer;
-    // What a block changed is kept for this many final blocks.
+    using Changes = std::shared_ptr<const chain::ChangeSet>;
+    // What the newest final blocks changed is kept: of so many of them, and of fewer when they
+    // changed more rows than this together, some 50 MiB.
     static constexpr std::size_t kRecentMax = 1200;
+    static constexpr std::size_t kRecentRowsMax = 100'000;
 
-    [[nodiscard]] chain::ExecutedBlockPtr find_recent(chain::Height height) const;
+    [[nodiscard]] Changes find_recent(chain::Height height) const;
     void add(const std::shared_ptr<StreamConsumer>& consumer);
     void pump_all();
 
     const ApiContext& context_;
     mutable std::mutex mutex_;
-    std::deque<chain::ExecutedBlockPtr> recent_;  // Final, ascending.
+    std::deque<std::pair<chain::Height, Changes>> recent_;  // Ascending.
+    std::size_t recent_rows_ = 0;                           // All of their changes.
     std::vector<std::weak_ptr<StreamConsumer>> consumers_;
     bool is_pump_posted_ = false;
     WorkerPool worker_;
