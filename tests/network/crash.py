@@ -172,33 +172,10 @@ def rounds(network, count):
     return final
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--build', required=True)
-    parser.add_argument('--rounds', type=int, default=8)
-    parser.add_argument('--seed', type=int, default=int(time.time()))
-    options = parser.parse_args()
-    random.seed(options.seed)
-    print('seed %d' % options.seed)
-    network = Network(options.build)
+def run(network, story):
+    """The end of the node's log is shown when the story fails; the network is gone afterwards."""
     try:
-        network.up()
-        set_up(network)
-        final = rounds(network, options.rounds)
-        time.sleep(1)
-        check_final(network, final, len(final))
-        seen, last = count_on_chain(network)
-        missing = set(final) - set(seen)
-        if missing:
-            raise AssertionError('reported final and not in any block: %s' % sorted(missing))
-        balance = network.post('/v1/chain/get_currency_balance', {'code': TOKEN, 'account': 'bob'})
-        paid = round(float(balance[0].split()[0]) * 10000)
-        if paid != len(seen):
-            raise AssertionError('%d transfers in blocks, but %d were paid' % (len(seen), paid))
-        network.cli('network', 'down')
-        print(network.verify())
-        print('%d rounds: %d transfers reported final, %d in %d blocks, none lost, none twice'
-              % (options.rounds, len(final), len(seen), last))
+        story()
     except Exception as error:  # The log says more than any message here.
         print('FAILED: %s' % error, file=sys.stderr)
         if network.file:
@@ -209,6 +186,38 @@ def main():
         network.cli('network', 'down', check=False)
         shutil.rmtree(network.dir, ignore_errors=True)
     return 0
+
+
+def story(network, count):
+    network.up()
+    set_up(network)
+    final = rounds(network, count)
+    time.sleep(1)
+    check_final(network, final, len(final))
+    seen, last = count_on_chain(network)
+    missing = set(final) - set(seen)
+    if missing:
+        raise AssertionError('reported final and not in any block: %s' % sorted(missing))
+    balance = network.post('/v1/chain/get_currency_balance', {'code': TOKEN, 'account': 'bob'})
+    paid = round(float(balance[0].split()[0]) * 10000)
+    if paid != len(seen):
+        raise AssertionError('%d transfers in blocks, but %d were paid' % (len(seen), paid))
+    network.cli('network', 'down')
+    print(network.verify())
+    print('%d rounds: %d transfers reported final, %d in %d blocks, none lost, none twice'
+          % (count, len(final), len(seen), last))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build', required=True)
+    parser.add_argument('--rounds', type=int, default=8)
+    parser.add_argument('--seed', type=int, default=int(time.time()))
+    options = parser.parse_args()
+    random.seed(options.seed)
+    print('seed %d' % options.seed)
+    network = Network(options.build)
+    return run(network, lambda: story(network, options.rounds))
 
 
 if __name__ == '__main__':

@@ -93,7 +93,7 @@ def wait_for(what, question):
         except (ValueError, OSError, RuntimeError) as error:
             seen = (False, error)
         time.sleep(0.3)
-    raise AssertionError('%s was not explained within %d s: %s' % (what, PATIENCE, seen))
+    raise AssertionError('%s: not within %d s: %s' % (what, PATIENCE, seen))
 
 
 def sentence(wrong, kind, words):

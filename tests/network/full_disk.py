@@ -14,19 +14,14 @@ import subprocess
 import sys
 import time
 
-from crash import TOKEN, UNIT, Load, Network, check_final, count_on_chain, set_up, watch_final
+import doctor
+from crash import TOKEN, UNIT, Load, Network, check_final, count_on_chain, run, set_up, watch_final
 
 DISK = '160m'
-PATIENCE = 40       # Seconds until something must have happened.
 
 
 def wait_for(what, question):
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if question():
-            return
-        time.sleep(0.2)
-    raise AssertionError('%s: not within %d s' % (what, PATIENCE))
+    doctor.wait_for(what, lambda: (question(), None))
 
 
 def final(network):
@@ -115,18 +110,10 @@ def main():
     os.makedirs(data)
     subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=' + DISK, 'tmpfs', data], check=True)
     try:
-        story(network, data)
-    except Exception as error:  # The log says more than any message here.
-        print('FAILED: %s' % error, file=sys.stderr)
-        if network.file:
-            with open(network.file['validators'][0]['log']) as log:
-                print(log.read()[-4000:], file=sys.stderr)
-        return 1
+        return run(network, lambda: story(network, data))
     finally:
-        network.cli('network', 'down', check=False)
         subprocess.run(['umount', '-l', data], check=False)
         shutil.rmtree(network.dir, ignore_errors=True)
-    return 0
 
 
 if __name__ == '__main__':

@@ -35,8 +35,16 @@ base::Bytes votes(const std::string& voter, const std::vector<std::string>& prod
     return out.take();
 }
 
-chain::Vote vote_of(Cluster& cluster, unsigned char tag, chain::VoteData data) {
-    const auto key = support::key_of(tag);
+// With node 3's key, for another block than the head that it voted for.
+chain::Vote second_vote(Cluster& cluster) {
+    const chain::Block& head = *cluster[0].view().head;
+    chain::VoteData data;
+    data.kind = chain::VoteKind::notarize;
+    data.slot = head.header.slot;
+    data.height = head.header.height;
+    data.block_id = head.id;
+    data.block_id.bytes[31] ^= std::byte{1};
+    const auto key = support::key_of(10);
     return {data, key.public_key(), key.sign(data.digest(cluster[0].genesis().chain_id()))};
 }
 
@@ -105,17 +113,10 @@ TEST_CASE("evidence of a double vote gets on the chain, once, and costs the key 
           "[duties]") {
     Cluster cluster(4);
     cluster.run(1, 3);
-    const chain::Block& head = *cluster[0].view().head;
-    chain::VoteData data;
-    data.kind = chain::VoteKind::notarize;
-    data.slot = head.header.slot;
-    data.height = head.header.height;
-    data.block_id = head.id;
-    data.block_id.bytes[31] ^= std::byte{1};
     // The first was seen by all: that of the block. Node 3 lies to nodes 0 and 1.
     for (const std::size_t to : {0U, 1U}) {
         cluster.send(
-            3, to, p2p::effect::VoteArrived{Cluster::channel(3), {}, vote_of(cluster, 10, data)});
+            3, to, p2p::effect::VoteArrived{Cluster::channel(3), {}, second_vote(cluster)});
     }
     cluster.deliver();
     CHECK(cluster[0].accused.size() == 1);
@@ -139,16 +140,8 @@ TEST_CASE("evidence that was not reported yet is reported after a restart, and k
           "[duties]") {
     Cluster cluster(4);
     cluster.run(1, 3);
-    const chain::Block& head = *cluster[0].view().head;
-    chain::VoteData data;
-    data.kind = chain::VoteKind::notarize;
-    data.slot = head.header.slot;
-    data.height = head.header.height;
-    data.block_id = head.id;
-    data.block_id.bytes[31] ^= std::byte{1};
     // Only node 0 sees it, and is killed before it can say so.
-    cluster.send(
-        3, 0, p2p::effect::VoteArrived{Cluster::channel(3), {}, vote_of(cluster, 10, data)});
+    cluster.send(3, 0, p2p::effect::VoteArrived{Cluster::channel(3), {}, second_vote(cluster)});
     cluster.deliver();
     REQUIRE(cluster[0].accused.size() == 1);
     const auto kept = [&] {
