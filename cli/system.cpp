@@ -78,7 +78,7 @@ base::Result<void> vote_prods(const Session& session, const Arguments& arguments
     return send_votes(session, arguments, "", arguments.rest());
 }
 
-// Whom the account votes for now.
+// The producers of the account's newest vote.
 base::Result<std::vector<std::string>> votes_of(const Session& session, const std::string& voter) {
     const auto answer = call(session.url, "/v1/chain/get_account", {{"account_name", voter}});
     if (!answer) return fail(answer.error());

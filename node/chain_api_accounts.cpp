@@ -112,8 +112,6 @@ Answer get_account(const ApiContext& context, const Moment& moment, Params& para
     if (!params.ok()) return refuse(params.error());
     auto account = chain::account_summary(*moment.state, name, moment.block->header.slot);
     if (!account) return refuse(account.error());
-    auto voter = voter_json(moment, name);
-    if (!voter) return refuse(voter.error());
     const chain::AccountRow& row = account->row;
     Json out;
     out["account_name"] = name.to_string();
@@ -134,7 +132,11 @@ Answer get_account(const ApiContext& context, const Moment& moment, Params& para
     out["self_delegated_bandwidth"] = system_row(context, moment, name, "delband");
     out["refund_request"] = system_row(context, moment, name, "refunds");
     out["voter_info"] = system_row(context, moment, name, "voters");
-    if (out["voter_info"].is_null()) out["voter_info"] = *std::move(voter);
+    if (out["voter_info"].is_null()) {
+        auto voter = voter_json(moment, name);
+        if (!voter) return refuse(voter.error());
+        out["voter_info"] = *std::move(voter);
+    }
     out["rex_info"] = system_row(context, moment, name, "rexbal");
     out["subjective_cpu_bill_limit"] = subjective_limit();
     out["eosio_any_linked_actions"] = links_json(account->linked_to_any);
