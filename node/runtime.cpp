@@ -1,6 +1,7 @@
 #include "node/runtime.hpp"
 
 #include <chrono>
+#include <future>
 #include <utility>
 
 namespace node {
@@ -45,7 +46,6 @@ Runtime::Runtime(const Options& options,
       environment_(environment),
       core_(std::move(core)),
       first_(std::move(first)),
-      pages_(environment.journal),
       recovery_(chain),
       workers_(options.workers),
       outgoing_(std::make_shared<Outgoing>([this] { post(TakeWritten{}); })) {}
@@ -507,18 +507,23 @@ base::Result<void> Runtime::write(effect::Write& write) {
     // A page that takes the place of the journal comes after its rows: the pages before it, by
     // which a cut between the two is recognised, are gone with it.
     const bool is_beside = has_page && !write.compact_journal;
-    if (is_beside) pages_.begin(write.journal_page);
-    if (write.final_state != nullptr) write.final_state->append_to(write.batch);
-    base::Result<void> done;
-    if (!write.batch.changes.empty() || is_waited_for) {
-        done = environment_.storage.commit(write.batch, is_waited_for);
+    std::promise<base::Result<void>> page;
+    if (is_beside) {
+        journal_.post(
+            [&] { page.set_value(environment_.journal.append_page(write.journal_page)); });
     }
-    base::Result<void> paged;
-    if (is_beside) paged = pages_.finish();
-    if (done && has_page && !is_beside) paged = environment_.journal.compact(write.journal_page);
-    if (has_page && paged && (is_beside || done)) last_page_ = write.journal_page;
-    if (!done) return done;
-    if (!paged) return paged;
+    if (write.final_state != nullptr) write.final_state->append_to(write.batch);
+    base::Result<void> rows;
+    if (!write.batch.changes.empty() || is_waited_for) {
+        rows = environment_.storage.commit(write.batch, is_waited_for);
+    }
+    if (is_beside || (has_page && rows)) {
+        auto paged =
+            is_beside ? page.get_future().get() : environment_.journal.compact(write.journal_page);
+        if (paged) last_page_ = write.journal_page;
+        if (rows) rows = std::move(paged);
+    }
+    if (!rows) return rows;
     ++disk_writes_;
     if (is_waited_for) {
         const auto took = std::chrono::steady_clock::now() - started;

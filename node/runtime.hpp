@@ -8,7 +8,6 @@
 #include "node/key_recovery.hpp"
 #include "node/logging.hpp"
 #include "node/outgoing.hpp"
-#include "node/page_writer.hpp"
 #include "node/plugin.hpp"
 #include "node/worker_pool.hpp"
 #include "transport/io_thread.hpp"
@@ -144,9 +143,9 @@ class Runtime : public transport::Host, base::Pinned {
     Effects first_;
     std::vector<Plugin*> plugins_;
     Admission admission_;
-    PageWriter pages_;  // The disk thread's.
     KeyRecovery recovery_;
     WorkerPool workers_;
+    WorkerPool journal_{1};  // Writes the disk thread's pages beside its rows.
 
     // Inputs of the core thread.
     std::mutex input_mutex_;
