@@ -6,7 +6,8 @@ BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache 
   zlib1g-dev wabt libibverbs-dev librdmacm-dev catch2 libbenchmark-dev
   libclang-rt-16-dev-wasm32 libc++-16-dev-wasm32 tcc git ca-certificates"
 TEST_PACKAGES="clang-tidy-16 clang-format-16 llvm-16 nodejs npm python3 chromium curl jq iproute2
-  faketime procps file debootstrap util-linux"
+  faketime procps file debootstrap util-linux qemu-system-x86 busybox-static cpio xz-utils kmod
+  ibverbs-providers ibverbs-utils"
 
 # install_packages [runtime]   installs what is missing; says what it does.
 install_packages() {
