@@ -1,9 +1,11 @@
 #pragma once
 
 #include "base/pinned.hpp"
+#include "base/time.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace transport {
 
@@ -23,8 +25,10 @@ class Driver : base::Pinned {
     virtual ~Driver() = default;
 
     // Does up to `budget` pieces of work; returns how many it did. Never blocks.
-    virtual std::size_t progress(std::size_t budget) = 0;
+    virtual std::size_t progress(base::Timestamp now, std::size_t budget) = 0;
     [[nodiscard]] virtual Arm arm() = 0;
+    // When to call progress() even if nothing happens; empty: never.
+    [[nodiscard]] virtual std::optional<base::Timestamp> wake_at() const = 0;
     // To wait on for reading; -1: this kind can only be polled.
     [[nodiscard]] virtual int event_fd() const = 0;
     // Takes the events that made event_fd() readable; progress() comes after it.

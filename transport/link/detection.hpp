@@ -16,7 +16,7 @@
 namespace transport::link {
 
 // What Detection asks of the connection that it serves: TCP's side and the fast kinds' side.
-// Called from within Detection's functions; must not call back into it.
+// Called from within Detection's functions; must not call those that change it.
 class PathOwner {
   public:
     virtual ~PathOwner() = default;
@@ -86,6 +86,8 @@ class Detection : base::Pinned {
     [[nodiscard]] Kind kind() const { return state_ == State::fast ? kind_ : Kind::tcp; }
     // The peer has answered our first offer: it has admitted us.
     [[nodiscard]] bool is_established() const { return is_established_; }
+    // The same at both ends of an attempt; no other attempt of this connection has it.
+    [[nodiscard]] std::uint32_t attempt() const { return attempt_; }
     // When tick() has something to do.
     [[nodiscard]] std::optional<base::Timestamp> wake_at() const;
     // Why no faster kind is used; for people. Empty: one is, or none was offered.

@@ -41,11 +41,33 @@ base::Result<FrameHeader> check_slice(const FrameHeader& header) {
     return header;
 }
 
+// Of frames that are no slices: the longest, and whether it is the only one allowed.
+struct LengthLimit {
+    std::size_t bytes = 0;
+    bool is_exact = false;
+};
+
+LengthLimit limit_of(FrameKind kind) {
+    switch (kind) {
+        case FrameKind::prelude:
+            return {kPreludeBytesMax};
+        case FrameKind::goodbye:
+            return {1 + kGoodbyeTextMax};
+        case FrameKind::probe:
+            return {kProbeBytes, true};
+        case FrameKind::heartbeat:
+        case FrameKind::slice:
+            return {};
+    }
+    return {};
+}
+
 base::Result<FrameHeader> check_other(const FrameHeader& header) {
-    const std::size_t limit = header.kind == FrameKind::prelude   ? kPreludeBytesMax
-                              : header.kind == FrameKind::goodbye ? 1 + kGoodbyeTextMax
-                                                                  : 0;
-    if (header.length > limit) return malformed("length over the limit:", header.length);
+    const LengthLimit limit = limit_of(header.kind);
+    if (header.length > limit.bytes) return malformed("length over the limit:", header.length);
+    if (limit.is_exact && header.length != limit.bytes) {
+        return malformed("a probe has 8 bytes, not", header.length);
+    }
     if (header.total_or_offset != 0 || header.is_first || header.priority != 0 ||
         header.lane != Lane::control) {
         return malformed("bits that belong to slices in kind",
@@ -73,7 +95,7 @@ FrameHeaderBytes encode(const FrameHeader& header) {
 base::Result<FrameHeader> decode_header(const FrameHeaderBytes& bytes) {
     const auto kind = std::to_integer<unsigned>(bytes[0]);
     const auto flags = std::to_integer<unsigned>(bytes[1]);
-    if (kind > static_cast<unsigned>(FrameKind::goodbye)) return malformed("unknown kind", kind);
+    if (kind > static_cast<unsigned>(FrameKind::probe)) return malformed("unknown kind", kind);
     if (flags >= 2 * kFirstBit) return malformed("unknown flags", flags);
     FrameHeader header;
     header.kind = static_cast<FrameKind>(kind);
@@ -117,6 +139,40 @@ void FrameReader::consume(const Frame& frame) {
     begin_ += kFrameHeaderBytes + frame.payload.size();
     CHECK(begin_ <= end_);
     if (begin_ == end_) begin_ = end_ = 0;
+}
+
+base::Result<Frame> decode_frame(base::ByteView bytes) {
+    FrameHeaderBytes head{};
+    if (bytes.size() < head.size()) {
+        return base::fail(base::Errc::malformed, "a frame is shorter than its header");
+    }
+    std::memcpy(head.data(), bytes.data(), head.size());
+    const auto header = decode_header(head);
+    if (!header) return base::fail(header.error());
+    const base::ByteView payload = bytes.subspan(kFrameHeaderBytes);
+    if (payload.size() != header->length) {
+        return base::fail(base::Errc::malformed,
+                          "a frame of " + std::to_string(header->length) + " bytes has " +
+                              std::to_string(payload.size()));
+    }
+    return Frame{*header, payload};
+}
+
+ProbeFrame encode_probe(std::uint64_t nonce) {
+    const auto header = encode({.kind = FrameKind::probe, .length = kProbeBytes});
+    ProbeFrame out{};
+    std::memcpy(out.data(), header.data(), header.size());
+    for (std::size_t i = 0; i < kProbeBytes; ++i)
+        out[kFrameHeaderBytes + i] = static_cast<std::byte>(nonce >> (8 * i) & 0xFFU);
+    return out;
+}
+
+std::uint64_t decode_probe(base::ByteView payload) {
+    CHECK(payload.size() == kProbeBytes);
+    std::uint64_t nonce = 0;
+    for (std::size_t i = 0; i < kProbeBytes; ++i)
+        nonce |= std::to_integer<std::uint64_t>(payload[i]) << (8 * i);
+    return nonce;
 }
 
 base::Bytes encode_goodbye(CloseReason reason, std::string_view text) {

@@ -26,12 +26,14 @@ enum class FrameKind : std::uint8_t {
     prelude = 1,    // How two nodes find a faster path (prelude.hpp).
     heartbeat = 2,  // Empty; only says that the sender lives.
     goodbye = 3,    // A CloseReason and a text; the sender's last.
+    probe = 4,      // A number of 8 bytes; by a path that is being proved, never by TCP.
 };
 
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 inline constexpr std::size_t kFrameBytesMax = std::size_t{16} << 10;
 inline constexpr std::size_t kPreludeBytesMax = 4096;
 inline constexpr std::size_t kGoodbyeTextMax = 255;
+inline constexpr std::size_t kProbeBytes = 8;
 
 // The payload of a full slice: frames of 4 KiB on the control lane, of 16 KiB on the data lane.
 [[nodiscard]] constexpr std::size_t slice_bytes(Lane lane) {
@@ -61,6 +63,14 @@ struct Frame {
     FrameHeader header{};
     base::ByteView payload{};  // Valid until the reader's next space().
 };
+
+// A frame that stands alone. malformed: as decode_header, or another length than its header's.
+[[nodiscard]] base::Result<Frame> decode_frame(base::ByteView bytes);
+
+// A probe's whole frame, and its number; the payload has kProbeBytes.
+using ProbeFrame = std::array<std::byte, kFrameHeaderBytes + kProbeBytes>;
+[[nodiscard]] ProbeFrame encode_probe(std::uint64_t nonce);
+[[nodiscard]] std::uint64_t decode_probe(base::ByteView payload);
 
 // Cuts a stream into frames. Holds two frames at most.
 class FrameReader {

@@ -1,15 +1,26 @@
 #include "transport/link/outbox.hpp"
 
-#include <iterator>
 #include <utility>
 
 namespace transport::link {
 
-const Payload& Outbox::add(Queued message) {
+const Payload& Outbox::add(Queued message, std::uint64_t end) {
     bytes_ += message.payload.size();
     auto& messages = lanes_[static_cast<std::size_t>(message.lane)].messages;
-    messages.push_back(std::move(message));
-    return messages.back().payload;
+    messages.push_back({std::move(message), end});
+    return messages.back().message.payload;
+}
+
+void Outbox::pop(Sent& sent) {
+    bytes_ -= sent.messages.front().message.payload.size();
+    sent.messages.pop_front();
+    ++sent.first;
+}
+
+void Outbox::cover_to(Lane lane, std::uint64_t position) {
+    Sent& sent = lanes_[static_cast<std::size_t>(lane)];
+    while (!sent.messages.empty() && sent.messages.front().end <= position)
+        pop(sent);
 }
 
 bool Outbox::cover(const NextNumbers& next) {
@@ -18,11 +29,8 @@ bool Outbox::cover(const NextNumbers& next) {
         if (next[i] < sent.first || next[i] > sent.first + sent.messages.size()) return false;
     }
     for (std::size_t i = 0; i < kLanes; ++i) {
-        Sent& sent = lanes_[i];
-        for (; sent.first < next[i]; ++sent.first) {
-            bytes_ -= sent.messages.front().payload.size();
-            sent.messages.pop_front();
-        }
+        while (lanes_[i].first < next[i])
+            pop(lanes_[i]);
     }
     return true;
 }
@@ -30,7 +38,8 @@ bool Outbox::cover(const NextNumbers& next) {
 std::vector<Queued> Outbox::take_all() {
     std::vector<Queued> out;
     for (Sent& sent : lanes_) {
-        std::move(sent.messages.begin(), sent.messages.end(), std::back_inserter(out));
+        for (Kept& kept : sent.messages)
+            out.push_back(std::move(kept.message));
         sent = {};
     }
     bytes_ = 0;

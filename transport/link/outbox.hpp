@@ -17,8 +17,11 @@ namespace transport::link {
 // Thread: one.
 class Outbox : base::Pinned {
   public:
-    // Keeps a message; the payload stays where it is until covered.
-    const Payload& add(Queued message);
+    // Keeps a message; the payload stays where it is until covered. `end`: how far its lane of the
+    // path was written with it.
+    const Payload& add(Queued message, std::uint64_t end = 0);
+    // The peer has taken all that was written to a lane up to here.
+    void cover_to(Lane lane, std::uint64_t position);
     // The peer has taken all messages before these numbers. False: it can't have, they are ahead
     // of what was sent or behind what it said before.
     [[nodiscard]] bool cover(const NextNumbers& next);
@@ -26,12 +29,19 @@ class Outbox : base::Pinned {
     [[nodiscard]] std::vector<Queued> take_all();
 
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
+    [[nodiscard]] bool empty() const { return bytes_ == 0; }
 
   private:
+    struct Kept {
+        Queued message;
+        std::uint64_t end = 0;
+    };
     struct Sent {
-        std::deque<Queued> messages;
+        std::deque<Kept> messages;
         std::uint64_t first = 0;  // The number of the oldest kept.
     };
+
+    void pop(Sent& sent);
 
     std::array<Sent, kLanes> lanes_;
     std::size_t bytes_ = 0;

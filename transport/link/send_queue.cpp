@@ -39,9 +39,10 @@ void SendQueue::Queue::pop() {
     }
 }
 
-void SendQueue::renew_quotas() {
-    for (Queue& queue : queues_)
-        queue.quota = kQuota;
+void SendQueue::renew_quotas(const Rooms& rooms) {
+    for (std::size_t i = 0; i < kQueues; ++i) {
+        if (rooms[index(lane_of(i))]) queues_[i].quota = kQuota;
+    }
 }
 
 base::Result<void> SendQueue::push(Lane lane, Priority priority, Payload&& payload) {
@@ -70,12 +71,17 @@ bool SendQueue::may_go(const Queue& queue, Lane lane) const {
     return is_begun || size <= slice_bytes(lane) || open_bytes_ + size <= kOpenBytesMax;
 }
 
-std::size_t SendQueue::choose() {
+std::size_t SendQueue::choose(const Rooms& rooms) {
     for (int round = 0; round < 2; ++round) {
+        bool is_spent = false;
         for (std::size_t i = 0; i < kQueues; ++i) {
-            if (queues_[i].quota > 0 && may_go(queues_[i], lane_of(i))) return i;
+            if (!rooms[index(lane_of(i))] || !may_go(queues_[i], lane_of(i))) continue;
+            if (queues_[i].quota > 0) return i;
+            is_spent = true;
         }
-        renew_quotas();
+        // A full path ends no round: else only the most urgent would ever fill it.
+        if (!is_spent) break;
+        renew_quotas(rooms);
     }
     return kQueues;
 }
@@ -102,12 +108,22 @@ std::size_t SendQueue::write_slice(std::size_t chosen, std::span<std::byte> out)
     queue.sent += count;
     unsent_bytes_ -= count;
     --queue.quota;
-    if (queue.sent == total) {
-        queue.pop();
-        --messages_;
-        bytes_[index(lane)] -= total + kOverheadBytes;
-    }
     return kFrameHeaderBytes + count;
+}
+
+bool SendQueue::is_written(std::size_t queue) const {
+    return queues_[queue].sent == queues_[queue].front().size();
+}
+
+Queued SendQueue::pop_oldest(std::size_t chosen) {
+    Queue& queue = queues_[chosen];
+    Queued out{lane_of(chosen),
+               static_cast<Priority>(chosen / kLanes),
+               std::move(queue.messages[queue.head])};
+    queue.pop();
+    --messages_;
+    bytes_[index(out.lane)] -= out.payload.size() + kOverheadBytes;
+    return out;
 }
 
 std::size_t SendQueue::fill(std::span<std::byte> out) {
@@ -120,8 +136,27 @@ std::size_t SendQueue::fill(std::span<std::byte> out) {
         const std::size_t count = write_slice(chosen, out.subspan(filled));
         if (count == 0) break;
         filled += count;
+        if (is_written(chosen)) (void)pop_oldest(chosen);
     }
     return filled;
+}
+
+std::optional<SendQueue::Slice> SendQueue::next(std::span<std::byte> out, const Rooms& rooms) {
+    CHECK(out.size() >= kFrameBytesMax);
+    if (messages_ == 0) return std::nullopt;
+    const std::size_t chosen = choose(rooms);
+    if (chosen == kQueues) return std::nullopt;
+    Slice slice{.lane = lane_of(chosen), .bytes = write_slice(chosen, out)};
+    if (is_written(chosen)) slice.done = pop_oldest(chosen);
+    return slice;
+}
+
+void SendQueue::rewind() {
+    for (Queue& queue : queues_) {
+        unsent_bytes_ += queue.sent;
+        queue.sent = 0;
+    }
+    open_bytes_ = 0;
 }
 
 bool SendQueue::has_begun() const {
@@ -133,16 +168,9 @@ std::optional<Queued> SendQueue::take() {
     if (messages_ == 0) return std::nullopt;
     const std::size_t chosen = choose();
     CHECK(chosen < kQueues);
-    Queue& queue = queues_[chosen];
-    Queued out{lane_of(chosen),
-               static_cast<Priority>(chosen / kLanes),
-               std::move(queue.messages[queue.head])};
-    const std::size_t size = out.payload.size();
-    --queue.quota;
-    queue.pop();
-    --messages_;
-    unsent_bytes_ -= size;
-    bytes_[index(out.lane)] -= size + kOverheadBytes;
+    --queues_[chosen].quota;
+    Queued out = pop_oldest(chosen);
+    unsent_bytes_ -= out.payload.size();
     return out;
 }
 

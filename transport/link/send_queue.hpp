@@ -45,6 +45,19 @@ class SendQueue : base::Pinned {
     // written go. `out` has room for one frame at least.
     [[nodiscard]] std::size_t fill(std::span<std::byte> out);
 
+    // One frame, of a lane that has room; `done`: the message that ends with it, for who has to
+    // keep it.
+    struct Slice {
+        Lane lane = Lane::control;
+        std::size_t bytes = 0;
+        std::optional<Queued> done{};
+    };
+    using Rooms = std::array<bool, kLanes>;
+    // Writes it to `out`, which has room for one frame at least. Empty: nothing may go.
+    [[nodiscard]] std::optional<Slice> next(std::span<std::byte> out, const Rooms& rooms);
+    // The receiver has forgotten what is unfinished: it begins anew.
+    void rewind();
+
     // The most urgent message as a whole, for a path that cuts it itself. None may be begun.
     [[nodiscard]] std::optional<Queued> take();
     // Gives back messages that were taken, oldest first: they go before all others of their level.
@@ -81,11 +94,16 @@ class SendQueue : base::Pinned {
 
     static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
     static Lane lane_of(std::size_t queue) { return static_cast<Lane>(queue % kLanes); }
-    void renew_quotas();
+    // Of lanes that have room.
+    void renew_quotas(const Rooms& rooms = {true, true});
     // The queue whose slice is next; kQueues: none.
-    [[nodiscard]] std::size_t choose();
+    [[nodiscard]] std::size_t choose(const Rooms& rooms = {true, true});
     [[nodiscard]] bool may_go(const Queue& queue, Lane lane) const;
+    // Returns how many bytes; 0: there is no room.
     std::size_t write_slice(std::size_t queue, std::span<std::byte> out);
+    // Nothing of the queue's oldest message is left to write.
+    [[nodiscard]] bool is_written(std::size_t queue) const;
+    Queued pop_oldest(std::size_t queue);
 
     Limits limits_;
     std::array<Queue, kQueues> queues_;  // Of level p: control 2p, data 2p + 1.

@@ -88,6 +88,21 @@ class Path : base::Pinned {
         }
     }
 
+    // Whether send() would take a frame of so many bytes now; if not, we wait for room.
+    [[nodiscard]] bool has_room(Lane lane, std::size_t frame_bytes) {
+        const bool fits = producers_[index(lane)]->placer().fits(frame_bytes);
+        if (!fits) waits_for_room_ = true;
+        return fits;
+    }
+    // How far a lane was written, and how far the peer has read it, as far as it has said.
+    [[nodiscard]] std::uint64_t sent(Lane lane) const {
+        return producers_[index(lane)]->placer().produced();
+    }
+    [[nodiscard]] std::uint64_t taken(Lane lane) const {
+        return producers_[index(lane)]->placer().consumed();
+    }
+    [[nodiscard]] bool waits_for_room() const { return waits_for_room_; }
+
     // Writes a frame of 1..kPayloadBytesMax bytes. False: there is no room now.
     [[nodiscard]] bool send(Lane lane, base::ByteView frame) {
         const bool is_sent = producers_[index(lane)]->push(frame);
@@ -128,6 +143,8 @@ class Path : base::Pinned {
     // Whether to ring the peer's doorbell now. Ask after writing, and every kRingAgain while
     // has_unread().
     [[nodiscard]] bool take_doorbell(base::Timestamp now) {
+        // After our records: on ordinary memory one of both sides then sees the other (arm()).
+        std::atomic_thread_fence(std::memory_order_seq_cst);
         const std::uint64_t armed = load(Geometry::kArmedAt);
         const bool has_reason = has_unread() || (armed % 2 == 1 && has_returned_);
         if (armed == 0 || !has_reason) return false;

@@ -17,6 +17,12 @@ bool RecordPlacer::has_room(std::size_t size) const {
     return !is_worn_out() && produced_ + size + kLineBytes - consumed_ <= ring_bytes_;
 }
 
+bool RecordPlacer::fits(std::size_t length) const {
+    const std::size_t size = record_bytes(length);
+    const std::size_t rest = ring_bytes_ - static_cast<std::size_t>(produced_ % ring_bytes_);
+    return has_room(rest < size ? rest + size : size);
+}
+
 // A full ring holds a request, so that its consumer, who comes past it, makes room.
 bool RecordPlacer::asks_for_credit(std::size_t size) {
     const bool is_half_full = produced_ + size - consumed_ > ring_bytes_ / 2;

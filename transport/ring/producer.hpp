@@ -47,12 +47,16 @@ class RecordPlacer : base::Pinned {
     // skip before it. Empty: there is no room.
     [[nodiscard]] std::optional<StoredRecord> place(base::ByteView payload);
 
+    // Whether place() would find room for a payload of this length.
+    [[nodiscard]] bool fits(std::size_t length) const;
+
     // The peer says how far it has read. invalid: it can't have.
     [[nodiscard]] base::Result<void> take_credit(std::uint64_t consumed);
 
     // Everything written was read, as far as the peer has said.
     [[nodiscard]] bool is_drained() const { return consumed_ == produced_; }
     [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
+    [[nodiscard]] std::uint64_t produced() const { return produced_; }
     // No lap is left: time for a new generation.
     [[nodiscard]] bool is_worn_out() const { return produced_ / ring_bytes_ >= kLapsMax; }
 

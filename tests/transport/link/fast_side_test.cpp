@@ -1,0 +1,273 @@
+// Two connections' fast halves, joined by a path that has room when it pleases, says late what it
+// has taken, and breaks at any moment: every message arrives once, in the order of its lane and
+// level, whichever way it goes.
+#include "transport/link/fast_side.hpp"
+
+#include "base/rng.hpp"
+#include "transport/link/frame.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
+
+// NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
+namespace transport::link {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t index(Lane lane) {
+    return static_cast<std::size_t>(lane);
+}
+
+// One direction of a path.
+struct Pipe {
+    std::array<std::deque<base::Bytes>, kLanes> frames;
+    std::array<std::uint64_t, kLanes> sent{};
+    std::array<std::uint64_t, kLanes> taken{};
+};
+
+class PipePath final : public FastPath {
+  public:
+    PipePath(Pipe& out, Pipe& in, base::Rng& rng) : out_(out), in_(in), rng_(rng) {}
+
+    [[nodiscard]] base::Bytes parameters() const override { return {}; }
+    [[nodiscard]] base::Result<void> bring_up(base::ByteView) override { return {}; }
+    [[nodiscard]] base::Result<std::optional<Received>> peek() override {
+        for (const Lane lane : {Lane::control, Lane::data}) {
+            if (!in_.frames[index(lane)].empty())
+                return std::optional<Received>({lane, in_.frames[index(lane)].front()});
+        }
+        return std::optional<Received>();
+    }
+    void consume(Lane lane) override {
+        in_.frames[index(lane)].pop_front();
+        ++in_.taken[index(lane)];
+    }
+    void call_again() override {}
+    [[nodiscard]] bool has_room(Lane lane) override {
+        return out_.frames[index(lane)].size() < 8 && rng_.below(4) != 0;
+    }
+    void send(Lane lane, base::ByteView frame) override {
+        out_.frames[index(lane)].push_back(base::to_bytes(frame));
+        ++out_.sent[index(lane)];
+    }
+    [[nodiscard]] std::uint64_t sent(Lane lane) const override { return out_.sent[index(lane)]; }
+    [[nodiscard]] std::uint64_t taken(Lane lane) const override { return heard_[index(lane)]; }
+    [[nodiscard]] base::Result<void> begin_turn() override {
+        if (rng_.below(3) == 0) heard_ = out_.taken;
+        return {};
+    }
+    void end_turn(base::Timestamp) override {}
+    [[nodiscard]] base::Result<void> tick(base::Timestamp) override { return {}; }
+
+  private:
+    Pipe& out_;
+    Pipe& in_;
+    base::Rng& rng_;
+    std::array<std::uint64_t, kLanes> heard_{};
+};
+
+// What a connection does with its fast half.
+struct End {
+    explicit End(BufferPool& pool) : reassembly(pool), side(queue, reassembly) {}
+
+    void push(base::Rng& rng) {
+        const auto level = static_cast<Priority>(rng.below(kPriorities));
+        const Lane lane = rng.below(2) == 0 ? Lane::control : Lane::data;
+        base::Bytes bytes(4 + rng.below(rng.below(10) == 0 ? 100'000 : 3'000));
+        std::memcpy(bytes.data(), &pushed, sizeof pushed);
+        ++pushed;
+        REQUIRE(queue.push(lane, level, std::make_shared<const base::Bytes>(std::move(bytes))));
+    }
+    void take(base::ByteView bytes) {
+        const auto frame = decode_frame(bytes);
+        REQUIRE(frame);
+        auto taken = reassembly.take(frame->header, frame->payload);
+        REQUIRE(taken);
+        if (!taken->message) return;
+        if (side.is_in()) side.count_in(frame->header.lane);
+        std::uint32_t number = 0;
+        const base::ByteView first = taken->message->bytes.run_at(0);
+        REQUIRE(first.size() >= sizeof number);
+        std::memcpy(&number, first.data(), sizeof number);
+        arrived[{frame->header.lane, frame->header.priority}].push_back(number);
+        ++count;
+    }
+    void take_fast(base::Rng& rng) {
+        while (rng.below(8) != 0) {
+            const auto received = side.path()->peek();
+            REQUIRE(received);
+            if (!*received) return;
+            take((*received)->frame);
+            side.path()->consume((*received)->lane);
+        }
+    }
+    // A frame by TCP, if that is the way.
+    void write_tcp(End& peer) {
+        if (!side.sends_by_tcp() || queue.empty()) return;
+        std::vector<std::byte> out(kFrameBytesMax);
+        base::ByteView left = base::ByteView(out).first(queue.fill(out));
+        while (!left.empty()) {
+            FrameHeaderBytes head{};
+            std::memcpy(head.data(), left.data(), head.size());
+            const std::size_t size = kFrameHeaderBytes + decode_header(head)->length;
+            peer.take(left.first(size));
+            left = left.subspan(size);
+        }
+    }
+
+    SendQueue queue;
+    Reassembly reassembly;
+    FastSide side;
+    std::uint32_t pushed = 0;
+    std::size_t count = 0;
+    std::map<std::pair<Lane, Priority>, std::vector<std::uint32_t>> arrived;
+};
+
+class World {
+  public:
+    explicit World(std::uint64_t seed)
+        : rng_(seed),
+          pool_(*BufferPool::create({.bytes = 64U << 20U, .huge_pages = false})),
+          ends_{std::make_unique<End>(*pool_), std::make_unique<End>(*pool_)} {}
+
+    void run() {
+        for (int step = 0; step < 600; ++step) {
+            End& end = *ends_[rng_.below(2)];
+            if (rng_.below(2) == 0) end.push(rng_);
+            if (rng_.below(40) == 0) change();
+            move();
+        }
+        if (is_fast_) change();
+        for (int step = 0; step < 2'000; ++step)
+            move();
+    }
+    void check() {
+        for (std::size_t i = 0; i < 2; ++i) {
+            CHECK(ends_[i]->count == ends_[1 - i]->pushed);
+            for (const auto& [level, numbers] : ends_[i]->arrived) {
+                CHECK(std::ranges::is_sorted(numbers));
+                CHECK(std::ranges::adjacent_find(numbers) == numbers.end());
+            }
+            CHECK(ends_[i]->side.is_covered());
+            CHECK(ends_[i]->reassembly.open_bytes() == 0);
+            CHECK(ends_[i]->queue.unsent_bytes() == 0);
+        }
+    }
+
+  private:
+    void move() {
+        now_ += 1ms;
+        for (std::size_t i = 0; i < 2; ++i) {
+            End& end = *ends_[i];
+            end.write_tcp(*ends_[1 - i]);
+            if (!is_fast_) continue;
+            REQUIRE(end.side.write(now_));
+            end.take_fast(rng_);
+        }
+    }
+    void change() {
+        if (is_fast_) {
+            fall_back();
+        } else {
+            upgrade();
+        }
+        is_fast_ = !is_fast_;
+    }
+    void upgrade() {
+        pipes_ = {};
+        for (std::size_t i = 0; i < 2; ++i) {
+            End& end = *ends_[i];
+            end.side.adopt(std::make_unique<PipePath>(pipes_[i], pipes_[1 - i], rng_));
+            end.side.finish_tcp();
+            while (!end.side.take_finished())
+                end.write_tcp(*ends_[1 - i]);
+            end.side.begin_out();
+            ends_[1 - i]->side.begin_in();
+        }
+    }
+    void fall_back() {
+        const NextNumbers first = ends_[0]->side.stop();
+        const NextNumbers second = ends_[1]->side.stop();
+        REQUIRE(ends_[0]->side.replay(second));
+        REQUIRE(ends_[1]->side.replay(first));
+    }
+
+    base::Rng rng_;
+    std::unique_ptr<BufferPool> pool_;
+    std::array<std::unique_ptr<End>, 2> ends_;
+    std::array<Pipe, 2> pipes_;
+    bool is_fast_ = false;
+    base::Timestamp now_{};
+};
+
+}  // namespace
+
+TEST_CASE("messages change their way at any moment and arrive once, in order") {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        CAPTURE(seed);
+        World world(seed);
+        world.run();
+        world.check();
+    }
+}
+
+TEST_CASE("a peer that says it lacks what it took, or has what was not sent, is found out") {
+    const auto pool = *BufferPool::create({.bytes = 16U << 20U, .huge_pages = false});
+    base::Rng rng(1);
+    for (const std::uint64_t lie : {0U, 3U}) {
+        End end(*pool);
+        std::array<Pipe, 2> pipes;
+        end.side.adopt(std::make_unique<PipePath>(pipes[0], pipes[1], rng));
+        end.side.begin_out();
+        for (int i = 0; i < 2; ++i)
+            REQUIRE(end.queue.push(Lane::control, 0, std::make_shared<const base::Bytes>(10)));
+        while (pipes[0].sent[0] < 2)
+            REQUIRE(end.side.write({}));
+        pipes[0].taken[0] = 1;
+        while (end.side.uncovered_bytes() > 10)
+            REQUIRE(end.side.write({}));
+        (void)end.side.stop();
+        CHECK_FALSE(end.side.sends_by_tcp());
+        CHECK_FALSE(end.side.replay({lie, 0}));
+    }
+}
+
+TEST_CASE("a path that is full now and then starves no level") {
+    SendQueue queue;
+    for (const Priority level : {Priority{2}, Priority{6}})
+        REQUIRE(queue.push(Lane::data, level, std::make_shared<const base::Bytes>(500'000)));
+    std::vector<std::byte> out(kFrameBytesMax);
+    std::map<Priority, int> slices;
+    for (int i = 0; i < 24; ++i) {
+        CHECK_FALSE(queue.next(out, {true, false}));
+        REQUIRE(queue.next(out, {true, true}));
+        FrameHeaderBytes head{};
+        std::memcpy(head.data(), out.data(), head.size());
+        ++slices[decode_header(head)->priority];
+    }
+    CHECK(slices[2] == 16);
+    CHECK(slices[6] == 8);
+}
+
+TEST_CASE("a probe is a frame of its own, and only with its 8 bytes") {
+    const ProbeFrame probe = encode_probe(0x0102030405060708);
+    const auto frame = decode_frame(probe);
+    REQUIRE(frame);
+    CHECK(frame->header.kind == FrameKind::probe);
+    CHECK(decode_probe(frame->payload) == 0x0102030405060708);
+    CHECK_FALSE(decode_frame(base::ByteView(probe).first(15)));
+    auto shorter = encode({.kind = FrameKind::probe, .length = 7});
+    CHECK_FALSE(decode_header(shorter));
+    shorter = encode({.kind = FrameKind::probe, .length = 9});
+    CHECK_FALSE(decode_header(shorter));
+}
+
+}  // namespace transport::link
+// NOLINTEND(bugprone-unchecked-optional-access)

@@ -1,0 +1,105 @@
+#include "transport/link/fast_side.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace transport::link {
+
+namespace {
+
+constexpr std::array<Lane, kLanes> kBothLanes{Lane::control, Lane::data};
+// After these a turn ends: an urgent message may have been queued meanwhile.
+constexpr std::size_t kWriteBudget = std::size_t{64} << 10;
+
+}  // namespace
+
+void FastSide::finish_tcp() {
+    wants_finish_ = true;
+    queue_.hold(true);
+}
+
+bool FastSide::take_finished() {
+    if (!wants_finish_ || queue_.has_begun()) return false;
+    wants_finish_ = false;
+    return true;
+}
+
+void FastSide::stay_on_tcp() {
+    wants_finish_ = false;
+    queue_.hold(false);
+}
+
+base::Result<void> FastSide::write(base::Timestamp now) {
+    if (auto begun = path_->begin_turn(); !begun) return begun;
+    if (take_cover() || !is_owed()) taken_at_ = now;
+    if (probe_ && path_->has_room(Lane::control)) {
+        path_->send(Lane::control, encode_probe(*std::exchange(probe_, std::nullopt)));
+    }
+    if (is_out_) write_messages();
+    path_->end_turn(now);
+    return {};
+}
+
+bool FastSide::take_cover() {
+    bool has_moved = false;
+    for (const Lane lane : kBothLanes) {
+        const std::uint64_t taken = path_->taken(lane);
+        std::uint64_t& before = taken_[static_cast<std::size_t>(lane)];
+        if (std::exchange(before, taken) == taken) continue;
+        outbox_.cover_to(lane, taken);
+        has_moved = true;
+    }
+    return has_moved;
+}
+
+bool FastSide::is_owed() const {
+    return path_ != nullptr && std::ranges::any_of(kBothLanes, [this](Lane lane) {
+               return path_->sent(lane) != path_->taken(lane);
+           });
+}
+
+// A lane without messages must not wait for room.
+bool FastSide::has_room(Lane lane) {
+    return queue_.queued_bytes(lane) > 0 && path_->has_room(lane);
+}
+
+void FastSide::write_messages() {
+    for (std::size_t written = 0; written < kWriteBudget;) {
+        auto slice = queue_.next(frame_, {has_room(Lane::control), has_room(Lane::data)});
+        if (!slice) return;
+        path_->send(slice->lane, base::ByteView(frame_).first(slice->bytes));
+        written += slice->bytes;
+        if (slice->done) outbox_.add(std::move(*slice->done), path_->sent(slice->lane));
+    }
+    path_->call_again();
+}
+
+NextNumbers FastSide::stop() {
+    if (is_out_) {
+        queue_.rewind();
+        is_silent_ = true;
+    }
+    // What is unfinished came by the path: its sender finished all on TCP before it switched.
+    if (is_in_) reassembly_.clear();
+    stay_on_tcp();
+    is_out_ = is_in_ = false;
+    probe_.reset();
+    taken_ = {};
+    path_.reset();
+    return std::exchange(next_in_, {});
+}
+
+bool FastSide::replay(const NextNumbers& peer_next) {
+    const bool is_possible = outbox_.cover(peer_next);
+    queue_.put_back(outbox_.take_all());
+    is_silent_ = false;
+    return is_possible;
+}
+
+void FastSide::drop() {
+    (void)stop();
+    (void)outbox_.take_all();
+    is_silent_ = false;
+}
+
+}  // namespace transport::link
