@@ -93,6 +93,7 @@ const std::vector<Layer> kLayers = {
     {"transport", {"base", "base/crypto"}, {}},
     {"transport/link", {"base", "base/crypto", "transport"}, {&kImpure}},
     {"transport/ring", {"base", "base/crypto", "transport"}, {&kInexact}},
+    {"transport/ntb", {"base", "base/crypto", "transport", "transport/link", "transport/ring"}, {}},
     {"transport/sim", {"base", "base/crypto", "transport"}, {&kImpure, &kInexact}},
     {"transport/tcp", {"base", "base/crypto", "transport", "transport/link"}, {}},
     {"node/api", {"base", "base/crypto", "chain/types", "chain/abi"}, {&kImpure}},
