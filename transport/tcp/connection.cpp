@@ -54,6 +54,7 @@ Connection::Connection(ConnectionOwner& owner,
       reassembly_(owner.pool()),
       queue_(owner.options().queue),
       detection_({.leads = identity_.is_outbound, .nonce_seed = random_seed()}, *this),
+      fast_(queue_, reassembly_),
       started_(owner.now()),
       received_(started_),
       sent_(started_),
@@ -76,8 +77,8 @@ void Connection::wait_readable() {
     socket_.async_wait(Socket::wait_read, [this](const boost::system::error_code& /*unused*/) {
         --pending_;
         waits_readable_ = false;
-        // An error shows again in recv().
-        if (state_ != State::ended) on_readable();
+        // An error shows again in recv(). What a fast path brought may have paused us since.
+        if (state_ != State::ended && !is_paused_) on_readable();
         owner_.end_turn();
     });
 }
@@ -164,6 +165,9 @@ void Connection::take_frames() {
         if (!frame) return fail(CloseReason::violation, frame.error().detail);
         if (!*frame) return;
         if ((*frame)->header.kind == link::FrameKind::slice) {
+            if (fast_.is_in()) {
+                return fail(CloseReason::violation, "a message by TCP after the switch");
+            }
             if (!take_slice(**frame)) return;
         } else {
             take_other(**frame);
@@ -197,8 +201,9 @@ bool Connection::take_slice(const link::Frame& frame) {
         }
         return false;
     }
-    progress_ = received_;
+    progress_ = owner_.now();
     if (taken->message) {
+        if (fast_.is_in()) fast_.count_in(taken->message->lane);
         taken->message->charge = Charge(held_bytes_, taken->message->bytes.size());
         handler_.on_message(*this, std::move(*taken->message));
     }
@@ -211,6 +216,8 @@ void Connection::take_other(const link::Frame& frame) {
             return on_prelude(frame.payload);
         case link::FrameKind::goodbye:
             return on_goodbye(frame.payload);
+        case link::FrameKind::probe:
+            return fail(CloseReason::violation, "a probe by TCP");
         case link::FrameKind::heartbeat:
         case link::FrameKind::slice:
             return;
@@ -218,10 +225,15 @@ void Connection::take_other(const link::Frame& frame) {
 }
 
 void Connection::on_prelude(base::ByteView payload) {
-    if (state_ == State::closing) return;
+    // What we say last may have to wait for the peer to say what it lacks.
+    if (state_ == State::closing && !fast_.is_silent()) return on_last_prelude(payload);
     if (auto taken = detection_.on_prelude(owner_.now(), payload); !taken) {
         return fail(CloseReason::violation, taken.error().detail);
     }
+    if (!is_resume_possible_) {
+        return fail(CloseReason::violation, "the peer lacks messages that it took");
+    }
+    want_flush();
     if (state_ != State::greeting || !detection_.is_established()) return;
     state_ = State::open;
     was_open_ = true;
@@ -252,6 +264,7 @@ bool Connection::try_resume() {
     take_ciphertext(unread);
     if (is_paused_) return false;
     received_ = progress_ = owner_.now();
+    if (fast_.path() != nullptr) fast_.path()->call_again();
     wait_readable();
     return true;
 }
@@ -279,6 +292,7 @@ void Connection::close(CloseReason reason, std::string text) {
         owner_.now() + (can_talk ? owner_.options().goodbye_max : std::chrono::milliseconds(0));
     state_ = State::closing;
     queue_.drop(Lane::data);
+    if (!fast_.is_out()) fast_.stay_on_tcp();
     want_flush();
 }
 
@@ -301,13 +315,14 @@ void Connection::say_goodbye() {
 bool Connection::fill_outbound() {
     std::array<std::byte, link::kFrameBytesMax> record;  // NOLINT(*-member-init): filled below.
     ByteQueue& outbound = tls_.outbound();
-    const bool sends_messages = state_ == State::open || state_ == State::closing;
+    const bool sends_messages =
+        (state_ == State::open || state_ == State::closing) && fast_.sends_by_tcp();
     while (sends_messages && !queue_.empty() && outbound.view().size() < kCorkBytes) {
         const std::size_t filled = queue_.fill(record);
         if (filled == 0) break;
         tls_.write(base::ByteView(record).first(filled));
     }
-    if (state_ == State::closing && queue_.empty()) say_goodbye();
+    if (state_ == State::closing && queue_.empty() && fast_.is_covered()) say_goodbye();
     return !outbound.empty();
 }
 
@@ -332,8 +347,12 @@ bool Connection::write_outbound() {
 
 void Connection::flush() {
     is_dirty_ = false;
-    if (waits_writable_ || state_ == State::connecting || state_ == State::ended) return;
-    write_queued();
+    if (state_ == State::connecting || state_ == State::ended) return;
+    write_fast();
+    if (!waits_writable_) write_queued();
+    switch_if_finished();
+    if (state_ == State::ended) return;
+    tell_kind();
     if (goodbye_written_ && tls_.outbound().empty() && !goodbye_flushed_) {
         // The peer reads the goodbye and ends; a close() now might destroy it on its way.
         goodbye_flushed_ = true;
@@ -382,6 +401,8 @@ void Connection::tick() {
         return fail(CloseReason::timed_out, "the handshake took too long");
     }
     if (now - tuned_ >= kTuneEvery) tune_window();
+    tick_fast(now);
+    if (state_ == State::ended) return;
     if (!is_paused_ && now - received_ >= options.silence_max) {
         return fail(CloseReason::timed_out, "the peer is silent");
     }
@@ -419,7 +440,11 @@ void Connection::fail(CloseReason reason, std::string text) {
 void Connection::end(CloseInfo info) {
     if (state_ == State::ended) return;
     state_ = State::ended;
-    info.unsent_bytes = queue_.unsent_bytes();
+    info.unsent_bytes = queue_.unsent_bytes() + fast_.uncovered_bytes();
+    fast_.drop();
+    if (std::exchange(told_kind_, Kind::tcp) != Kind::tcp) {
+        owner_.on_kind(*this, Kind::tcp, "the connection has ended");
+    }
     queue_.drop(Lane::control);
     queue_.drop(Lane::data);
     reassembly_.clear();
@@ -434,30 +459,5 @@ void Connection::send_prelude(base::Bytes payload) {
     write_frame(link::FrameKind::prelude, payload);
     want_flush();
 }
-
-// There is no kind besides TCP yet: nothing is offered, and Detection asks only for what was.
-std::vector<link::Offer> Connection::offers() {
-    return {};
-}
-
-base::Result<base::Bytes> Connection::prepare(Kind /*kind*/, base::ByteView /*address*/) {
-    return base::fail(base::Errc::unavailable, "this node offers no faster path");
-}
-
-base::Result<void> Connection::bring_up(base::ByteView /*parameters*/) {
-    return base::fail(base::Errc::unavailable, "this node offers no faster path");
-}
-
-void Connection::write_probe(std::uint64_t /*nonce*/) {}
-
-void Connection::finish_tcp() {}
-
-void Connection::receive_fast() {}
-
-link::NextNumbers Connection::stop_fast() {
-    return {};
-}
-
-void Connection::replay(const link::NextNumbers& /*next*/) {}
 
 }  // namespace transport::tcp

@@ -4,6 +4,8 @@
 #include "transport/channel.hpp"
 #include "transport/io_thread.hpp"
 #include "transport/link/detection.hpp"
+#include "transport/link/fast_path.hpp"
+#include "transport/link/fast_side.hpp"
 #include "transport/link/frame.hpp"
 #include "transport/link/reassembly.hpp"
 #include "transport/link/send_queue.hpp"
@@ -14,6 +16,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,9 +34,13 @@ class ConnectionOwner {
     [[nodiscard]] virtual base::Timestamp now() const = 0;
     // Scratch memory for one system call, shared by all connections.
     [[nodiscard]] virtual std::span<std::byte> scratch() = 0;
+    // What this node has besides TCP.
+    [[nodiscard]] virtual std::span<const std::unique_ptr<link::FastKind>> fast_kinds() = 0;
     [[nodiscard]] virtual Verdict admit(const PeerKey& peer, bool outbound) = 0;
     // Both ends have admitted each other: messages may be sent.
     virtual void on_open(Connection& connection) = 0;
+    // Messages take another way than before; `why` they don't take a faster one.
+    virtual void on_kind(Connection& connection, Kind kind, const std::string& why) = 0;
     // Once. The connection is destroyed when nothing it waits for is outstanding.
     virtual void on_ended(Connection& connection, const CloseInfo& info) = 0;
     // Something waits to be flushed at the end of this turn of the loop.
@@ -44,11 +51,12 @@ class ConnectionOwner {
     virtual void end_turn() = 0;
 };
 
-// A TCP connection with TLS 1.3: handshake, prelude, frames both ways, goodbye.
+// A TCP connection with TLS 1.3: handshake, prelude, frames both ways, goodbye. Where both ends
+// have a faster path, messages take that (connection_fast.cpp).
 //
 // Thread: its I/O thread. Callbacks to the handler come from the event loop, never from within
 // send() or close().
-class Connection final : public Channel, private link::PathOwner {
+class Connection final : public Channel, private link::PathOwner, private link::FastUser {
   public:
     using Socket = boost::asio::ip::tcp::socket;
     struct Identity {
@@ -110,6 +118,17 @@ class Connection final : public Channel, private link::PathOwner {
     link::NextNumbers stop_fast() override;
     void replay(const link::NextNumbers& peer_next) override;
 
+    void on_fast_ready() override;
+    [[nodiscard]] link::PathSecrets path_secrets(Kind kind) const;
+    void take_fast();
+    [[nodiscard]] bool take_fast_frame(const link::FastPath::Received& received);
+    void write_fast();
+    void switch_if_finished();
+    void fail_fast(std::string why);
+    void abandon_fast();
+    void tick_fast(base::Timestamp now);
+    void tell_kind();
+
     void tune_window();
     void want_flush();
     void wait_readable();
@@ -124,6 +143,7 @@ class Connection final : public Channel, private link::PathOwner {
     void take_other(const link::Frame& frame);
     [[nodiscard]] bool take_slice(const link::Frame& frame);
     void on_prelude(base::ByteView payload);
+    void on_last_prelude(base::ByteView payload);
     void on_goodbye(base::ByteView payload);
     void pause();
     void write_queued();
@@ -147,6 +167,9 @@ class Connection final : public Channel, private link::PathOwner {
     link::Reassembly reassembly_;
     link::SendQueue queue_;
     link::Detection detection_;
+    link::FastSide fast_;
+    Kind told_kind_ = Kind::tcp;
+    bool is_resume_possible_ = true;
     Charge::Total held_bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
 
     unsigned pending_ = 0;   // Asynchronous operations whose handler has not run.

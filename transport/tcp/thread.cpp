@@ -96,6 +96,10 @@ base::Result<void> Thread::start() {
     for (const std::string& address : options_.listen) {
         if (auto bound = bind(address); !bound) return bound;
     }
+    for (const auto& kind : kinds_) {
+        loops_.push_back(
+            std::make_unique<DriverLoop>(context_, kind->driver(), [this] { end_turn(); }));
+    }
     for (const auto& acceptor : acceptors_)
         accept(*acceptor);
     tick();
@@ -196,6 +200,8 @@ void Thread::end_turn() {
         events_.clear();
     }
     reap();
+    for (const auto& loop : loops_)
+        loop->settle();
     if (is_stopping_ && entries_.empty()) context_.stop();
 }
 
@@ -426,6 +432,16 @@ void Thread::on_open(Connection& connection) {
                                    .outbound = identity.is_outbound,
                                    .caps = connection.caps(),
                                    .binding = connection.binding()});
+}
+
+void Thread::on_kind(Connection& connection, Kind kind, const std::string& why) {
+    if (kind == Kind::tcp) {
+        --counters_.fast;
+    } else {
+        ++counters_.fast;
+    }
+    log_.info(
+        "path changed channel={} kind={} reason={}", connection.id().value, to_string(kind), why);
 }
 
 void Thread::on_ended(Connection& connection, const CloseInfo& info) {

@@ -4,6 +4,7 @@
 #include "base/log.hpp"
 #include "transport/io_thread.hpp"
 #include "transport/tcp/connection.hpp"
+#include "transport/tcp/driver_loop.hpp"
 #include "transport/tcp/options.hpp"
 #include "transport/tcp/tls.hpp"
 
@@ -16,8 +17,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace transport::tcp {
@@ -25,6 +28,7 @@ namespace transport::tcp {
 // Counts since the start, for metrics. Any thread.
 struct Counters {
     std::atomic<std::uint64_t> channels = 0;  // Up now.
+    std::atomic<std::uint64_t> fast = 0;      // Of these, with a faster path than TCP.
     std::atomic<std::uint64_t> accepted = 0;  // TCP connections by peers.
     std::atomic<std::uint64_t> refused = 0;   // By a bound, a certificate or a key.
     std::atomic<std::uint64_t> messages_received = 0;
@@ -46,6 +50,8 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
     // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
     ~Thread() override;
 
+    // Before start(): another way to peers, which both ends must have.
+    void add(std::unique_ptr<link::FastKind> kind) { kinds_.push_back(std::move(kind)); }
     // Binds every address, then runs. unavailable: an address is taken; the text names it.
     base::Result<void> start();
     // Says goodbye to all peers, which takes a second at most. Every channel gets its Down.
@@ -73,8 +79,12 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
     [[nodiscard]] BufferPool& pool() override { return *pool_; }
     [[nodiscard]] base::Timestamp now() const override;
     [[nodiscard]] std::span<std::byte> scratch() override { return scratch_; }
+    [[nodiscard]] std::span<const std::unique_ptr<link::FastKind>> fast_kinds() override {
+        return kinds_;
+    }
     [[nodiscard]] Verdict admit(const PeerKey& peer, bool outbound) override;
     void on_open(Connection& connection) override;
+    void on_kind(Connection& connection, Kind kind, const std::string& why) override;
     void on_ended(Connection& connection, const CloseInfo& info) override;
     void mark_dirty(Connection& connection) override;
     void mark_paused(Connection& connection) override;
@@ -119,6 +129,8 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
     Resolver resolver_;
     std::vector<std::unique_ptr<Acceptor>> acceptors_;
     std::vector<Acceptor*> failed_acceptors_;  // Tried again at the next tick.
+    std::vector<std::unique_ptr<link::FastKind>> kinds_;
+    std::vector<std::unique_ptr<DriverLoop>> loops_;  // Of the kinds.
     bool is_stopping_ = false;
     std::chrono::steady_clock::time_point stop_deadline_{};
 

@@ -151,16 +151,16 @@ base::Result<PeerKey> TlsSession::peer_key() const {
     return key_of(*certificate);
 }
 
-base::Hash256 TlsSession::exporter(std::string_view label) const {
+base::Hash256 TlsSession::exporter(std::string_view label, base::ByteView context) const {
     base::Hash256 out;
     CHECK(SSL_export_keying_material(session_.get(),
                                      reinterpret_cast<unsigned char*>(out.bytes.data()),
                                      out.bytes.size(),
                                      label.data(),
                                      label.size(),
-                                     nullptr,
-                                     0,
-                                     0) == 1);
+                                     reinterpret_cast<const unsigned char*>(context.data()),
+                                     context.size(),
+                                     context.empty() ? 0 : 1) == 1);
     return out;
 }
 

@@ -77,7 +77,7 @@ class TlsSession : base::Pinned {
     // After the handshake.
     [[nodiscard]] base::Result<PeerKey> peer_key() const;
     // Keying material (RFC 8446, section 7.5): the same at both ends of this session only.
-    [[nodiscard]] base::Hash256 exporter(std::string_view label) const;
+    [[nodiscard]] base::Hash256 exporter(std::string_view label, base::ByteView context = {}) const;
 
   private:
     friend struct TlsBio;

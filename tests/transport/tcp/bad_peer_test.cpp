@@ -12,6 +12,10 @@
 // NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
 namespace tests {
 
+std::vector<std::unique_ptr<link::FastKind>> make_fast_kinds() {
+    return {};
+}
+
 namespace {
 
 // A node, a good peer of it, and the proof that they still talk.

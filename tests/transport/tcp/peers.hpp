@@ -17,11 +17,13 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <poll.h>
 #include <set>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 #include <variant>
@@ -60,6 +62,9 @@ class LogLines : public base::LogSink {
     std::string text_;
 };
 
+// What nodes have besides TCP, for each of them; every program with these tests says.
+std::vector<std::unique_ptr<link::FastKind>> make_fast_kinds();
+
 // A node: its key, its I/O thread, and what that has told it.
 class Node : public transport::Host {
   public:
@@ -69,6 +74,10 @@ class Node : public transport::Host {
         if (options.listen.empty()) options.listen = {"127.0.0.1:0"};
         options.pool.bytes = std::max<std::size_t>(options.pool.bytes, 1);
         thread.emplace(std::move(options), key, *this, base::Log(log, "tcp"));
+        for (auto& kind : make_fast_kinds()) {
+            thread->add(std::move(kind));
+            has_fast_kinds = true;
+        }
         REQUIRE(thread->start());
     }
     ~Node() override {
@@ -132,6 +141,7 @@ class Node : public transport::Host {
     PrivateKey key;
     LogLines log;
     std::optional<tcp::Thread> thread;
+    bool has_fast_kinds = false;
 
   private:
     std::mutex mutex_;
@@ -146,6 +156,17 @@ struct Pair {
     ChannelId of_server;
 };
 
+// All channels of a node have a faster path than TCP.
+inline bool becomes_fast(const Node& node) {
+    const auto& counters = node.thread->counters();
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (counters.fast != counters.channels) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
 inline Pair join(Node& client, Node& server) {
     client.connect(server);
     const auto up = client.next<event::Up>();
@@ -155,6 +176,10 @@ inline Pair join(Node& client, Node& server) {
     CHECK(up->binding == peer_up->binding);
     CHECK(up->peer == server.key.public_key());
     CHECK(peer_up->peer == client.key.public_key());
+    if (client.has_fast_kinds && server.has_fast_kinds) {
+        REQUIRE(becomes_fast(client));
+        REQUIRE(becomes_fast(server));
+    }
     return {up->channel, peer_up->channel};
 }
 
