@@ -7,8 +7,10 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <fcntl.h>
 #include <thread>
 #include <unistd.h>
@@ -152,6 +154,63 @@ std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds) {
             }
         });
     return out;
+}
+
+std::vector<Nanoseconds> doorbells(int rounds) {
+    // Rings a bell; waits for one.
+    struct Bell {
+        Bell() : event(eventfd(0, EFD_NONBLOCK)), epoll(epoll_create1(0)) {
+            epoll_event wanted{};
+            wanted.events = EPOLLIN;
+            CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, event, &wanted) == 0);
+        }
+        ~Bell() {
+            close(event);
+            close(epoll);
+        }
+        void ring() const { CHECK(eventfd_write(event, 1) == 0); }
+        void wait() const {
+            epoll_event found{};
+            while (epoll_wait(epoll, &found, 1, -1) != 1) {
+            }
+            eventfd_t count = 0;
+            CHECK(eventfd_read(event, &count) == 0);
+        }
+        int event;
+        int epoll;
+    };
+    const Bell there;
+    const Bell back;
+    std::thread other([&] {
+        for (int i = 0; i < rounds; ++i) {
+            there.wait();
+            back.ring();
+        }
+    });
+    std::vector<Nanoseconds> out;
+    out.reserve(static_cast<std::size_t>(rounds));
+    for (int i = 0; i < rounds; ++i) {
+        const auto begin = Clock::now();
+        there.ring();
+        back.wait();
+        out.push_back(Clock::now() - begin);
+    }
+    other.join();
+    return out;
+}
+
+double copies(std::size_t bytes, std::size_t total) {
+    constexpr std::size_t kMemoryBytes = std::size_t{8} << 20;
+    std::vector<std::byte> from(kMemoryBytes, std::byte{1});
+    std::vector<std::byte> to(kMemoryBytes);
+    const auto begin = Clock::now();
+    for (std::size_t done = 0; done < total; done += bytes) {
+        const std::size_t at = done % (kMemoryBytes - bytes);
+        std::memcpy(to.data() + at, from.data() + at, bytes);
+    }
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    CHECK(to[0] == std::byte{1});
+    return static_cast<double>(total) / took.count();
 }
 
 double stream(std::size_t bytes, std::size_t total) {

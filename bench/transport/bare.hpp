@@ -13,6 +13,13 @@ using Nanoseconds = std::chrono::nanoseconds;
 // Round trips of `bytes` each way.
 std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds);
 
+// Round trips of two threads that sleep in epoll and wake each other by eventfds: what a path
+// through shared memory can't be quicker than.
+std::vector<Nanoseconds> doorbells(int rounds);
+
+// Bytes per second that one thread copies, `bytes` at a time, through memory of 8 MiB.
+double copies(std::size_t bytes, std::size_t total);
+
 // Bytes per second one way, in messages of `bytes`.
 double stream(std::size_t bytes, std::size_t total);
 

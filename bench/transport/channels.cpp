@@ -1,11 +1,13 @@
 #include "bench/transport/channels.hpp"
 
 #include "base/check.hpp"
+#include "transport/ntb/shm_kind.hpp"
 #include "transport/tcp/thread.hpp"
 
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace channels {
 
@@ -44,8 +46,13 @@ SharedBytes message_of(std::size_t bytes) {
 // A node whose host only waits for its channel; benchmarks say what happens with messages.
 class Node : public Host {
   public:
-    Node() : key_(PrivateKey::generate(KeyType::r1)) {
+    explicit Node(Way way) : way_(way), key_(PrivateKey::generate(KeyType::r1)) {
         thread_.emplace(tcp::Options{.listen = {"127.0.0.1:0"}}, key_, *this, base::Log(log_, ""));
+        if (way == Way::shm) {
+            auto kind = transport::ntb::ShmKind::create();
+            CHECK(kind);
+            thread_->add(std::move(*kind));
+        }
         CHECK(thread_->start());
     }
     ~Node() override { thread_->stop(); }
@@ -68,6 +75,10 @@ class Node : public Host {
         thread_->post(commands);
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return channel_.value != 0; });
+        lock.unlock();
+        while (way_ == Way::shm &&
+               (thread_->counters().fast == 0 || other.thread_->counters().fast == 0))
+            std::this_thread::yield();
     }
     // Another thread's way to begin.
     void begin() {
@@ -101,6 +112,7 @@ class Node : public Host {
         changed_.notify_all();
     }
 
+    Way way_;
     PrivateKey key_;
     NoLog log_;
     std::mutex mutex_;
@@ -114,7 +126,8 @@ class Node : public Host {
 // Answers each message of priority 0 with one as long, the others with nothing.
 class Echo final : public Node {
   public:
-    explicit Echo(std::size_t bytes) : answer_(message_of(bytes)), credit_(message_of(1)) {}
+    Echo(Way way, std::size_t bytes)
+        : Node(way), answer_(message_of(bytes)), credit_(message_of(1)) {}
     ~Echo() override { stop(); }
 
   private:
@@ -132,7 +145,8 @@ class Echo final : public Node {
 
 class Pinger final : public Node {
   public:
-    Pinger(std::size_t bytes, int rounds) : ping_(message_of(bytes)), left_(rounds) {}
+    Pinger(Way way, std::size_t bytes, int rounds)
+        : Node(way), ping_(message_of(bytes)), left_(rounds) {}
     ~Pinger() override { stop(); }
 
     void start(bool is_busy) {
@@ -167,8 +181,11 @@ class Pinger final : public Node {
 // Keeps a window full until everything is acknowledged.
 class Streamer final : public Node {
   public:
-    Streamer(std::size_t bytes, std::size_t total)
-        : message_(message_of(bytes)), to_send_(total / bytes), unacknowledged_(total / bytes) {}
+    Streamer(Way way, std::size_t bytes, std::size_t total)
+        : Node(way),
+          message_(message_of(bytes)),
+          to_send_(total / bytes),
+          unacknowledged_(total / bytes) {}
     ~Streamer() override { stop(); }
 
     void start() {
@@ -195,18 +212,18 @@ class Streamer final : public Node {
 
 }  // namespace
 
-std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds, bool is_busy) {
-    Echo echo(bytes);
-    Pinger pinger(bytes, rounds);
+std::vector<Nanoseconds> ping_pong(Way way, std::size_t bytes, int rounds, bool is_busy) {
+    Echo echo(way, bytes);
+    Pinger pinger(way, bytes, rounds);
     pinger.connect(echo);
     pinger.start(is_busy);
     pinger.wait_until_done();
     return pinger.take_times();
 }
 
-double stream(std::size_t bytes, std::size_t total) {
-    Echo echo(1);
-    Streamer streamer(bytes, total);
+double stream(Way way, std::size_t bytes, std::size_t total) {
+    Echo echo(way, 1);
+    Streamer streamer(way, bytes, total);
     streamer.connect(echo);
     const auto begin = Clock::now();
     streamer.start();

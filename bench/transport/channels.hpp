@@ -10,11 +10,14 @@ namespace channels {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
+// Which way the messages go.
+enum class Way { tcp, shm };
+
 // Round trips of `bytes` each way at priority 0, beside a stream of 1 MiB messages at priority 7
 // if `is_busy`.
-std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds, bool is_busy);
+std::vector<Nanoseconds> ping_pong(Way way, std::size_t bytes, int rounds, bool is_busy);
 
 // Bytes per second one way, in messages of `bytes`.
-double stream(std::size_t bytes, std::size_t total);
+double stream(Way way, std::size_t bytes, std::size_t total);
 
 }  // namespace channels

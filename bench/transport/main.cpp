@@ -1,6 +1,6 @@
 // bor-transport-bench: what a channel costs over the bare thing, in one run.
 //
-//   usage: bor-transport-bench [--rounds N] [--megabytes N] [--json]
+//   usage: bor-transport-bench [--kind tcp|shm] [--rounds N] [--megabytes N] [--json]
 //
 // Bare and channel runs take turns, three times; the best of each counts, because whatever else
 // the machine does only adds. Prints the load average, which must be small for the figures to
@@ -25,6 +25,7 @@ struct Options {
     int rounds = 20'000;
     std::size_t megabytes = 512;
     bool json = false;
+    channels::Way way = channels::Way::tcp;
 };
 
 // One line of the result: our figure, the bare one, their ratio and what it should be.
@@ -61,25 +62,10 @@ void take_turns(Line& line, Ours ours, Bare bare) {
     }
 }
 
-std::vector<Line> measure(const Options& options) {
-    std::vector<Line> lines;
-    for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 10, std::size_t{64} << 10}) {
-        Line line{fmt::format("round trip of {} bytes, p50", bytes), 0, 0, "us", 1.25};
-        take_turns(
-            line,
-            [&] { return percentile(channels::ping_pong(bytes, options.rounds, false), 0.5); },
-            [&] { return percentile(bare::ping_pong(bytes, options.rounds), 0.5); });
-        lines.push_back(line);
-    }
-    for (const std::size_t bytes : {std::size_t{16} << 10, std::size_t{1} << 20}) {
-        Line line{fmt::format("stream of {} KiB messages", bytes >> 10U), 0, 0, "MB/s", 0.9, true};
-        const std::size_t total = options.megabytes << 20U;
-        take_turns(
-            line,
-            [&] { return channels::stream(bytes, total) / 1e6; },
-            [&] { return bare::stream(bytes, total) / 1e6; });
-        lines.push_back(line);
-    }
+using channels::Way;
+
+// A vote beside bulk, against a vote alone.
+void measure_beside_bulk(const Options& options, std::vector<Line>& lines) {
     for (const double share : {0.5, 0.99}) {
         Line line{fmt::format("64 bytes at priority 0 beside 1 MiB at 7, p{:.0f}, against alone",
                               100 * share),
@@ -87,13 +73,62 @@ std::vector<Line> measure(const Options& options) {
                   0,
                   "us",
                   3};
-        const int rounds = options.rounds / 4;
+        const auto round_trip = [&](bool is_busy) {
+            const int rounds = options.rounds / 4;
+            return percentile(channels::ping_pong(options.way, 64, rounds, is_busy), share);
+        };
         take_turns(
-            line,
-            [&] { return percentile(channels::ping_pong(64, rounds, true), share); },
-            [&] { return percentile(channels::ping_pong(64, rounds, false), share); });
+            line, [&] { return round_trip(true); }, [&] { return round_trip(false); });
         lines.push_back(line);
     }
+}
+
+std::vector<Line> measure_tcp(const Options& options) {
+    std::vector<Line> lines;
+    for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 10, std::size_t{64} << 10}) {
+        Line line{fmt::format("round trip of {} bytes, p50", bytes), 0, 0, "us", 1.25};
+        const auto ours = [&] {
+            return percentile(channels::ping_pong(Way::tcp, bytes, options.rounds, false), 0.5);
+        };
+        take_turns(
+            line, ours, [&] { return percentile(bare::ping_pong(bytes, options.rounds), 0.5); });
+        lines.push_back(line);
+    }
+    for (const std::size_t bytes : {std::size_t{16} << 10, std::size_t{1} << 20}) {
+        Line line{fmt::format("stream of {} KiB messages", bytes >> 10U), 0, 0, "MB/s", 0.9, true};
+        const std::size_t total = options.megabytes << 20U;
+        take_turns(
+            line,
+            [&] { return channels::stream(Way::tcp, bytes, total) / 1e6; },
+            [&] { return bare::stream(bytes, total) / 1e6; });
+        lines.push_back(line);
+    }
+    measure_beside_bulk(options, lines);
+    return lines;
+}
+
+// Sealed rings, ends that sleep, and everything from the host's command to its event.
+std::vector<Line> measure_shm(const Options& options) {
+    std::vector<Line> lines;
+    const auto round_trip = [&](Way way) {
+        return percentile(channels::ping_pong(way, 64, options.rounds, false), 0.5);
+    };
+    const auto ours = [&] { return round_trip(Way::shm); };
+    Line bells{"round trip of 64 bytes, p50, against eventfd and epoll", 0, 0, "us", 1.3};
+    take_turns(bells, ours, [&] { return percentile(bare::doorbells(options.rounds), 0.5); });
+    lines.push_back(bells);
+    Line tcp{"round trip of 64 bytes, p50, against a TCP channel", 0, 0, "us", 1};
+    take_turns(tcp, ours, [&] { return round_trip(Way::tcp); });
+    lines.push_back(tcp);
+    const std::size_t total = options.megabytes << 20U;
+    const std::size_t bytes = std::size_t{64} << 10;
+    Line stream{"stream of 64 KiB messages, against memcpy", 0, 0, "MB/s", 0.5, true};
+    take_turns(
+        stream,
+        [&] { return channels::stream(Way::shm, bytes, total) / 1e6; },
+        [&] { return bare::copies(bytes, total) / 1e6; });
+    lines.push_back(stream);
+    measure_beside_bulk(options, lines);
     return lines;
 }
 
@@ -113,7 +148,9 @@ void print(const Options& options, const std::vector<Line>& lines, double load) 
         }
         return;
     }
-    fmt::print("{{\"kind\":\"tcp\",\"load\":{:.2f},\"results\":[", load);
+    fmt::print("{{\"kind\":\"{}\",\"load\":{:.2f},\"results\":[",
+               options.way == channels::Way::tcp ? "tcp" : "shm",
+               load);
     for (const Line& line : lines) {
         fmt::print(
             "{}{{\"name\":\"{}\",\"ours\":{:.2f},\"bare\":{:.2f},\"unit\":\"{}\","
@@ -136,20 +173,26 @@ int main(int argc, char** argv) {
     Options options;
     for (int i = 1; i < argc; ++i) {
         const std::string_view name = argv[i];
+        const std::string_view value = i + 1 < argc ? argv[i + 1] : "";
         if (name == "--json") {
             options.json = true;
+        } else if (name == "--kind" && (value == "tcp" || value == "shm")) {
+            options.way = value == "tcp" ? Way::tcp : Way::shm;
+            ++i;
         } else if (name == "--rounds" && i + 1 < argc) {
             options.rounds = std::max(std::atoi(argv[++i]), 100);
         } else if (name == "--megabytes" && i + 1 < argc) {
             options.megabytes = static_cast<std::size_t>(std::max(std::atoi(argv[++i]), 16));
         } else {
             fmt::print(stderr,
-                       "usage: bor-transport-bench [--rounds N] [--megabytes N] [--json]\n");
+                       "usage: bor-transport-bench [--kind tcp|shm] [--rounds N] [--megabytes N] "
+                       "[--json]\n");
             return 2;
         }
     }
     std::array<double, 1> load{};
     (void)getloadavg(load.data(), 1);
-    print(options, measure(options), load[0]);
+    const bool is_tcp = options.way == Way::tcp;
+    print(options, is_tcp ? measure_tcp(options) : measure_shm(options), load[0]);
     return 0;
 }
