@@ -7,6 +7,11 @@ namespace tests {
 
 using p2p::Reason;
 
+// Those who call have TCP only.
+std::vector<std::unique_ptr<link::FastKind>> make_fast_kinds() {
+    return {};
+}
+
 namespace {
 
 // The node that the server's key is given to says this of itself.
