@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace transport::link {
@@ -47,8 +48,28 @@ base::Result<void> Detection::on(base::Timestamp now, const prelude::Offers& off
     is_established_ = true;
     state_ = State::tcp;
     peer_offers_ = offers.offers;
+    if (!has_common_kind()) {
+        why_not_ = why_nothing_common();
+    } else if (!options_.leads && why_not_.empty()) {
+        why_not_ = "the peer, which opened the connection, has not tried";
+    }
     if (options_.leads) lead(now, offers.offers);
     return {};
+}
+
+bool Detection::has_common_kind() const {
+    return std::ranges::any_of(our_offers_, [this](const Offer& ours) {
+        return find_offer(peer_offers_, ours.kind) != nullptr;
+    });
+}
+
+// For people: both ends know what the other has.
+std::string Detection::why_nothing_common() const {
+    if (our_offers_.empty()) return "this node offers no other";
+    std::string out = "the peer offers no";
+    for (const Offer& offer : our_offers_)
+        out += (&offer == our_offers_.data() ? " " : " or ") + std::string(to_string(offer.kind));
+    return out;
 }
 
 const Offer* Detection::find_offer(const std::vector<Offer>& offers, Kind kind) const {

@@ -90,7 +90,7 @@ class Detection : base::Pinned {
     [[nodiscard]] std::uint32_t attempt() const { return attempt_; }
     // When tick() has something to do.
     [[nodiscard]] std::optional<base::Timestamp> wake_at() const;
-    // Why no faster kind is used; for people. Empty: one is, or none was offered.
+    // Why no faster kind is used; for people. Empty: one is, or is being tried.
     [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
   private:
@@ -107,6 +107,8 @@ class Detection : base::Pinned {
     void send_offers();
     void lead(base::Timestamp now, const std::vector<Offer>& theirs);
     [[nodiscard]] base::Result<void> answer(base::Timestamp now, const prelude::Accept& accept);
+    [[nodiscard]] bool has_common_kind() const;
+    [[nodiscard]] std::string why_nothing_common() const;
     [[nodiscard]] const Offer* find_offer(const std::vector<Offer>& offers, Kind kind) const;
     void begin_probing(base::Timestamp now);
     void write_probe(base::Timestamp now);

@@ -66,7 +66,10 @@ bool FastSide::has_room(Lane lane) {
 void FastSide::write_messages() {
     for (std::size_t written = 0; written < kWriteBudget;) {
         auto slice = queue_.next(frame_, {has_room(Lane::control), has_room(Lane::data)});
-        if (!slice) return;
+        if (!slice) {
+            if (!queue_.empty()) ++stalls_;
+            return;
+        }
         path_->send(slice->lane, base::ByteView(frame_).first(slice->bytes));
         written += slice->bytes;
         if (slice->done) outbox_.add(std::move(*slice->done), path_->sent(slice->lane));

@@ -70,6 +70,8 @@ class FastSide : base::Pinned {
     [[nodiscard]] std::uint64_t uncovered_bytes() const { return outbox_.bytes(); }
     // The peer has not taken all that was written to the path.
     [[nodiscard]] bool is_owed() const;
+    // How often there was no room for what was queued, in all paths so far.
+    [[nodiscard]] std::uint64_t stalls() const { return stalls_; }
     // When the peer last took something, or had nothing to take.
     [[nodiscard]] base::Timestamp taken_at() const { return taken_at_; }
 
@@ -89,6 +91,7 @@ class FastSide : base::Pinned {
     bool is_out_ = false;
     bool is_in_ = false;
     bool is_silent_ = false;
+    std::uint64_t stalls_ = 0;
     NextNumbers next_in_{};
     std::array<std::uint64_t, kLanes> taken_{};
     base::Timestamp taken_at_{};

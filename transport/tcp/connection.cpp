@@ -333,6 +333,7 @@ bool Connection::write_outbound() {
     const ssize_t count =
         ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+        ++tcp_stalls_;
         wait_writable();
         return false;
     }

@@ -2,6 +2,7 @@
 
 #include "base/time.hpp"
 #include "transport/channel.hpp"
+#include "transport/channel_status.hpp"
 #include "transport/io_thread.hpp"
 #include "transport/link/detection.hpp"
 #include "transport/link/fast_path.hpp"
@@ -14,6 +15,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -89,6 +91,7 @@ class Connection final : public Channel, private link::PathOwner, private link::
     base::Result<void> send(Lane lane, Priority priority, Payload&& payload) override;
     void close(CloseReason reason, std::string text) override;
 
+    [[nodiscard]] ChannelStatus status() const;
     [[nodiscard]] const Identity& identity() const { return identity_; }
     [[nodiscard]] const base::Hash256& binding() const { return binding_; }
     [[nodiscard]] bool is_open() const { return state_ == State::open; }
@@ -169,6 +172,8 @@ class Connection final : public Channel, private link::PathOwner, private link::
     link::Detection detection_;
     link::FastSide fast_;
     Kind told_kind_ = Kind::tcp;
+    std::uint64_t fallbacks_ = 0;
+    std::uint64_t tcp_stalls_ = 0;
     bool is_resume_possible_ = true;
     Charge::Total held_bytes_ = std::make_shared<std::atomic<std::size_t>>(0);
 

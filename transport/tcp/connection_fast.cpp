@@ -187,9 +187,17 @@ void Connection::abandon_fast() {
 
 void Connection::tell_kind() {
     const Kind kind = detection_.kind();
-    if (std::exchange(told_kind_, kind) != kind) {
-        owner_.on_kind(*this, kind, detection_.why_not());
-    }
+    if (std::exchange(told_kind_, kind) == kind) return;
+    if (kind == Kind::tcp) ++fallbacks_;
+    owner_.on_kind(*this, kind, detection_.why_not());
+}
+
+ChannelStatus Connection::status() const {
+    return {.channel = identity_.id,
+            .kind = detection_.kind(),
+            .why_not = detection_.why_not(),
+            .fallbacks = fallbacks_,
+            .stalls = tcp_stalls_ + fast_.stalls()};
 }
 
 }  // namespace transport::tcp

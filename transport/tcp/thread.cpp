@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kScratchBytes = std::size_t{32} << 10;
 constexpr std::chrono::milliseconds kTick{50};
+constexpr std::chrono::seconds kPublishEvery{1};
 // Bytes that the kernel may hold unsent: what is urgent stands behind no more than these.
 constexpr int kUnsentBytesMax = 16 << 10;
 constexpr std::uint64_t kComplaintsMax = 10;
@@ -209,6 +210,7 @@ void Thread::tick() {
     const auto now = std::chrono::steady_clock::now();
     for (auto& [id, entry] : entries_)
         entry.connection->tick();
+    if (is_status_old_ || now - published_ >= kPublishEvery) publish_channels();
     for (Acceptor* acceptor : std::exchange(failed_acceptors_, {}))
         accept(*acceptor);
     // A block may have come back between a failed try and the wish for one.
@@ -222,6 +224,22 @@ void Thread::tick() {
     timer_.async_wait([this](const error_code& error) {
         if (!error) tick();
     });
+}
+
+void Thread::publish_channels() {
+    is_status_old_ = false;
+    published_ = std::chrono::steady_clock::now();
+    auto statuses = std::make_shared<std::vector<ChannelStatus>>();
+    for (const auto& [id, entry] : entries_) {
+        if (entry.connection->is_open()) statuses->push_back(entry.connection->status());
+    }
+    const std::scoped_lock lock(status_mutex_);
+    statuses_ = std::move(statuses);
+}
+
+ChannelStatuses Thread::channels() const {
+    const std::scoped_lock lock(status_mutex_);
+    return statuses_;
 }
 
 Connection* Thread::find(ChannelId id) {
@@ -420,6 +438,7 @@ Verdict Thread::admit(const PeerKey& peer, bool outbound) {
 void Thread::on_open(Connection& connection) {
     forget_handshake(entries_.at(connection.id()));
     ++counters_.channels;
+    is_status_old_ = true;
     const Connection::Identity& identity = connection.identity();
     log_.info("peer connected channel={} key={} address={} outbound={}",
               identity.id.value,
@@ -440,6 +459,7 @@ void Thread::on_kind(Connection& connection, Kind kind, const std::string& why) 
     } else {
         ++counters_.fast;
     }
+    is_status_old_ = true;
     log_.info(
         "path changed channel={} kind={} reason={}", connection.id().value, to_string(kind), why);
 }
@@ -448,6 +468,7 @@ void Thread::on_ended(Connection& connection, const CloseInfo& info) {
     const ChannelId id = connection.id();
     forget_handshake(entries_.at(id));
     ended_.push_back(id);
+    is_status_old_ = true;
     complain(connection, info);
     if (connection.was_open()) {
         --counters_.channels;

@@ -59,6 +59,9 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
 
     void post(std::vector<Command>& commands) override;
 
+    // Of the channels that are up, by number, as of the last second; never null. Any thread.
+    [[nodiscard]] ChannelStatuses channels() const;
+
     // The addresses bound, in the order of Options::listen, with the real port.
     [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
     [[nodiscard]] const Counters& counters() const { return counters_; }
@@ -108,6 +111,7 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
     void carry_out(const command::Close& close);
     void carry_out(const command::Connect& connect);
     void fail_connect(const std::string& address, CloseReason reason, std::string text);
+    void publish_channels();
     void resume_paused();
     void flush_dirty();
     void reap();
@@ -147,6 +151,12 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
     std::vector<Event> events_;
     std::uint64_t complaints_ = 0;  // Lines about refused peers in this second.
     std::chrono::steady_clock::time_point complaints_since_{};
+
+    bool is_status_old_ = false;  // A channel has come, gone or changed its kind.
+    std::chrono::steady_clock::time_point published_{};
+
+    mutable std::mutex status_mutex_;
+    ChannelStatuses statuses_ = std::make_shared<const std::vector<ChannelStatus>>();
 
     std::mutex command_mutex_;
     std::vector<Command> commands_;        // Posted.

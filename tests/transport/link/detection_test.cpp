@@ -279,12 +279,19 @@ TEST_CASE("without a common kind two nodes stay on TCP") {
         CHECK(world.leader.detection.is_established());
         world.run(29s);
         world.check_settled_on_tcp();
+        const auto why_not = [](Lie lie) {
+            return lie == Lie::not_offered ? "this node offers no other" : "the peer offers no shm";
+        };
+        CHECK(world.leader.detection.why_not() == why_not(one));
+        CHECK(world.follower.detection.why_not() == why_not(other));
     }
 }
 
 TEST_CASE("an honest fast path is proved both ways and then used") {
     World world;
     CHECK(world.until(State::fast) <= 100ms);
+    CHECK(world.leader.detection.why_not().empty());
+    CHECK(world.follower.detection.why_not().empty());
     CHECK(world.leader.detection.kind() == Kind::shm);
     for (std::uint32_t i = 0; i < 100; ++i)
         world.leader.send(world.now, static_cast<Priority>(i % kPriorities), i);
