@@ -41,28 +41,36 @@ std::string shown(const Json& json, std::string_view key) {
 
 void print_peer(const Json& peer) {
     const Json* head = chain::abi::find_member(peer, "head");
-    fmt::print("{:<13} {:<22} {:<6} {:<9} {:>8} {:>8} {:>8}\n",
+    fmt::print("{:<13} {:<22} {:<5} {:<9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n",
                shown(peer, "name"),
                shown(peer, "address"),
                shown(peer, "transport"),
                shown(peer, "state"),
                head == nullptr ? "-" : shown(*head, "block_num"),
                shown(peer, "round_trip_ms"),
-               shown(peer, "clock_offset_ms"));
+               shown(peer, "clock_offset_ms"),
+               number_of(peer, "bytes_in") >> 10U,
+               number_of(peer, "bytes_out") >> 10U,
+               number_of(peer, "stalls"));
+    const std::string why_not = shown(peer, "why_not_faster");
+    if (!why_not.empty() && why_not != "-") fmt::print("{:<13} nothing faster: {}\n", "", why_not);
 }
 
 base::Result<void> peers(const Session& session, const Arguments& /*arguments*/) {
     if (session.json) return ask(session, "/v1/net/connections", Json());
     const auto answer = call(session.url, "/v1/bor/peers", Json());
     if (!answer) return fail(answer.error());
-    fmt::print("{:<13} {:<22} {:<6} {:<9} {:>8} {:>8} {:>8}\n",
+    fmt::print("{:<13} {:<22} {:<5} {:<9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n",
                "peer",
                "address",
                "over",
                "state",
                "head",
                "trip ms",
-               "clock ms");
+               "clock ms",
+               "KiB in",
+               "KiB out",
+               "stalls");
     if (const Json* list = chain::abi::find_member(*answer, "peers")) {
         for (const Json& peer : *list)
             print_peer(peer);
@@ -75,6 +83,26 @@ base::Result<void> peers(const Session& session, const Arguments& /*arguments*/)
                    "-",
                    shown(dial, "address"),
                    shown(dial, "last_error"));
+    }
+    return {};
+}
+
+base::Result<void> transports(const Session& session, const Arguments& /*arguments*/) {
+    const auto answer = call(session.url, "/v1/bor/transports", Json());
+    if (!answer) return fail(answer.error());
+    if (session.json) {
+        print_json(*answer);
+        return {};
+    }
+    const Json* kinds = chain::abi::find_member(*answer, "transports");
+    if (kinds == nullptr) return {};
+    for (const Json& kind : *kinds) {
+        const std::string why_not = shown(kind, "why_not");
+        fmt::print("{:<5} {:>3} peers  {}{}\n",
+                   shown(kind, "kind"),
+                   number_of(kind, "peers"),
+                   shown(kind, "security"),
+                   why_not.empty() ? "" : "; not to be had: " + why_not);
     }
     return {};
 }
@@ -110,6 +138,7 @@ void add_net_commands(std::vector<Command>& commands) {
     commands.push_back({"net status", "Show a connection", {peer}, {}, status});
     commands.push_back({"net peers", "Show all connections", {}, {}, peers});
     commands.push_back({"net sync", "Show how the node catches up", {}, {}, sync});
+    commands.push_back({"net transports", "Show the ways to peers", {}, {}, transports});
 }
 
 }  // namespace cli

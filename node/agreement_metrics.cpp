@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <utility>
 
 namespace node {
 
@@ -46,6 +48,16 @@ AgreementMetrics::AgreementMetrics(prometheus::Registry& registry)
                            .Register(registry)),
       quorum_(gauge(registry, "bor_quorum_votes", "Votes that make a block final")),
       validators_(gauge(registry, "bor_validators", "In the schedule in force")),
+      peers_(prometheus::BuildGauge()
+                 .Name("bor_peers")
+                 .Help("Connections by transport and state")
+                 .Register(registry)),
+      fallbacks_(gauge(registry,
+                       "bor_transport_fallbacks",
+                       "From a faster transport to TCP, of the connections of now")),
+      stalls_(gauge(registry,
+                    "bor_transport_stalls",
+                    "How often the peers of now left no room for what was queued")),
       bytes_in_(gauge(registry, "bor_p2p_received_bytes", "From the peers of now")),
       bytes_out_(gauge(registry, "bor_p2p_sent_bytes", "To the peers of now")),
       messages_in_(gauge(registry, "bor_p2p_received_messages", "From the peers of now")),
@@ -60,16 +72,7 @@ AgreementMetrics::AgreementMetrics(prometheus::Registry& registry)
                           "Of the peer whose clock differs most: its clock minus ours")),
       round_trip_(
           gauge(registry, "bor_round_trip_milliseconds", "To the peer that is farthest away")),
-      sync_target_(gauge(registry, "bor_sync_target_height", "Of the best peer's head")) {
-    auto& family = prometheus::BuildGauge()
-                       .Name("bor_peers")
-                       .Help("Connections by transport and state")
-                       .Register(registry);
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-        const auto state = std::string(p2p::to_string(static_cast<PeerState>(i)));
-        peers_[i] = &family.Add({{"transport", "tcp"}, {"state", state}});
-    }
-}
+      sync_target_(gauge(registry, "bor_sync_target_height", "Of the best peer's head")) {}
 
 void AgreementMetrics::count_block(const chain::Block& block) {
     const chain::Slot slot = block.header.slot;
@@ -95,7 +98,9 @@ void AgreementMetrics::count_votes(const chain::Certificate& certificate,
     }
 }
 
-void AgreementMetrics::show(const Published& view, const p2p::Status& status) {
+void AgreementMetrics::show(const Published& view,
+                            const p2p::Status& status,
+                            const std::vector<transport::ChannelStatus>& channels) {
     if (const auto schedule = chain::load_schedule(*view.final_state)) {
         quorum_.Set(number(schedule->quorum()));
         validators_.Set(number(schedule->entries.size()));
@@ -115,10 +120,42 @@ void AgreementMetrics::show(const Published& view, const p2p::Status& status) {
     go_aways_received_.Set(number(status.go_aways_received));
     sync_target_.Set(number(status.sync.target));
     show_peers(status);
+    show_channels(status, channels);
+}
+
+// A channel that is not up is TCP's.
+void AgreementMetrics::show_channels(const p2p::Status& status,
+                                     const std::vector<transport::ChannelStatus>& channels) {
+    using transport::Kind;
+    std::map<std::pair<Kind, PeerState>, std::size_t> counts;
+    for (const Kind kind : {Kind::tcp, Kind::rdma, Kind::ntb, Kind::shm}) {
+        for (const PeerState state : {PeerState::greeting, PeerState::accepted, PeerState::ready})
+            counts[{kind, state}] = 0;
+    }
+    for (const p2p::PeerStatus& peer : status.peers) {
+        const auto channel =
+            std::ranges::find(channels, peer.channel, &transport::ChannelStatus::channel);
+        const auto kind = channel == channels.end() ? Kind::tcp : channel->kind;
+        ++counts[{kind, peer.state}];
+    }
+    for (const auto& [which, count] : counts) {
+        const auto& [kind, state] = which;
+        peers_
+            .Add({{"transport", std::string(transport::to_string(kind))},
+                  {"state", std::string(p2p::to_string(state))}})
+            .Set(number(count));
+    }
+    std::uint64_t fallbacks = 0;
+    std::uint64_t stalls = 0;
+    for (const transport::ChannelStatus& channel : channels) {
+        fallbacks += channel.fallbacks;
+        stalls += channel.stalls;
+    }
+    fallbacks_.Set(number(fallbacks));
+    stalls_.Set(number(stalls));
 }
 
 void AgreementMetrics::show_peers(const p2p::Status& status) {
-    std::array<std::size_t, 3> states{};
     std::uint64_t in = 0;
     std::uint64_t out = 0;
     std::uint64_t messages = 0;
@@ -126,7 +163,6 @@ void AgreementMetrics::show_peers(const p2p::Status& status) {
     double offset = 0;
     double trip = 0;
     for (const p2p::PeerStatus& peer : status.peers) {
-        ++states.at(static_cast<std::size_t>(peer.state));
         in += peer.bytes_received;
         out += peer.bytes_sent;
         messages += peer.messages_received;
@@ -136,8 +172,6 @@ void AgreementMetrics::show_peers(const p2p::Status& status) {
         const double theirs = milliseconds(*peer.clock_offset);
         if (std::abs(theirs) > std::abs(offset)) offset = theirs;
     }
-    for (std::size_t i = 0; i < states.size(); ++i)
-        peers_[i]->Set(number(states[i]));
     bytes_in_.Set(number(in));
     bytes_out_.Set(number(out));
     messages_in_.Set(number(messages));

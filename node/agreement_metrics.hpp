@@ -2,13 +2,14 @@
 
 #include "node/core/core.hpp"
 #include "p2p/status.hpp"
+#include "transport/channel_status.hpp"
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
 #include <prometheus/registry.h>
 
-#include <array>
 #include <optional>
+#include <vector>
 
 namespace node {
 
@@ -24,17 +25,23 @@ class AgreementMetrics {
     // Validators whose COMMIT is not in the certificate.
     void count_votes(const chain::Certificate& certificate, const chain::StateView& final_state);
 
-    void show(const Published& view, const p2p::Status& status);
+    void show(const Published& view,
+              const p2p::Status& status,
+              const std::vector<transport::ChannelStatus>& channels);
 
   private:
     void show_peers(const p2p::Status& status);
+    void show_channels(const p2p::Status& status,
+                       const std::vector<transport::ChannelStatus>& channels);
 
     prometheus::Family<prometheus::Counter>& votes_missing_;
     prometheus::Counter& slots_missed_;
     prometheus::Family<prometheus::Gauge>& missed_in_a_row_;
     prometheus::Gauge& quorum_;
     prometheus::Gauge& validators_;
-    std::array<prometheus::Gauge*, 3> peers_{};  // By state.
+    prometheus::Family<prometheus::Gauge>& peers_;
+    prometheus::Gauge& fallbacks_;
+    prometheus::Gauge& stalls_;
     prometheus::Gauge& bytes_in_;
     prometheus::Gauge& bytes_out_;
     prometheus::Gauge& messages_in_;

@@ -123,7 +123,11 @@ std::string Metrics::text() {
     out.refused_rate.Set(number(http.refused_rate));
     out.http_bytes.Set(number(http.bytes_in_flight));
     const auto peers = sources_.runtime.peers();
-    out.agreement.show(*view, peers == nullptr ? p2p::Status() : *peers);
+    const auto channels = sources_.transports == nullptr ? transport::ChannelStatuses()
+                                                         : sources_.transports->channels();
+    out.agreement.show(*view,
+                       peers == nullptr ? p2p::Status() : *peers,
+                       channels == nullptr ? std::vector<transport::ChannelStatus>() : *channels);
     return prometheus::TextSerializer().Serialize(out.registry.Collect());
 }
 

@@ -4,6 +4,7 @@
 #include "node/http/server.hpp"
 #include "node/plugin.hpp"
 #include "node/runtime.hpp"
+#include "node/transports.hpp"
 
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@ class Metrics : public Plugin {
         const Runtime& runtime;
         const RocksDbStorage& storage;
         std::function<http::Counters()> http;
+        const Transports* transports = nullptr;  // Null: there are no peers.
     };
 
     explicit Metrics(const Sources& sources);

@@ -10,6 +10,7 @@
 #include "node/recovery.hpp"
 #include "node/stream.hpp"
 #include "node/transaction_api.hpp"
+#include "node/transports.hpp"
 #include "transport/tcp/thread.hpp"
 
 #include <algorithm>
@@ -94,6 +95,7 @@ class Node::Parts {
     ProducerSettings settings;
     TransactionStatus status;
     std::unique_ptr<transport::tcp::Thread> transport;  // Messages of it may be in the runtime.
+    std::unique_ptr<Transports> transports;             // Null: there are no peers.
     std::unique_ptr<Runtime> runtime;
     std::unique_ptr<ApiContext> context;
     std::unique_ptr<DryRun> dry_runs;
@@ -156,6 +158,7 @@ base::Result<void> Node::Parts::open_core() {
     tcp.listen = options.p2p_listen_endpoints;
     transport =
         std::make_unique<transport::tcp::Thread>(tcp, *peers->node_key, *runtime, log("transport"));
+    transports = std::make_unique<Transports>(options.transport, *transport, log("transport"));
     runtime->set_transport(*transport);
     return {};
 }
@@ -194,8 +197,8 @@ base::Result<void> Node::Parts::open() {
     dry_runs = std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times},
                                         dry_execution.executor());
     stream = std::make_unique<StreamHub>(*context);
-    metrics = std::make_unique<Metrics>(
-        Metrics::Sources{*runtime, *ledger.storage, [this] { return server->counters(); }});
+    metrics = std::make_unique<Metrics>(Metrics::Sources{
+        *runtime, *ledger.storage, [this] { return server->counters(); }, transports.get()});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -227,7 +230,7 @@ void Node::Parts::add_routes() {
     add_finality_calls(*calls);
     add_validator_calls(*calls);
     add_proof_call(*calls);
-    add_peer_calls(*calls);
+    add_peer_calls(*calls, transports.get());
     if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
     add_page(router);

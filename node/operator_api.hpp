@@ -3,6 +3,7 @@
 #include "node/admission.hpp"
 #include "node/calls.hpp"
 #include "node/disk/rocksdb_storage.hpp"
+#include "node/transports.hpp"
 
 namespace node {
 
@@ -17,7 +18,8 @@ void add_validator_calls(Calls& calls);
 // /v1/bor/proof: what `bor-cli proof verify` checks.
 void add_proof_call(Calls& calls);
 // /v1/bor/peers, sync, transports.
-void add_peer_calls(Calls& calls);
+// Without transports: there are no peers.
+void add_peer_calls(Calls& calls, const Transports* transports);
 // /v1/net, as Antelope has it.
 void add_net_calls(Calls& calls);
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage);

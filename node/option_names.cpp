@@ -41,8 +41,8 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 std::string_view reason_not_served(const std::string& name) {
     const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-    if (begins("rdma-") || begins("ntb-") || name == "transport") {
-        return "this release speaks TCP between nodes only; remove the line";
+    if (begins("rdma-") || begins("ntb-")) {
+        return "this release speaks shared memory and TCP between nodes; remove the line";
     }
     if (name == "max-clients") return "use p2p-max-peers";
     if (name == "agent-name" || begins("p2p-")) {

@@ -1,6 +1,7 @@
 #include "node/options.hpp"
 
 #include "node/option_names.hpp"
+#include "node/transports.hpp"
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
@@ -145,7 +146,12 @@ po::options_description peer_options() {
         "HEIGHT:ID of a block that a joining node's history must have")(
         "trust",
         po::value<std::string>()->default_value("full"),
-        "full: check every signature of blocks that are synced");
+        "full: check every signature of blocks that are synced")(
+        "transport",
+        po::value<std::string>()->default_value("auto"),
+        "how messages reach peers; auto: by shared memory where the peer runs on this host, else "
+        "by "
+        "TCP with TLS; tcp: by TCP only");
     return all;
 }
 
@@ -376,6 +382,7 @@ void fill_peers(const po::variables_map& values, Options& out) {
     out.p2p_access_file = get<std::string>(values, "p2p-access-file");
     out.checkpoint = get<std::string>(values, "checkpoint");
     out.trust = get<std::string>(values, "trust");
+    out.transport = get<std::string>(values, "transport");
 }
 
 base::Result<void> check_peers(const Options& options) {
@@ -399,6 +406,11 @@ base::Result<void> check_peers(const Options& options) {
         return invalid("trust = certified: this release checks every signature; use trust = full");
     }
     if (options.trust != "full") return invalid("trust = " + options.trust + ": expected full");
+    const auto choices = transport_choices();
+    if (std::ranges::find(choices, options.transport) == choices.end()) {
+        return invalid(fmt::format(
+            "transport = {}: expected {}", options.transport, fmt::join(choices, " or ")));
+    }
     return {};
 }
 

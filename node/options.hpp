@@ -64,6 +64,7 @@ struct Options {
     std::filesystem::path p2p_access_file;  // Local lists; empty: none.
     std::string checkpoint;                 // HEIGHT:ID; empty: none.
     std::string trust = "full";
+    std::string transport = "auto";  // One of transport_choices().
     [[nodiscard]] bool has_peers() const {
         return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
     }

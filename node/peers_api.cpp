@@ -40,7 +40,22 @@ std::string name_of(const PeerStatus& peer, const chain::Schedule& schedule) {
     return peer.organisation.to_string();
 }
 
-Json peer_json(const PeerStatus& peer, const chain::Schedule& schedule) {
+transport::ChannelStatuses channels_of(const Transports* transports) {
+    if (transports != nullptr) return transports->channels();
+    return std::make_shared<const std::vector<transport::ChannelStatus>>();
+}
+
+// How messages reach a peer. What is not up, or came just now, is TCP's.
+transport::ChannelStatus channel_of(const PeerStatus& peer,
+                                    const std::vector<transport::ChannelStatus>& channels) {
+    const auto found =
+        std::ranges::find(channels, peer.channel, &transport::ChannelStatus::channel);
+    return found == channels.end() ? transport::ChannelStatus{} : *found;
+}
+
+Json peer_json(const PeerStatus& peer,
+               const chain::Schedule& schedule,
+               const transport::ChannelStatus& channel) {
     Json keys = Json::array();
     for (const base::crypto::PublicKey& key : peer.vote_keys)
         keys.push_back(key.to_string());
@@ -52,7 +67,9 @@ Json peer_json(const PeerStatus& peer, const chain::Schedule& schedule) {
             {"listen_address", peer.listen_address},
             {"agent", peer.agent},
             {"outbound", peer.outbound},
-            {"transport", "tcp"},
+            {"transport", std::string(transport::to_string(channel.kind))},
+            {"why_not_faster", channel.why_not},
+            {"stalls", json_integer(channel.stalls)},
             {"state", std::string(p2p::to_string(peer.state))},
             {"mode", std::string(p2p::to_string(peer.mode))},
             {"score", peer.score},
@@ -77,14 +94,15 @@ Json dial_json(const p2p::DialStatus& dial) {
             {"last_error", dial.last_error}};
 }
 
-Answer get_peers(const Moment& moment, const ApiContext& context) {
+Answer get_peers(const Moment& moment, const ApiContext& context, const Transports* transports) {
     auto schedule = chain::load_schedule(*moment.view->final_state);
     if (!schedule) return refuse(schedule.error());
     const auto status = context.peers();
+    const auto channels = channels_of(transports);
     Json list = Json::array();
     Json dials = Json::array();
     for (const PeerStatus& peer : status->peers)
-        list.push_back(peer_json(peer, *schedule));
+        list.push_back(peer_json(peer, *schedule, channel_of(peer, *channels)));
     for (const p2p::DialStatus& dial : status->dials)
         dials.push_back(dial_json(dial));
     return Json{{"peers", std::move(list)},
@@ -108,23 +126,65 @@ Answer get_sync(const ApiContext& context) {
                 {"waiting_for", sync.waiting_for}};
 }
 
-// The kinds that this program has, and how many peers each carries.
-Answer get_transports(const ApiContext& context) {
-    return Json{{"transports",
-                 Json::array({{{"kind", "tcp"},
-                               {"security", "TLS 1.3"},
-                               {"peers", context.peers()->peers.size()}}})}};
+Json path_json(const PeerStatus& peer,
+               const chain::Schedule& schedule,
+               const transport::ChannelStatus& channel) {
+    return {{"name", name_of(peer, schedule)},
+            {"node_key", peer.key.to_string()},
+            {"channel", json_integer(peer.channel.value)},
+            {"address", peer.address},
+            {"state", std::string(p2p::to_string(peer.state))},
+            {"kind", std::string(transport::to_string(channel.kind))},
+            {"why_not_faster", channel.why_not},
+            {"fallbacks", json_integer(channel.fallbacks)},
+            {"stalls", json_integer(channel.stalls)},
+            {"round_trip_ms", milliseconds(peer.round_trip)},
+            {"bytes_in", json_integer(peer.bytes_received)},
+            {"bytes_out", json_integer(peer.bytes_sent)}};
+}
+
+// The kinds that this program knows, how many peers each carries, and each peer's.
+Answer get_transports(const Moment& moment,
+                      const ApiContext& context,
+                      const Transports* transports) {
+    auto schedule = chain::load_schedule(*moment.view->final_state);
+    if (!schedule) return refuse(schedule.error());
+    const auto status = context.peers();
+    const auto channels = channels_of(transports);
+    Json peers = Json::array();
+    std::map<transport::Kind, std::size_t> counts;
+    for (const PeerStatus& peer : status->peers) {
+        const transport::ChannelStatus channel = channel_of(peer, *channels);
+        ++counts[channel.kind];
+        peers.push_back(path_json(peer, *schedule, channel));
+    }
+    Json kinds = Json::array();
+    if (transports != nullptr) {
+        for (const Transports::Kind& each : transports->kinds()) {
+            kinds.push_back({{"kind", std::string(transport::to_string(each.kind))},
+                             {"security", std::string(each.security)},
+                             {"available", each.why_not.empty()},
+                             {"why_not", each.why_not},
+                             {"peers", counts[each.kind]}});
+        }
+    }
+    return Json{{"transport", transports != nullptr ? Json(transports->choice()) : Json(nullptr)},
+                {"transports", std::move(kinds)},
+                {"peers", std::move(peers)}};
 }
 
 }  // namespace
 
-void add_peer_calls(Calls& calls) {
+void add_peer_calls(Calls& calls, const Transports* transports) {
     const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/bor/peers"},
-               [&context](const Moment& moment, Params&) { return get_peers(moment, context); });
+    calls.read({.path = "/v1/bor/peers"}, [&context, transports](const Moment& moment, Params&) {
+        return get_peers(moment, context, transports);
+    });
     calls.plain({.path = "/v1/bor/sync"}, [&context](Params&) { return get_sync(context); });
-    calls.plain({.path = "/v1/bor/transports"},
-                [&context](Params&) { return get_transports(context); });
+    calls.read({.path = "/v1/bor/transports"},
+               [&context, transports](const Moment& moment, Params&) {
+                   return get_transports(moment, context, transports);
+               });
 }
 
 }  // namespace node

@@ -92,6 +92,10 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(options.p2p_access_file == "lists");
     CHECK(options.checkpoint == "7:00");
     CHECK(options.trust == "full");
+    CHECK(options.transport == "auto");
+    CHECK(read(peers + "transport = tcp\n").transport == "tcp");
+    CHECK(has(refusal("transport = rdma\n"), "transport = rdma: expected auto or tcp"));
+    CHECK(has(refusal("rdma-device = x\n"), "shared memory and TCP"));
     CHECK_FALSE(options.accept_amnesia);
     CHECK(read("", {"--accept-amnesia"}).accept_amnesia);
     // It is for one start, not for all to come.

@@ -1,0 +1,63 @@
+#include "node/transports.hpp"
+
+#include "transport/ntb/shm_kind.hpp"
+#include "transport/tcp/thread.hpp"
+
+#include <array>
+#include <utility>
+
+namespace node {
+
+namespace {
+
+constexpr std::array<std::string_view, 2> kChoices = {"auto", "tcp"};
+constexpr std::string_view kAuto = kChoices[0];
+
+using Made = base::Result<std::unique_ptr<transport::link::FastKind>>;
+
+Made make_shm() {
+    auto kind = transport::ntb::ShmKind::create();
+    if (!kind) return base::fail(std::move(kind.error()));
+    return Made(std::move(*kind));
+}
+
+// A kind that a program may have, and how it is made. Best first.
+struct Maker {
+    transport::Kind kind;
+    std::string_view security;
+    Made (*make)();
+};
+constexpr std::array kMakers = {
+    Maker{transport::Kind::shm, "AES-128-GCM with keys of the TLS session", make_shm}};
+
+}  // namespace
+
+std::span<const std::string_view> transport_choices() {
+    return kChoices;
+}
+
+Transports::Transports(std::string choice, transport::tcp::Thread& thread, const base::Log& log)
+    : choice_(std::move(choice)), thread_(thread) {
+    for (const Maker& maker : kMakers) {
+        const std::string_view name = transport::to_string(maker.kind);
+        Kind& entry = kinds_.emplace_back(Kind{.kind = maker.kind, .security = maker.security});
+        if (choice_ != kAuto && choice_ != name) {
+            entry.why_not = "transport = " + choice_;
+            continue;
+        }
+        auto made = maker.make();
+        if (made) {
+            thread_.add(std::move(*made));
+            continue;
+        }
+        entry.why_not = made.error().detail;
+        log.warn("transport not to be had kind={} reason={}", name, entry.why_not);
+    }
+    kinds_.push_back({.kind = transport::Kind::tcp, .security = "TLS 1.3"});
+}
+
+transport::ChannelStatuses Transports::channels() const {
+    return thread_.channels();
+}
+
+}  // namespace node
