@@ -36,6 +36,7 @@ if [ "$mode" = all ]; then
   part "clang-tidy" run_clang_tidy
   part "crash" run_crash_rounds 8
   part "network" run_network
+  part "rdma" run_rdma
   part "package" run_package
   # One build with ASan and UBSan serves the unit tests and the fuzz targets.
   part "build fuzz" build_preset fuzz light_tests fuzzers

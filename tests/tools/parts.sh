@@ -76,6 +76,9 @@ run_network() {
   tests/network/transports.py --build build/release
 }
 
+# RDMA on real verbs, in a machine of its own.
+run_rdma() { tests/rdma/run.sh build/release --durations yes; }
+
 run_package() { tests/package/run.sh build/release; }
 
 # simulate <profile> <seeds> <first seed>   two workers; a failure prints how to replay it.

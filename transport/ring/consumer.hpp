@@ -34,6 +34,11 @@ class Consumer : base::Pinned {
 
     // Whether a record lies there, without opening it. For a last look before sleeping.
     [[nodiscard]] bool has_record() const;
+    // Where the next record begins, and where that ends which peek() gave.
+    [[nodiscard]] std::uint64_t position() const { return position_; }
+    [[nodiscard]] std::uint64_t position_behind() const { return position_ + held_bytes_; }
+    // The producer waits for our position, or will.
+    [[nodiscard]] bool is_asked() const { return is_asked_; }
     // The position to return to the producer now: half the ring was read, or it asked, or
     // nothing is left to read. Empty: not yet. Counts as returned.
     [[nodiscard]] std::optional<std::uint64_t> take_due_credit();

@@ -55,8 +55,8 @@ for i in $(seq 0 $((devices - 1))); do
   # To itself by loopback, to the others by the cable.
   ip rule add pref 13 from "$address" to "$address" lookup local
   ip rule add pref 14 from "$address" lookup $((100 + i))
-  sh "$(dirname "$0")/link-up" "$i"
 done
+for i in $(seq 0 $((devices - 1))); do sh "$(dirname "$0")/link-up" "$i"; done
 # For who names no address of his own.
 ip route add 10.77.0.0/24 dev rdma0 src 10.77.0.1
 ip route add 10.77.0.1/32 dev rdma1 src 10.77.0.2

@@ -92,6 +92,12 @@ compgen -G '/usr/lib/*/libibverbs/librxe-rdmav*.so' > /dev/null || need+=(ibverb
 cache=${BOR_VM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/bor-vm}
 mkdir -p "$cache"
 
+# The package that another stands for.
+newest() {
+  apt-cache depends --no-recommends --no-suggests "$1" 2> /dev/null |
+    awk '/Depends:/ { print $2; exit }'
+}
+
 # The kernel package is only unpacked in the cache, never installed.
 fetch_kernel() {
   local meta pkg dir ver
@@ -102,9 +108,9 @@ fetch_kernel() {
   esac
   dir=$cache/kernel-$series
   [ -e "$dir/ready" ] && return 0
-  pkg=$(apt-cache depends --no-recommends --no-suggests "$meta" 2> /dev/null |
-    awk '/Depends:/ { print $2; exit }')
-  [ -n "$pkg" ] || die "apt knows no $meta; run apt-get update"
+  pkg=$(newest "$meta")
+  [ -n "$pkg" ] || { apt-get update >&2 || true; pkg=$(newest "$meta"); }
+  [ -n "$pkg" ] || die "apt knows no $meta"
   say "fetching $pkg"
   rm -rf "$dir"; mkdir -p "$dir/root"
   (cd "$dir" && apt-get download "$pkg" >&2) || die "could not download $pkg"

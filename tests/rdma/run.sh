@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# The tests of transport/rdma on real verbs: <build folder> [arguments of the test program...].
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+program=$(cd "$1" && pwd)/bin/test_rdma_device
+shift
+[ -x "$program" ] || { echo "$program is not built: libibverbs or librdmacm was missing" >&2; exit 1; }
+exec "$here/vm/run.sh" --devices 2 --no-share --timeout 420 -- \
+  sh "$here/in_guest.sh" "$program" "$@"

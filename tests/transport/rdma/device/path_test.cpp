@@ -1,0 +1,399 @@
+// Paths moved by hand, on real verbs: what goes over them and what that costs; and peers that use
+// their queue pair as no node would. Each harms its own path, and no other.
+#include "kinds.hpp"
+#include "transport/link/frame.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace tests {
+
+using namespace std::chrono_literals;
+using transport::Lane;
+
+namespace {
+
+constexpr auto kPatience = 30s;
+
+base::Timestamp now() {
+    return base::Timestamp(std::chrono::steady_clock::now().time_since_epoch());
+}
+
+class Silent final : public link::FastUser {
+  public:
+    void on_fast_ready() override {}
+};
+
+base::Bytes frame_of(std::size_t size, std::uint8_t seed) {
+    base::Bytes out(size);
+    for (std::size_t i = 0; i < size; ++i)
+        out[i] = static_cast<std::byte>(seed + i * 7);
+    return out;
+}
+
+void turn(rdma::RdmaKind& kind) {
+    kind.driver().drain_events();
+    kind.driver().progress(now(), 64);
+    (void)kind.driver().arm();
+}
+
+// One end: a kind and a path of it.
+struct End {
+    explicit End(unsigned device) : kind(make_kind(device)) {}
+    explicit End(const rdma::RdmaKind::Options& options) : kind(make_kind(options)) {}
+
+    void prepare(base::ByteView peer_address, bool leads) {
+        link::PathSecrets secrets;
+        auto made =
+            kind->prepare({.peer_address = peer_address, .leads = leads, .secrets = secrets}, user);
+        if (!made) FAIL(made.error().detail);
+        path = std::move(*made);
+    }
+    // What came, in order; stops at a failure, which it keeps.
+    void take() {
+        turn(*kind);
+        while (path != nullptr && failure.empty()) {
+            const auto received = path->peek();
+            if (!received) {
+                failure = received.error().detail;
+            } else if (!*received) {
+                break;
+            } else {
+                frames.emplace_back(base::to_bytes((*received)->frame));
+                path->consume((*received)->lane);
+            }
+        }
+        if (path == nullptr) return;
+        if (auto begun = path->begin_turn(); !begun) failure = begun.error().detail;
+        path->end_turn(now());
+        if (auto alive = path->tick(now()); !alive) failure = alive.error().detail;
+    }
+
+    Silent user;
+    std::unique_ptr<rdma::RdmaKind> kind;
+    std::unique_ptr<link::FastPath> path;
+    std::deque<base::Bytes> frames;
+    std::string failure;
+};
+
+template <class F>
+bool comes_true(const F& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::yield();
+    }
+    return true;
+}
+
+void bring_up(End& leader, End& follower) {
+    leader.prepare(follower.kind->address(), true);
+    follower.prepare(leader.kind->address(), false);
+    REQUIRE(follower.path->bring_up(leader.path->parameters()));
+    REQUIRE(leader.path->bring_up(follower.path->parameters()));
+}
+
+// Sends so many frames of all lengths from one end to the other.
+void stream(End& from, End& to, unsigned count) {
+    std::deque<base::Bytes> expected;
+    unsigned sent = 0;
+    REQUIRE(comes_true([&] {
+        REQUIRE(from.failure.empty());
+        REQUIRE(to.failure.empty());
+        while (sent < count && from.path->has_room(Lane::data)) {
+            expected.push_back(frame_of(16 + sent * 631 % 16'000, static_cast<std::uint8_t>(sent)));
+            from.path->send(Lane::data, expected.back());
+            ++sent;
+        }
+        from.take();
+        to.take();
+        while (!to.frames.empty()) {
+            REQUIRE(to.frames.front() == expected.front());
+            to.frames.pop_front();
+            expected.pop_front();
+        }
+        return sent == count && expected.empty() &&
+               from.path->taken(Lane::data) == from.path->sent(Lane::data);
+    }));
+}
+
+// Takes everything back, and sees that it is.
+void leave(End& end) {
+    end.path.reset();
+    REQUIRE(comes_true([&] {
+        turn(*end.kind);
+        return end.kind->pairs() == 0;
+    }));
+    CHECK(end.kind->locked_bytes() == 0);
+}
+
+// A peer with a queue pair of its own that writes what it likes to a path of `victim`.
+struct Hostile {
+    explicit Hostile(End& victim) : device(std::move(*rdma::open_device(address_of(1)))) {
+        domain.reset(::ibv_alloc_pd(device.context.get()));
+        queue.reset(::ibv_create_cq(device.context.get(), 1024, nullptr, nullptr, 0));
+        auto made = rdma::QueuePair::create(
+            device, {.domain = domain.get(), .completions = queue.get(), .own_receives = 64});
+        REQUIRE(made);
+        pair = std::move(*made);
+        auto own =
+            rdma::Memory::create(*domain, std::size_t{1} << 20, rdma::Memory::Use::peer_writes);
+        REQUIRE(own);
+        memory = std::move(*own);
+        victim.prepare(encode(device.address), false);
+        target = *rdma::decode_parameters(victim.path->parameters());
+        const rdma::Parameters ours{.pair = pair->number(),
+                                    .memory = memory->address(),
+                                    .key = memory->remote_key(),
+                                    .control_log2 = 17,
+                                    .data_log2 = 17};
+        REQUIRE(victim.path->bring_up(encode(ours)));
+    }
+    // With another key than the path's.
+    void connect(std::uint32_t key) {
+        const auto peer = rdma::decode_address(peer_address);
+        target.key = key;
+        REQUIRE(pair->connect(device, *peer, target, 0, {.receive_retries = 0}));
+    }
+    void connect() { connect(target.key); }
+    void write(std::size_t at, std::size_t bytes, std::optional<rdma::Immediate> immediate) {
+        pair->add({.bytes = memory->bytes().first(bytes),
+                   .from = memory.get(),
+                   .to = target.memory + at,
+                   .immediate = immediate,
+                   .is_reported = true});
+        REQUIRE(pair->post());
+    }
+    // How the last write ended.
+    ibv_wc_status await() {
+        ibv_wc completion{};
+        REQUIRE(comes_true([&] { return ::ibv_poll_cq(queue.get(), 1, &completion) == 1; }));
+        if (completion.status == IBV_WC_SUCCESS) pair->complete(completion.wr_id);
+        return completion.status;
+    }
+
+    rdma::Device device;
+    rdma::DomainPtr domain;
+    rdma::CompletionsPtr queue;
+    std::unique_ptr<rdma::Memory> memory;
+    std::unique_ptr<rdma::QueuePair> pair;
+    rdma::Parameters target;
+    base::Bytes peer_address;
+};
+
+}  // namespace
+
+TEST_CASE("frames of all lengths go both ways, and completions are few") {
+    End leader(0);
+    End follower(1);
+    bring_up(leader, follower);
+    // Who follows waits until it has heard of who leads.
+    CHECK_FALSE(follower.path->has_room(Lane::control));
+    stream(leader, follower, 300);
+    stream(follower, leader, 300);
+    for (const End* end : {&leader, &follower}) {
+        const auto& counters = end->kind->counters();
+        std::cout << end->kind->description() << ": " << counters.received_with_immediate
+                  << " WRITE_WITH_IMM completions of " << counters.completions << ", "
+                  << counters.wakeups << " wake-ups\n";
+        CHECK(counters.received_with_immediate >= 300);
+        // Of 600 writes and more few report; each end has 300 immediates, and some of credit.
+        CHECK(counters.completions < 450);
+        CHECK(counters.failures == 0);
+    }
+    leave(leader);
+    leave(follower);
+}
+
+TEST_CASE("without a shared receive queue all works the same") {
+    auto options = test_options(0);
+    options.shares_receives = false;
+    End leader(options);
+    options.address = address_of(1);
+    End follower(options);
+    bring_up(leader, follower);
+    stream(leader, follower, 200);
+    stream(follower, leader, 200);
+    leave(leader);
+    leave(follower);
+}
+
+TEST_CASE("a sender without credit waits, and nothing is lost or refused") {
+    End leader(0);
+    End follower(1);
+    bring_up(leader, follower);
+    unsigned sent = 0;
+    // The peer takes nothing: what runs out first is its receives.
+    for (; leader.path->has_room(Lane::control); ++sent) {
+        leader.path->send(Lane::control, frame_of(40, static_cast<std::uint8_t>(sent)));
+        leader.path->end_turn(now());
+    }
+    CHECK(sent > 64);
+    CHECK(sent < 128);
+    for (int i = 0; i < 100; ++i) {
+        leader.take();
+        CHECK_FALSE(leader.path->has_room(Lane::control));
+    }
+    REQUIRE(comes_true([&] {
+        follower.take();
+        leader.take();
+        return follower.frames.size() == sent && leader.path->has_room(Lane::control);
+    }));
+    for (unsigned i = 0; i < sent; ++i)
+        CHECK(follower.frames[i] == frame_of(40, static_cast<std::uint8_t>(i)));
+    CHECK(leader.failure.empty());
+    follower.frames.clear();
+    stream(leader, follower, 50);
+}
+
+TEST_CASE("a path that leaves tells the other end, and another can begin at once") {
+    End leader(0);
+    End follower(1);
+    for (int round = 0; round < 3; ++round) {
+        bring_up(leader, follower);
+        stream(leader, follower, 5);
+        leader.path.reset();
+        REQUIRE(comes_true([&] {
+            turn(*leader.kind);
+            follower.take();
+            return !follower.failure.empty();
+        }));
+        CHECK_THAT(follower.failure, Catch::Contains("left"));
+        follower.failure.clear();
+        follower.path.reset();
+    }
+    leave(leader);
+    leave(follower);
+}
+
+TEST_CASE("a peer with another path's key reaches neither that path nor its own") {
+    End victim(0);
+    End friendly(1);
+    bring_up(victim, friendly);
+    stream(victim, friendly, 3);
+    // A path of the same node to somebody else, who knows the key of the first.
+    auto first = std::move(victim.path);
+    const auto foreign = *rdma::decode_parameters(first->parameters());
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect(foreign.key);
+    hostile.target.memory = foreign.memory;
+    std::ranges::fill(hostile.memory->bytes(), std::byte{0xEE});
+    hostile.write(0, 4096, rdma::Immediate{.line = 0});
+    CHECK(hostile.await() != IBV_WC_SUCCESS);
+    victim.path = std::move(first);
+    stream(victim, friendly, 20);
+    stream(friendly, victim, 20);
+}
+
+TEST_CASE("a write beyond what a peer was given fails") {
+    End victim(0);
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect();
+    hostile.write(std::size_t{4} << 20, 4096, std::nullopt);
+    CHECK(hostile.await() != IBV_WC_SUCCESS);
+    leave(victim);
+}
+
+TEST_CASE("a peer that announces what it did not write loses its path, which says why") {
+    const std::vector<std::pair<rdma::Immediate, std::string>> lies{
+        {{.lane = Lane::control, .line = 0}, "another record than it wrote"},
+        {{.lane = Lane::data, .line = 5}, "where none can be"},
+        {{.lane = Lane::data, .line = 0xFFFFFF}, "where none can be"},
+        {{.kind = rdma::Immediate::Kind::goodbye}, "left"},
+    };
+    for (const auto& [immediate, reason] : lies) {
+        End victim(0);
+        Hostile hostile(victim);
+        hostile.peer_address = victim.kind->address();
+        hostile.connect();
+        hostile.write(transport::ring::Geometry::kRingsAt, 64, immediate);
+        REQUIRE(hostile.await() == IBV_WC_SUCCESS);
+        REQUIRE(comes_true([&] {
+            victim.take();
+            return !victim.failure.empty();
+        }));
+        CHECK_THAT(victim.failure, Catch::Contains(reason));
+        leave(victim);
+    }
+}
+
+TEST_CASE("a record that is none of the peer's session is refused") {
+    End victim(0);
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect();
+    const std::uint64_t word = transport::ring::encode({.lap = 1, .length = 40});
+    std::memcpy(hostile.memory->bytes().data(), &word, sizeof word);
+    hostile.write(transport::ring::Geometry::kRingsAt, 64, rdma::Immediate{.line = 0});
+    REQUIRE(comes_true([&] {
+        victim.take();
+        return !victim.failure.empty();
+    }));
+    CHECK_THAT(victim.failure, Catch::Contains("did not seal"));
+    leave(victim);
+}
+
+TEST_CASE("a peer that ignores its credit ends its own path, and no other's") {
+    End victim(0);
+    End friendly(1);
+    bring_up(victim, friendly);
+    auto first = std::move(victim.path);
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect();
+    // It never reads our credit, and is told none: nothing of this is a record.
+    REQUIRE(comes_true([&] {
+        if (hostile.pair->room() > 0) {
+            hostile.write(0, 0, rdma::Immediate{.kind = rdma::Immediate::Kind::credit});
+            if (hostile.await() != IBV_WC_SUCCESS) return true;
+        }
+        turn(*victim.kind);
+        const auto received = victim.path->peek();
+        if (!received) victim.failure = received.error().detail;
+        return !victim.failure.empty();
+    }));
+    CHECK_THAT(victim.failure, Catch::Contains("more immediates than it was allowed"));
+    victim.failure.clear();
+    victim.path = std::move(first);
+    stream(victim, friendly, 20);
+    stream(friendly, victim, 20);
+}
+
+TEST_CASE("a node that may lock little memory has fewer peers by RDMA, or none, and says so") {
+    auto options = test_options(0);
+    options.lockable = 64U << 10U;
+    const auto none = rdma::RdmaKind::create(options);
+    REQUIRE_FALSE(none);
+    CHECK_THAT(none.error().detail,
+               Catch::Contains("64 KiB") && Catch::Contains("LimitMEMLOCK=infinity"));
+    options.lockable = std::size_t{2} << 20U;
+    End small(options);
+    CHECK_THAT(small.kind->description(), Catch::Contains("peers at most 2"));
+    End other(1);
+    std::vector<std::unique_ptr<link::FastPath>> paths;
+    for (int i = 0; i < 2; ++i) {
+        small.prepare(other.kind->address(), true);
+        paths.push_back(std::move(small.path));
+    }
+    const auto refused = small.kind->prepare(
+        {.peer_address = other.kind->address(), .leads = true, .secrets = {}}, small.user);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().detail, Catch::Contains("as many peers"));
+    paths.clear();
+    leave(small);
+}
+
+}  // namespace tests

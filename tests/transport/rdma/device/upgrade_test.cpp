@@ -1,0 +1,277 @@
+// Two nodes that begin with TCP and go on by RDMA, on real verbs: the channel tests of TCP run here
+// too (channel_test.cpp). And links that go down, peers that are killed or lie: TCP carries on, no
+// message is lost, everything is given back.
+#include "kinds.hpp"
+#include "transport/tcp/peers.hpp"
+
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <spawn.h>
+
+// NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
+namespace tests {
+
+namespace {
+
+using transport::Kind;
+
+constexpr unsigned kDevices = 2;
+
+// What nodes get that are made.
+struct Plan {
+    unsigned next_device = 0;
+    bool lies = false;
+    std::atomic<int> paths = 0;  // That there are.
+};
+Plan plan;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+class CountedPath final : public link::FastPath {
+  public:
+    CountedPath(std::unique_ptr<link::FastPath> inner, bool lies)
+        : inner_(std::move(inner)), lies_(lies) {
+        ++plan.paths;
+    }
+    ~CountedPath() override { --plan.paths; }
+
+    // Of a liar: a queue pair that nobody has.
+    [[nodiscard]] base::Bytes parameters() const override {
+        if (!lies_) return inner_->parameters();
+        return rdma::encode(rdma::Parameters{.pair = 0xFFFF00, .memory = 1U << 20U, .key = 77});
+    }
+    [[nodiscard]] base::Result<void> bring_up(base::ByteView peer) override {
+        if (lies_) return {};
+        return inner_->bring_up(peer);
+    }
+    [[nodiscard]] base::Result<std::optional<Received>> peek() override { return inner_->peek(); }
+    void consume(Lane lane) override { inner_->consume(lane); }
+    void call_again() override { inner_->call_again(); }
+    [[nodiscard]] bool has_room(Lane lane) override { return inner_->has_room(lane); }
+    void send(Lane lane, base::ByteView frame) override { inner_->send(lane, frame); }
+    [[nodiscard]] std::uint64_t sent(Lane lane) const override { return inner_->sent(lane); }
+    [[nodiscard]] std::uint64_t taken(Lane lane) const override { return inner_->taken(lane); }
+    [[nodiscard]] base::Result<void> begin_turn() override { return inner_->begin_turn(); }
+    void end_turn(base::Timestamp now) override { inner_->end_turn(now); }
+    [[nodiscard]] base::Result<void> tick(base::Timestamp now) override {
+        return inner_->tick(now);
+    }
+
+  private:
+    std::unique_ptr<link::FastPath> inner_;
+    bool lies_;
+};
+
+class CountedKind final : public link::FastKind {
+  public:
+    CountedKind(unsigned device, bool lies) : inner_(make_kind(device)), lies_(lies) {}
+
+    [[nodiscard]] Kind kind() const override { return inner_->kind(); }
+    [[nodiscard]] base::Bytes address() const override { return inner_->address(); }
+    [[nodiscard]] base::Result<std::unique_ptr<link::FastPath>> prepare(
+        const Request& request, link::FastUser& user) override {
+        auto path = inner_->prepare(request, user);
+        if (!path) return base::fail(path.error());
+        return std::unique_ptr<link::FastPath>(
+            std::make_unique<CountedPath>(std::move(*path), lies_));
+    }
+    [[nodiscard]] transport::Driver& driver() override { return inner_->driver(); }
+
+  private:
+    std::unique_ptr<rdma::RdmaKind> inner_;
+    bool lies_;
+};
+
+template <class F>
+bool comes_true(const F& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
+}
+
+void run(const std::string& command) {
+    // NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): a test's own, in a machine of its own.
+    REQUIRE(std::system(command.c_str()) == 0);
+}
+
+void check_talks(Node& from, ChannelId channel, Node& to) {
+    from.send(channel, Lane::control, 0, pattern(500, 9));
+    const auto received = to.next<event::Received>();
+    REQUIRE(received);
+    CHECK(bytes_of(received->message) == pattern(500, 9));
+}
+
+// Messages with a number each, of all lanes and levels, and what arrived of them.
+struct Stream {
+    void send(Node& from, ChannelId channel, unsigned count) {
+        for (unsigned i = 0; i < count; ++i, ++sent) {
+            const std::size_t size = sent % 50 == 0 ? 300'000 : 4 + sent * 97 % 9'000;
+            base::Bytes bytes(size);
+            std::memcpy(bytes.data(), &sent, sizeof sent);
+            from.send(channel,
+                      sent % 3 == 0 ? Lane::data : Lane::control,
+                      static_cast<transport::Priority>(sent % 8),
+                      std::move(bytes));
+        }
+    }
+    // All that was sent comes, each once, in the order of its lane and level.
+    void check_arrives(Node& to) {
+        std::map<std::pair<Lane, transport::Priority>, unsigned> last;
+        for (; arrived < sent; ++arrived) {
+            const auto received = to.next<event::Received>();
+            REQUIRE(received);
+            const auto& message = received->message;
+            unsigned number = 0;
+            const base::Bytes bytes = bytes_of(message);
+            std::memcpy(&number, bytes.data(), sizeof number);
+            const auto before = last.find({message.lane, message.priority});
+            if (before != last.end()) REQUIRE(number > before->second);
+            last[{message.lane, message.priority}] = number;
+        }
+    }
+
+    unsigned sent = 0;
+    unsigned arrived = 0;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<link::FastKind>> make_fast_kinds() {
+    std::vector<std::unique_ptr<link::FastKind>> out;
+    out.push_back(std::make_unique<CountedKind>(plan.next_device, plan.lies));
+    plan.next_device = (plan.next_device + 1) % kDevices;
+    return out;
+}
+
+TEST_CASE("two nodes of one RDMA network go on by RDMA, and leave nothing behind") {
+    {
+        plan.next_device = 0;
+        Node client;
+        Node server;
+        const Pair pair = join(client, server);
+        CHECK(plan.paths == 2);
+        CHECK_THAT(client.log.text(), Catch::Contains("kind=rdma"));
+        check_talks(client, pair.of_client, server);
+        check_talks(server, pair.of_server, client);
+        client.post(command::Close{pair.of_client, "enough"});
+        const auto down = server.next<event::Down>();
+        REQUIRE(down);
+        CHECK(down->info.text == "enough");
+        REQUIRE(client.next<event::Down>());
+        CHECK(client.thread->counters().fast == 0);
+        CHECK(server.thread->counters().fast == 0);
+    }
+    CHECK(plan.paths == 0);
+}
+
+TEST_CASE("a link that goes down loses no message and repeats none", "[faults]") {
+    plan.next_device = 0;
+    Node client;
+    Node server;
+    const Pair pair = join(client, server);
+    Stream up;
+    Stream down;
+    up.send(client, pair.of_client, 100);
+    down.send(server, pair.of_server, 100);
+    run("ip link set rdma1 down");
+    up.send(client, pair.of_client, 100);
+    down.send(server, pair.of_server, 100);
+    up.check_arrives(server);
+    down.check_arrives(client);
+    REQUIRE(comes_true([] { return plan.paths == 0; }));
+    CHECK(client.thread->counters().fast == 0);
+    CHECK(client.thread->counters().channels == 1);
+    check_talks(client, pair.of_client, server);
+    run("sh /run/rdma-vm/link-up 1");
+    // The first of the pauses before another attempt is half a minute.
+    REQUIRE(becomes_fast(client));
+    REQUIRE(becomes_fast(server));
+    check_talks(client, pair.of_client, server);
+    check_talks(server, pair.of_server, client);
+}
+
+TEST_CASE("a peer that offers RDMA and has none costs a moment, and TCP goes on", "[faults]") {
+    for (const bool server_lies : {true, false}) {
+        plan.next_device = 0;
+        plan.lies = !server_lies;
+        Node client;
+        plan.lies = server_lies;
+        Node server;
+        plan.lies = false;
+        client.connect(server);
+        const auto up = client.next<event::Up>();
+        REQUIRE(up);
+        REQUIRE(server.next<event::Up>());
+        const auto begin = std::chrono::steady_clock::now();
+        REQUIRE(comes_true([] { return plan.paths > 0; }));
+        check_talks(client, up->channel, server);
+        REQUIRE(comes_true([] { return plan.paths == 0; }));
+        const auto took = std::chrono::steady_clock::now() - begin;
+        std::cout << "a lie was found out after "
+                  << std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms\n";
+        CHECK(took < 5s);  // 1.5 s, and what the emulation takes besides.
+        check_talks(client, up->channel, server);
+        CHECK(client.thread->counters().fast == 0);
+    }
+}
+
+// Runs in a process of its own, until it is killed.
+TEST_CASE("a peer that talks until it is killed", "[.]") {
+    const char* address = std::getenv("BOR_TEST_PEER");  // NOLINT(concurrency-mt-unsafe)
+    REQUIRE(address != nullptr);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // Where the other test fails.
+    plan.next_device = 1;
+    Node client;
+    client.post(command::Connect{address, {}});
+    const auto up = client.next<event::Up>();
+    REQUIRE(up);
+    for (unsigned i = 0;; ++i) {
+        client.send(up->channel, Lane::data, 5, pattern(20'000, i));
+        const auto& counters = client.thread->counters();
+        while (counters.messages_sent + counters.refused_sends < i)
+            std::this_thread::yield();
+    }
+}
+
+TEST_CASE("a peer that is killed while it writes is noticed, and all is given back", "[faults]") {
+    plan.next_device = 0;
+    Node server;
+    for (int round = 0; round < 2; ++round) {
+        const std::string setting = "BOR_TEST_PEER=" + server.address();
+        std::string program = "/proc/self/exe";
+        std::string name = "a peer that talks until it is killed";
+        std::string variable = setting;
+        const std::array<char*, 3> arguments{program.data(), name.data(), nullptr};
+        const std::array<char*, 2> environment{variable.data(), nullptr};
+        pid_t child = 0;
+        REQUIRE(
+            posix_spawn(
+                &child, program.c_str(), nullptr, nullptr, arguments.data(), environment.data()) ==
+            0);
+        REQUIRE(server.next<event::Up>());
+        REQUIRE(becomes_fast(server));
+        for (int i = 0; i < 20; ++i)
+            REQUIRE(server.next<event::Received>());
+        ::kill(child, SIGKILL);
+        const auto down = server.next<event::Down>();
+        REQUIRE(down);
+        CHECK(down->info.reason == transport::CloseReason::lost);
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        REQUIRE(comes_true([] { return plan.paths == 0; }));
+        CHECK(server.thread->counters().fast == 0);
+        server.drop_events();
+        CHECK(comes_true([&] { return server.thread->blocks_out() == 0; }));
+    }
+}
+
+}  // namespace tests
+// NOLINTEND(bugprone-unchecked-optional-access)

@@ -1,0 +1,131 @@
+#pragma once
+
+#include "base/result.hpp"
+#include "transport/driver.hpp"
+#include "transport/link/fast_path.hpp"
+#include "transport/ntb/descriptor.hpp"
+#include "transport/ntb/schedule.hpp"
+#include "transport/rdma/device.hpp"
+#include "transport/rdma/path.hpp"
+#include "transport/rdma/verbs.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace transport::rdma {
+
+// Paths by RDMA writes to nodes of the same RDMA network: one completion queue and, where the
+// device has such, one queue of receives for all.
+//
+// Thread: the I/O thread's that runs its driver; made on any. Outlives its paths.
+class RdmaKind final : public link::FastKind, private Driver, private Lender {
+  public:
+    struct Options {
+        std::string address{};  // IP address of the device; empty: the first that is connected.
+        // Of the rings that peers write: for each peer, with what we write to it, 2.6 MiB.
+        std::uint8_t control_log2 = 18;
+        std::uint8_t data_log2 = 20;
+        std::size_t peers_max = 32;
+        std::uint16_t receives = 128;  // That each peer may use up before it hears of us.
+        bool shares_receives = true;   // As far as the device can.
+        QueuePair::Patience patience{};
+        // What may be locked in memory; empty: what the system says.
+        std::optional<std::size_t> lockable{};
+    };
+    struct Counters {
+        std::uint64_t received_with_immediate = 0;
+        std::uint64_t completions = 0;
+        std::uint64_t wakeups = 0;
+        std::uint64_t failures = 0;  // Completions that were none.
+    };
+
+    // unavailable: this machine has no such thing, or may lock too little memory for one peer; says
+    // what to do.
+    [[nodiscard]] static base::Result<std::unique_ptr<RdmaKind>> create(Options options);
+    [[nodiscard]] static base::Result<std::unique_ptr<RdmaKind>> create() {
+        return create(Options{});
+    }
+    ~RdmaKind() override;
+
+    [[nodiscard]] Kind kind() const override { return Kind::rdma; }
+    [[nodiscard]] base::Bytes address() const override { return encode(device_.address); }
+    [[nodiscard]] base::Result<std::unique_ptr<link::FastPath>> prepare(
+        const Request& request, link::FastUser& user) override;
+    [[nodiscard]] Driver& driver() override { return *this; }
+
+    // For the log: device, how many peers, what bounds them.
+    [[nodiscard]] std::string description() const;
+    [[nodiscard]] const Counters& counters() const { return counters_; }
+    [[nodiscard]] std::size_t pairs() const { return entries_.size(); }
+    [[nodiscard]] std::size_t locked_bytes() const { return locked_; }
+
+  private:
+    enum class Stage : std::uint8_t {
+        used,      // By its path.
+        leaving,   // The path is gone; a goodbye is on its way.
+        stopping,  // Its last completions are.
+    };
+    struct Entry {
+        Holdings holdings;
+        RdmaPath* path = nullptr;
+        Stage stage = Stage::used;
+        std::optional<base::Timestamp>
+            due;  // Then the stage ends at the latest; empty: just begun.
+    };
+
+    RdmaKind(Options options, Device device)
+        : options_(std::move(options)), device_(std::move(device)) {}
+    [[nodiscard]] base::Result<void> set_up();
+    [[nodiscard]] base::Result<void> fit_into_limits();
+    [[nodiscard]] std::size_t bytes_for_peer() const;
+    [[nodiscard]] base::Result<void> make_queues();
+    [[nodiscard]] base::Result<void> watch(int fd);
+
+    std::size_t progress(base::Timestamp now, std::size_t budget) override;
+    [[nodiscard]] Arm arm() override;
+    [[nodiscard]] std::optional<base::Timestamp> wake_at() const override;
+    [[nodiscard]] int event_fd() const override { return epoll_.get(); }
+    void drain_events() override;
+
+    [[nodiscard]] base::Result<std::unique_ptr<Memory>> lend(Holdings& holdings,
+                                                             std::size_t bytes,
+                                                             Memory::Use use) override;
+    void take_back(std::uint32_t pair, bool says_goodbye) override;
+
+    // Takes completions until there are none; whether there were any.
+    bool take_completions();
+    void take(const ibv_wc& completion);
+    void give_receives();
+    void acknowledge();
+    void on_device_event(const ibv_async_event& event);
+    void on_pair_event(const ibv_async_event& event);
+    void fail_all(const std::string& why);
+    [[nodiscard]] Entry* find(std::uint32_t pair);
+    void bury(base::Timestamp now);
+    void stop(Entry& entry);
+
+    Options options_;
+    Device device_;
+    DomainPtr domain_;
+    EventsPtr events_;
+    CompletionsPtr completions_;
+    ReceivesPtr receives_;
+    ntb::Descriptor epoll_;
+    std::optional<std::size_t> lockable_;
+    std::size_t locked_ = 0;
+    std::string failure_;  // Of the device or its port, until that is back.
+
+    ntb::Schedule schedule_;
+    std::map<std::uint32_t, Entry> entries_;  // By the number of their queue pair.
+    bool is_armed_ = false;
+    bool has_new_dead_ = false;
+    std::uint32_t receives_due_ = 0;     // To be given to the device again.
+    std::uint32_t events_received_ = 0;  // Not acknowledged yet.
+    Counters counters_;
+};
+
+}  // namespace transport::rdma

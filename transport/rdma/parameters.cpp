@@ -1,0 +1,129 @@
+#include "transport/rdma/parameters.hpp"
+
+#include "base/codec.hpp"
+
+#include <bit>
+#include <cstring>
+
+namespace transport::rdma {
+
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kMtuMax = 5;
+constexpr std::uint32_t kNumberMax = (1U << 24U) - 1;  // Of queue pairs and packets.
+constexpr std::uint32_t kLineMask = (1U << 24U) - 1;
+constexpr unsigned kFlagAt = 24;
+constexpr unsigned kPriorityAt = 25;
+constexpr unsigned kLaneAt = 28;
+constexpr unsigned kKindAt = 29;
+
+void check(base::Reader& in, bool is_right, std::string_view field, std::string_view reason) {
+    if (!is_right) in.set_error(field, reason);
+}
+
+bool is_ring(unsigned log2) {
+    return log2 >= kRingLog2Min && log2 <= kRingLog2Max;
+}
+
+// Changes with each bit of each word, and with their order.
+std::uint64_t mix(const Credit& credit) {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    std::uint64_t out = 0;
+    for (const std::uint64_t word : {credit.read[0], credit.read[1], credit.received})
+        out = std::rotl((out ^ word) * kOdd, 29);
+    return out;
+}
+
+}  // namespace
+
+base::Bytes encode(const Address& address) {
+    base::Writer out;
+    out.u8(kVersion);
+    out.boolean(address.is_ethernet);
+    out.u8(address.mtu);
+    out.u16(address.lid);
+    out.raw(address.gid);
+    return out.take();
+}
+
+base::Result<Address> decode_address(base::ByteView bytes) {
+    base::Reader in(bytes);
+    const std::uint8_t version = in.u8("version");
+    check(in, version == kVersion, "version", "of the RDMA address is not 1");
+    Address out{.is_ethernet = in.boolean("link")};
+    out.mtu = in.u8("mtu");
+    check(in, out.mtu >= 1 && out.mtu <= kMtuMax, "mtu", "is none of 1..5");
+    out.lid = in.u16("lid");
+    const base::ByteView gid = in.raw(out.gid.size(), "gid");
+    if (auto done = in.finish(); !done) return base::fail(done.error());
+    std::memcpy(out.gid.data(), gid.data(), gid.size());
+    return out;
+}
+
+base::Bytes encode(const Parameters& parameters) {
+    base::Writer out;
+    out.u32(parameters.pair);
+    out.u32(parameters.first_packet);
+    out.u64(parameters.memory);
+    out.u32(parameters.key);
+    out.u8(parameters.control_log2);
+    out.u8(parameters.data_log2);
+    out.u16(parameters.receives);
+    return out.take();
+}
+
+base::Result<Parameters> decode_parameters(base::ByteView bytes) {
+    base::Reader in(bytes);
+    Parameters out{.pair = in.u32("queue pair")};
+    check(in, out.pair <= kNumberMax, "queue pair", "has more than 24 bits");
+    out.first_packet = in.u32("first packet");
+    check(in, out.first_packet <= kNumberMax, "first packet", "has more than 24 bits");
+    out.memory = in.u64("memory");
+    check(in, out.memory % ring::kLineBytes == 0, "memory", "does not begin a line");
+    out.key = in.u32("key");
+    out.control_log2 = in.u8("control ring");
+    check(in, is_ring(out.control_log2), "control ring", "is no ring of 128 KiB to 4 MiB");
+    out.data_log2 = in.u8("data ring");
+    check(in, is_ring(out.data_log2), "data ring", "is no ring of 128 KiB to 4 MiB");
+    out.receives = in.u16("receives");
+    check(in,
+          out.receives >= kReceivesMin && out.receives <= kReceivesMax,
+          "receives",
+          "are not 16 to 4096");
+    if (auto done = in.finish(); !done) return base::fail(done.error());
+    return out;
+}
+
+std::uint32_t encode(const Immediate& immediate) {
+    return static_cast<std::uint32_t>(immediate.kind) << kKindAt |
+           static_cast<std::uint32_t>(immediate.lane) << kLaneAt |
+           std::uint32_t{immediate.priority} << kPriorityAt | (immediate.line & kLineMask);
+}
+
+std::optional<Immediate> decode_immediate(std::uint32_t bits) {
+    using Kind = Immediate::Kind;
+    const auto kind = static_cast<Kind>(bits >> kKindAt);
+    if ((bits >> kFlagAt & 1U) != 0) return std::nullopt;
+    if (kind == Kind::credit || kind == Kind::goodbye) {
+        if (bits << (32 - kKindAt) != 0) return std::nullopt;
+        return Immediate{.kind = kind};
+    }
+    if (kind != Kind::record) return std::nullopt;
+    return Immediate{.kind = kind,
+                     .lane = static_cast<Lane>(bits >> kLaneAt & 1U),
+                     .priority = static_cast<Priority>(bits >> kPriorityAt & 7U),
+                     .line = bits & kLineMask};
+}
+
+CreditWords encode(const Credit& credit) {
+    return {credit.read[0], credit.read[1], credit.received, mix(credit)};
+}
+
+std::optional<Credit> decode_credit(const CreditWords& words) {
+    const Credit out{.read = {words[0], words[1]}, .received = words[2]};
+    if (mix(out) != words[3]) return std::nullopt;
+    return out;
+}
+
+}  // namespace transport::rdma

@@ -1,0 +1,141 @@
+#pragma once
+
+#include "base/time.hpp"
+#include "transport/link/fast_path.hpp"
+#include "transport/ntb/schedule.hpp"
+#include "transport/rdma/memory.hpp"
+#include "transport/rdma/parameters.hpp"
+#include "transport/rdma/queue_pair.hpp"
+#include "transport/ring/consumer.hpp"
+#include "transport/ring/producer.hpp"
+#include "transport/ring/seal.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace transport::rdma {
+
+// What a path holds of its device; lives on for a moment when the path is gone, until the device
+// has let go of it. Torn down in the reverse order.
+struct Holdings {
+    DomainPtr domain;                 // Of this peer alone: its key opens nothing else.
+    std::unique_ptr<Memory> inbound;  // Cell of credit and rings, which the peer writes.
+    std::unique_ptr<Memory> mirror;   // What we write to the peer's, at the same places.
+    std::unique_ptr<QueuePair> pair;
+};
+
+// Who gave a path what it holds. Calls nobody back from within.
+class Lender {
+  public:
+    virtual ~Lender() = default;
+
+    // Memory of so many bytes in the domain of `holdings`, within this node's bounds.
+    [[nodiscard]] virtual base::Result<std::unique_ptr<Memory>> lend(Holdings& holdings,
+                                                                     std::size_t bytes,
+                                                                     Memory::Use use) = 0;
+    // The path is gone. `says_goodbye`: the peer may still be told.
+    virtual void take_back(std::uint32_t pair, bool says_goodbye) = 0;
+};
+
+// A path by writes with immediate: each record of a ring is one, and lies there when its immediate
+// has come, which takes a receive of the peer's; so there are two credits, of bytes and of
+// receives. Both come back in one plain write, that nothing has to be waiting for.
+//
+// What is lost is a wake-up at most: a side that is owed looks after 1 ms, then later and later.
+//
+// Thread: one.
+class RdmaPath final : public link::FastPath, public ntb::Scheduled {
+  public:
+    struct Setting {
+        const Device* device = nullptr;
+        QueuePair::Patience patience{};
+        Address peer{};
+        Parameters ours{};
+        bool leads = false;
+    };
+
+    // All outlive the path.
+    RdmaPath(Lender& lender,
+             Holdings& holdings,
+             const Setting& setting,
+             const link::PathSecrets& secrets,
+             ntb::Schedule& schedule,
+             link::FastUser& user);
+    ~RdmaPath() override;
+
+    [[nodiscard]] base::Bytes parameters() const override { return encode(setting_.ours); }
+    [[nodiscard]] base::Result<void> bring_up(base::ByteView peer_parameters) override;
+
+    [[nodiscard]] base::Result<std::optional<Received>> peek() override;
+    void consume(Lane lane) override;
+    void call_again() override { schedule_.mark_ready(*this); }
+
+    [[nodiscard]] bool has_room(Lane lane) override;
+    void send(Lane lane, base::ByteView frame) override;
+    [[nodiscard]] std::uint64_t sent(Lane lane) const override;
+    [[nodiscard]] std::uint64_t taken(Lane lane) const override;
+
+    [[nodiscard]] base::Result<void> begin_turn() override;
+    void end_turn(base::Timestamp now) override;
+    [[nodiscard]] base::Result<void> tick(base::Timestamp now) override;
+
+    void run() override { user_.on_fast_ready(); }
+    [[nodiscard]] bool arm() override { return true; }
+
+    // What the completion queue tells.
+    void on_receive(std::uint32_t immediate, std::uint32_t bytes);
+    void on_sent(std::uint64_t id);
+    void fail(std::string why);
+
+  private:
+    // One direction of a lane each.
+    struct Out {
+        std::unique_ptr<ring::Seal> seal;
+        std::unique_ptr<ring::RecordPlacer> placer;
+    };
+    struct In {
+        std::unique_ptr<ring::Seal> seal;
+        std::unique_ptr<ring::Consumer> consumer;
+        std::uint64_t announced = 0;  // As far as immediates have said.
+    };
+
+    [[nodiscard]] static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
+    void open_rings();
+    void on_record(const Immediate& immediate, std::uint32_t bytes);
+    [[nodiscard]] base::Result<std::optional<Received>> peek(Lane lane);
+    // Whether we may write at all: the peer is known to be ready.
+    [[nodiscard]] bool is_open() const { return peers_ && has_heard_ && failure_.empty(); }
+    [[nodiscard]] std::size_t free_immediates() const;
+    [[nodiscard]] base::ByteView place(Lane lane, const ring::StoredRecord& record);
+    void add(const QueuePair::Write& write);
+    void return_credit();
+    void look_again(base::Timestamp now);
+
+    Lender& lender_;
+    Holdings& holdings_;
+    Setting setting_;
+    link::PathSecrets secrets_;
+    ntb::Schedule& schedule_;
+    link::FastUser& user_;
+
+    std::optional<Parameters> peers_;
+    bool has_heard_ = false;  // Of the peer, or we lead and know that it is ready.
+    std::string failure_;
+    std::array<Out, kLanes> out_;
+    std::array<In, kLanes> in_;
+
+    Credit credit_{};              // What the peer has said.
+    Credit told_{};                // What we have.
+    std::uint64_t received_ = 0;   // Immediates.
+    std::uint64_t announced_ = 0;  // Immediates that we sent.
+    bool waits_for_room_ = false;
+    base::Duration again_{};
+    std::uint64_t moved_ = 0;  // Grows with whatever is sent or taken.
+    base::Timestamp posted_at_{};
+    bool has_posted_ = false;  // Since the last turn ended.
+};
+
+}  // namespace transport::rdma
