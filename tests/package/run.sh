@@ -30,6 +30,7 @@ for file in /lib/systemd/system/bor-node.service /usr/share/man/man1/bor-node.1 
     /usr/share/bash-completion/completions/bor-cli /usr/share/bor/contracts/token/token.wasm; do
   [ -e "$root$file" ] || [ -e "$root/usr$file" ] || [ -e "$root$file.gz" ] || { echo "missing: $file" >&2; exit 1; }
 done
+chroot "$root" bor-transport-probe | grep 'Used instead: TCP' > /dev/null || { echo "bor-transport-probe says nothing" >&2; exit 1; }
 # As the installed user: a chain of its own, its first blocks, and an orderly end.
 chroot "$root" setpriv --reuid bor --regid bor --clear-groups env HOME=/var/lib/bor \
   sh -c 'cd /var/lib/bor && bor-cli --dir /var/lib/bor/net network up && bor-cli --dir /var/lib/bor/net get info > /dev/null && bor-cli --dir /var/lib/bor/net network down'
