@@ -38,6 +38,7 @@ if [ "$mode" = all ]; then
   part "network" run_network
   part "rdma" run_rdma
   part "package" run_package
+  part "ivshmem" run_ivshmem
   # One build with ASan and UBSan serves the unit tests and the fuzz targets.
   part "build fuzz" build_preset fuzz light_tests fuzzers
   part "unit tests asan" run_unit_tests fuzz

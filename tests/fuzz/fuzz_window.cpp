@@ -1,5 +1,6 @@
 #include "base/check.hpp"
 #include "transport/ntb/parameters.hpp"
+#include "transport/ntb/pci_kind.hpp"
 #include "transport/ntb/shm_socket.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ class Scratchpads final : public ntb::MemoryWindow {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
     const base::ByteView input(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-    switch (data[0] % 4) {
+    switch (data[0] % 6) {
         case 0:
             if (const auto parameters = ntb::decode_parameters(input)) {
                 CHECK(base::equal(ntb::encode(*parameters), input));
@@ -61,6 +62,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         case 2:
             if (const auto token = ntb::decode_hello(input))
                 CHECK(base::equal(ntb::encode_hello(*token), input));
+            break;
+        case 3:
+            if (const auto address = ntb::decode_pci_address(input))
+                CHECK(base::equal(ntb::encode(*address), input));
+            break;
+        case 4:
+            if (const auto place = ntb::decode_share_place(input))
+                CHECK(base::equal(ntb::encode(*place), input));
             break;
         default: {
             const ntb::Parameters promised{.epoch = 0x01020304};

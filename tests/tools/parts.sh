@@ -79,6 +79,9 @@ run_network() {
 # RDMA on real verbs, in a machine of its own.
 run_rdma() { tests/rdma/run.sh build/release --durations yes; }
 
+# Channels through a PCI device's memory and doorbells, between two virtual machines.
+run_ivshmem() { tests/rdma/ivshmem.sh build/release; }
+
 run_package() { tests/package/run.sh build/release; }
 
 # simulate <profile> <seeds> <first seed>   two workers; a failure prints how to replay it.

@@ -1,14 +1,12 @@
 #include "transport/ntb/shm_kind.hpp"
 
-#include "base/crypto/wipe.hpp"
+#include "transport/ntb/host.hpp"
 
 #include <sys/epoll.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 namespace transport::ntb {
@@ -26,21 +24,6 @@ bool add_to(int epoll, int socket, std::uint64_t id, std::uint32_t events) {
     event.data.u64 = id;
     return epoll_ctl(epoll, EPOLL_CTL_ADD, socket, &event) == 0 ||
            (errno == EEXIST && epoll_ctl(epoll, EPOLL_CTL_MOD, socket, &event) == 0);
-}
-
-std::string boot_id() {
-    std::ifstream in("/proc/sys/kernel/random/boot_id");
-    std::string out;
-    std::getline(in, out);
-    return out;
-}
-
-std::uint32_t random_epoch() {
-    std::array<std::byte, 4> bytes{};
-    base::crypto::random_bytes(bytes);
-    std::uint32_t epoch = 0;
-    std::memcpy(&epoch, bytes.data(), sizeof epoch);
-    return epoch == 0 ? 1 : epoch;
 }
 
 }  // namespace

@@ -48,6 +48,8 @@ class WindowPath final : public link::FastPath, public Scheduled {
 
     void run() override { user_.on_fast_ready(); }
     [[nodiscard]] bool arm() override;
+    // Frames can go, as far as we know.
+    [[nodiscard]] bool is_up() const { return rings_.has_value(); }
 
   private:
     using Rings = ring::Path<ring::MappedStore>;

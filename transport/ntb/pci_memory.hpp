@@ -1,0 +1,56 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "transport/ring/mapped_store.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace transport::ntb {
+
+// Memory that this machine shares with one other by a PCI device. Of each machine's only one
+// process has it.
+//
+// Thread: one.
+class PciMemory : base::Pinned {
+  public:
+    // Both machines know who is which: where there is one memory for both, each has a half to read.
+    enum class Side : std::uint8_t { first, second };
+    struct Ends {
+        std::span<std::byte> inbound;   // What the other machine writes.
+        std::span<std::byte> outbound;  // As long; only to be stored to.
+    };
+
+    virtual ~PciMemory() = default;
+
+    [[nodiscard]] virtual Ends ends(Side ours) = 0;
+    [[nodiscard]] virtual std::size_t end_bytes() const = 0;
+    [[nodiscard]] virtual ring::MappedStore::Mapping mapping() const = 0;
+
+    // By which the other machine rings us. Empty: there are no doorbells, both ends have to look.
+    [[nodiscard]] virtual std::optional<std::uint16_t> position() const = 0;
+    // Readable when the doorbell was rung: an eventfd. Only with a position.
+    [[nodiscard]] virtual int doorbell_fd() const = 0;
+    virtual void ring(std::uint16_t position) = 0;
+};
+
+struct PciOptions {
+    // The device, "0000:00:04.0". Empty: the first ivshmem.
+    std::string slot{};
+    // Of a bridge: the memory of ours that its inbound translation points at, which whoever set up
+    // the bridge knows; a file that can be mapped. Empty: the device's BAR is memory of both.
+    std::filesystem::path inbound{};
+    unsigned bar = 2;                  // Of a bridge: by which it is written.
+    std::filesystem::path root = "/";  // Of sysfs and devices; another one in tests.
+};
+
+// unavailable: the machine has no such device, or it can't be used; the text says which and why.
+[[nodiscard]] base::Result<std::unique_ptr<PciMemory>> open_pci_memory(const PciOptions& options);
+
+}  // namespace transport::ntb

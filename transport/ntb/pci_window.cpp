@@ -1,0 +1,104 @@
+#include "transport/ntb/pci_window.hpp"
+
+#include "base/check.hpp"
+#include "base/codec.hpp"
+
+#include <algorithm>
+
+namespace transport::ntb {
+
+namespace {
+
+constexpr std::size_t kPageBytes = 4096;
+// A share begins with a line for each scratchpad, then one for the knock.
+constexpr std::size_t kPadStride = 64;
+constexpr std::size_t kKnockAt = kScratchpads * kPadStride;
+static_assert(kKnockAt + kPadStride <= kPageBytes);
+
+std::uint32_t* pad_at(std::span<std::byte> share, unsigned number) {
+    CHECK(number < kScratchpads);
+    return reinterpret_cast<std::uint32_t*>(share.subspan(number * kPadStride, 4).data());
+}
+
+}  // namespace
+
+std::size_t share_bytes_for(std::size_t region_bytes) {
+    return kPageBytes + (region_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+base::Bytes encode(const SharePlace& place) {
+    base::Writer out;
+    out.u16(place.share);
+    out.u64(place.knock);
+    return out.take();
+}
+
+base::Result<SharePlace> decode_share_place(base::ByteView bytes) {
+    base::Reader in(bytes);
+    SharePlace out{.share = in.u16("share"), .knock = in.u64("knock")};
+    if (out.knock == 0) in.set_error("knock", "is zero");
+    if (auto done = in.finish(); !done) return base::fail(done.error());
+    return out;
+}
+
+PciWindow::PciWindow(ShareOwner& owner, const Layout& layout, std::uint64_t knock)
+    : owner_(owner),
+      layout_(layout),
+      knock_(knock),
+      inbound_(share_of(layout.ends.inbound, layout.ours)) {
+    // What another window has left there.
+    std::ranges::fill(inbound_, std::byte{0});
+    ring::MappedStore(inbound_, layout_.mapping).fence();
+}
+
+base::Bytes PciWindow::place() const {
+    return encode(SharePlace{.share = layout_.ours, .knock = knock_});
+}
+
+base::Result<void> PciWindow::connect(base::ByteView peer_place, std::size_t peer_bytes) {
+    const auto place = decode_share_place(peer_place);
+    if (!place) return base::fail(place.error());
+    if (place->share >= layout_.shares || share_bytes_for(peer_bytes) > layout_.share_bytes) {
+        return base::fail(base::Errc::invalid,
+                          "the peer's rings, " + std::to_string(peer_bytes) + " bytes in share " +
+                              std::to_string(place->share) + ", are not within the " +
+                              std::to_string(layout_.shares) + " shares of " +
+                              std::to_string(layout_.share_bytes) + " bytes");
+    }
+    outbound_ = share_of(layout_.ends.outbound, place->share);
+    ring::MappedStore store(outbound_, layout_.mapping);
+    store.put_word(kKnockAt, place->knock);
+    store.fence();
+    ring_doorbell();
+    look();
+    return {};
+}
+
+void PciWindow::look() {
+    if (link_ != Link::down || outbound_.empty()) return;
+    const auto* cell = reinterpret_cast<const std::uint64_t*>(inbound_.data() + kKnockAt);
+    if (__atomic_load_n(cell, __ATOMIC_ACQUIRE) == knock_) link_ = Link::up;
+}
+
+std::span<std::byte> PciWindow::inbound() {
+    return inbound_.subspan(kPageBytes);
+}
+
+std::span<std::byte> PciWindow::outbound() {
+    CHECK(link_ == Link::up);
+    return outbound_.subspan(kPageBytes);
+}
+
+std::uint32_t PciWindow::read_scratchpad(unsigned number) const {
+    return __atomic_load_n(pad_at(inbound_, number), __ATOMIC_ACQUIRE);
+}
+
+void PciWindow::write_scratchpad(unsigned number, std::uint32_t value) {
+    CHECK(link_ == Link::up);
+    ring::MappedStore store(outbound_, layout_.mapping);
+    store.fence();
+    __atomic_store_n(pad_at(outbound_, number), value, __ATOMIC_RELEASE);
+    store.fence();
+}
+
+}  // namespace transport::ntb
