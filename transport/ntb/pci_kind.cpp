@@ -96,6 +96,10 @@ base::Result<void> PciKind::check(const PciAddress& peer) const {
                               std::to_string(address_.shares) + " of " +
                               std::to_string(address_.end_bytes));
     }
+    if (!windows_.empty() && peer.machine != peer_machine_) {
+        return base::fail(base::Errc::unavailable,
+                          "the window is in use with another machine; it joins two");
+    }
     return {};
 }
 
@@ -115,6 +119,7 @@ base::Result<std::unique_ptr<link::FastPath>> PciKind::prepare(const Request& re
     if (auto fits = check(*peer); !fits) return base::fail(fits.error());
     const auto share = free_share();
     if (!share) return base::fail(base::Errc::unavailable, "all shares of the window are in use");
+    peer_machine_ = peer->machine;
     using Side = PciMemory::Side;
     const Side side = address_.machine < peer->machine ? Side::first : Side::second;
     ShareOwner& owner = *this;

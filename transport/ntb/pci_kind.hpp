@@ -109,6 +109,7 @@ class PciKind final : public link::FastKind, private Driver, private ShareOwner 
     Descriptor never_;  // To wait on where there are no doorbells.
     Schedule schedule_;
     std::map<std::uint16_t, Entry> windows_;  // By the share that we read.
+    std::string peer_machine_{};  // Of the windows, if there are any: one memory joins two.
     std::uint16_t last_share_ = 0;
     base::Duration look_every_{};
     base::Timestamp look_at_{};

@@ -234,6 +234,10 @@ TEST_CASE("a peer of this machine, or whose window is divided otherwise, is not 
     CHECK(refusal(peer) == "the peer runs on this machine");
     peer.machine = "b";
     CHECK(end.prepare(ntb::encode(peer), true));
+    peer.machine = "c";
+    CHECK(refusal(peer) == "the window is in use with another machine; it joins two");
+    end.path.reset();
+    CHECK(end.prepare(ntb::encode(peer), true));
     ++peer.shares;
     CHECK_THAT(refusal(peer), Catch::Contains("the peer's window has 4 shares of 524288 bytes"));
     --peer.shares;
