@@ -21,7 +21,7 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kSharesMax = 64;
 constexpr std::size_t kMachineBytesMax = 64;
 constexpr std::chrono::milliseconds kLookFirst{1};
-constexpr std::chrono::milliseconds kLookMax{8};
+constexpr std::chrono::milliseconds kLookMax{16};
 
 std::size_t share_bytes(const PciAddress& address) {
     return static_cast<std::size_t>(address.end_bytes) / address.shares / kPageBytes * kPageBytes;

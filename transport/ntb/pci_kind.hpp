@@ -35,7 +35,7 @@ struct PciAddress {
 // Paths to the machine at the other end of a bridge, or of memory between virtual machines. Each
 // end of the memory is divided into equal shares, handed out round-robin, one to each path.
 //
-// Without doorbells it looks by itself: after 1 ms, then later and later up to 8 ms while nothing
+// Without doorbells it looks by itself: after 1 ms, then later and later up to 16 ms while nothing
 // comes.
 //
 // Thread: the I/O thread's that runs its driver; made on any. Outlives its paths.

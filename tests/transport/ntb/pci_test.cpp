@@ -194,7 +194,7 @@ TEST_CASE("ends with doorbells sleep, ends without look ever more seldom") {
         ends.leader.turn(ends.now);
         (void)ends.leader.sleeps();
     }
-    CHECK(*ends.leader.kind->driver().wake_at() - ends.now == 8ms);
+    CHECK(*ends.leader.kind->driver().wake_at() - ends.now == 16ms);
 }
 
 TEST_CASE("several paths share the memory, round-robin, until it is full") {
