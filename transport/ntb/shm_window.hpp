@@ -53,7 +53,7 @@ class ShmWindow final : public MemoryWindow {
     [[nodiscard]] std::span<std::byte> inbound() override;
     [[nodiscard]] std::span<std::byte> outbound() override;
     [[nodiscard]] ring::MappedStore::Mapping mapping() const override {
-        return ring::MappedStore::Mapping::write_back;
+        return ring::MappedStore::Mapping::of_two;
     }
     [[nodiscard]] std::uint32_t read_scratchpad(unsigned number) const override;
     void write_scratchpad(unsigned number, std::uint32_t value) override;

@@ -53,12 +53,20 @@ StoredRecord RecordPlacer::make(RecordKind kind, base::ByteView payload, std::si
     record.body = payload;
     record.behind = (record.at + size) % ring_bytes_;
     record.kind = kind;
-    if (seal_ != nullptr) {
-        seal_->seal(produced_, record.word, payload, sealed_);
-        record.body = base::ByteView(sealed_).first(payload.size() + kTagBytes);
-    }
+    if (seal_ != nullptr) seal(record, payload);
     produced_ += size;
     return record;
+}
+
+void RecordPlacer::seal(StoredRecord& record, base::ByteView payload) {
+    const std::size_t size = payload.size() + kTagBytes;
+    if (ring_.empty()) {
+        seal_->seal(produced_, record.word, payload, sealed_);
+        record.body = base::ByteView(sealed_).first(size);
+    } else {
+        seal_->seal(produced_, record.word, payload, ring_.subspan(record.at + kWordBytes, size));
+        record.body = {};
+    }
 }
 
 base::Result<void> RecordPlacer::take_credit(std::uint64_t consumed) {

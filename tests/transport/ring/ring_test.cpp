@@ -12,7 +12,7 @@ constexpr std::size_t kBytes = ring::kRingBytesMin;
 
 struct PlainEnds : Ends<MappedStore> {
     explicit PlainEnds(bool is_sealed, std::size_t bytes = kBytes)
-        : Ends(bytes, is_sealed, MappedStore::Mapping::write_back) {}
+        : Ends(bytes, is_sealed, MappedStore::Mapping::of_two) {}
 };
 
 // A ring into which a test writes words itself.
