@@ -199,6 +199,33 @@ std::vector<Nanoseconds> doorbells(int rounds) {
     return out;
 }
 
+std::vector<Nanoseconds> loopback(std::size_t bytes, int rounds) {
+    const Sockets sockets;
+    const auto pass = [bytes](int from, int to) {
+        std::vector<std::byte> message(bytes);
+        CHECK(recv(from, message.data(), bytes, MSG_WAITALL) == static_cast<ssize_t>(bytes));
+        CHECK(send(to, message.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+    };
+    std::thread other([&] {
+        for (int i = 0; i < rounds; ++i)
+            pass(sockets.server, sockets.server);
+    });
+    std::vector<std::byte> message(bytes);
+    std::vector<Nanoseconds> out;
+    out.reserve(static_cast<std::size_t>(rounds));
+    for (int i = 0; i < rounds; ++i) {
+        const auto begin = Clock::now();
+        CHECK(send(sockets.client, message.data(), bytes, 0) == static_cast<ssize_t>(bytes));
+        CHECK(recv(sockets.client, message.data(), bytes, MSG_WAITALL) ==
+              static_cast<ssize_t>(bytes));
+        out.push_back(Clock::now() - begin);
+    }
+    other.join();
+    close(sockets.client);
+    close(sockets.server);
+    return out;
+}
+
 double copies(std::size_t bytes, std::size_t total) {
     constexpr std::size_t kMemoryBytes = std::size_t{8} << 20;
     std::vector<std::byte> from(kMemoryBytes, std::byte{1});

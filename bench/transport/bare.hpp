@@ -17,6 +17,9 @@ std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds);
 // through shared memory can't be quicker than.
 std::vector<Nanoseconds> doorbells(int rounds);
 
+// Round trips of `bytes` each way over TCP on loopback, without TLS; both ends wait in recv().
+std::vector<Nanoseconds> loopback(std::size_t bytes, int rounds);
+
 // Bytes per second that one thread copies, `bytes` at a time, through memory of 8 MiB.
 double copies(std::size_t bytes, std::size_t total);
 

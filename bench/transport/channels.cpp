@@ -5,6 +5,8 @@
 #include "transport/tcp/thread.hpp"
 
 #include <condition_variable>
+#include <ctime>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -57,6 +59,18 @@ class Node : public Host {
     }
     ~Node() override { thread_->stop(); }
 
+    // Any node of any host.
+    void call(const Node& other) {
+        std::vector<Command> commands;
+        commands.emplace_back(command::Connect{other.thread_->addresses().front(), {}});
+        thread_->post(commands);
+    }
+    void wait_for_peers(std::size_t count) const {
+        const auto& counters = thread_->counters();
+        while ((way_ == Way::shm ? counters.fast : counters.channels) < count)
+            std::this_thread::yield();
+    }
+
     [[nodiscard]] Verdict admit(const PeerKey& /*peer*/, bool /*outbound*/) override {
         return {true, {}};
     }
@@ -70,15 +84,12 @@ class Node : public Host {
     }
 
     void connect(const Node& other) {
-        std::vector<Command> commands;
-        commands.emplace_back(command::Connect{other.thread_->addresses().front(), {}});
-        thread_->post(commands);
+        call(other);
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return channel_.value != 0; });
         lock.unlock();
-        while (way_ == Way::shm &&
-               (thread_->counters().fast == 0 || other.thread_->counters().fast == 0))
-            std::this_thread::yield();
+        wait_for_peers(1);
+        other.wait_for_peers(1);
     }
     // Another thread's way to begin.
     void begin() {
@@ -230,6 +241,27 @@ double stream(Way way, std::size_t bytes, std::size_t total) {
     streamer.wait_until_done();
     const std::chrono::duration<double> took = Clock::now() - begin;
     return static_cast<double>(total - total % bytes) / took.count();
+}
+
+double idle_share(Way way, std::chrono::seconds duration) {
+    constexpr std::size_t kNodes = 5;
+    std::vector<std::unique_ptr<Echo>> nodes;
+    for (std::size_t i = 0; i < kNodes; ++i) {
+        nodes.push_back(std::make_unique<Echo>(way, 1));
+        for (std::size_t peer = 0; peer < i; ++peer)
+            nodes[i]->call(*nodes[peer]);
+    }
+    for (const auto& node : nodes)
+        node->wait_for_peers(kNodes - 1);
+    const auto used = [] {
+        timespec time{};
+        CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0);
+        return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+    };
+    const auto before = used();
+    std::this_thread::sleep_for(duration);
+    const std::chrono::duration<double> took = used() - before;
+    return took / duration / kNodes;
 }
 
 }  // namespace channels

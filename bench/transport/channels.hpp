@@ -20,4 +20,7 @@ std::vector<Nanoseconds> ping_pong(Way way, std::size_t bytes, int rounds, bool 
 // Bytes per second one way, in messages of `bytes`.
 double stream(Way way, std::size_t bytes, std::size_t total);
 
+// The share of a core that each of five nodes takes, all joined by `way`, when nothing is sent.
+double idle_share(Way way, std::chrono::seconds duration);
+
 }  // namespace channels

@@ -7,6 +7,7 @@
 // mean anything.
 #include "bench/transport/bare.hpp"
 #include "bench/transport/channels.hpp"
+#include "bench/transport/rings.hpp"
 
 #include <fmt/format.h>
 
@@ -63,6 +64,7 @@ void take_turns(Line& line, Ours ours, Bare bare) {
 }
 
 using channels::Way;
+using rings::Sealed;
 
 // A vote beside bulk, against a vote alone.
 void measure_beside_bulk(const Options& options, std::vector<Line>& lines) {
@@ -107,22 +109,70 @@ std::vector<Line> measure_tcp(const Options& options) {
     return lines;
 }
 
+double median(const std::vector<bare::Nanoseconds>& times) {
+    return percentile(times, 0.5);
+}
+
+// Rings alone, between threads that look all the time.
+void measure_rings(const Options& options, std::vector<Line>& lines) {
+    const int rounds = 50 * options.rounds;
+    const auto trip = [&](Sealed sealed) { return median(rings::ping_pong(sealed, 64, rounds)); };
+    const auto bare_trip = [&] { return median(rings::lines(rounds)); };
+    Line open{"ring, 64 bytes there and back, p50, against two lines", 0, 0, "us", 1.5};
+    take_turns(
+        open, [&] { return trip(Sealed::no); }, bare_trip);
+    lines.push_back(open);
+    Line sealed{"the same, sealed", 0, 0, "us", 2.5};
+    take_turns(
+        sealed, [&] { return trip(Sealed::yes); }, bare_trip);
+    lines.push_back(sealed);
+    Line tcp{
+        "sealed ring, 64 bytes there and back, p50, against TCP loopback", 0, 0, "us", 1.0 / 15};
+    take_turns(
+        tcp,
+        [&] { return trip(Sealed::yes); },
+        [&] { return median(bare::loopback(64, options.rounds)); });
+    lines.push_back(tcp);
+    const std::size_t total = options.megabytes << 20U;
+    const std::size_t bytes = std::size_t{64} << 10;
+    for (const Sealed kind : {Sealed::no, Sealed::yes}) {
+        Line line{kind == Sealed::no ? "open ring, stream of 64 KiB messages, against memcpy"
+                                     : "sealed ring, the same",
+                  0,
+                  0,
+                  "MB/s",
+                  0.5,
+                  true};
+        take_turns(
+            line,
+            [&] { return rings::stream(kind, bytes, total) / 1e6; },
+            [&] { return bare::copies(bytes, total) / 1e6; });
+        lines.push_back(line);
+    }
+}
+
 // Sealed rings, ends that sleep, and everything from the host's command to its event.
 std::vector<Line> measure_shm(const Options& options) {
     std::vector<Line> lines;
+    measure_rings(options, lines);
+    lines.push_back({"idle node with 4 peers, against a hundredth of a core",
+                     100 * channels::idle_share(Way::shm, std::chrono::seconds(5)),
+                     1,
+                     "%",
+                     0.5});
     const auto round_trip = [&](Way way) {
         return percentile(channels::ping_pong(way, 64, options.rounds, false), 0.5);
     };
     const auto ours = [&] { return round_trip(Way::shm); };
-    Line bells{"round trip of 64 bytes, p50, against eventfd and epoll", 0, 0, "us", 1.3};
+    Line bells{"channel, round trip of 64 bytes, p50, against eventfd and epoll", 0, 0, "us", 1.3};
     take_turns(bells, ours, [&] { return percentile(bare::doorbells(options.rounds), 0.5); });
     lines.push_back(bells);
-    Line tcp{"round trip of 64 bytes, p50, against a TCP channel", 0, 0, "us", 1};
+    Line tcp{"channel, round trip of 64 bytes, p50, against a TCP channel", 0, 0, "us", 1};
     take_turns(tcp, ours, [&] { return round_trip(Way::tcp); });
     lines.push_back(tcp);
     const std::size_t total = options.megabytes << 20U;
     const std::size_t bytes = std::size_t{64} << 10;
-    Line stream{"stream of 64 KiB messages, against memcpy", 0, 0, "MB/s", 0.5, true};
+    Line stream{"channel, stream of 64 KiB messages, against memcpy", 0, 0, "MB/s", 0.5, true};
     take_turns(
         stream,
         [&] { return channels::stream(Way::shm, bytes, total) / 1e6; },
