@@ -1,8 +1,8 @@
 #include "transport/rdma/device.hpp"
 
+#include "transport/rdma/neighbour.hpp"
+
 #include <arpa/inet.h>
-#include <netinet/in.h>
-#include <rdma/rdma_cma.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,9 +16,6 @@ namespace transport::rdma {
 
 namespace {
 
-using ChannelPtr = std::unique_ptr<rdma_event_channel, Destroy<&rdma_destroy_event_channel>>;
-using IdPtr = std::unique_ptr<rdma_cm_id, Destroy<&rdma_destroy_id>>;
-
 constexpr std::size_t kGidsMax = 256;
 
 tl::unexpected<base::Error> none(std::string why) {
@@ -31,15 +28,8 @@ std::optional<Gid> gid_of(const std::string& ip) {
     if (::inet_pton(AF_INET6, ip.c_str(), out.data()) == 1) return out;
     out = {};
     out[10] = out[11] = std::byte{0xff};
-    if (::inet_pton(AF_INET, ip.c_str(), out.data() + 12) == 1) return out;
+    if (::inet_pton(AF_INET, ip.c_str(), out.data() + kIpv4At) == 1) return out;
     return std::nullopt;
-}
-
-bool is_ipv4(const Gid& gid) {
-    constexpr std::size_t kPrefix = 12;
-    Gid begin{};
-    begin[10] = begin[11] = std::byte{0xff};
-    return std::equal(gid.begin(), gid.begin() + kPrefix, begin.begin());
 }
 
 struct Place {
@@ -49,24 +39,13 @@ struct Place {
 
 // Asks librdmacm which device an address belongs to.
 base::Result<Place> resolve(const Gid& gid, const std::string& ip) {
-    const ChannelPtr channel(::rdma_create_event_channel());
+    const CmEventsPtr channel(::rdma_create_event_channel());
     if (channel == nullptr) return none(why_failed("no RDMA: librdmacm", errno));
     rdma_cm_id* id = nullptr;
     if (::rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_TCP) != 0)
         return none(why_failed("no RDMA: librdmacm", errno));
-    const IdPtr owned(id);
-    int bound = 0;
-    if (is_ipv4(gid)) {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        std::memcpy(&to.sin_addr, gid.data() + 12, sizeof to.sin_addr);
-        bound = ::rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&to));
-    } else {
-        sockaddr_in6 to{};
-        to.sin6_family = AF_INET6;
-        std::memcpy(&to.sin6_addr, gid.data(), sizeof to.sin6_addr);
-        bound = ::rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&to));
-    }
+    const CmIdPtr owned(id);
+    const int bound = ::rdma_bind_addr(id, SocketAddress(gid).get());
     if (bound != 0 || id->verbs == nullptr)
         return none("no RDMA device has the address " + ip + " (rdma link shows those there are)");
     return Place{id->verbs->device, id->port_num};

@@ -59,8 +59,10 @@ base::Result<void> RdmaKind::set_up() {
     if (auto made = make_queues(); !made) return made;
     epoll_ = ntb::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) return none(why_failed("no RDMA: epoll", errno));
-    if (auto watched = watch(events_->fd); !watched) return watched;
-    return watch(device_.context->async_fd);
+    for (const int fd : {events_->fd, device_.context->async_fd}) {
+        if (!make_nonblocking(fd) || !watch(fd)) return none(why_failed("no RDMA: epoll", errno));
+    }
+    return {};
 }
 
 std::size_t RdmaKind::bytes_for_peer() const {
@@ -118,13 +120,10 @@ base::Result<void> RdmaKind::make_queues() {
     return {};
 }
 
-base::Result<void> RdmaKind::watch(int fd) {
+bool RdmaKind::watch(int fd) {
     epoll_event event{};
     event.events = EPOLLIN;
-    event.data.fd = fd;
-    if (make_nonblocking(fd) && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0)
-        return {};
-    return none(why_failed("no RDMA: epoll", errno));
+    return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 RdmaKind::~RdmaKind() {
@@ -281,6 +280,9 @@ void RdmaKind::drain_events() {
     while (::ibv_get_async_event(device_.context.get(), &event) == 0) {
         on_device_event(event);
         ::ibv_ack_async_event(&event);
+    }
+    for (auto& [pair, entry] : entries_) {
+        if (entry.path != nullptr) entry.path->on_network();
     }
 }
 

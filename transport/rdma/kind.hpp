@@ -83,7 +83,6 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     [[nodiscard]] base::Result<void> fit_into_limits();
     [[nodiscard]] std::size_t bytes_for_peer() const;
     [[nodiscard]] base::Result<void> make_queues();
-    [[nodiscard]] base::Result<void> watch(int fd);
 
     std::size_t progress(base::Timestamp now, std::size_t budget) override;
     [[nodiscard]] Arm arm() override;
@@ -94,6 +93,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     [[nodiscard]] base::Result<std::unique_ptr<Memory>> lend(Holdings& holdings,
                                                              std::size_t bytes,
                                                              Memory::Use use) override;
+    [[nodiscard]] bool watch(int fd) override;
     void take_back(std::uint32_t pair, bool says_goodbye) override;
 
     // Takes completions until there are none; whether there were any.

@@ -2,6 +2,7 @@
 
 #include "base/codec.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -36,6 +37,12 @@ std::uint64_t mix(const Credit& credit) {
 }
 
 }  // namespace
+
+bool is_ipv4(const Gid& gid) {
+    Gid begin{};
+    begin[10] = begin[11] = std::byte{0xff};
+    return std::equal(gid.begin(), gid.begin() + kIpv4At, begin.begin());
+}
 
 base::Bytes encode(const Address& address) {
     base::Writer out;

@@ -13,7 +13,10 @@
 // What two ends of a path by RDMA tell each other, within TLS and by immediates.
 namespace transport::rdma {
 
+// An address of 16 bytes: an IPv6 address, or ::ffff:a.b.c.d, or of InfiniBand.
 using Gid = std::array<std::byte, 16>;
+inline constexpr std::size_t kIpv4At = 12;
+[[nodiscard]] bool is_ipv4(const Gid& gid);
 
 // Where a node is found on its RDMA network; what a node offers.
 struct Address {

@@ -73,15 +73,39 @@ base::Result<void> RdmaPath::bring_up(base::ByteView peer_parameters) {
         lender_.lend(holdings_, peers->geometry().region_bytes(), Memory::Use::device_reads);
     if (!mirror) return base::fail(mirror.error());
     holdings_.mirror = std::move(*mirror);
-    if (auto up = holdings_.pair->connect(
-            *setting_.device, setting_.peer, *peers, setting_.ours.first_packet, setting_.patience);
+    promised_ = *peers;
+    schedule_.mark_ready(*this);
+    const Address& own = setting_.device->address;
+    // Others than IP addresses are found without asking.
+    if (!own.is_ethernet || !is_ipv4(own.gid) || !is_ipv4(setting_.peer.gid)) return connect();
+    auto neighbour = Neighbour::seek(own.gid, setting_.peer.gid);
+    if (!neighbour) return base::fail(neighbour.error());
+    neighbour_ = std::move(*neighbour);
+    if (lender_.watch(neighbour_->event_fd())) return {};
+    return base::fail(base::Errc::unavailable, "nothing more can be waited for");
+}
+
+base::Result<void> RdmaPath::come_up() {
+    if (!neighbour_) return {};
+    const auto found = neighbour_->is_found();
+    if (!found) return base::fail(found.error());
+    if (!*found) return {};
+    neighbour_.reset();
+    return connect();
+}
+
+base::Result<void> RdmaPath::connect() {
+    if (auto up = holdings_.pair->connect(*setting_.device,
+                                          setting_.peer,
+                                          *promised_,
+                                          setting_.ours.first_packet,
+                                          setting_.patience);
         !up) {
         return up;
     }
-    peers_ = *peers;
+    peers_ = std::exchange(promised_, std::nullopt);
     has_heard_ = setting_.leads;
     open_rings();
-    schedule_.mark_ready(*this);
     return {};
 }
 
@@ -150,6 +174,7 @@ void RdmaPath::fail(std::string why) {
 // --- Frames ---------------------------------------------------------------------------------
 
 base::Result<std::optional<link::FastPath::Received>> RdmaPath::peek() {
+    if (auto up = come_up(); !up) return base::fail(up.error());
     if (!peers_) return std::optional<Received>();
     for (const Lane lane : kBothLanes) {
         auto received = peek(lane);

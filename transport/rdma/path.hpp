@@ -4,6 +4,7 @@
 #include "transport/link/fast_path.hpp"
 #include "transport/ntb/schedule.hpp"
 #include "transport/rdma/memory.hpp"
+#include "transport/rdma/neighbour.hpp"
 #include "transport/rdma/parameters.hpp"
 #include "transport/rdma/queue_pair.hpp"
 #include "transport/ring/consumer.hpp"
@@ -36,6 +37,8 @@ class Lender {
     [[nodiscard]] virtual base::Result<std::unique_ptr<Memory>> lend(Holdings& holdings,
                                                                      std::size_t bytes,
                                                                      Memory::Use use) = 0;
+    // Runs the path when the descriptor, which it closes itself, can be read. False: it can't be.
+    [[nodiscard]] virtual bool watch(int fd) = 0;
     // The path is gone. `says_goodbye`: the peer may still be told.
     virtual void take_back(std::uint32_t pair, bool says_goodbye) = 0;
 };
@@ -85,6 +88,10 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     void run() override { user_.on_fast_ready(); }
     [[nodiscard]] bool arm() override { return true; }
 
+    // Something was heard of the network.
+    void on_network() {
+        if (neighbour_) schedule_.mark_ready(*this);
+    }
     // What the completion queue tells.
     void on_receive(std::uint32_t immediate, std::uint32_t bytes);
     void on_sent(std::uint64_t id);
@@ -103,6 +110,9 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     };
 
     [[nodiscard]] static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
+    // Goes on when the peer is found.
+    [[nodiscard]] base::Result<void> come_up();
+    [[nodiscard]] base::Result<void> connect();
     void open_rings();
     void on_record(const Immediate& immediate, std::uint32_t bytes);
     [[nodiscard]] base::Result<std::optional<Received>> peek(Lane lane);
@@ -121,6 +131,8 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     ntb::Schedule& schedule_;
     link::FastUser& user_;
 
+    std::optional<Parameters> promised_;    // The peer's, until we are connected.
+    std::unique_ptr<Neighbour> neighbour_;  // While it is looked for.
     std::optional<Parameters> peers_;
     bool has_heard_ = false;  // Of the peer, or we lead and know that it is ready.
     std::string failure_;

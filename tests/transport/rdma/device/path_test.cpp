@@ -102,6 +102,12 @@ void bring_up(End& leader, End& follower) {
     follower.prepare(leader.kind->address(), false);
     REQUIRE(follower.path->bring_up(leader.path->parameters()));
     REQUIRE(leader.path->bring_up(follower.path->parameters()));
+    // The follower looks for the leader, and is connected before the leader writes.
+    REQUIRE(comes_true([&] {
+        follower.take();
+        leader.take();
+        return leader.path->has_room(Lane::control);
+    }));
 }
 
 // Sends so many frames of all lengths from one end to the other.
@@ -151,7 +157,7 @@ struct Hostile {
             rdma::Memory::create(*domain, std::size_t{1} << 20, rdma::Memory::Use::peer_writes);
         REQUIRE(own);
         memory = std::move(*own);
-        victim.prepare(encode(device.address), false);
+        victim.prepare(encode(device.address), true);
         target = *rdma::decode_parameters(victim.path->parameters());
         const rdma::Parameters ours{.pair = pair->number(),
                                     .memory = memory->address(),
@@ -159,6 +165,11 @@ struct Hostile {
                                     .control_log2 = 17,
                                     .data_log2 = 17};
         REQUIRE(victim.path->bring_up(encode(ours)));
+        REQUIRE(comes_true([&] {
+            turn(*victim.kind);
+            REQUIRE(victim.path->peek());
+            return victim.path->has_room(Lane::control);
+        }));
     }
     // With another key than the path's.
     void connect(std::uint32_t key) {
@@ -275,6 +286,20 @@ TEST_CASE("a path that leaves tells the other end, and another can begin at once
     }
     leave(leader);
     leave(follower);
+}
+
+TEST_CASE("a peer at an address where nobody is costs no waiting") {
+    End victim(0);
+    auto address = *rdma::decode_address(victim.kind->address());
+    address.gid.back() = std::byte{99};
+    victim.prepare(encode(address), true);
+    REQUIRE(victim.path->bring_up(encode(rdma::Parameters{.pair = 17, .key = 1})));
+    REQUIRE(comes_true([&] {
+        victim.take();
+        return !victim.failure.empty();
+    }));
+    CHECK_THAT(victim.failure, Catch::Contains("nobody answers"));
+    leave(victim);
 }
 
 TEST_CASE("a peer with another path's key reaches neither that path nor its own") {
