@@ -149,9 +149,13 @@ po::options_description peer_options() {
         "full: check every signature of blocks that are synced")(
         "transport",
         po::value<std::string>()->default_value("auto"),
-        "how messages reach peers; auto: by shared memory where the peer runs on this host, else "
-        "by "
-        "TCP with TLS; tcp: by TCP only");
+        "how messages reach peers; auto: by shared memory where the peer runs on this host, by "
+        "RDMA "
+        "where both are on one RDMA network, else by TCP with TLS; shm, rdma: by this one or TCP; "
+        "tcp: by TCP only")(
+        "rdma-address",
+        po::value<std::string>()->default_value(""),
+        "IP address of the RDMA device to use; empty: the first that is connected");
     return all;
 }
 
@@ -383,6 +387,7 @@ void fill_peers(const po::variables_map& values, Options& out) {
     out.checkpoint = get<std::string>(values, "checkpoint");
     out.trust = get<std::string>(values, "trust");
     out.transport = get<std::string>(values, "transport");
+    out.rdma_address = get<std::string>(values, "rdma-address");
 }
 
 base::Result<void> check_peers(const Options& options) {

@@ -65,6 +65,7 @@ struct Options {
     std::string checkpoint;                 // HEIGHT:ID; empty: none.
     std::string trust = "full";
     std::string transport = "auto";  // One of transport_choices().
+    std::string rdma_address;        // Of the RDMA device; empty: the first that is connected.
     [[nodiscard]] bool has_peers() const {
         return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
     }

@@ -3,6 +3,10 @@
 #include "transport/ntb/shm_kind.hpp"
 #include "transport/tcp/thread.hpp"
 
+#if BOR_HAS_RDMA
+#include "transport/rdma/kind.hpp"
+#endif
+
 #include <array>
 #include <utility>
 
@@ -10,25 +14,40 @@ namespace node {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> kChoices = {"auto", "tcp"};
+constexpr std::array<std::string_view, 4> kChoices = {"auto", "shm", "rdma", "tcp"};
 constexpr std::string_view kAuto = kChoices[0];
 
 using Made = base::Result<std::unique_ptr<transport::link::FastKind>>;
 
-Made make_shm() {
+Made make_shm(const Transports::Settings& /*settings*/, const base::Log& /*log*/) {
     auto kind = transport::ntb::ShmKind::create();
     if (!kind) return base::fail(std::move(kind.error()));
     return Made(std::move(*kind));
 }
 
+#if BOR_HAS_RDMA
+Made make_rdma(const Transports::Settings& settings, const base::Log& log) {
+    auto kind = transport::rdma::RdmaKind::create({.address = settings.rdma_address});
+    if (!kind) return base::fail(std::move(kind.error()));
+    log.info("transport kind=rdma {}", (*kind)->description());
+    return Made(std::move(*kind));
+}
+#else
+Made make_rdma(const Transports::Settings& /*settings*/, const base::Log& /*log*/) {
+    return base::fail(base::Errc::unavailable,
+                      "no RDMA: libibverbs and librdmacm were not there when this was built");
+}
+#endif
+
 // A kind that a program may have, and how it is made. Best first.
 struct Maker {
     transport::Kind kind;
     std::string_view security;
-    Made (*make)();
+    Made (*make)(const Transports::Settings& settings, const base::Log& log);
 };
-constexpr std::array kMakers = {
-    Maker{transport::Kind::shm, "AES-128-GCM with keys of the TLS session", make_shm}};
+constexpr std::string_view kSeal = "AES-128-GCM with keys of the TLS session";
+constexpr std::array kMakers = {Maker{transport::Kind::shm, kSeal, make_shm},
+                                Maker{transport::Kind::rdma, kSeal, make_rdma}};
 
 }  // namespace
 
@@ -36,8 +55,10 @@ std::span<const std::string_view> transport_choices() {
     return kChoices;
 }
 
-Transports::Transports(std::string choice, transport::tcp::Thread& thread, const base::Log& log)
-    : choice_(std::move(choice)), thread_(thread) {
+Transports::Transports(const Settings& settings,
+                       transport::tcp::Thread& thread,
+                       const base::Log& log)
+    : choice_(settings.choice), thread_(thread) {
     for (const Maker& maker : kMakers) {
         const std::string_view name = transport::to_string(maker.kind);
         Kind& entry = kinds_.emplace_back(Kind{.kind = maker.kind, .security = maker.security});
@@ -45,7 +66,7 @@ Transports::Transports(std::string choice, transport::tcp::Thread& thread, const
             entry.why_not = "transport = " + choice_;
             continue;
         }
-        auto made = maker.make();
+        auto made = maker.make(settings, log);
         if (made) {
             thread_.add(std::move(*made));
             continue;

@@ -15,7 +15,7 @@ class Thread;
 namespace node {
 
 // What the option `transport` may be: "auto" is all that both ends have, best first; another is
-// that kind alone.
+// that kind, and TCP where it is not to be had.
 [[nodiscard]] std::span<const std::string_view> transport_choices();
 
 // The ways to peers that this node has: TCP always, and what is faster.
@@ -29,9 +29,14 @@ class Transports {
         std::string why_not{};  // Why this node does without it; empty: it has it.
     };
 
-    // Gives `thread`, which outlives this, the kinds that `choice` allows and this host has. What
+    struct Settings {
+        std::string choice{};        // One of transport_choices().
+        std::string rdma_address{};  // IP address of the RDMA device; empty: the first connected.
+    };
+
+    // Gives `thread`, which outlives this, the kinds that the choice allows and this host has. What
     // is missing goes to the log and never ends the node.
-    Transports(std::string choice, transport::tcp::Thread& thread, const base::Log& log);
+    Transports(const Settings& settings, transport::tcp::Thread& thread, const base::Log& log);
 
     [[nodiscard]] const std::string& choice() const { return choice_; }
     // Best first.

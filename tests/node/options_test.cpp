@@ -94,8 +94,9 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(options.trust == "full");
     CHECK(options.transport == "auto");
     CHECK(read(peers + "transport = tcp\n").transport == "tcp");
-    CHECK(has(refusal("transport = rdma\n"), "transport = rdma: expected auto or tcp"));
-    CHECK(has(refusal("rdma-device = x\n"), "shared memory and TCP"));
+    CHECK(read(peers + "transport = rdma\nrdma-address = 10.0.0.1\n").rdma_address == "10.0.0.1");
+    CHECK(has(refusal("transport = ntb\n"), "expected auto or shm or rdma or tcp"));
+    CHECK(has(refusal("rdma-device = x\n"), "transport, rdma-address"));
     CHECK_FALSE(options.accept_amnesia);
     CHECK(read("", {"--accept-amnesia"}).accept_amnesia);
     // It is for one start, not for all to come.
