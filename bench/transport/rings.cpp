@@ -48,19 +48,16 @@ Secrets secrets_of(bool is_first) {
 
 class Memory {
   public:
-    Memory() : begin_(static_cast<std::byte*>(std::aligned_alloc(kLineBytes, size()))) {
-        CHECK(begin_ != nullptr);
-        std::fill_n(begin_.get(), size(), std::byte{});
+    Memory() : lines_((Geometry().region_bytes() + kLineBytes - 1) / kLineBytes) {}
+    [[nodiscard]] std::span<std::byte> bytes() {
+        return {lines_.front().bytes.data(), lines_.size() * kLineBytes};
     }
-    [[nodiscard]] std::span<std::byte> bytes() { return {begin_.get(), size()}; }
 
   private:
-    struct Free {
-        void operator()(std::byte* begin) const { std::free(begin); }
+    struct alignas(kLineBytes) Line {
+        std::array<std::byte, kLineBytes> bytes{};
     };
-    static std::size_t size() { return Geometry().region_bytes(); }
-
-    std::unique_ptr<std::byte[], Free> begin_;  // NOLINT(*-avoid-c-arrays): a run of bytes.
+    std::vector<Line> lines_;
 };
 
 // One end, and all that it does for a turn.
