@@ -112,6 +112,14 @@ void check_talks(Node& from, ChannelId channel, Node& to) {
     CHECK(bytes_of(received->message) == pattern(500, 9));
 }
 
+// What the node publishes of its only channel comes to this.
+bool shows(const Node& node, const std::function<bool(const transport::ChannelStatus&)>& fits) {
+    return comes_true([&] {
+        const auto channels = node.thread->channels();
+        return channels->size() == 1 && fits(channels->front());
+    });
+}
+
 // Messages with a number each, of all lanes and levels, and what arrived of them.
 struct Stream {
     void send(Node& from, ChannelId channel, unsigned count) {
@@ -160,6 +168,12 @@ TEST_CASE("two nodes of one host go on by shared memory, and leave nothing behin
         const Pair pair = join(client, server);
         CHECK(behaviour.paths == 2);
         CHECK_THAT(client.log.text(), Catch::Contains("kind=shm"));
+        for (const Node* node : {&client, &server}) {
+            CHECK(shows(*node, [](const transport::ChannelStatus& channel) {
+                return channel.kind == Kind::shm && channel.fallbacks == 0 &&
+                       channel.why_not.empty();
+            }));
+        }
         check_talks(client, pair.of_client, server);
         check_talks(server, pair.of_server, client);
         client.post(command::Close{pair.of_client, "enough"});
@@ -194,6 +208,12 @@ TEST_CASE("a path that breaks off loses no message and repeats none") {
         CHECK(client.thread->counters().fast == 0);
         CHECK(client.thread->counters().channels == 1);
         check_talks(client, pair.of_client, server);
+        for (const Node* node : {&client, &server}) {
+            CHECK(shows(*node, [](const transport::ChannelStatus& channel) {
+                return channel.kind == Kind::tcp && channel.fallbacks == 1 &&
+                       !channel.why_not.empty();
+            }));
+        }
     }
 }
 
@@ -222,6 +242,12 @@ TEST_CASE("nodes of two hosts stay on TCP") {
     check_talks(client, pair.of_client, server);
     check_talks(server, pair.of_server, client);
     CHECK(behaviour.paths == 0);
+    CHECK(shows(client, [](const transport::ChannelStatus& channel) {
+        return channel.kind == Kind::tcp && channel.why_not == "the peer runs on another host";
+    }));
+    CHECK(shows(server, [](const transport::ChannelStatus& channel) {
+        return channel.kind == Kind::tcp && !channel.why_not.empty();
+    }));
 }
 
 // Runs in a process of its own, until it is killed.
