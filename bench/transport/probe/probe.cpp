@@ -186,7 +186,7 @@ bool can_be_used(const transport::ntb::PciDevice& device) {
     return device.driver.empty() && ::access(bar.c_str(), R_OK | W_OK) == 0;
 }
 
-Finding look_for_windows(const fs::path& root) {
+Finding look_for_windows(const fs::path& root, const Build& build) {
     Finding out{.name = "PCIe windows", .instead = "TCP with TLS 1.3 to other hosts"};
     const auto devices = transport::ntb::find_shared_devices(root);
     for (const auto& device : devices) {
@@ -214,6 +214,11 @@ Finding look_for_windows(const fs::path& root) {
         out.remedy =
             "Unbind its driver or bind vfio-pci to it (driverctl set-override SLOT vfio-pci), and "
             "let the user open /dev/vfio/GROUP or the device's resource2.";
+    } else if (!build.has_windows) {
+        out.is_usable = false;
+        out.found =
+            "There is memory that another machine shares, but the node of this release does "
+            "not use it.";
     } else {
         out.found = "There is memory that another machine shares.";
         out.instead.clear();
@@ -238,7 +243,7 @@ Finding look_for_shared_memory(const Build& build) {
 Report look(const fs::path& root, const Build& build) {
     Report out;
     out.findings = {look_for_rdma(root, build),
-                    look_for_windows(root),
+                    look_for_windows(root, build),
                     look_for_shared_memory(build),
                     look_at_huge_pages(root),
                     look_at_locked_memory(root)};

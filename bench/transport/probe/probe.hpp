@@ -10,6 +10,7 @@ namespace probe {
 // What the program that asks was built with, and what it has tried.
 struct Build {
     bool has_rdma = false;
+    bool has_windows = false;
     std::string no_shared_memory{};  // Why two processes here can't share any; empty: they can.
 };
 

@@ -64,7 +64,8 @@ class Machine {
                            root_ / "sys/bus/pci/devices" / slot / "driver");
     }
 
-    [[nodiscard]] probe::Report look(const probe::Build& build = {.has_rdma = true}) const {
+    [[nodiscard]] probe::Report look(const probe::Build& build = {.has_rdma = true,
+                                                                  .has_windows = true}) const {
         return probe::look(root_, build);
     }
 
@@ -173,6 +174,15 @@ TEST_CASE("devices with shared memory are found by their numbers") {
           "by the driver ntb_hw_intel\n"
           "0000:3b:00.0 11f8:8536 bridge (Microchip Switchtec), BAR 2 of 8 KiB, no driver: without "
           "doorbells, both ends look every few milliseconds\n");
+}
+
+TEST_CASE("a window that the node does not use is none") {
+    Machine machine;
+    machine.put_pci("0000:00:04.0", "0x1af4", "0x1110");
+    const auto report = machine.look({.has_rdma = true});
+    CHECK_FALSE(finding(report, "PCIe windows").is_usable);
+    CHECK_THAT(finding(report, "PCIe windows").found, Catch::Contains("does not use it"));
+    CHECK_FALSE(finding(report, "PCIe windows").instead.empty());
 }
 
 TEST_CASE("a device that another driver has is no window, one of vfio has doorbells") {
