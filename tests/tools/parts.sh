@@ -76,8 +76,11 @@ run_network() {
   tests/network/transports.py --build build/release
 }
 
-# RDMA on real verbs, in a machine of its own.
-run_rdma() { tests/rdma/run.sh build/release --durations yes; }
+# RDMA on real verbs, in a machine of its own: paths and channels, then validators.
+run_rdma() {
+  tests/rdma/run.sh build/release --durations yes
+  tests/rdma/network.py --build build/release
+}
 
 # Channels through a PCI device's memory and doorbells, between two virtual machines.
 run_ivshmem() { tests/rdma/ivshmem.sh build/release; }
