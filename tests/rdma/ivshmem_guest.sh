@@ -39,10 +39,10 @@ case $way in
     if [ "$RDMA_NODE" = 1 ]; then
       # A peer that is killed in the middle; its successor finds the window free.
       wait_for_node_0
-      WINDOW_MESSAGES=1000000 timeout -s KILL 6 "$build/bin/test_rdma_window" "a machine that asks" ||
+      WINDOW_MESSAGES=1000000 timeout -s KILL 8 "$build/bin/test_rdma_window" "a machine that asks" ||
         true
     fi
-    WINDOW_OTHERS=50 exchange 600
+    WINDOW_OTHERS=1 exchange 600
     ;;
   polling)
     export WINDOW_DOORBELLS=no
