@@ -83,7 +83,10 @@ struct End {
         base::Bytes bytes(4 + rng.below(rng.below(10) == 0 ? 100'000 : 3'000));
         std::memcpy(bytes.data(), &pushed, sizeof pushed);
         ++pushed;
-        REQUIRE(queue.push(lane, level, std::make_shared<const base::Bytes>(std::move(bytes))));
+        const bool is_queued =
+            queue.push(lane, level, std::make_shared<const base::Bytes>(std::move(bytes)))
+                .has_value();
+        REQUIRE(is_queued);
     }
     void take(base::ByteView bytes) {
         const auto frame = decode_frame(bytes);
