@@ -2,11 +2,24 @@
 
 #include "base/crypto/hash.hpp"
 
+#include <array>
+#include <concepts>
+
 namespace chain {
 
 namespace {
 
 constexpr std::size_t kSignatureBytesMin = 66;
+
+// Little-endian, without memory of its own: a digest is made for every vote that comes.
+template <std::unsigned_integral T>
+void add(base::crypto::Sha256& hash, T value) {
+    std::array<std::byte, sizeof(T)> bytes{};
+    for (std::size_t i = 0; i < sizeof(T); ++i) {
+        bytes[i] = static_cast<std::byte>((std::uint64_t{value} >> (8 * i)) & 0xFFU);
+    }
+    hash.update(bytes);
+}
 
 void decode_slot(base::Reader& in, Slot& slot, std::string_view field) {
     slot = in.u64(field);
@@ -16,16 +29,16 @@ void decode_slot(base::Reader& in, Slot& slot, std::string_view field) {
 }  // namespace
 
 base::Hash256 VoteData::digest(const base::Hash256& chain_id) const {
-    base::Writer out;
-    out.raw(base::as_bytes("BoR vote 1"));
-    out.u8(static_cast<std::uint8_t>(kind));
-    out.hash(chain_id);
-    out.u32(schedule_version);
-    out.u64(slot);
-    out.u32(height);
-    out.hash(block_id);
-    out.u64(justify_slot);
-    return base::crypto::sha256(out.view());
+    base::crypto::Sha256 hash;
+    hash.update(base::as_bytes("BoR vote 1"));
+    add(hash, static_cast<std::uint8_t>(kind));
+    hash.update(chain_id.view());
+    add(hash, schedule_version);
+    add(hash, slot);
+    add(hash, height);
+    hash.update(block_id.view());
+    add(hash, justify_slot);
+    return hash.finish();
 }
 
 void encode(base::Writer& out, const BlockRef& block) {
