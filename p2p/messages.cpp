@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <span>
 #include <utility>
 
 namespace p2p {
@@ -290,20 +291,29 @@ void decode(Reader& in, chain::Certificate& certificate) {
     chain::decode(in, certificate, "certificate");
 }
 
-void write_envelope(Writer& out, MessageType type, Mark mark, std::size_t length) {
+// Little-endian, to where the bytes are.
+void put(std::span<std::byte> bytes, std::uint64_t value) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bytes[i] = static_cast<std::byte>(value >> (8 * i) & 0xFFU);
+    }
+}
+
+std::array<std::byte, kEnvelopeBytes> pack_envelope(MessageType type,
+                                                    Mark mark,
+                                                    std::size_t length) {
     CHECK(length <= carriage_of(type).body_bytes_max);
-    out.u8(static_cast<std::uint8_t>(type));
-    out.u8(mark.flags);
-    out.u16(kProtocolVersion);
-    out.u32(static_cast<std::uint32_t>(length));
-    out.u64(mark.correlation);
+    std::array<std::byte, kEnvelopeBytes> packed{};
+    const std::span bytes(packed);
+    put(bytes.subspan(0, 1), static_cast<std::uint64_t>(type));
+    put(bytes.subspan(1, 1), mark.flags);
+    put(bytes.subspan(2, 2), kProtocolVersion);
+    put(bytes.subspan(4, 4), length);
+    put(bytes.subspan(8, 8), mark.correlation);
+    return packed;
 }
 
 SharedBytes with_envelope(MessageType type, Mark mark, base::ByteView body) {
-    Writer out;
-    write_envelope(out, type, mark, body.size());
-    out.raw(body);
-    return std::make_shared<const base::Bytes>(out.take());
+    return std::make_shared<const base::Bytes>(envelop({}, type, body, mark));
 }
 
 // Reads the alternative of Body that is at `index`.
@@ -343,6 +353,15 @@ base::Bytes statement_bytes(const VoteKeyStatement& statement, const StatementCo
     out.u64(statement.boot_id);
     out.u64(statement.start_slot);
     return out.take();
+}
+
+base::Bytes envelop(base::Bytes memory, MessageType type, base::ByteView body, Mark mark) {
+    const auto envelope = pack_envelope(type, mark, body.size());
+    memory.clear();
+    memory.reserve(envelope.size() + body.size());
+    memory.insert(memory.end(), envelope.begin(), envelope.end());
+    memory.insert(memory.end(), body.begin(), body.end());
+    return memory;
 }
 
 SharedBytes pack_message(const Body& body, Mark mark) {

@@ -265,6 +265,11 @@ struct Mark {
     std::uint8_t flags = 0;
 };
 [[nodiscard]] SharedBytes pack_message(const Body& body, Mark mark = {});
+// A message of a body that is packed already, in the place of `memory`.
+[[nodiscard]] base::Bytes envelop(base::Bytes memory,
+                                  MessageType type,
+                                  base::ByteView body,
+                                  Mark mark = {});
 // A `blocks` message of blocks that are packed already.
 [[nodiscard]] SharedBytes pack_blocks(const std::vector<base::ByteView>& blocks, Mark mark);
 

@@ -97,18 +97,6 @@ Peer* Peers::at(PeerSlot slot) {
     return peer == nullptr || peer->is_closed ? nullptr : peer;
 }
 
-void Peers::for_each(const std::function<void(Peer&)>& visit) {
-    for (const auto& [channel, peer] : peers_) {
-        if (!peer->is_closed) visit(*peer);
-    }
-}
-
-void Peers::for_each_ready(const std::function<void(Peer&)>& visit) {
-    for (const auto& [channel, peer] : peers_) {
-        if (peer->is_ready()) visit(*peer);
-    }
-}
-
 bool Peers::is_connected(const PublicKey& key) const {
     return std::any_of(peers_.begin(), peers_.end(), [&key](const auto& item) {
         return !item.second->is_closed && item.second->key == key;

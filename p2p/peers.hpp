@@ -6,9 +6,9 @@
 #include "p2p/budget.hpp"
 #include "p2p/network.hpp"
 #include "p2p/seen.hpp"
+#include "transport/shared_pool.hpp"
 
 #include <array>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -109,11 +109,26 @@ class Peers : base::Pinned {
     [[nodiscard]] Peer* find(ChannelId channel);
     [[nodiscard]] Peer* at(PeerSlot slot);
     // In the order of their channels, without those closed in this step.
-    void for_each(const std::function<void(Peer&)>& visit);
-    void for_each_ready(const std::function<void(Peer&)>& visit);
+    template <class Visit>
+    void for_each(const Visit& visit) {
+        for (const auto& [channel, peer] : peers_) {
+            if (!peer->is_closed) visit(*peer);
+        }
+    }
+    template <class Visit>
+    void for_each_ready(const Visit& visit) {
+        for (const auto& [channel, peer] : peers_) {
+            if (peer->is_ready()) visit(*peer);
+        }
+    }
     [[nodiscard]] bool is_connected(const PublicKey& key) const;
     [[nodiscard]] std::size_t size() const { return peers_.size(); }
 
+    // A message for several of them of a body that is packed already, in memory that is used again
+    // when all have let go of it.
+    [[nodiscard]] SharedBytes share(MessageType type, base::ByteView body) {
+        return pool_.share(envelop(pool_.take(), type, body));
+    }
     void send(Peer& peer, const Body& body, Mark mark = {});
     // A message that was packed before; `priority` absent: that of its type.
     void send(Peer& peer,
@@ -154,6 +169,7 @@ class Peers : base::Pinned {
 
     const Options& options_;
     base::Log log_;
+    transport::SharedPool pool_;
     base::Timestamp now_{};
     Effects* out_ = nullptr;
     std::map<ChannelId, std::unique_ptr<Peer>> peers_;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "base/bytes.hpp"
+#include "base/pinned.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <utility>
+#include <vector>
 
 namespace p2p {
 
@@ -25,19 +27,23 @@ class PeerSet {
     std::uint64_t bits_ = 0;
 };
 
-// Things by id, with who has them: the newest so many, of so many bytes. The oldest give way.
+// Things by id, with who has them: the newest so many, of so many bytes. The oldest give way, and
+// the new ones take their memory: a full table allocates nothing.
 template <class Value>
-class SeenTable {
+class SeenTable : base::Pinned {
   public:
     struct Limits {
         std::size_t entries;
         std::size_t bytes;
     };
     struct Entry {
-        Value value;
+        Value value{};
         PeerSet holders;
         std::size_t bytes = 0;
-        std::uint64_t sequence = 0;
+        // The table's: its place in the order of arrival.
+        base::Hash256 id;
+        Entry* older = nullptr;
+        Entry* newer = nullptr;
     };
 
     explicit SeenTable(Limits limits) : limits_(limits) {}
@@ -52,23 +58,31 @@ class SeenTable {
     }
     // The entry of an id that is not there; the pointer holds until the next insert or erase.
     Entry& insert(const base::Hash256& id, Value value, std::size_t bytes = 0) {
-        while (!order_.empty() &&
+        while (oldest_ != nullptr &&
                (entries_.size() >= limits_.entries || bytes_ + bytes > limits_.bytes)) {
-            erase(order_.begin()->second);
+            erase(oldest_->id);
         }
-        Entry& entry = entries_[id];
-        entry = {std::move(value), {}, bytes, next_sequence_++};
-        order_[entry.sequence] = id;
+        Entry& entry = add(id);
+        entry.value = std::move(value);
+        entry.holders = {};
+        entry.bytes = bytes;
+        entry.id = id;
+        entry.older = newest_;
+        entry.newer = nullptr;
+        (newest_ == nullptr ? oldest_ : newest_->newer) = &entry;
+        newest_ = &entry;
         bytes_ += bytes;
         return entry;
     }
-    void erase(const base::Hash256& id_in_table) {
-        const base::Hash256 id = id_in_table;  // May be a reference into what goes.
+    void erase(const base::Hash256& id) {
         const auto at = entries_.find(id);
         if (at == entries_.end()) return;
-        bytes_ -= at->second.bytes;
-        order_.erase(at->second.sequence);
-        entries_.erase(at);
+        Entry& entry = at->second;
+        bytes_ -= entry.bytes;
+        (entry.older == nullptr ? oldest_ : entry.older->newer) = entry.newer;
+        (entry.newer == nullptr ? newest_ : entry.newer->older) = entry.older;
+        entry.value = {};  // What it holds goes now.
+        spare_.push_back(entries_.extract(at));
     }
     template <class Visit>
     void for_each(const Visit& visit) {
@@ -82,10 +96,9 @@ class SeenTable {
     // The newest first, at most `count`, of those that `pick(entry)` takes.
     template <class Pick, class Take>
     void newest(std::size_t count, const Pick& pick, const Take& take) {
-        for (auto at = order_.rbegin(); at != order_.rend() && count > 0; ++at) {
-            Entry& entry = entries_.find(at->second)->second;
-            if (!pick(entry)) continue;
-            take(at->second, entry);
+        for (Entry* entry = newest_; entry != nullptr && count > 0; entry = entry->older) {
+            if (!pick(*entry)) continue;
+            take(entry->id, *entry);
             --count;
         }
     }
@@ -93,11 +106,22 @@ class SeenTable {
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   private:
+    using Entries = std::map<base::Hash256, Entry>;
+
+    Entry& add(const base::Hash256& id) {
+        if (spare_.empty()) return entries_[id];
+        typename Entries::node_type node = std::move(spare_.back());
+        spare_.pop_back();
+        node.key() = id;
+        return entries_.insert(std::move(node)).position->second;
+    }
+
     Limits limits_;
-    std::map<base::Hash256, Entry> entries_;
-    std::map<std::uint64_t, base::Hash256> order_;
+    Entries entries_;
+    std::vector<typename Entries::node_type> spare_;
+    Entry* oldest_ = nullptr;
+    Entry* newest_ = nullptr;
     std::size_t bytes_ = 0;
-    std::uint64_t next_sequence_ = 0;
 };
 
 }  // namespace p2p

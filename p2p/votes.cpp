@@ -44,13 +44,13 @@ VoteGossip::VoteGossip(Peers& peers)
 void VoteGossip::push(const chain::Vote& vote) {
     const base::Hash256 id = base::crypto::sha256(chain::pack(vote));
     auto* entry = votes_.find(id);
-    if (entry == nullptr) entry = &votes_.insert(id, {vote, true});
+    if (entry == nullptr) entry = &votes_.insert(id, {vote, true, {}});
     send_to_lacking(*entry);
     note_newest(vote);
 }
 
 void VoteGossip::send_to_lacking(SeenTable<VoteState>::Entry& entry) {
-    SharedBytes message;
+    SharedBytes message = std::exchange(entry.value.message, {});
     peers_.for_each_ready([&](Peer& peer) {
         if (!wants_votes(peer) || entry.holders.has(peer.slot)) return;
         if (!message) message = pack_message(entry.value.vote);
@@ -90,7 +90,7 @@ void VoteGossip::on_vote(Peer& peer, chain::Vote vote, base::ByteView body) {
         return;
     }
     ++judging;
-    votes_.insert(id, {vote, false}).holders.add(peer.slot);
+    votes_.insert(id, {vote, false, peers_.share(MessageType::vote, body)}).holders.add(peer.slot);
     peers_.emit(effect::VoteArrived{peer.channel, id, std::move(vote)});
 }
 
@@ -126,16 +126,19 @@ void VoteGossip::on_judged(const input::Judged& judged) {
     if (judged.verdict == Verdict::bad && peer != nullptr) {
         peers_.close(*peer, Reason::bad_vote, judged.text);
     }
-    if (judged.verdict != Verdict::good) return;
     if (is_vote) {
         auto* entry = votes_.find(judged.id);
         if (entry == nullptr) return;
+        if (judged.verdict != Verdict::good) return entry->value.message.reset();
         entry->value.is_good = true;
         note_newest(entry->value.vote);
         if (relays_.size() < kRelaysMax) {
-            relays_.push_back({peers_.now() + relay_delay_, judged.id});
+            relays_.push({peers_.now() + relay_delay_, judged.id});
         }
-    } else if (const auto* entry = certificates_.find(judged.id); entry != nullptr) {
+        return;
+    }
+    const auto* entry = certificates_.find(judged.id);
+    if (judged.verdict == Verdict::good && entry != nullptr) {
         certified_.push_back(entry->value.data);
         if (certified_.size() > kCertifiedMax) certified_.pop_front();
     }
@@ -143,9 +146,13 @@ void VoteGossip::on_judged(const input::Judged& judged) {
 
 void VoteGossip::on_time() {
     while (!relays_.empty() && relays_.front().due <= peers_.now()) {
-        auto* entry = votes_.find(relays_.front().id);
-        relays_.pop_front();
-        if (entry != nullptr && !is_certified(entry->value.vote.data)) send_to_lacking(*entry);
+        auto* entry = votes_.find(relays_.take().id);
+        if (entry == nullptr) continue;
+        if (is_certified(entry->value.vote.data)) {
+            entry->value.message.reset();
+        } else {
+            send_to_lacking(*entry);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/queue.hpp"
 #include "p2p/peers.hpp"
 
 #include <array>
@@ -15,6 +16,8 @@ namespace p2p {
 // Our own votes go to all who vote, at once. Votes of others are passed on only if no certificate
 // has made them superfluous after a short while: between nodes that are all connected they never
 // are, and where a link is missing they find their way.
+//
+// Once its tables are full, a vote that comes and goes on allocates nothing.
 class VoteGossip {
   public:
     explicit VoteGossip(Peers& peers);
@@ -39,6 +42,7 @@ class VoteGossip {
     struct VoteState {
         chain::Vote vote;
         bool is_good = false;
+        SharedBytes message{};  // As it came, until it was passed on or need not be.
     };
     struct CertificateState {
         chain::VoteData data;
@@ -56,7 +60,7 @@ class VoteGossip {
     base::Duration relay_delay_;
     SeenTable<VoteState> votes_;
     SeenTable<CertificateState> certificates_;
-    std::deque<Relay> relays_;               // Ascending times.
+    base::Queue<Relay> relays_;              // Ascending times.
     std::deque<chain::VoteData> certified_;  // The newest.
     std::map<PublicKey, std::array<std::optional<chain::Vote>, 2>> newest_;
 };

@@ -1,0 +1,122 @@
+#include "p2p/stranger.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <new>
+
+// The way of a vote through the conversation allocates nothing once its tables are full: at a
+// hundred validators it is gone hundreds of times a slot. The counter replaces the allocator of
+// this test program.
+
+namespace {
+
+std::size_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    std::free(memory);
+}
+// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+
+namespace p2p::test {
+
+namespace {
+
+constexpr std::size_t kVotes = 64;  // Of one round.
+
+// A node with three validators as peers, one of which says votes that the others lack.
+struct Voters {
+    Stranger us;
+    std::vector<ChannelId> channels;
+    const chain::BlockPtr block = genesis();
+    std::uint64_t said = 0;
+    std::vector<base::Bytes> votes = std::vector<base::Bytes>(kVotes);
+    std::vector<base::Hash256> ids = std::vector<base::Hash256>(kVotes);
+    std::size_t passed_on = 0;
+
+    Voters() {
+        std::vector<RegisteredNode> nodes;
+        for (const std::size_t number : {5U, 6U, 7U})
+            nodes.push_back({key_of(number), World::organisation(number), kValidator});
+        us.step(input::RegistryChanged{nodes});
+        for (const std::size_t number : {5U, 6U, 7U})
+            channels.push_back(us.greet({.number = number}));
+    }
+    // Returns how many allocations it took that the votes came, were judged and went on.
+    std::size_t round() {
+        const ChannelId from = channels[said / kVotes % channels.size()];
+        for (base::Bytes& bytes : votes) {
+            chain::Vote vote = vote_of(*block, said % 7);
+            vote.data.slot = ++said;
+            bytes = *pack_message(vote);
+        }
+        // What is due every 100 ms is not counted.
+        us.now += milliseconds(100);
+        us.step(input::Tick{});
+        clear();
+        const std::size_t before = allocations;
+        hear(from);
+        us.now += milliseconds(60);
+        us.step(input::Tick{});
+        count_passed_on();
+        clear();
+        return allocations - before;
+    }
+
+  private:
+    void hear(ChannelId from) {
+        for (const base::Bytes& bytes : votes)
+            us.say_bytes(from, bytes);
+        std::size_t arrived = 0;
+        for (const Effect& effect : us.out) {
+            const auto* vote = std::get_if<effect::VoteArrived>(&effect);
+            if (vote != nullptr && arrived < kVotes) ids[arrived++] = vote->id;
+        }
+        if (arrived != kVotes) FAIL(arrived << " votes arrived");
+        for (const base::Hash256& id : ids)
+            us.step(input::Judged{Item::vote, id, from, Verdict::good, {}});
+    }
+    void count_passed_on() {
+        for (const Effect& effect : us.out) {
+            const auto* send = std::get_if<effect::Send>(&effect);
+            if (send == nullptr || (*send->bytes)[0] != std::byte{10}) continue;  // A vote.
+            if (*send->bytes == votes[passed_on % (2 * kVotes) / 2]) ++passed_on;
+        }
+    }
+    // All that was sent is written and let go of.
+    void clear() {
+        for (const ChannelId channel : channels)
+            us.step(input::Written{channel, ~std::uint64_t{0}});
+        us.out.clear();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a vote that comes, is judged and goes on allocates nothing", "[p2p][allocation]") {
+    constexpr std::size_t kTableEntries = 16'384;
+    Voters voters;
+    std::size_t rounds = 0;
+    // It can be seen: the first take memory.
+    CHECK(voters.round() > 0);
+    for (rounds = 1; rounds * kVotes < kTableEntries + kVotes; ++rounds)
+        (void)voters.round();
+    std::size_t most = 0;
+    for (int i = 0; i < 20; ++i, ++rounds)
+        most = std::max(most, voters.round());
+    CHECK(most == 0);
+    CHECK(voters.passed_on == 2 * kVotes * rounds);
+}
+
+}  // namespace p2p::test
