@@ -2,24 +2,31 @@
 
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
+#include "transport/shared_pool.hpp"
 #include "transport/types.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace node {
 
 // Counts what of the messages given to a transport has left it: written, or dropped with its
-// channel. Messages hold it, so it outlives them all.
+// channel. Messages hold it, so it outlives them all. Once as many are under way as ever will be,
+// it allocates nothing.
 //
 // Thread: any.
 class Outgoing : base::Pinned {
   public:
-    using Counts = std::map<transport::ChannelId, std::uint64_t>;
+    struct Count {
+        transport::ChannelId channel;
+        std::uint64_t bytes = 0;
+    };
+    using Counts = std::vector<Count>;  // Each channel once; they are few.
 
     // `on_some` is called when there is something to take() after there was nothing.
     explicit Outgoing(std::function<void()> on_some) : on_some_(std::move(on_some)) {}
@@ -29,16 +36,18 @@ class Outgoing : base::Pinned {
                                                       transport::ChannelId channel,
                                                       transport::SharedBytes bytes) {
         const base::Bytes* const seen = bytes.get();
-        return {seen, [outgoing, channel, bytes = std::move(bytes)](const base::Bytes*) mutable {
-                    const std::size_t size = bytes->size();
-                    bytes.reset();
-                    outgoing->add(channel, size);
-                }};
+        auto left = [outgoing, channel, bytes = std::move(bytes)](const base::Bytes*) mutable {
+            const std::size_t size = bytes->size();
+            bytes.reset();
+            outgoing->add(channel, size);
+        };
+        return {seen, std::move(left), transport::SpareAllocator<std::byte>(outgoing->memory_)};
     }
-    // What has left since the last call.
-    [[nodiscard]] Counts take() {
+    // What has left since the last call, in the place of what is in `counts`.
+    void take(Counts& counts) {
+        counts.clear();
         const std::scoped_lock lock(mutex_);
-        return std::exchange(counts_, {});
+        counts_.swap(counts);
     }
     // Nobody is told any more.
     void end() {
@@ -50,10 +59,14 @@ class Outgoing : base::Pinned {
     void add(transport::ChannelId channel, std::uint64_t bytes) {
         const std::scoped_lock lock(mutex_);
         const bool first = counts_.empty();
-        counts_[channel] += bytes;
+        auto count = std::ranges::find(counts_, channel, &Count::channel);
+        if (count == counts_.end()) count = counts_.insert(count, Count{channel, 0});
+        count->bytes += bytes;
         if (first && on_some_) on_some_();
     }
 
+    // For what is counted beside each message.
+    std::shared_ptr<transport::SpareMemory> memory_ = std::make_shared<transport::SpareMemory>();
     std::mutex mutex_;
     Counts counts_;
     std::function<void()> on_some_;

@@ -1,5 +1,6 @@
 #include "node/runtime.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <future>
 #include <utility>
@@ -208,7 +209,11 @@ void Runtime::post(Item item) {
     {
         const std::scoped_lock lock(input_mutex_);
         if (stopping_) return;
-        (is_bulk(item) ? bulk_ : urgent_).push_back(std::move(item));
+        if (is_bulk(item)) {
+            bulk_.push_back(std::move(item));
+        } else {
+            urgent_.push(std::move(item));
+        }
     }
     input_ready_.notify_one();
 }
@@ -221,20 +226,22 @@ void Runtime::run_core() {
         if (wake_times_.empty()) {
             input_ready_.wait(lock, is_due);
         } else {
-            input_ready_.wait_until(lock, to_system(*wake_times_.begin()), is_due);
+            input_ready_.wait_until(lock, to_system(wake_times_.front()), is_due);
         }
         if (stopping_) break;
         // One input at a time and the clock between: a slot's block is closed when it begins,
         // however many transactions wait.
         std::optional<Item> item;
-        std::deque<Item>& queue = urgent_.empty() ? bulk_ : urgent_;
-        if (!queue.empty()) {
-            item = std::move(queue.front());
-            queue.pop_front();
+        if (!urgent_.empty()) {
+            item = urgent_.take();
+        } else if (!bulk_.empty()) {
+            item = std::move(bulk_.front());
+            bulk_.pop_front();
         }
         lock.unlock();
-        if (!wake_times_.empty() && *wake_times_.begin() <= system_time()) {
-            wake_times_.erase(wake_times_.begin(), wake_times_.upper_bound(system_time()));
+        if (!wake_times_.empty() && wake_times_.front() <= system_time()) {
+            wake_times_.erase(wake_times_.begin(),
+                              std::ranges::upper_bound(wake_times_, system_time()));
             Item tick = Input(input::Tick{});
             step(tick);
         }
@@ -248,6 +255,11 @@ void Runtime::run_core() {
     step(goodbye);
 }
 
+void Runtime::wake_at(base::Timestamp time) {
+    const auto at = std::ranges::lower_bound(wake_times_, time);
+    if (at == wake_times_.end() || *at != time) wake_times_.insert(at, time);
+}
+
 // A clock that is set back stands still until it has caught up: slots that have passed must not
 // come again.
 base::Timestamp Runtime::core_time() {
@@ -256,7 +268,7 @@ base::Timestamp Runtime::core_time() {
 }
 
 void Runtime::step(Item& item) {
-    Effects effects;
+    Effects& effects = effects_;
     if (const auto* input = std::get_if<Input>(&item)) {
         // Whoever executes something after this asks again.
         if (std::holds_alternative<input::ShowPending>(*input)) pending_asked_ = false;
@@ -266,11 +278,13 @@ void Runtime::step(Item& item) {
     } else if (auto* event = std::get_if<transport::Event>(&item)) {
         step(*event, effects);
     } else {
-        for (const auto& [channel, bytes] : outgoing_->take()) {
+        outgoing_->take(written_);
+        for (const auto& [channel, bytes] : written_) {
             core_->step(core_time(), p2p::input::Written{channel, bytes}, effects);
         }
     }
     carry_out(effects);
+    effects.clear();
 }
 
 void Runtime::step(transport::Event& event, Effects& effects) {
@@ -301,7 +315,7 @@ void Runtime::carry_out(Effects& effects) {
         std::visit(Overloaded{[&](effect::Write& write) { carry_out(write); },
                               [&](effect::Answer& answer) { carry_out(answer); },
                               [&](effect::Publish& publish) { carry_out(publish); },
-                              [&](effect::WakeAt& wake) { wake_times_.insert(wake.time); },
+                              [&](effect::WakeAt& wake) { wake_at(wake.time); },
                               [&](effect::Recover& recover) { carry_out(std::move(recover)); },
                               [&](effect::ReadBlocks& read) { carry_out(std::move(read)); },
                               [&](effect::ToTransport& asked) { carry_out(asked); },

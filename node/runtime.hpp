@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/pinned.hpp"
+#include "base/queue.hpp"
 #include "base/result.hpp"
 #include "base/storage.hpp"
 #include "node/core/networked_core.hpp"
@@ -22,7 +23,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -120,6 +120,7 @@ class Runtime : public transport::Host, base::Pinned {
     void step(transport::Event& event, Effects& effects);
     [[nodiscard]] static bool is_bulk(const Item& item);
     [[nodiscard]] base::Timestamp core_time();
+    void wake_at(base::Timestamp time);
     void carry_out(const effect::ToTransport& asked);
     void carry_out(effect::ReadBlocks read);
     [[nodiscard]] std::vector<p2p::SharedBytes> read_blocks(const p2p::effect::ReadBlocks& wanted);
@@ -150,14 +151,18 @@ class Runtime : public transport::Host, base::Pinned {
     // Inputs of the core thread.
     std::mutex input_mutex_;
     std::condition_variable input_ready_;
-    std::deque<Item> urgent_;
+    base::Queue<Item> urgent_;
     std::deque<Item> bulk_;  // Transactions and ranges: after all that is urgent.
     bool stopping_ = false;
-    std::set<base::Timestamp> wake_times_;  // Core thread only.
     transport::IoThread* transport_ = nullptr;
     std::shared_ptr<Outgoing> outgoing_;
+
+    // The core thread's; their memory is kept from step to step.
+    std::vector<base::Timestamp> wake_times_;  // Ascending, each once.
+    Effects effects_;                          // Of one step.
+    Outgoing::Counts written_;
     std::vector<transport::Command> commands_;  // Of one step.
-    base::Bytes scratch_;                       // Of the core thread: a message in one run.
+    base::Bytes scratch_;                       // A message in one run.
 
     // Writes of the disk thread.
     mutable std::mutex disk_mutex_;

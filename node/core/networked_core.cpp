@@ -36,9 +36,9 @@ void NetworkedCore::begin(base::Timestamp now, Effects first, Effects& out) {
 }
 
 void NetworkedCore::step(base::Timestamp now, const Input& input, Effects& out) {
-    work_.emplace_back(input);
+    work_.push(input);
     const bool is_tick = std::holds_alternative<input::Tick>(input);
-    if (is_tick && network_) work_.emplace_back(p2p::Input(p2p::input::Tick{}));
+    if (is_tick && network_) work_.push(p2p::Input(p2p::input::Tick{}));
     work_off(now, out);
     publish_status(now, out);
 }
@@ -49,23 +49,20 @@ void NetworkedCore::step(base::Timestamp now, p2p::Input input, Effects& out) {
         up->statements = statements(up->exporter);
     }
     is_news_ = is_news_ || std::holds_alternative<p2p::input::ChannelDown>(input);
-    work_.emplace_back(std::move(input));
+    work_.push(std::move(input));
     work_off(now, out);
     publish_status(now, out);
 }
 
 void NetworkedCore::work_off(base::Timestamp now, Effects& out) {
     while (!work_.empty()) {
-        const Work next = std::move(work_.front());
-        work_.pop_front();
+        const Work next = work_.take();
         if (const auto* input = std::get_if<Input>(&next)) {
-            Effects asked;
-            core_->step(now, *input, asked);
-            sort(asked, out);
+            core_->step(now, *input, asked_);
+            sort(asked_, out);
         } else {
-            p2p::Effects asked;
-            network_->step(now, std::get<p2p::Input>(next), asked);
-            sort(asked, out);
+            network_->step(now, std::get<p2p::Input>(next), said_);
+            sort(said_, out);
         }
     }
 }
@@ -76,9 +73,10 @@ void NetworkedCore::sort(Effects& asked, Effects& out) {
         if (said == nullptr || !network_) {
             out.push_back(std::move(effect));
         } else {
-            work_.emplace_back(std::move(said->said));
+            work_.push(std::move(said->said));
         }
     }
+    asked.clear();
 }
 
 void NetworkedCore::sort(p2p::Effects& asked, Effects& out) {
@@ -90,9 +88,10 @@ void NetworkedCore::sort(p2p::Effects& asked, Effects& out) {
         } else if (is_for_transport(effect)) {
             out.push_back(effect::ToTransport{std::move(effect)});
         } else {
-            work_.emplace_back(Input(input::FromPeers{std::move(effect)}));
+            work_.push(Input(input::FromPeers{std::move(effect)}));
         }
     }
+    asked.clear();
 }
 
 // Signed for this channel, so that nobody else can say it (spec 04, the same key on two machines).
@@ -127,7 +126,7 @@ void NetworkedCore::publish_status(base::Timestamp now, Effects& out) {
     for (const p2p::PeerStatus& peer : status->peers) {
         if (peer.round_trip) delay = std::max(delay, *peer.round_trip / 2);
     }
-    work_.emplace_back(Input(input::SetDelay{delay}));
+    work_.push(Input(input::SetDelay{delay}));
     work_off(now, out);
     out.push_back(effect::PublishPeers{std::move(status)});
 }

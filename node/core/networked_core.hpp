@@ -1,8 +1,8 @@
 #pragma once
 
+#include "base/queue.hpp"
 #include "node/core/core.hpp"
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -46,8 +46,12 @@ class NetworkedCore : base::Pinned {
     base::Log log_;
     chain::Slot start_slot_ = 0;
     base::Timestamp published_at_{};
-    bool is_news_ = false;   // Somebody came or went since.
-    std::deque<Work> work_;  // What one step leads to, in order; empty between steps.
+    bool is_news_ = false;  // Somebody came or went since.
+    // What one step leads to, in order, and what each piece of it asks for; empty between steps.
+    // Their memory is kept: votes come often.
+    base::Queue<Work> work_;
+    Effects asked_;
+    p2p::Effects said_;
 };
 
 }  // namespace node
