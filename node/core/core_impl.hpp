@@ -149,6 +149,7 @@ class Core::Impl {
     std::unique_ptr<chain::ChainManager> chain_;
     const std::unique_ptr<consensus::Consensus> agreement_;
     consensus::Consensus& consensus_ = *agreement_;
+    const std::vector<base::crypto::PublicKey> own_keys_;  // As consensus was told.
     chain::Pool pool_;
     std::unique_ptr<chain::PendingBlock> pending_;
     std::vector<chain::PooledTransaction> pending_body_;  // What is in it, in order.

@@ -135,16 +135,17 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
     const chain::Vote& vote = arrived.vote;
     p2p::input::Judged judged{Item::vote, arrived.id, arrived.channel, Verdict::unsure, ""};
     const chain::ScheduleState* schedules = consensus_.schedules_of(vote.data);
-    if (schedules == nullptr) {
-        judged.text = "the schedule of its block is not known";
-        return judge(std::move(judged), out);
-    }
+    const bool is_own = std::ranges::find(own_keys_, vote.key) != own_keys_.end();
+    if (schedules == nullptr) judged.text = "the schedule of its block is not known";
+    // What a key of ours has signed binds it, also where our disk is too old to know the schedule.
+    if (schedules == nullptr && !is_own) return judge(std::move(judged), out);
     const auto has_key = [&](const chain::Schedule* schedule) {
         return schedule != nullptr &&
                std::ranges::find(schedule->entries, vote.key, &chain::ScheduleEntry::vote_key) !=
                    schedule->entries.end();
     };
-    if (!has_key(schedules->active.get()) && !has_key(schedules->pending())) {
+    if (schedules != nullptr && !has_key(schedules->active.get()) &&
+        !has_key(schedules->pending())) {
         judged.verdict = Verdict::refused;
         judged.text = "by a key that is in no schedule";
         return judge(std::move(judged), out);
@@ -155,13 +156,11 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
         judged.text = "the vote's signature is wrong";
         return judge(std::move(judged), out);
     }
-    judged.verdict = Verdict::good;
+    const bool counts = schedules != nullptr;
+    if (counts) judged.verdict = Verdict::good;
     judge(std::move(judged), out);
-    const auto own = environment_.signer.keys();
-    if (std::ranges::find(own, vote.key) != own.end()) {
-        feed(consensus::input::OwnVoteSeen{vote}, out);
-    }
-    feed(consensus::input::VoteReceived{vote}, out);
+    if (is_own) feed(consensus::input::OwnVoteSeen{vote}, out);
+    if (counts) feed(consensus::input::VoteReceived{vote}, out);
 }
 
 void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out) {

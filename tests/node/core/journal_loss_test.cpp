@@ -62,6 +62,43 @@ TEST_CASE("a validator whose journal is lost votes again after a later block is 
     CHECK_FALSE(cluster[3].view().keys[0].lost);
 }
 
+TEST_CASE("a vote of its own that a node knows nothing of binds it, whatever the schedule",
+          "[journal]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    const auto own = support::key_of(10);
+    chain::VoteData data{.kind = chain::VoteKind::notarize,
+                         .schedule_version = 9,  // Of a later schedule than this node knows.
+                         .slot = 30,
+                         .height = 25,
+                         .block_id = {},
+                         .justify_slot = 29};
+    data.block_id.bytes[5] = std::byte{1};
+    const base::Hash256 digest = data.digest(cluster[3].genesis().chain_id());
+    const auto hear = [&](const base::crypto::PrivateKey& signer) {
+        const chain::Vote vote{data, own.public_key(), signer.sign(digest)};
+        cluster.send(0, 3, p2p::effect::VoteArrived{Cluster::channel(0), {}, vote});
+        cluster.deliver();
+    };
+    SECTION("said by somebody else") {
+        hear(support::key_of(8));
+        REQUIRE(cluster.refused.size() == 1);
+        CHECK(cluster.refused[0].verdict == p2p::Verdict::bad);
+        cluster.run(4, 4);
+        CHECK(voted(cluster, 3, 0) == 4);
+    }
+    SECTION("signed with it") {
+        hear(own);
+        CHECK(cluster.refused.empty());
+        // As with a journal that is lost: not before a later block is final.
+        cluster.run(4, 4);
+        CHECK(cluster[0].view().finalized->header.slot == 4);
+        CHECK(voted(cluster, 3, 0) == 3);
+        cluster.run(5, 8);
+        CHECK(voted(cluster, 3, 0) == 8);
+    }
+}
+
 TEST_CASE("a validator alone without its journal makes nothing final until that is accepted",
           "[journal]") {
     Cluster cluster(1);

@@ -1,0 +1,190 @@
+#include "node/core/networked_core.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <new>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/one_node.hpp"
+
+// The whole way of a vote, from its bytes to those that go to other peers, allocates nothing once
+// the tables are full. The counter replaces the allocator of this test program.
+
+namespace {
+
+std::size_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+}  // namespace
+
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+void* operator new(std::size_t size) {
+    ++allocations;
+    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    std::free(memory);
+}
+// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+
+namespace {
+
+using std::chrono::milliseconds;
+using transport::ChannelId;
+
+constexpr std::size_t kVotes = 64;  // Of one round.
+
+base::crypto::PublicKey node_key(std::size_t number) {
+    std::array<std::byte, 32> secret{};
+    secret.fill(static_cast<std::byte>(number + 1));
+    return base::crypto::PrivateKey(base::crypto::KeyType::r1, secret).public_key();
+}
+
+genesis::Genesis four_members() {
+    genesis::Genesis genesis = support::genesis_of(4);
+    for (std::size_t i = 0; i < 4; ++i) {
+        const chain::Name name = genesis.schedule.entries[i].producer;
+        genesis.nodes.push_back({name, name, node_key(i), p2p::kValidator});
+    }
+    return genesis;
+}
+
+// The first of four validators, which makes no blocks, and the others, which say votes to it.
+class Listener {
+  public:
+    Listener() {
+        const auto first = node::Core::first_batch(genesis_);
+        REQUIRE(first.has_value());
+        REQUIRE(storage_.commit(*first, true).has_value());
+        node::Effects asked;
+        auto core = open(asked);
+        REQUIRE(core.has_value());
+        p2p::Options network;
+        network.chain_id = genesis_.chain_id();
+        network.times = genesis_.times;
+        network.node_key = node_key(0);
+        network.boot_id = 1;
+        network.roles = p2p::kValidator;
+        network.vote_keys = signer_.keys();
+        node_ = std::make_unique<node::NetworkedCore>(
+            *std::move(core), network, signer_, base::Log(log_, "p2p"));
+        node_->begin(now_, std::move(asked), out_);
+        for (std::size_t i = 1; i < 4; ++i)
+            greet(i);
+    }
+    // Returns how many allocations it took that votes came, were judged and went on.
+    std::size_t round() {
+        const ChannelId from{1 + said_ / kVotes % 3};
+        make_votes();
+        // What is due every second is not counted.
+        now_ += milliseconds(1'000);
+        node_->step(now_, node::Input(node::input::Tick{}), out_);
+        forget();
+        const std::size_t before = allocations;
+        for (const base::Bytes& bytes : votes_)
+            node_->step(now_, p2p::Input(p2p::input::Message{from, bytes}), out_);
+        now_ += milliseconds(60);
+        node_->step(now_, p2p::Input(p2p::input::Written{from, 0}), out_);
+        count_passed_on();
+        forget();
+        return allocations - before;
+    }
+    [[nodiscard]] std::size_t passed_on() const { return passed_on_; }
+
+  private:
+    [[nodiscard]] base::Result<std::unique_ptr<node::Core>> open(node::Effects& asked) {
+        const std::vector<consensus::SafetyRecord> records{
+            {.kind = consensus::RecordKind::base,
+             .key = consensus::key_tag(signer_.keys().front())}};
+        consensus::SafetyJournal journal;
+        (void)journal.append(records);
+        chain::StateManager::Options state;
+        state.on_fault = [](const base::Error&) {};
+        node::Core::Options options{.genesis = genesis_};
+        options.started = now_;
+        options.has_peers = true;
+        options.produce = false;
+        return node::Core::open(
+            options,
+            {storage_, executor_, signer_, {}, state, {}, base::Log(log_, "core")},
+            std::move(journal),
+            asked);
+    }
+    void greet(std::size_t number) {
+        const auto first = chain::BlockReader(storage_).at(1);
+        REQUIRE(first.has_value());
+        const p2p::BlockPoint genesis{1, (*first)->id};
+        p2p::Hello hello{.finalized = genesis, .head = genesis};
+        hello.chain_id = genesis_.chain_id();
+        const ChannelId channel{number};
+        node_->step(
+            now_,
+            p2p::Input(p2p::input::ChannelUp{channel, node_key(number), "peer:1", false, {}, {}}),
+            out_);
+        for (const p2p::Body& body :
+             {p2p::Body(hello), p2p::Body(p2p::Notice{.finalized = genesis, .head = genesis})}) {
+            const auto bytes = p2p::pack_message(body);
+            node_->step(now_, p2p::Input(p2p::input::Message{channel, *bytes}), out_);
+        }
+    }
+    // Of blocks that are not here: all that can be done is to check and keep them.
+    void make_votes() {
+        for (base::Bytes& bytes : votes_) {
+            const auto key = support::key_of(static_cast<unsigned char>(8 + said_ % 3));
+            chain::VoteData data{.slot = ++said_, .height = 9, .block_id = {}};
+            data.block_id.bytes[5] = std::byte{1};
+            const auto digest = data.digest(genesis_.chain_id());
+            bytes = *p2p::pack_message(chain::Vote{data, key.public_key(), key.sign(digest)});
+        }
+    }
+    void count_passed_on() {
+        for (const node::Effect& effect : out_) {
+            const auto* asked = std::get_if<node::effect::ToTransport>(&effect);
+            const auto* send =
+                asked == nullptr ? nullptr : std::get_if<p2p::effect::Send>(&asked->asked);
+            if (send == nullptr) continue;
+            if (*send->bytes == votes_[passed_on_ % (2 * kVotes) / 2]) ++passed_on_;
+        }
+    }
+    // All that was sent is written and let go of.
+    void forget() {
+        for (std::uint64_t i = 1; i < 4; ++i) {
+            const p2p::input::Written all{ChannelId{i}, ~std::uint64_t{0}};
+            node_->step(now_, p2p::Input(all), out_);
+        }
+        out_.clear();
+    }
+
+    genesis::Genesis genesis_ = four_members();
+    support::KeySigner signer_{support::key_of(7)};
+    support::SilentLog log_;
+    support::MemoryStorage storage_;
+    chain::vm::Engine engine_{chain::host_table(), chain::vm::Engine::Options{}, nullptr};
+    chain::Executor executor_{engine_, chain::host_table()};
+    base::Timestamp now_ = genesis_.times.time_of(1).to_timestamp();
+    std::unique_ptr<node::NetworkedCore> node_;
+    node::Effects out_;
+    std::uint64_t said_ = 0;
+    std::vector<base::Bytes> votes_ = std::vector<base::Bytes>(kVotes);
+    std::size_t passed_on_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a vote on its way through a node allocates nothing", "[allocation]") {
+    constexpr std::size_t kTableEntries = 16'384;
+    Listener listener;
+    std::size_t rounds = 0;
+    CHECK(listener.round() > 0);
+    for (rounds = 1; rounds * kVotes < kTableEntries + kVotes; ++rounds)
+        (void)listener.round();
+    std::size_t most = 0;
+    for (int i = 0; i < 5; ++i, ++rounds)
+        most = std::max(most, listener.round());
+    CHECK(most == 0);
+    CHECK(listener.passed_on() == 2 * kVotes * rounds);
+}
