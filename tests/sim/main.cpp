@@ -107,6 +107,8 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
         outcome.finals = full.finals;
         outcome.changes = full.changes;
         outcome.eos_finals = full.eos_finals;
+        outcome.new_disks = full.new_disks;
+        outcome.upgrades = full.upgrades;
         outcome.trace = full.trace;
         return outcome;
     }
@@ -155,6 +157,8 @@ struct Totals {
     std::uint64_t eos_finals = 0;
     std::uint64_t checked = 0;
     std::uint64_t worst_gap = 0;
+    std::uint64_t new_disks = 0;
+    std::uint64_t upgrades = 0;
 
     void add(const sim::Outcome& outcome) {
         ++seeds;
@@ -165,6 +169,8 @@ struct Totals {
         eos_finals += outcome.eos_finals;
         checked += outcome.checked_liveness ? 1U : 0U;
         worst_gap = std::max<std::uint64_t>(worst_gap, outcome.worst_gap);
+        new_disks += outcome.new_disks;
+        upgrades += outcome.upgrades;
     }
 };
 
@@ -199,7 +205,7 @@ int run_many(const Arguments& arguments) {
     std::cout << fmt::format(
         "{} seeds in {:.1f} s ({:.0f} an hour): {} failed; each {:.1f} final blocks, {:.2f} "
         "schedule changes, EOS rule {:.1f} times; {} conflicts; liveness checked in {}, worst gap "
-        "{} slots\n",
+        "{} slots; {} new disks, {} upgrades\n",
         totals.seeds,
         seconds.count(),
         static_cast<double>(totals.seeds) * 3600 / seconds.count(),
@@ -209,7 +215,9 @@ int run_many(const Arguments& arguments) {
         static_cast<double>(totals.eos_finals) / static_cast<double>(totals.seeds),
         totals.conflicts,
         totals.checked,
-        totals.worst_gap);
+        totals.worst_gap,
+        totals.new_disks,
+        totals.upgrades);
     if (arguments.expect_failure) return totals.failed > 0 ? 0 : 1;
     return totals.failed == 0 ? 0 : 1;
 }

@@ -137,6 +137,9 @@ struct Outcome {
     chain::Slot worst_gap = 0;  // After healing, between final blocks.
     bool checked_liveness = false;
     std::size_t events = 0;
+    // Of whole nodes only.
+    std::uint64_t new_disks = 0;  // Given to machines that lost what they had.
+    std::uint64_t upgrades = 0;   // Seeds whose chain went on under other rules.
 };
 
 // The whole world of one seed.

@@ -1,6 +1,8 @@
 #include "tests/sim/full/byzantine.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace sim::full {
 
@@ -21,6 +23,7 @@ Byzantine::Byzantine(Fleet& fleet)
     releases_late_ = liking() / 2;
     splits_ = liking();
     forges_ = liking() / 2;
+    babbles_ = chance_.percent(15);
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
         hears_first_.push_back(static_cast<char>(chance_.below(2)));
     }
@@ -64,7 +67,21 @@ void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
 void Byzantine::act() {
     if (chance_.percent(forges_)) forge_votes();
     if (chance_.percent(forges_ / 8)) forge_header();
+    if (babbles_ && chance_.percent(2)) babble();
     fleet_.at(milliseconds(chance_.between(20, 150)), [this] { act(); });
+}
+
+// A message with a wrong byte or without its end, or what never was one.
+void Byzantine::babble() {
+    base::Bytes bytes(1 + chance_.below(300));
+    for (std::byte& each : bytes)
+        each = static_cast<std::byte>(chance_.below(256));
+    if (last_header_ && chance_.percent(70)) {
+        bytes = *p2p::pack_message(p2p::HeaderPush{*last_header_, {}});
+        bytes[chance_.below(bytes.size())] ^= std::byte{1} << chance_.below(8);
+        if (chance_.percent(30)) bytes.resize(1 + chance_.below(bytes.size()));
+    }
+    tell(std::make_shared<const base::Bytes>(std::move(bytes)), 60);
 }
 
 // For any block of late, whatever it voted for before.

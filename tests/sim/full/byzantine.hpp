@@ -9,8 +9,8 @@ namespace sim::full {
 
 // The Byzantine member of a fleet. Its machines run the production code, often two of them with
 // the same keys, which then make two blocks in a slot and vote for both; what they send is
-// withheld, sent to some or released at the edge of the slot; and its votes are forged for
-// whatever was signed lately, its headers made twice.
+// withheld, sent to some or released at the edge of the slot; its votes are forged for whatever
+// was signed lately, its headers made twice; and some of what it says is no message at all.
 class Byzantine {
   public:
     explicit Byzantine(Fleet& fleet);
@@ -26,6 +26,7 @@ class Byzantine {
   private:
     void forge_votes();
     void forge_header();
+    void babble();
     void tell(const p2p::SharedBytes& bytes, int share);
     [[nodiscard]] base::Duration edge_of_slot();
 
@@ -39,6 +40,7 @@ class Byzantine {
     int releases_late_ = 0;
     int splits_ = 0;
     int forges_ = 0;
+    bool babbles_ = false;
 };
 
 }  // namespace sim::full

@@ -62,6 +62,7 @@ void Fleet::note_sent(std::size_t i, const p2p::effect::Send& send) {
     if (!envelope || envelope->type != p2p::MessageType::header) return;
     const auto body = p2p::read_body(*envelope, *send.bytes);
     if (!body) return fail(fmt::format("node {} sends what nobody can read", i));
+    if (i == world_.joiner) return;  // It passes on what others made.
     const chain::SignedHeader& header = std::get<p2p::HeaderPush>(*body).signed_header;
     const Member& member = world_.universe.members[world_.member_of(i)];
     if (header.header.producer != member.name) return;
@@ -81,6 +82,7 @@ void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) 
     trace_.note(i);
     trace_.note(number_of(block.id));
     if (!world_.is_honest(i)) return;
+    note_rules(i, *finalized.block);
     const auto [known, first] = final_.emplace(height, block.id);
     if (!first && known->second != block.id) {
         return fail(fmt::format("two blocks are final at height {}", height));
@@ -103,24 +105,33 @@ void Fleet::note_view(std::size_t i) {
     if (!world_.is_honest(i)) return;
     const node::Published& view = *machines_[i]->view;
     const chain::Height height = view.finalized->header.height;
-    if (height < shown_final_[i]) {
+    if (height < shown_final_[i] && !starts_over_.contains(i)) {
         return fail(fmt::format("node {} showed {} as final, now {}", i, shown_final_[i], height));
     }
     if (height > shown_final_[i]) observer_.became_final(i, view.finalized->id);
-    shown_final_[i] = height;
+    if (height >= shown_final_[i]) starts_over_.erase(i);
+    shown_final_[i] = std::max(shown_final_[i], height);
     const consensus::Consensus& agreement = machines_[i]->agreement();
     const Seen* head = observer_.find(agreement.head());
     const auto* schedules = agreement.schedules_of(head->data(chain::VoteKind::notarize));
     observer_.schedules_on(i, agreement.head(), *schedules);
-    if (!view.trouble.empty() && view.trouble.find("(simulated)") == std::string::npos) {
-        fail(fmt::format("node {}: {}", i, view.trouble));
-    }
+    if (!view.trouble.empty()) note_trouble(i, view.trouble);
     if (view.reversible.size() > kReversibleMax) {
         fail(fmt::format("node {} holds {} reversible blocks", i, view.reversible.size()));
     }
     if (view.pool_transactions > kPoolMax) {
         fail(fmt::format("node {} holds {} transactions", i, view.pool_transactions));
     }
+}
+
+// A node stops for its disk, or for rules that it does not have.
+void Fleet::note_trouble(std::size_t i, const std::string& trouble) {
+    const Machine& machine = *machines_[i];
+    if (machine.has_bad_disk()) plan_repair(i);
+    if (trouble.find(kSimulated) != std::string::npos) return;
+    const bool is_old = world_.upgrade_at && machine.rules_known == chain::kRulesKnown;
+    if (is_old && trouble.find("install the release that has them") != std::string::npos) return;
+    fail(fmt::format("node {}: {}", i, trouble));
 }
 
 // --- What nodes say of each other ---
@@ -151,7 +162,7 @@ void Fleet::note_expelled(std::size_t i, const p2p::effect::Close& goodbye) {
 // The certificate of a lock is durable before the COMMIT leaves: without it a restarted node
 // could not show the others why it is locked (spec 04, R2).
 void Fleet::check_opened(std::size_t i) {
-    if (!world_.is_honest(i)) return;
+    if (!world_.is_honest(i) || i == world_.joiner) return;
     const consensus::Consensus& agreement = machines_[i]->agreement();
     const chain::Certificate* highest = agreement.highest_notarize();
     const chain::Slot certified =
@@ -199,6 +210,8 @@ void Fleet::conclude() {
     outcome_.eos_finals = observer_.eos_finals();
     outcome_.finals = final_.size();
     outcome_.transactions = included_.size();
+    const bool goes_on = is_upgrade_decided_ && final_.contains(*world_.upgrade_at);
+    outcome_.upgrades = goes_on ? 1 : 0;
     outcome_.trace = trace_.hash();
 }
 

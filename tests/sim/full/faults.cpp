@@ -15,6 +15,7 @@ void Fleet::plan_fault() {
     } else {
         break_links(one);
     }
+    if (world_.forgetful && chance_.percent(20)) machines_[*world_.forgetful]->copy_disk();
     if (chance_.percent(30)) cut_.clear();
     if (chance_.percent(5)) stop_all();
     at(milliseconds(chance_.between(200, 3'000)), [this] { plan_fault(); });
@@ -43,8 +44,21 @@ void Fleet::break_machine(std::size_t i) {
             }
             break;
         default:
-            if (uses_disk_faults_) machine.fill_disk(static_cast<int>(chance_.between(1, 3)));
+            fail_disk(i);
             break;
+    }
+}
+
+void Fleet::fail_disk(std::size_t i) {
+    Machine& machine = *machines_[i];
+    const bool is_whole = i != world_.forgetful || world_.mutant != Mutant::none;
+    if (is_whole || chance_.percent(50)) {
+        if (uses_disk_faults_) machine.fill_disk(static_cast<int>(chance_.between(1, 3)));
+    } else if (chance_.percent(50)) {
+        machine.break_disk();
+        plan_repair(i);
+    } else {
+        machine.flip_bit(chance_);
     }
 }
 
@@ -83,7 +97,7 @@ void Fleet::stop(std::size_t i, bool power) {
     } else {
         machine.kill();
     }
-    if (i == world_.forgetful && chance_.percent(50)) machine.lose_journal();
+    if (i == world_.forgetful && chance_.percent(50)) lose_data(i);
     at(milliseconds(chance_.between(100, 5'000)), [this, i] { start(i); });
 }
 
@@ -109,7 +123,10 @@ void Fleet::heal() {
         machine.fill_disk(0);
         machine.clock.set(milliseconds(chance_.between(-10, 10)), 0);
         // A clock never goes back while a process runs: whose time was wrong starts anew.
-        if (i == world_.wrong_time && machine.runs()) machine.kill();
+        const bool is_old = world_.upgrade_at && machine.rules_known == chain::kRulesKnown;
+        if ((i == world_.wrong_time || is_old) && machine.runs()) machine.kill();
+        if (is_old) ++machine.rules_known;
+        if (machine.has_bad_disk()) renew_disk(i);
         start(i);
     }
 }

@@ -33,6 +33,7 @@ Fleet::Fleet(std::uint64_t seed, Mutant mutant)
         const Machine::Setup setup{.number = i,
                                    .member = world_.member_of(i),
                                    .hides_its_keys = !world_.is_honest(i) && world_.twin,
+                                   .is_observer = i == world_.joiner,
                                    .mutant = world_.is_honest(i) ? mutant : Mutant::none};
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
@@ -47,8 +48,9 @@ Outcome Fleet::run() {
     const bool is_hard = world_.byzantine || world_.wrong_time;
     const base::Timestamp end = now_ + kFaultsFor + (is_hard ? kHealthyForLong : kHealthyFor);
     for (std::size_t i = 0; i < machines_.size(); ++i) {
-        at(milliseconds(chance_.between(0, 300)), [this, i] { start(i); });
+        if (i != world_.joiner) at(milliseconds(chance_.between(0, 300)), [this, i] { start(i); });
     }
+    if (world_.upgrade_at) plan_upgrades();
     at(milliseconds(500), [this] { submit(); });
     if (world_.votes) {
         at(milliseconds(700), [this] { submit_politics(); });
@@ -85,12 +87,12 @@ void Fleet::start(std::size_t i) {
     node::Effects out;
     const std::string refusal =
         machine.start(machine.clock.read(now_), chance_.below(SIZE_MAX / 2), out);
-    if (!refusal.empty()) return fail(fmt::format("node {} does not start: {}", i, refusal));
+    if (!refusal.empty()) return on_death(i, refusal);
     machine.disk_free_at = now_;
     check_opened(i);
     perform(i, out);
     for (std::size_t peer = 0; peer < machines_.size(); ++peer) {
-        if (peer == i) continue;
+        if (peer == i || !machine.runs()) continue;
         step(i, p2p::input::Dial{fmt::format("node:{}", peer), node_key(peer)});
     }
 }

@@ -25,15 +25,18 @@ struct Outcome {
     std::uint64_t transactions = 0;  // In final blocks.
     std::uint64_t changes = 0;       // Schedules that came into force.
     std::uint64_t eos_finals = 0;
+    std::uint64_t new_disks = 0;
+    std::uint64_t upgrades = 0;  // 1: the chain went on under other rules.
     std::uint64_t trace = 0;
 };
 
 class Byzantine;
 
 // Whole nodes with ledger, agreement and network, in virtual time: channels are reset, cut and
-// slow, machines are killed, lose power, pause and have wrong clocks and full disks, members vote
-// and rotate keys, one of them may be Byzantine; then everything heals. What must hold all the
-// same is in checks.cpp, and in the Observer, which sees every block and vote that is signed.
+// slow, machines are killed, lose power, pause, have wrong clocks and full or broken disks, members
+// vote, rotate keys and change the rules, one of them may be Byzantine; then everything heals, and
+// a blank node comes. What must hold all the same is in checks.cpp, and in the Observer, which sees
+// every block and vote that is signed.
 class Fleet : public Watch {
   public:
     Fleet(std::uint64_t seed, Mutant mutant);
@@ -85,10 +88,25 @@ class Fleet : public Watch {
     // --- What goes wrong (faults.cpp) ---
     void plan_fault();
     void break_machine(std::size_t i);
+    void fail_disk(std::size_t i);
     void break_links(std::size_t i);
     void stop(std::size_t i, bool power);
     void stop_all();
     void heal();
+
+    // --- What is lost with a disk (disks.cpp) ---
+    void lose_data(std::size_t i);
+    void plan_repair(std::size_t i);
+    void renew_disk(std::size_t i);
+    void start_over(std::size_t i);
+    // The process has ended itself, or does not start: its disk must be why.
+    void on_death(std::size_t i, const std::string& why);
+
+    // --- Other rules (upgrade.cpp) ---
+    void plan_upgrades();
+    void submit_upgrade();
+    void upgrade(std::size_t i);
+    void note_rules(std::size_t i, const chain::ExecutedBlock& block);
 
     // --- What it is given to do (load.cpp) ---
     void submit();
@@ -105,6 +123,7 @@ class Fleet : public Watch {
     void note_sent(std::size_t i, const p2p::effect::Send& send);
     void note_final(std::size_t i, const node::effect::Finalized& finalized);
     void note_view(std::size_t i);
+    void note_trouble(std::size_t i, const std::string& trouble);
     void note_accused(std::size_t i, const chain::Evidence& evidence);
     void note_expelled(std::size_t i, const p2p::effect::Close& goodbye);
     void check_opened(std::size_t i);
@@ -126,6 +145,9 @@ class Fleet : public Watch {
     base::Duration delay_max_ = std::chrono::milliseconds(10);
     bool has_healed_ = false;
     bool uses_disk_faults_ = false;
+    bool is_repairing_ = false;          // Somebody is on the way with a disk.
+    bool is_upgrade_decided_ = false;    // By a final block.
+    std::set<std::size_t> starts_over_;  // Whose disk is older than what it showed.
 
     std::map<chain::Height, chain::BlockId> final_;
     std::map<chain::TransactionId, chain::Height> included_;
@@ -140,11 +162,13 @@ template <class Input>
 void Fleet::step(std::size_t i, Input input) {
     Machine& machine = *machines_[i];
     node::Effects out;
+    std::string death;
     if constexpr (std::is_constructible_v<node::Input, Input>) {
-        machine.step(machine.clock.read(now_), node::Input(std::move(input)), out);
+        death = machine.step(machine.clock.read(now_), node::Input(std::move(input)), out);
     } else {
-        machine.step(machine.clock.read(now_), p2p::Input(std::move(input)), out);
+        death = machine.step(machine.clock.read(now_), p2p::Input(std::move(input)), out);
     }
+    if (!death.empty()) return on_death(i, death);
     perform(i, out);
 }
 

@@ -20,6 +20,11 @@ base::crypto::PrivateKey make_key(base::crypto::KeyType type, std::size_t tag) {
 
 constexpr std::size_t kKeysApart = 64;  // Tags of a member's two keys.
 
+// The process ended itself.
+struct Died {
+    std::string why;
+};
+
 // The mutant that keeps no certificate with its lock.
 void drop_notarize(base::Batch& batch) {
     const base::Bytes key = base::to_bytes(base::as_bytes("notarize_certificate"));
@@ -40,10 +45,14 @@ base::crypto::PublicKey node_key(std::size_t node) {
 
 // --- Keys ---
 
-MemberKeys::MemberKeys(std::size_t member, std::size_t machine, Watch& watch)
-    : keys_{signing_key(member, 0), signing_key(member, 1)}, machine_(machine), watch_(watch) {}
+MemberKeys::MemberKeys(std::size_t member, std::size_t machine, bool is_observer, Watch& watch)
+    : keys_{signing_key(member, 0), signing_key(member, 1)},
+      machine_(machine),
+      is_observer_(is_observer),
+      watch_(watch) {}
 
 std::vector<base::crypto::PublicKey> MemberKeys::keys() const {
+    if (is_observer_) return {};
     return {keys_[0].public_key(), keys_[1].public_key()};
 }
 
@@ -70,32 +79,50 @@ base::Result<base::crypto::Signature> MemberKeys::sign_vote(const base::crypto::
 // --- Life ---
 
 Machine::Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch)
-    : genesis_(genesis), setup_(setup), signer_(setup.member, setup.number, watch) {
+    : genesis_(genesis),
+      setup_(setup),
+      signer_(setup.member, setup.number, setup.is_observer, watch) {
+    replace_disk();
     std::vector<consensus::SafetyRecord> records;
     for (const base::crypto::PublicKey& key : signer_.keys()) {
         records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
     }
-    consensus::SafetyJournal journal;
-    pages_ = {journal.append(records)};
-    const auto first = node::Core::first_batch(genesis_);
-    CHECK(first.has_value());
-    CHECK(storage_.commit(*first, true).has_value());
+    if (!records.empty()) pages_ = {consensus::SafetyJournal().append(records)};
+}
+
+template <class Run>
+std::string Machine::survive(const Run& run) {
+    try {
+        run();
+        return {};
+    } catch (const Died& died) {
+        kill();
+        return died.why;
+    }
 }
 
 std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
     CHECK(!runs());
+    std::string refusal;
+    const std::string death = survive([&] { refusal = open(now, seed, out); });
+    if (!refusal.empty()) kill();
+    return death.empty() ? refusal : death;
+}
+
+std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
     // One that is damaged counts as lost.
     auto journal = consensus::SafetyJournal::read(pages_);
     if (!journal) journal = consensus::SafetyJournal();
     engine_ = std::make_unique<chain::vm::Engine>(
         chain::host_table(), chain::vm::Engine::Options{}, nullptr);
-    executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table());
+    executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table(), rules_known);
     node::Core::Options options{.genesis = genesis_};
     options.started = now;
     options.has_peers = true;
     options.clock_bound = std::chrono::milliseconds(100);
     chain::StateManager::Options state;
-    state.on_fault = [](const base::Error&) { CHECK(false); };
+    // bor-node ends itself here.
+    state.on_fault = [](const base::Error& error) { throw Died{error.detail}; };
     node::Core::Environment environment{
         storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")};
     environment.make_consensus = [this](auto rules, auto base, auto safety) {
@@ -107,23 +134,29 @@ std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effect
     node::Effects first;
     auto core = node::Core::open(options, environment, *std::move(journal), first);
     if (!core) return core.error().detail;
+    core_ = std::make_unique<node::NetworkedCore>(
+        *std::move(core), network_options(seed), signer_, base::Log(log_, "p2p"));
+    ++life_;
+    paused_until.reset();
+    wakes.clear();
+    disk_free_at = now;
+    has_refused_write_ = false;
+    core_->begin(now, std::move(first), out);
+    return {};
+}
+
+p2p::Options Machine::network_options(std::uint64_t seed) const {
     p2p::Options network;
     network.chain_id = genesis_.chain_id();
     network.times = genesis_.times;
     network.node_key = node_key(setup_.number);
     network.boot_id = seed | 1U;
-    network.roles = p2p::kValidator;
+    network.roles = setup_.is_observer ? p2p::kObserver : p2p::kValidator;
     network.listen_address = "node:" + std::to_string(setup_.number);
+    network.rules_version = rules_known;
     if (!setup_.hides_its_keys) network.vote_keys = signer_.keys();
     network.seed = seed;
-    core_ = std::make_unique<node::NetworkedCore>(
-        *std::move(core), std::move(network), signer_, base::Log(log_, "p2p"));
-    ++life_;
-    paused_until.reset();
-    wakes.clear();
-    disk_free_at = now;
-    core_->begin(now, std::move(first), out);
-    return {};
+    return network;
 }
 
 void Machine::kill() {
@@ -158,24 +191,12 @@ bool Machine::cut_write(const node::effect::Write& write, Chance& chance) {
     return has_rows;
 }
 
-void Machine::lose_journal() {
-    if (setup_.mutant != Mutant::journal_lost_ignored) return pages_.clear();
-    auto journal = consensus::SafetyJournal::read(pages_);
-    if (!journal) return;
-    auto fresh = consensus::SafetyJournal::lost(journal->last_sequence());
-    std::vector<consensus::SafetyRecord> records;
-    for (const base::crypto::PublicKey& key : signer_.keys()) {
-        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
-    }
-    pages_ = {fresh.append(records)};
+std::string Machine::step(base::Timestamp now, const node::Input& input, node::Effects& out) {
+    return survive([&] { core_->step(now, input, out); });
 }
 
-void Machine::step(base::Timestamp now, const node::Input& input, node::Effects& out) {
-    core_->step(now, input, out);
-}
-
-void Machine::step(base::Timestamp now, p2p::Input input, node::Effects& out) {
-    core_->step(now, std::move(input), out);
+std::string Machine::step(base::Timestamp now, p2p::Input input, node::Effects& out) {
+    return survive([&] { core_->step(now, std::move(input), out); });
 }
 
 // --- The disk ---
@@ -194,6 +215,10 @@ void Machine::write_page(const node::effect::Write& write, base::Bytes page) {
 base::Result<void> Machine::finish_write() {
     const node::effect::Write write = std::move(in_flight_.front());
     in_flight_.pop_front();
+    if (is_broken_) {
+        has_refused_write_ = has_refused_write_ || write.ticket != 0;
+        return base::fail(base::Errc::unavailable, kBrokenDisk);
+    }
     if (!write.journal_page.empty()) write_page(write, write.journal_page);
     if (write.ticket != 0 && writes_to_fail_ > 0) {
         --writes_to_fail_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "chain/execution/executor.hpp"
+#include "chain/execution/rows.hpp"
 #include "node/core/networked_core.hpp"
 #include "tests/sim/chance.hpp"
 #include "tests/sim/clock.hpp"
@@ -15,9 +16,15 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sim::full {
+
+// How the errors of a broken disk read.
+inline constexpr const char* kBrokenDisk = "input/output error (simulated)";
+// By this, failures that the simulator makes are told from others.
+inline constexpr std::string_view kSimulated = "(simulated)";
 
 class SilentLog final : public base::LogSink {
   public:
@@ -36,7 +43,8 @@ class Watch {
 // The keys of one member: it rotates from one to the other and back.
 class MemberKeys final : public node::Signer {
   public:
-    MemberKeys(std::size_t member, std::size_t machine, Watch& watch);
+    // An observer has none to sign with.
+    MemberKeys(std::size_t member, std::size_t machine, bool is_observer, Watch& watch);
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override;
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override;
@@ -50,6 +58,7 @@ class MemberKeys final : public node::Signer {
   private:
     std::array<base::crypto::PrivateKey, 2> keys_;
     std::size_t machine_;
+    bool is_observer_;
     Watch& watch_;
 };
 
@@ -66,6 +75,7 @@ class Machine : base::Pinned {
         std::size_t number = 0;
         std::size_t member = 0;       // Whose keys it has.
         bool hides_its_keys = false;  // A twin that does not say that it is one.
+        bool is_observer = false;     // It has no keys.
         Mutant mutant = Mutant::none;
     };
     Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch);
@@ -76,17 +86,38 @@ class Machine : base::Pinned {
     // adds: unsynced commits from the first on, the page that was being written, or a part of it.
     void kill();
     void cut_power(Chance& chance);
-    // The journal is gone while the machine is down; of a mutant, what is put in its place says
-    // that it is whole.
-    void lose_journal();
 
-    void step(base::Timestamp now, const node::Input& input, node::Effects& out);
-    void step(base::Timestamp now, p2p::Input input, node::Effects& out);
+    // Returns why the process died of it, as it does when it cannot read its state: then nothing
+    // of `out` has happened. Empty: it goes on.
+    [[nodiscard]] std::string step(base::Timestamp now,
+                                   const node::Input& input,
+                                   node::Effects& out);
+    [[nodiscard]] std::string step(base::Timestamp now, p2p::Input input, node::Effects& out);
     // What the disk thread does: takes a write, and later carries out the first that it took.
     void begin_write(node::effect::Write write);
     [[nodiscard]] base::Result<void> finish_write();
     // The next `count` writes that are waited for fail: the disk is full.
     void fill_disk(int count) { writes_to_fail_ = count; }
+
+    // --- What happens to the disk (machine_disk.cpp) ---
+    // While the machine is down: the journal is gone; of a mutant, what is put in its place says
+    // that it is whole.
+    void lose_journal();
+    // Another disk, with the first state and no journal.
+    void replace_disk();
+    // Storage and journal as of now are kept, and put back while the machine is down. False:
+    // there is no copy.
+    void copy_disk();
+    [[nodiscard]] bool put_back_copy();
+    // In a row of the storage or a page of the journal.
+    void flip_bit(Chance& chance);
+    // From now on nothing can be read or written.
+    void break_disk();
+    // The disk is broken, or a row of it cannot be read.
+    [[nodiscard]] bool has_bad_disk() const { return is_broken_ || storage_.is_damaged(); }
+    // The process was told that a write failed, and waits for that one.
+    [[nodiscard]] bool has_refused_write() const { return has_refused_write_; }
+
     [[nodiscard]] std::vector<p2p::SharedBytes> read(const p2p::effect::ReadBlocks& wanted) const;
     [[nodiscard]] node::input::Recovered recover(const node::effect::Recover& wanted) const;
 
@@ -98,12 +129,23 @@ class Machine : base::Pinned {
     [[nodiscard]] const consensus::Consensus& agreement() const { return *agreement_; }
 
     SimClock clock;
+    std::uint32_t rules_known = chain::kRulesKnown;  // Of the program that the next start() runs.
     std::shared_ptr<const node::Published> view;
     base::Timestamp disk_free_at{};
     std::set<base::Timestamp> wakes;  // Asked for, by its clock.
     std::optional<base::Timestamp> paused_until;
 
   private:
+    struct Copy {
+        base::Batch rows;
+        std::vector<base::Bytes> pages;
+    };
+
+    [[nodiscard]] std::string open(base::Timestamp now, std::uint64_t seed, node::Effects& out);
+    [[nodiscard]] p2p::Options network_options(std::uint64_t seed) const;
+    // Runs what may end the process; returns why it did.
+    template <class Run>
+    [[nodiscard]] std::string survive(const Run& run);
     void write_page(const node::effect::Write& write, base::Bytes page);
     base::Result<void> write_rows(const node::effect::Write& write);
     [[nodiscard]] bool cut_write(const node::effect::Write& write, Chance& chance);
@@ -117,6 +159,9 @@ class Machine : base::Pinned {
     Promises promises_;
     std::deque<node::effect::Write> in_flight_;
     int writes_to_fail_ = 0;
+    bool is_broken_ = false;
+    bool has_refused_write_ = false;
+    std::optional<Copy> copy_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;
     std::unique_ptr<node::NetworkedCore> core_;

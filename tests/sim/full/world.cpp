@@ -28,6 +28,11 @@ void make_genesis(World& world, Chance& chance) {
         genesis.nodes.push_back(
             {*chain::Name::from_string("bortwin"), owner, node_key(*world.twin), 1});
     }
+    if (world.joiner) {
+        const chain::Name owner = genesis.members.front().name;
+        genesis.nodes.push_back(
+            {*chain::Name::from_string("borvisitor"), owner, node_key(*world.joiner), 2});
+    }
     genesis.system_authority = genesis.members.front().authority;
     genesis.parameters.open_accounts = 1;
     genesis.parameters.min_producers = World::kValidators;
@@ -67,6 +72,8 @@ World make_world(Mutant mutant, Chance& chance) {
         world.forgetful = chance.below(World::kValidators);
         if (world.forgetful == world.byzantine) world.forgetful.reset();
     }
+    if (chance.percent(30)) world.joiner = world.machines();
+    if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     make_genesis(world, chance);
     world.universe.times = world.genesis.times;
     world.universe.choices = {world.genesis.schedule.entries};
