@@ -38,6 +38,8 @@ function(unit_tests folder)
   if(SANITIZE)
     # They replace the allocator, which is the sanitizer's then.
     list(FILTER sources EXCLUDE REGEX "allocation_test\\.cpp$")
+  elseif(sources MATCHES "allocation_test\\.cpp")
+    list(APPEND sources ${PROJECT_SOURCE_DIR}/tests/allocations.cpp)
   endif()
   if(NOT sources)
     return()

@@ -1,30 +1,8 @@
+#include "tests/allocations.hpp"
 #include "tests/consensus/fixture.hpp"
 
-#include <cstdlib>
-#include <new>
-
 // The vote path allocates nothing once its rings are warm: at a hundred validators it runs
-// hundreds of times a slot. The counter replaces the allocator of this test program.
-
-namespace {
-
-std::size_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-}  // namespace
-
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
-// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+// hundreds of times a slot.
 
 namespace input = consensus::input;
 using test::kCommit;
@@ -35,9 +13,9 @@ TEST_CASE("a vote allocates nothing, of a known block or not", "[consensus][allo
     Validator v(1, {1, 2, 3, 4, 5, 6, 7});
     consensus::Effects out;
     const auto hear = [&](const consensus::Input& what) {
-        const std::size_t before = allocations;
+        const std::size_t before = tests::allocations();
         v->step(v.at(12), what, out);
-        return allocations - before;
+        return tests::allocations() - before;
     };
     std::vector<chain::BlockPtr> blocks;
     for (chain::Slot slot = 2; slot < 12; ++slot) {

@@ -1,33 +1,10 @@
 #include "p2p/stranger.hpp"
+#include "tests/allocations.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <cstdlib>
-#include <new>
-
 // The way of a vote through the conversation allocates nothing once its tables are full: at a
-// hundred validators it is gone hundreds of times a slot. The counter replaces the allocator of
-// this test program.
-
-namespace {
-
-std::size_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-}  // namespace
-
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
-// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+// hundred validators it is gone hundreds of times a slot.
 
 namespace p2p::test {
 
@@ -65,13 +42,13 @@ struct Voters {
         us.now += milliseconds(100);
         us.step(input::Tick{});
         clear();
-        const std::size_t before = allocations;
+        const std::size_t before = tests::allocations();
         hear(from);
         us.now += milliseconds(60);
         us.step(input::Tick{});
         count_passed_on();
         clear();
-        return allocations - before;
+        return tests::allocations() - before;
     }
 
   private:

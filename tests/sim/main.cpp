@@ -109,6 +109,7 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
         outcome.eos_finals = full.eos_finals;
         outcome.new_disks = full.new_disks;
         outcome.upgrades = full.upgrades;
+        outcome.checked_liveness = true;
         outcome.trace = full.trace;
         return outcome;
     }

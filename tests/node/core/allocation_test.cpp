@@ -1,35 +1,13 @@
 #include "node/core/networked_core.hpp"
+#include "tests/allocations.hpp"
 
 #include <catch2/catch.hpp>
-
-#include <cstdlib>
-#include <new>
 
 // After Catch2, whose macros it uses.
 #include "tests/support/one_node.hpp"
 
 // The whole way of a vote, from its bytes to those that go to other peers, allocates nothing once
-// the tables are full. The counter replaces the allocator of this test program.
-
-namespace {
-
-std::size_t allocations = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
-
-}  // namespace
-
-// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
-void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-    throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*size*/) noexcept {
-    std::free(memory);
-}
-// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory,misc-new-delete-overloads)
+// the tables are full.
 
 namespace {
 
@@ -84,14 +62,14 @@ class Listener {
         now_ += milliseconds(1'000);
         node_->step(now_, node::Input(node::input::Tick{}), out_);
         forget();
-        const std::size_t before = allocations;
+        const std::size_t before = tests::allocations();
         for (const base::Bytes& bytes : votes_)
             node_->step(now_, p2p::Input(p2p::input::Message{from, bytes}), out_);
         now_ += milliseconds(60);
         node_->step(now_, p2p::Input(p2p::input::Written{from, 0}), out_);
         count_passed_on();
         forget();
-        return allocations - before;
+        return tests::allocations() - before;
     }
     [[nodiscard]] std::size_t passed_on() const { return passed_on_; }
 

@@ -9,8 +9,9 @@ using std::chrono::seconds;
 
 void Fleet::plan_fault() {
     if (has_healed_) return;
-    const std::size_t one = chance_.below(machines_.size());
-    if (chance_.percent(50)) {
+    const bool on_forgetful = world_.forgetful && chance_.percent(30);
+    const std::size_t one = on_forgetful ? *world_.forgetful : chance_.below(machines_.size());
+    if (on_forgetful || chance_.percent(50)) {
         break_machine(one);
     } else {
         break_links(one);
