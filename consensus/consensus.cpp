@@ -196,20 +196,36 @@ void Consensus::on_certificate(base::Timestamp now,
     }
 }
 
+// Two headers of one slot convict a key, not a producer: another schedule may have another key of
+// the same producer, and who has lost its disk may use both.
 void Consensus::on_header(const chain::SignedHeader& header, Effects& out) {
     const chain::BlockHeader& mine = header.header;
-    for (const chain::SignedHeader& seen : headers_) {
-        if (seen.header.slot != mine.slot || seen.header.producer != mine.producer) continue;
-        if (seen.header == mine) return;
-        accuse(chain::TwoHeaders{seen, header}, out);
+    const std::optional<KeyTag> key = signer_of(mine);
+    if (!key) return;
+    for (const SeenHeader& seen : headers_) {
+        const chain::BlockHeader& other = seen.header.header;
+        if (seen.key != *key || other.slot != mine.slot || other.producer != mine.producer) {
+            continue;
+        }
+        if (other != mine) accuse(*key, chain::TwoHeaders{seen.header, header}, out);
         return;
     }
     if (headers_.size() < kHeadersKept) {
-        headers_.push_back(header);
+        headers_.push_back({*key, header});
     } else {
-        headers_[next_header_] = header;
+        headers_[next_header_] = {*key, header};
         next_header_ = (next_header_ + 1) % kHeadersKept;
     }
+}
+
+// Empty: its parent is not here any more, or its producer is not in the schedule.
+std::optional<KeyTag> Consensus::signer_of(const chain::BlockHeader& header) const {
+    const BlockNode* parent = tree_.find(header.previous);
+    if (parent == nullptr) return std::nullopt;
+    const chain::ScheduleState schedules = schedules_below(*parent);
+    const auto entry = schedules.active->find_producer(header.producer);
+    if (!entry) return std::nullopt;
+    return key_tag(schedules.active->entries[*entry].signing_key);
 }
 
 void Consensus::on_final_durable(chain::Slot slot) {

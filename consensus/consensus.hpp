@@ -270,11 +270,17 @@ class Consensus {
         chain::ScheduleState schedules;  // Under which it was verified.
     };
 
+    struct SeenHeader {
+        KeyTag key = 0;  // Its signer's.
+        chain::SignedHeader header;
+    };
+
     void on_tick(base::Timestamp now, Effects& out);
     void on_block(base::Timestamp now, const input::BlockAdopted& adopted, Effects& out);
     void on_vote(base::Timestamp now, const chain::Vote& vote, Effects& out);
     void on_certificate(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
     void on_header(const chain::SignedHeader& header, Effects& out);
+    [[nodiscard]] std::optional<KeyTag> signer_of(const chain::BlockHeader& header) const;
     void on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out);
     void on_twin(const base::crypto::PublicKey& key, Effects& out);
     void on_final_durable(chain::Slot slot);
@@ -310,7 +316,7 @@ class Consensus {
                       const chain::ScheduleState& schedules,
                       Effects& out);
     [[nodiscard]] bool complete(chain::Evidence& evidence) const;
-    void accuse(chain::Evidence evidence, Effects& out);
+    void accuse(KeyTag key, chain::Evidence evidence, Effects& out);
     void promise_votes(base::Timestamp now, const BlockNode& block, Promises& promises) const;
     [[nodiscard]] bool may_notarize(const BlockNode& block, const KeySafety& safety) const;
     // Whether a COMMIT for a block of this slot may still go out by itself (R2, guard).
@@ -347,9 +353,9 @@ class Consensus {
     std::optional<chain::Certificate> final_certificate_;
     std::array<std::optional<EarlyCertificate>, 2> early_;  // By kind: their block is not here.
 
-    std::vector<chain::SignedHeader> headers_;  // The last ones seen, in a ring.
+    std::vector<SeenHeader> headers_;  // The last ones, in a ring.
     std::size_t next_header_ = 0;
-    std::set<std::uint64_t> accused_;  // Key tags and producers.
+    std::set<KeyTag> accused_;
 
     chain::Slot asked_slot_ = 0;        // Of the last Produce.
     chain::Slot resent_slot_ = 0;       // In which certificates were sent again.

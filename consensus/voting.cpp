@@ -115,7 +115,7 @@ bool Consensus::note_vote(const chain::Vote& vote, Effects& out) {
         if (!found) found = find_evidence(seen, vote);
         if (found && !complete(*found)) found.reset();
     });
-    if (found) accuse(*std::move(found), out);
+    if (found) accuse(key_tag(vote.key), *std::move(found), out);
     return history_.add(vote);
 }
 
@@ -150,19 +150,9 @@ bool Consensus::complete(chain::Evidence& evidence) const {
            chain::check_form(evidence).has_value();
 }
 
-void Consensus::accuse(chain::Evidence evidence, Effects& out) {
-    // One proof of a key is enough. A header's key is known by its producer here.
-    const auto name = [](const chain::Evidence& one) {
-        if (const auto* headers = std::get_if<chain::TwoHeaders>(&one)) {
-            return headers->first.header.producer.value;
-        }
-        if (const auto* votes = std::get_if<chain::TwoVotes>(&one)) {
-            return key_tag(votes->first.key);
-        }
-        return key_tag(std::get<chain::ForbiddenCommit>(one).commit.key);
-    };
-    if (!accused_.insert(name(evidence)).second) return;
-    out.push_back(effect::Accuse{std::move(evidence)});
+// One proof of a key is enough.
+void Consensus::accuse(KeyTag key, chain::Evidence evidence, Effects& out) {
+    if (accused_.insert(key).second) out.push_back(effect::Accuse{std::move(evidence)});
 }
 
 // --- The rules ---

@@ -311,3 +311,28 @@ TEST_CASE("who is in two schedules with two keys signs with each", "[consensus][
     CHECK(votes(v.adopt(d)) == Said{"NOTARIZE 11"});
     CHECK(votes(v.adopt(v.block(12, d))) == Said{"NOTARIZE 12", "NOTARIZE 12"});
 }
+
+TEST_CASE("headers of one slot under two schedules convict nobody who has another key in each",
+          "[consensus][evidence]") {
+    Validator v;
+    chain::Schedule next = schedule_of({1, 2, 3, 4}, 1);
+    const bool other_keys = GENERATE(true, false);
+    for (chain::ScheduleEntry& entry : next.entries) {
+        if (other_keys) entry.signing_key = key(static_cast<unsigned>(entry.producer.value) + 70);
+    }
+    const auto accused = [&](const chain::BlockPtr& block) {
+        return all<effect::Accuse>(v.step(v.at(20), input::HeaderSeen{{block->header, {}}})).size();
+    };
+    CHECK(accused(v.block(20, v.genesis())) == 0);
+    const auto c = v.block(10, v.genesis(), {.change = next});
+    const auto d = v.block(11, c, {.justify = c, .finalized = c});
+    const auto p = v.block(12, d);
+    const auto e = v.block(13, p, {.justify = p, .finalized = p});
+    for (const auto& block : {c, d, p, e}) {
+        v.adopt(block);
+    }
+    const auto next_block = v.block(20, e);
+    const auto producer = next.find_producer(next_block->header.producer);
+    REQUIRE(v->producer_at(20).signing_key == next.entries[*producer].signing_key);
+    CHECK(accused(next_block) == (other_keys ? 0 : 1));
+}

@@ -52,6 +52,7 @@ TEST_CASE("what other threads let go of is used again, also when all do at once"
             seen.insert(held.back()->data());
         }
         std::vector<std::thread> threads;
+        threads.reserve(3);
         for (int t = 0; t < 3; ++t) {
             threads.emplace_back([held, &wrong] {
                 for (std::size_t i = 0; i < kMessages; ++i) {
