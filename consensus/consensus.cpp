@@ -41,6 +41,7 @@ Consensus::Consensus(Options options, TreeBase base, SafetyJournal journal)
         const KeySafety* safety = journal_.find(own.tag);
         if (safety == nullptr || !safety->known) lose(options_.started, own);
     }
+    is_acquainted_ = options_.asks_around_for <= base::Duration{} || options_.accept_amnesia;
     set_delay({});
 }
 
@@ -93,6 +94,8 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
         on_header(header->header, out);
     } else if (const auto* seen = std::get_if<input::OwnVoteSeen>(&input)) {
         on_own_vote_seen(now, seen->vote, out);
+    } else if (const auto* heard = std::get_if<input::ValidatorHeard>(&input)) {
+        on_heard(now, *heard);
     } else if (const auto* twin = std::get_if<input::TwinSeen>(&input)) {
         on_twin(twin->key, out);
     } else {
@@ -109,6 +112,7 @@ void Consensus::on_tick(base::Timestamp now, Effects& out) {
             on_certificate(now, chain::Certificate(early->certificate), out);
         }
     }
+    look_around(now);
     try_produce(now, slot, out);
     resend(now, slot, out);
     out.push_back(effect::WakeAt{times.time_of(slot + 1).to_timestamp()});

@@ -49,6 +49,11 @@ struct HeaderSeen {
 struct OwnVoteSeen {
     chain::Vote vote;
 };
+// A peer proved that it has these vote keys, and answered our hello: each OwnVoteSeen of its came
+// before.
+struct ValidatorHeard {
+    std::vector<base::crypto::PublicKey> vote_keys;
+};
 // Another machine proved that it uses this key of ours, and started earlier: ours stops.
 struct TwinSeen {
     base::crypto::PublicKey key;
@@ -64,6 +69,7 @@ using Input = std::variant<input::Tick,
                            input::CertificateReceived,
                            input::HeaderSeen,
                            input::OwnVoteSeen,
+                           input::ValidatorHeard,
                            input::TwinSeen,
                            input::FinalDurable>;
 
@@ -145,8 +151,9 @@ struct KeyStatus {
     base::crypto::PublicKey key;
     chain::Slot last_notarize = 0;
     chain::Slot lock = 0;
-    bool lost = false;  // Its journal is lost: it does not vote yet.
-    bool twin = false;  // Another machine uses it: it neither votes nor produces.
+    bool lost = false;   // Its journal is lost: it does not vote yet.
+    bool twin = false;   // Another machine uses it: it neither votes nor produces.
+    bool waits = false;  // Nor before enough validators were heard.
 };
 
 // Decides when we produce, on which block, and which block is final (spec 04: slots, R1 to R5).
@@ -170,6 +177,9 @@ class Consensus {
         std::size_t journal_pages_max = 64 * 1024;      // Then it is compacted.
         bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
         std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
+        // For so long after the start it signs nothing until a quorum, with us, was heard
+        // (input::ValidatorHeard). A validator may be connected to fewer.
+        base::Duration asks_around_for{};
     };
 
     // From the last TreeBase that was stored, or the genesis block. A key without a record in
@@ -281,6 +291,8 @@ class Consensus {
     void on_certificate(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
     void on_header(const chain::SignedHeader& header, Effects& out);
     [[nodiscard]] std::optional<KeyTag> signer_of(const chain::BlockHeader& header) const;
+    void on_heard(base::Timestamp now, const input::ValidatorHeard& heard);
+    void look_around(base::Timestamp now);
     void on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out);
     void on_twin(const base::crypto::PublicKey& key, Effects& out);
     void on_final_durable(chain::Slot slot);
@@ -356,6 +368,8 @@ class Consensus {
     std::vector<SeenHeader> headers_;  // The last ones, in a ring.
     std::size_t next_header_ = 0;
     std::set<KeyTag> accused_;
+    std::set<KeyTag> heard_;      // Vote keys, since the start.
+    bool is_acquainted_ = false;  // A quorum was heard, or waited for in vain.
 
     chain::Slot asked_slot_ = 0;        // Of the last Produce.
     chain::Slot resent_slot_ = 0;       // In which certificates were sent again.

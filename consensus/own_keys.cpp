@@ -9,8 +9,14 @@
 
 namespace consensus {
 
+namespace {
+
+constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
+
+}  // namespace
+
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
-    if (own.twin || own.lost_until) return nullptr;
+    if (!is_acquainted_ || own.twin || own.lost_until) return nullptr;
     return journal_.find(own.tag);
 }
 
@@ -109,6 +115,26 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
     out.push_back(effect::Alarm{effect::Alarm::Kind::journal_lost, own->key});
 }
 
+void Consensus::on_heard(base::Timestamp now, const input::ValidatorHeard& heard) {
+    for (const auto& key : heard.vote_keys) {
+        if (heard_.size() < kHeardMax) heard_.insert(key_tag(key));
+    }
+    look_around(now);
+}
+
+// Our disk may be an old copy, and those who were heard have said what they have seen of our
+// votes. To wait for a quorum of them costs nothing: without one nothing is decided.
+void Consensus::look_around(base::Timestamp now) {
+    if (is_acquainted_) return;
+    const auto knows = [&](const chain::ScheduleEntry& entry) {
+        return heard_.contains(key_tag(entry.vote_key)) || find_own(entry.vote_key) != nullptr;
+    };
+    const auto schedule = next_schedules().active;
+    const auto known = static_cast<std::size_t>(std::ranges::count_if(schedule->entries, knows));
+    const bool is_late = now >= options_.started + options_.asks_around_for;
+    is_acquainted_ = is_late || known >= schedule->quorum();
+}
+
 void Consensus::on_twin(const base::crypto::PublicKey& key, Effects& out) {
     OwnKey* own = find_own(key);
     if (own == nullptr || std::exchange(own->twin, true)) return;
@@ -123,7 +149,8 @@ std::vector<KeyStatus> Consensus::keys() const {
                        .last_notarize = safety == nullptr ? 0 : safety->last_notarize.slot,
                        .lock = safety == nullptr ? 0 : safety->lock_slot,
                        .lost = own.lost_until.has_value(),
-                       .twin = own.twin});
+                       .twin = own.twin,
+                       .waits = !is_acquainted_});
     }
     return all;
 }

@@ -72,7 +72,8 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
 }
 
 bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
-    if (own.twin || (own.lost_until && !is_above_loss(*own.lost_until, slot))) return false;
+    if (!is_acquainted_ || own.twin || (own.lost_until && !is_above_loss(*own.lost_until, slot)))
+        return false;
     const KeySafety* safety = journal_.find(own.tag);
     return safety == nullptr || slot > safety->produced_slot;
 }

@@ -63,6 +63,7 @@ void add_votes(const Published& view, api::ValidatorStatus& validator) {
     validator.own = true;
     validator.journal_lost = key->lost;
     validator.twin = key->twin;
+    validator.waits = key->waits;
 }
 
 // The validators in force at the final block, and what is known of each.

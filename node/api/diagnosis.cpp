@@ -80,6 +80,13 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        "earlier, so this node does not vote: stop one of the two.",
                                        name_of(each))});
         }
+        if (each.waits) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} does not sign for the first seconds, since too few "
+                                       "validators have told what they have seen of its votes.",
+                                       name_of(each))});
+        }
         if (each.journal_lost) {
             out.push_back({Kind::silent,
                            name_of(each),

@@ -27,6 +27,7 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"own", validator.own},
               {"journal_lost", validator.journal_lost},
               {"twin", validator.twin},
+              {"waits", validator.waits},
               {"connected", validator.connected},
               {"voted_final", nullptr},
               {"last_vote", promise_to_json(validator.last_vote)},

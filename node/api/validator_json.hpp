@@ -22,15 +22,16 @@ struct Promise {
 // What this node knows of one validator (spec 07, "finality per validator").
 struct ValidatorStatus {
     chain::ScheduleEntry entry;
-    bool own = false;                               // Its vote key is here.
-    bool journal_lost = false;                      // Own: it does not vote until that is safe.
-    bool twin = false;                              // Own: another machine votes with the key.
-    bool connected = false;                         // A peer has proved to hold its vote key.
-    bool has_node_key = true;                       // A validator's node is registered for it.
-    std::optional<bool> voted_final;                // In the certificate of the final block.
-    std::optional<Promise> last_vote;               // The newest that was seen.
-    std::optional<Promise> lock;                    // What its newest COMMIT was for.
-    std::optional<chain::Height> head;              // Of its node, as that says.
+    bool own = false;                   // Its vote key is here.
+    bool journal_lost = false;          // Own: it does not vote until that is safe.
+    bool twin = false;                  // Own: another machine votes with the key.
+    bool waits = false;                 // Own: it signs once a quorum of validators was heard.
+    bool connected = false;             // A peer has proved to hold its vote key.
+    bool has_node_key = true;           // A validator's node is registered for it.
+    std::optional<bool> voted_final;    // In the certificate of the final block.
+    std::optional<Promise> last_vote;   // The newest that was seen.
+    std::optional<Promise> lock;        // What its newest COMMIT was for.
+    std::optional<chain::Height> head;  // Of its node, as that says.
     std::optional<std::int64_t> clock_nanoseconds;  // Its clock minus ours.
 };
 

@@ -233,6 +233,8 @@ class Core : base::Pinned {
         base::Timestamp started{};     // Now.
         base::Duration clock_bound{};  // How wrong our clock may be.
         bool has_peers = false;        // Somebody carries effect::ToPeers out.
+        // How long validators are waited for at most before it signs.
+        base::Duration asks_around_for = std::chrono::seconds(10);
         // The operator accepts that keys whose safety journal is lost vote at once.
         bool accept_amnesia = false;
         std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.

@@ -77,7 +77,7 @@ class Core::Impl {
     void on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out);
     void on_vote(const p2p::effect::VoteArrived& arrived, Effects& out);
     void on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out);
-    void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) const;
+    void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out);
     void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
     void on_recovered(const input::Recovered& recovered, Effects& out);
     void take_transaction(const Recovering& from,

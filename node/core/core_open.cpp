@@ -91,7 +91,8 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
         .started = options.started,
         .clock_bound = options.clock_bound,
         .accept_amnesia = options.accept_amnesia,
-        .reset = options.reset};
+        .reset = options.reset,
+        .asks_around_for = options.has_peers ? options.asks_around_for : base::Duration{}};
     const consensus::TreeBase tree_base{base.block, base.schedules};
     auto consensus =
         environment.make_consensus

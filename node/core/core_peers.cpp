@@ -183,7 +183,8 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
     feed(consensus::input::CertificateReceived{certificate}, out);
 }
 
-void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) const {
+void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) {
+    feed(consensus::input::ValidatorHeard{ready.vote_keys}, out);
     for (const chain::Certificate* certificate :
          {consensus_.highest_notarize(), consensus_.final_certificate()}) {
         if (certificate != nullptr) {

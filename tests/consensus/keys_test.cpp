@@ -188,3 +188,30 @@ TEST_CASE("two votes or headers that exclude each other are evidence, once a key
         CHECK(hear(Validator::vote(kNotarize, d, 4)).empty());
     }
 }
+
+TEST_CASE("a node that asks around signs nothing before a quorum was heard", "[consensus][keys]") {
+    Validator v;
+    v.options().asks_around_for = std::chrono::hours(1);
+    v.restart(v.fresh_journal());
+    const auto a = v.block(2, v.genesis());
+    CHECK(votes(v.adopt(a)).empty());
+    CHECK(all<effect::Produce>(v.tick(4)).empty());
+    CHECK(v->keys()[0].waits);
+    const auto hear = [&](unsigned member) {
+        v.step(v.at(5, 20), input::ValidatorHeard{{voting(member)}});
+    };
+    SECTION("validators") {
+        hear(2);
+        hear(2);  // Again: does not count.
+        hear(9);  // A stranger.
+        const auto b = v.block(6, a);
+        CHECK(votes(v.adopt(b)).empty());
+        hear(3);
+        CHECK_FALSE(v->keys()[0].waits);
+        CHECK(votes(v.adopt(v.block(7, b))) == Said{"NOTARIZE 7"});
+    }
+    SECTION("or it has waited long enough") {
+        v.step(v.at(2) + std::chrono::hours(1), input::Tick{});
+        CHECK_FALSE(v->keys()[0].waits);
+    }
+}

@@ -29,6 +29,7 @@ class Cluster {
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             start(i);
         }
+        deliver();
     }
 
     Machine& operator[](std::size_t i) { return *nodes_[i]; }
@@ -118,9 +119,13 @@ class Cluster {
             if (is_cut(i, other)) continue;
             send_chain(i, other);
             send_chain(other, i);
-            send(i, other, p2p::effect::PeerReady{channel(i), {}, {}});
-            send(other, i, p2p::effect::PeerReady{channel(other), {}, {}});
+            send(i, other, ready(i));
+            send(other, i, ready(other));
         }
+    }
+
+    [[nodiscard]] p2p::effect::PeerReady ready(std::size_t i) const {
+        return {channel(i), {}, {nodes_[i]->public_key()}};
     }
 
     void on_said(std::size_t from, const p2p::Input& said) {

@@ -114,6 +114,7 @@ class Machine {
         start();
     }
 
+    [[nodiscard]] base::crypto::PublicKey public_key() const { return key_.public_key(); }
     [[nodiscard]] bool runs() const { return core_ != nullptr; }
     void set_time(base::Timestamp now) { now_ = now; }
 

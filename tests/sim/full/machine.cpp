@@ -119,6 +119,8 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     node::Core::Options options{.genesis = genesis_};
     options.started = now;
     options.has_peers = true;
+    // Everybody can reach everybody here, once all has healed.
+    options.asks_around_for = std::chrono::hours(1);
     options.clock_bound = std::chrono::milliseconds(100);
     chain::StateManager::Options state;
     // bor-node ends itself here.
