@@ -185,7 +185,8 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
 // Power failed while a page was being written. A page after it would make a hole of it, or of what
 // was taken back a promise again, so the journal is written anew before anything else.
 base::Result<void> Core::Impl::mend_journal(Effects& out) {
-    if (!must_mend_journal_) return {};
+    // Nothing of the first page is left: the next one takes its place.
+    if (!must_mend_journal_ || consensus_.journal().pages() == 0) return {};
     effect::Write write;
     auto page = consensus_.compact_journal();
     if (!page) return fail(std::move(page).error());

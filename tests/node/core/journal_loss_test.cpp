@@ -126,3 +126,21 @@ TEST_CASE("a validator alone without its journal makes nothing final until that 
     cluster.run(41, 80);
     CHECK(chain::find_amnesia(*cluster[0].view().final_state, bank) == noted);
 }
+
+TEST_CASE("a journal of which nothing but a torn page is left is lost, and its node starts",
+          "[journal]") {
+    Cluster cluster(4);
+    cluster.run(1, 6);
+    cluster.kill(3);
+    REQUIRE(cluster[3].pages().size() > 1);
+    cluster[3].pages().resize(1);
+    cluster[3].pages()[0][7] ^= std::byte{1};
+    cluster.start(3);
+    CHECK(cluster[3].view().keys[0].lost);
+    cluster.run(7, 12);
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+    CHECK(voted(cluster, 3, 0) == 12);
+    cluster.kill(3);
+    cluster.start(3);
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+}
