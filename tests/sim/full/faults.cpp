@@ -1,5 +1,7 @@
 #include "tests/sim/full/fleet.hpp"
 
+#include <algorithm>
+
 // What goes wrong in a fleet, until everything heals.
 
 namespace sim::full {
@@ -34,7 +36,9 @@ void Fleet::break_machine(std::size_t i) {
             break;
         case 3:
             if (machine.runs()) {
-                machine.paused_until = now_ + milliseconds(chance_.between(50, 3'000));
+                // Never shorter than before: what waits for its end would be overtaken.
+                const base::Timestamp until = now_ + milliseconds(chance_.between(50, 3'000));
+                machine.paused_until = std::max(machine.paused_until.value_or(until), until);
             }
             break;
         case 4:

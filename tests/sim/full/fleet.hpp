@@ -53,10 +53,12 @@ class Fleet : public Watch {
         std::size_t peer = 0;
         base::Timestamp opened{};
         base::Timestamp last_arrival{};  // At the other end: messages keep their order.
+        bool is_dead = false;            // Something was lost.
     };
     void at(base::Duration after, std::function<void()> action);
     // Puts a message onto this channel, whatever the node at its end thinks.
     void put_on_wire(End& end, const p2p::SharedBytes& bytes, base::Duration extra);
+    void give(transport::ChannelId channel, std::uint64_t life, const p2p::SharedBytes& bytes);
     [[nodiscard]] std::map<transport::ChannelId, End>& ends() { return ends_; }
     [[nodiscard]] base::Timestamp now() const { return now_; }
     [[nodiscard]] const World& world() const { return world_; }

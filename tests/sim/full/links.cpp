@@ -32,24 +32,34 @@ void Fleet::send(std::size_t i, const p2p::effect::Send& send) {
 }
 
 void Fleet::put_on_wire(End& end, const p2p::SharedBytes& bytes, base::Duration extra) {
-    if (cut_.contains({end.node, end.peer})) return;  // The channel will be found dead.
+    // Nothing comes behind what was lost; the channel will be found dead.
+    end.is_dead = end.is_dead || cut_.contains({end.node, end.peer});
+    if (end.is_dead) return;
     const base::Duration delay =
         extra + chance_.between(base::Duration(microseconds(100)), delay_max_);
     end.last_arrival = std::max(end.last_arrival + microseconds(1), now_ + delay);
     at(end.last_arrival - now_, [this, other = end.other, peer = end.peer, bytes] {
         const auto here = ends_.find(other);
-        if (here == ends_.end() || cut_.contains({here->second.peer, peer})) return;
-        Machine& machine = *machines_[peer];
-        if (!machine.runs() || machine.life() != here->second.life) return;
-        const auto give = [this, peer, other, bytes] {
-            if (ends_.contains(other)) step(peer, p2p::input::Message{other, *bytes});
-        };
-        if (!machine.paused_until || *machine.paused_until <= now_) return give();
-        const std::uint64_t life = machine.life();
-        at(*machine.paused_until - now_, [this, peer, life, give] {
-            if (machines_[peer]->runs() && machines_[peer]->life() == life) give();
-        });
+        if (here == ends_.end()) return;
+        const auto sender = ends_.find(here->second.other);
+        if (sender == ends_.end()) return;
+        sender->second.is_dead |= cut_.contains({sender->second.node, peer});
+        if (sender->second.is_dead) return;
+        give(other, here->second.life, bytes);
     });
+}
+
+// A machine that is paused hears it when it goes on, after what it should have heard before.
+void Fleet::give(transport::ChannelId channel, std::uint64_t life, const p2p::SharedBytes& bytes) {
+    const auto end = ends_.find(channel);
+    if (end == ends_.end()) return;
+    const Machine& machine = *machines_[end->second.node];
+    if (!machine.runs() || machine.life() != life) return;
+    if (machine.paused_until && *machine.paused_until > now_) {
+        return at(*machine.paused_until - now_,
+                  [this, channel, life, bytes] { give(channel, life, bytes); });
+    }
+    step(end->second.node, p2p::input::Message{channel, *bytes});
 }
 
 void Fleet::connect(std::size_t i, const std::string& address) {
