@@ -128,9 +128,9 @@ bool may_lock_everything(const fs::path& root) {
 Finding look_at_locked_memory(const fs::path& root) {
     Finding out{.name = "locked memory"};
     const auto limit = value_of(root / "proc/self/limits", "Max locked memory");
-    const auto bytes = limit ? number_at(*limit) : std::nullopt;
+    const auto bytes = limit ? number_at(*limit).value_or(0) : 0;
     const std::string text = limit && limit->starts_with("unlimited") ? "no limit"
-                             : bytes                                  ? mebibytes(*bytes)
+                             : bytes != 0                             ? mebibytes(bytes)
                                                                       : "not known";
     out.found = "RLIMIT_MEMLOCK is " + text + ".";
     if (may_lock_everything(root)) {
@@ -138,7 +138,7 @@ Finding look_at_locked_memory(const fs::path& root) {
         out.found += " This process has CAP_IPC_LOCK, so it does not count.";
         return out;
     }
-    out.is_usable = text == "no limit" || (bytes && *bytes >= kLockedWanted);
+    out.is_usable = text == "no limit" || bytes >= kLockedWanted;
     if (out.is_usable) return out;
     out.found += " RDMA registers memory, about " + mebibytes(kLockedWanted) + " with ten peers.";
     out.remedy =
