@@ -403,7 +403,7 @@ class Machine {
     ~Machine() { fs::remove_all(root); }
 
     fs::path put_device(const std::string& slot, const std::string& vendor, const std::string& id) {
-        const fs::path folder = root / "sys/bus/pci/devices" / slot;
+        fs::path folder = root / "sys/bus/pci/devices" / slot;
         fs::create_directories(folder);
         std::ofstream(folder / "vendor") << vendor << "\n";
         std::ofstream(folder / "device") << id << "\n";
