@@ -14,6 +14,8 @@ using Kind = Finding::Kind;
 constexpr std::int64_t kMillisecond = 1'000'000;
 constexpr std::int64_t kClockToleranceMin = 100;  // Milliseconds.
 constexpr std::uint32_t kLagMilliseconds = 3'000;
+// A peer that stands still is given up after about four seconds: it is to be seen before.
+constexpr std::uint32_t kPeerLagMilliseconds = 2'000;
 constexpr chain::Height kLagBlocksMin = 3;
 
 std::string name_of(const ValidatorStatus& validator) {
@@ -26,7 +28,7 @@ bool is_reachable(const ValidatorStatus& validator) {
 
 // As many blocks as are made in the time after which one is called late.
 chain::Height late_blocks(const AgreementView& view) {
-    return std::max(kLagBlocksMin, kLagMilliseconds / std::max(view.interval_milliseconds, 1U));
+    return std::max(kLagBlocksMin, kPeerLagMilliseconds / std::max(view.interval_milliseconds, 1U));
 }
 
 // "bora", "bora and borb", "bora, borb and borc".

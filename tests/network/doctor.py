@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 PATIENCE = 40       # Seconds until a situation must be explained.
 
@@ -113,15 +114,21 @@ def explained(net, by, kind, *words):
 
 
 def explained_before(net, by, kind, later, *words):
-    """The same, unless a sentence about `later` comes first."""
-    def look():
-        wrong = net.wrong(by)
-        text = sentence(wrong, kind, words)
-        return text != '' or later in wrong, text
-    text = wait_for('%s (%s)' % (kind, ', '.join(words)), look)
-    if text:
-        print('  %s: %s' % (by, text))
-    return text != ''
+    """The same, unless nothing but a sentence about `later` comes. The doctor looks for two seconds, and
+    what it is to find may last no longer: so one begins every half a second."""
+    def look(delay):
+        time.sleep(delay)
+        return net.wrong(by)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        with ThreadPoolExecutor(8) as pool:
+            seen = list(pool.map(look, [each / 2 for each in range(8)]))
+        text = next(filter(None, (sentence(wrong, kind, words) for wrong in seen)), '')
+        if text:
+            print('  %s: %s' % (by, text))
+        if text or any(later in wrong for wrong in seen):
+            return text != ''
+    raise AssertionError('%s: neither that nor %s within %d s' % (kind, later, PATIENCE))
 
 
 def healthy(net):
