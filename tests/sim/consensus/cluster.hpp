@@ -103,6 +103,7 @@ class Host {
     void adopt(const chain::BlockPtr& block);
     void ask(std::size_t peer, const chain::BlockId& id);
     void wake_at(base::Timestamp local);
+    [[nodiscard]] bool ignores_loss() const;  // A mutant.
     [[nodiscard]] base::Timestamp local_now();
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
     [[nodiscard]] consensus::SafetyJournal open_journal();

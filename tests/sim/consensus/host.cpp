@@ -11,6 +11,8 @@ namespace sim {
 namespace {
 
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
+constexpr base::Duration kAsksFor =
+    std::chrono::hours(1);  // Everybody can reach everybody in the end.
 constexpr std::size_t kOrphansMax = 256;
 constexpr std::size_t kJournalPagesMax = 48;
 
@@ -81,6 +83,10 @@ std::vector<base::crypto::PublicKey> Host::keys() const {
     return {member.signing_key, member.vote_keys[0], member.vote_keys[1]};
 }
 
+bool Host::ignores_loss() const {
+    return cluster_.plan().mutant == Mutant::journal_lost_ignored;
+}
+
 base::Timestamp Host::local_now() {
     return clock_.read(cluster_.now());
 }
@@ -92,7 +98,7 @@ consensus::SafetyJournal Host::open_journal() {
     if (journal && journal->last_sequence() >= state.before && !state.pages.empty()) {
         return *std::move(journal);
     }
-    if (cluster_.plan().mutant == Mutant::journal_lost_ignored) {
+    if (ignores_loss()) {
         base::Bytes page;
         auto fresh = fresh_journal(keys(), page);
         disk_.state().pages = {page};
@@ -124,7 +130,8 @@ void Host::start() {
                                  .own_keys = keys(),
                                  .started = local_now(),
                                  .clock_bound = std::chrono::milliseconds(100),
-                                 .journal_pages_max = kJournalPagesMax},
+                                 .journal_pages_max = kJournalPagesMax,
+                                 .asks_around_for = ignores_loss() ? base::Duration{} : kAsksFor},
                                 state.base,
                                 std::move(journal));
     for (const auto& [id, block] : state.blocks) {
@@ -341,6 +348,10 @@ void Host::wake_at(base::Timestamp local) {
 void Host::on_wake(base::Timestamp at) {
     wakes_.erase(at);
     step(consensus::input::Tick{});
+    // Connections that were cut begin anew, with a hello.
+    const auto keys = consensus_->keys();
+    if (std::ranges::any_of(keys, &consensus::KeyStatus::waits))
+        cluster_.broadcast(index_, Hello{});
     for (const chain::BlockPtr& block : early_.take_ready(local_now())) {
         receive(index_, block);
     }
@@ -387,10 +398,13 @@ void Host::receive(std::size_t from, const Hello& /*hello*/) {
     cluster_.send(index_, from, std::make_shared<const VotesSeen>(std::move(seen)));
 }
 
-void Host::receive(std::size_t /*from*/, const std::shared_ptr<const VotesSeen>& seen) {
+void Host::receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen) {
+    if (ignores_loss()) return;
     for (const chain::Vote& own : seen->votes) {
         step(consensus::input::OwnVoteSeen{own});
     }
+    const auto& keys = cluster_.universe().members[from].vote_keys;
+    step(consensus::input::ValidatorHeard{{keys.begin(), keys.end()}});
 }
 
 void Host::receive(std::size_t from, const chain::BlockPtr& block) {
