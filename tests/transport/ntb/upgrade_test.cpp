@@ -10,7 +10,6 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
-#include <map>
 #include <spawn.h>
 
 // NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
@@ -86,16 +85,6 @@ class FaultyKind final : public link::FastKind {
     std::unique_ptr<ntb::ShmKind> inner_;
 };
 
-template <class F>
-bool comes_true(const F& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
-
 Pair join_by_tcp(Node& client, Node& server) {
     client.connect(server);
     const auto up = client.next<event::Up>();
@@ -105,13 +94,6 @@ Pair join_by_tcp(Node& client, Node& server) {
     return {up->channel, peer_up->channel};
 }
 
-void check_talks(Node& from, ChannelId channel, Node& to) {
-    from.send(channel, Lane::control, 0, pattern(500, 9));
-    const auto received = to.next<event::Received>();
-    REQUIRE(received);
-    CHECK(bytes_of(received->message) == pattern(500, 9));
-}
-
 // What the node publishes of its only channel comes to this.
 bool shows(const Node& node, const std::function<bool(const transport::ChannelStatus&)>& fits) {
     return comes_true([&] {
@@ -119,39 +101,6 @@ bool shows(const Node& node, const std::function<bool(const transport::ChannelSt
         return channels->size() == 1 && fits(channels->front());
     });
 }
-
-// Messages with a number each, of all lanes and levels, and what arrived of them.
-struct Stream {
-    void send(Node& from, ChannelId channel, unsigned count) {
-        for (unsigned i = 0; i < count; ++i, ++sent) {
-            const std::size_t size = sent % 50 == 0 ? 300'000 : 4 + sent * 97 % 9'000;
-            base::Bytes bytes(size);
-            std::memcpy(bytes.data(), &sent, sizeof sent);
-            from.send(channel,
-                      sent % 3 == 0 ? Lane::data : Lane::control,
-                      static_cast<transport::Priority>(sent % 8),
-                      std::move(bytes));
-        }
-    }
-    // All that was sent comes, each once, in the order of its lane and level.
-    void check_arrives(Node& to) {
-        std::map<std::pair<Lane, transport::Priority>, unsigned> last;
-        for (; arrived < sent; ++arrived) {
-            const auto received = to.next<event::Received>();
-            REQUIRE(received);
-            const auto& message = received->message;
-            unsigned number = 0;
-            const base::Bytes bytes = bytes_of(message);
-            std::memcpy(&number, bytes.data(), sizeof number);
-            const auto before = last.find({message.lane, message.priority});
-            if (before != last.end()) REQUIRE(number > before->second);
-            last[{message.lane, message.priority}] = number;
-        }
-    }
-
-    unsigned sent = 0;
-    unsigned arrived = 0;
-};
 
 }  // namespace
 

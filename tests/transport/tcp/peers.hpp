@@ -17,6 +17,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -156,15 +157,21 @@ struct Pair {
     ChannelId of_server;
 };
 
+// Whether it becomes true in time.
+template <class F>
+bool comes_true(const F& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(1ms);
+    }
+    return true;
+}
+
 // All channels of a node have a faster path than TCP.
 inline bool becomes_fast(const Node& node) {
     const auto& counters = node.thread->counters();
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (counters.fast != counters.channels) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::yield();
-    }
-    return true;
+    return comes_true([&] { return counters.fast == counters.channels; });
 }
 
 inline Pair join(Node& client, Node& server) {
@@ -198,6 +205,46 @@ inline base::Bytes bytes_of(const transport::Message& message) {
     base::Bytes scratch;
     return base::to_bytes(message.bytes.contiguous(scratch));
 }
+
+inline void check_talks(Node& from, ChannelId channel, Node& to) {
+    from.send(channel, Lane::control, 0, pattern(500, 9));
+    const auto received = to.next<event::Received>();
+    REQUIRE(received);
+    CHECK(bytes_of(received->message) == pattern(500, 9));
+}
+
+// Messages with a number each, of all lanes and levels, and what arrived of them.
+struct Stream {
+    void send(Node& from, ChannelId channel, unsigned count) {
+        for (unsigned i = 0; i < count; ++i, ++sent) {
+            const std::size_t size = sent % 50 == 0 ? 300'000 : 4 + sent * 97 % 9'000;
+            base::Bytes bytes(size);
+            std::memcpy(bytes.data(), &sent, sizeof sent);
+            from.send(channel,
+                      sent % 3 == 0 ? Lane::data : Lane::control,
+                      static_cast<transport::Priority>(sent % 8),
+                      std::move(bytes));
+        }
+    }
+    // All that was sent comes, each once, in the order of its lane and level.
+    void check_arrives(Node& to) {
+        std::map<std::pair<Lane, transport::Priority>, unsigned> last;
+        for (; arrived < sent; ++arrived) {
+            const auto received = to.next<event::Received>();
+            REQUIRE(received);
+            const auto& message = received->message;
+            unsigned number = 0;
+            const base::Bytes bytes = bytes_of(message);
+            std::memcpy(&number, bytes.data(), sizeof number);
+            const auto before = last.find({message.lane, message.priority});
+            if (before != last.end()) REQUIRE(number > before->second);
+            last[{message.lane, message.priority}] = number;
+        }
+    }
+
+    unsigned sent = 0;
+    unsigned arrived = 0;
+};
 
 // A peer that speaks TLS as told, over blocking calls, and sends any bytes.
 class RawPeer {

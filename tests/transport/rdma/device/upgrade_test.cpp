@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
-#include <map>
 #include <spawn.h>
 
 // NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
@@ -87,60 +86,10 @@ class CountedKind final : public link::FastKind {
     bool lies_;
 };
 
-template <class F>
-bool comes_true(const F& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(1ms);
-    }
-    return true;
-}
-
 void run(const std::string& command) {
     // NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): a test's own, in a machine of its own.
     REQUIRE(std::system(command.c_str()) == 0);
 }
-
-void check_talks(Node& from, ChannelId channel, Node& to) {
-    from.send(channel, Lane::control, 0, pattern(500, 9));
-    const auto received = to.next<event::Received>();
-    REQUIRE(received);
-    CHECK(bytes_of(received->message) == pattern(500, 9));
-}
-
-// Messages with a number each, of all lanes and levels, and what arrived of them.
-struct Stream {
-    void send(Node& from, ChannelId channel, unsigned count) {
-        for (unsigned i = 0; i < count; ++i, ++sent) {
-            const std::size_t size = sent % 50 == 0 ? 300'000 : 4 + sent * 97 % 9'000;
-            base::Bytes bytes(size);
-            std::memcpy(bytes.data(), &sent, sizeof sent);
-            from.send(channel,
-                      sent % 3 == 0 ? Lane::data : Lane::control,
-                      static_cast<transport::Priority>(sent % 8),
-                      std::move(bytes));
-        }
-    }
-    // All that was sent comes, each once, in the order of its lane and level.
-    void check_arrives(Node& to) {
-        std::map<std::pair<Lane, transport::Priority>, unsigned> last;
-        for (; arrived < sent; ++arrived) {
-            const auto received = to.next<event::Received>();
-            REQUIRE(received);
-            const auto& message = received->message;
-            unsigned number = 0;
-            const base::Bytes bytes = bytes_of(message);
-            std::memcpy(&number, bytes.data(), sizeof number);
-            const auto before = last.find({message.lane, message.priority});
-            if (before != last.end()) REQUIRE(number > before->second);
-            last[{message.lane, message.priority}] = number;
-        }
-    }
-
-    unsigned sent = 0;
-    unsigned arrived = 0;
-};
 
 }  // namespace
 
