@@ -183,8 +183,9 @@ base::Result<void> ChainManager::open_certificates() {
     if (!mark) return fail(std::move(mark).error());
     if (mark->has_value()) {
         base::Reader in(**mark);
-        journal_mark_.before = in.u64(kMetaJournal);
-        journal_mark_.beside = in.u64(kMetaJournal);
+        journal_mark_.sequence = in.u64(kMetaJournal);
+        journal_mark_.replaces = in.u8(kMetaJournal) != 0;
+        journal_mark_.page = base::to_bytes(in.raw(in.left(), kMetaJournal));
         if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
     }
     return {};
@@ -357,8 +358,11 @@ void ChainManager::store(const Certificate& certificate, base::Batch& batch) con
 
 void ChainManager::store(const JournalMark& mark, base::Batch& batch) const {
     base::Writer out;
-    out.u64(mark.before);
-    out.u64(mark.beside);
+    out.u64(mark.sequence);
+    out.u8(mark.replaces ? 1 : 0);
+    const auto last = std::ranges::find_if(
+        mark.page.rbegin(), mark.page.rend(), [](std::byte byte) { return byte != std::byte{}; });
+    out.raw(base::ByteView(mark.page).first(static_cast<std::size_t>(mark.page.rend() - last)));
     batch.put(Family::meta, meta_key(kMetaJournal), out.take());
 }
 

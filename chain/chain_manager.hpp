@@ -32,11 +32,12 @@ struct AgreementBase {
     ScheduleState schedules;
 };
 
-// How far the safety journal was when rows were written: up to which sequence it was durable
-// before, and which one its page that is written beside them ends with (else the same).
+// How far the safety journal was when rows were written: the sequence of its last record, with
+// the page that is written beside them, if one is. What the page says is the agreement's matter.
 struct JournalMark {
-    std::uint64_t before = 0;
-    std::uint64_t beside = 0;
+    std::uint64_t sequence = 0;
+    bool replaces = false;  // The page is the whole journal.
+    base::Bytes page;       // Stored without the zeros at its end.
 };
 
 // Sequences the managers of state, blocks and producers; it has no rule of its own (spec 02).

@@ -172,13 +172,33 @@ base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pag
     return journal;
 }
 
-bool SafetyJournal::settle(std::uint64_t stored, std::uint64_t certified) {
-    bool changed = torn_;
-    const bool has_rows = stored >= last_sequence_;
-    if (stored > last_sequence_) {
-        last_sequence_ = stored;
-        changed = true;
+bool SafetyJournal::catch_up(const Mark& mark) {
+    if (last_sequence_ >= mark.sequence) return true;
+    base::Bytes page = base::to_bytes(mark.page);
+    page.resize(kPageBytes);
+    const auto records = decode_page(page);
+    if (!records || records->back().sequence != mark.sequence) return false;
+    const Chained& first = records->front();
+    const bool follows = last_sequence_ != 0 && first.sequence == last_sequence_ + 1 &&
+                         first.previous_checksum == last_checksum_;
+    if (mark.replaces) {
+        *this = {};
+    } else if (!follows) {
+        return false;
     }
+    for (const Chained& chained : *records)
+        apply(chained.record);
+    last_sequence_ = mark.sequence;
+    last_checksum_ = records->back().checksum;
+    locks_before_.clear();
+    pages_ = std::max<std::size_t>(pages_, 1);
+    is_ahead_ = true;
+    return true;
+}
+
+bool SafetyJournal::settle(std::uint64_t stored, std::uint64_t certified) {
+    bool changed = torn_ || is_ahead_;
+    const bool has_rows = stored >= last_sequence_;
     // The first page may be a whole journal: it is written after its rows.
     const bool is_next = pages_ > 1 && stored >= sequence_before_;
     for (const auto& [key, lock] : locks_before_) {
@@ -248,7 +268,7 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
                                 kRecordsPerPage));
     }
     pages_ = 0;
-    torn_ = false;
+    torn_ = is_ahead_ = false;
     return append(records);
 }
 

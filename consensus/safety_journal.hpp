@@ -82,16 +82,30 @@ class SafetyJournal {
     // a bad checksum or a sequence gap anywhere else; the key must not vote then.
     [[nodiscard]] static base::Result<SafetyJournal> read(std::span<const base::Bytes> pages);
 
+    // What the rows of the storage say of the journal; each page is also among the rows that are
+    // made durable beside it.
+    struct Mark {
+        std::uint64_t sequence = 0;  // Of the last record when the rows were written.
+        base::ByteView page{};       // Written beside them; zeros at its end may be left out.
+        bool replaces = false;       // That page is the whole journal.
+    };
+
+    // After read(), before settle(): takes the page that the rows have and the log has not, since a
+    // power cut left rows without their page, or since an older log was put back. Whether anything
+    // that the page allows has left is not known then, and all of it counts.
+    // False: the log lacks more than that; it is lost.
+    [[nodiscard]] bool catch_up(const Mark& mark);
+
     // After read(), before append(): what a power cut left of the last write, whose page and rows
     // (block and certificate) were made durable side by side. `stored` is the sequence of the last
     // page whose rows the storage has, `certified` the slot of the highest block with a NOTARIZE
-    // certificate there. Nothing that the page allows left before both were durable, so:
-    // rows without their page: its sequences are not used again, nothing else;
-    // a page without its rows: its locks above `certified` are taken back, for their COMMIT never
-    // left and nobody could justify a block above them. The rest of the page stays a promise.
+    // certificate there. Nothing that the page allows left before both were durable, so of a page
+    // without its rows the locks above `certified` are taken back, for their COMMIT never left and
+    // nobody could justify a block above them. The rest of the page stays a promise.
     // The page before it must be one whose rows are there: of a storage that was put back from a
     // copy, or is new, nothing is concluded.
-    // True: the journal must be compacted before anything is appended; so if it is torn, too.
+    // True: the journal must be compacted before anything is appended; so if it is torn, too, or
+    // catch_up() took a page.
     [[nodiscard]] bool settle(std::uint64_t stored, std::uint64_t certified);
 
     // Takes the records' promises into account and returns the page to make durable.
@@ -128,6 +142,7 @@ class SafetyJournal {
     std::uint32_t last_checksum_ = 0;
     std::size_t pages_ = 0;
     bool torn_ = false;
+    bool is_ahead_ = false;  // Of the log, by a page that was among the rows.
 };
 
 }  // namespace consensus

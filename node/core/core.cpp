@@ -92,7 +92,6 @@ void Core::Impl::on_written(const input::Written& written, Effects& out) {
         trouble_.clear();
     }
     barrier_.reset();
-    journal_mark_.before = journal_mark_.beside;
     if (finalizing_) finish_finalize(out);
     run_queue(out);
     work_off(out);
@@ -188,14 +187,14 @@ void Core::Impl::store_newest(const chain::Certificate& certificate, base::Batch
     chain_->store(certificate, batch);
 }
 
-// Page and rows are written side by side, so each says how far the other must be.
+// Page and rows are written side by side; what a power cut keeps from the log is among the rows.
 void Core::Impl::begin_page(effect::Write write, std::uint64_t sequence, Effects& out) {
-    journal_mark_.beside = sequence;
+    journal_sequence_ = sequence;
     begin_write(std::move(write), out);
 }
 
 void Core::Impl::begin_write(effect::Write write, Effects& out) {
-    chain_->store(journal_mark_, write.batch);
+    chain_->store({journal_sequence_, write.compact_journal, write.journal_page}, write.batch);
     write.ticket = next_ticket_++;
     barrier_ = write;
     out.push_back(std::move(write));

@@ -160,7 +160,7 @@ class Core::Impl {
     std::optional<effect::Write> failed_write_;
     std::optional<Finalizing> finalizing_;
     chain::Slot stored_notarize_slot_ = 0;  // Of the newest NOTARIZE certificate on disk.
-    chain::JournalMark journal_mark_;       // As of the last write; `beside` is durable with it.
+    std::uint64_t journal_sequence_ = 0;    // Of the last page that was written.
     bool must_mend_journal_ = false;
     Ticket next_ticket_ = 1;
     base::Timestamp retry_at_{};

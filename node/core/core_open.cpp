@@ -12,17 +12,17 @@ namespace {
 using base::Errc;
 using base::fail;
 
-// A journal without a page that was durable was put back from a copy: its keys may have promised
-// what it does not know (spec 04, "Safety journal").
+// A journal that lacks more than the page among the rows was put back from a copy: its keys may
+// have promised what it does not know (spec 04, "Safety journal").
 consensus::SafetyJournal without_copies(consensus::SafetyJournal journal,
                                         const chain::ChainManager& chain,
                                         const base::Log& log) {
     const chain::JournalMark& mark = chain.stored_journal_mark();
-    if (journal.last_sequence() >= mark.before) return journal;
+    if (journal.catch_up({mark.sequence, mark.page, mark.replaces})) return journal;
     log.error("safety journal: its last record is {}, the storage has seen {}: it is lost",
               journal.last_sequence(),
-              mark.before);
-    return consensus::SafetyJournal::lost(mark.beside);
+              mark.sequence);
+    return consensus::SafetyJournal::lost(mark.sequence);
 }
 
 }  // namespace
@@ -134,9 +134,8 @@ base::Result<void> Core::Impl::start(Effects& out) {
         stored_notarize_slot_ = notarize->data.slot;
         consensus_.restore(*notarize);
     }
-    const std::uint64_t written = consensus_.journal().last_sequence();
-    journal_mark_ = {written, written};
-    must_mend_journal_ = consensus_.settle_journal(chain_->stored_journal_mark().beside);
+    journal_sequence_ = consensus_.journal().last_sequence();
+    must_mend_journal_ = consensus_.settle_journal(chain_->stored_journal_mark().sequence);
     pool_head_ = shown_head_ = consensus_.head();
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());

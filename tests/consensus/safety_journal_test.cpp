@@ -206,14 +206,61 @@ TEST_CASE("the page that replaces a journal comes after its rows: its locks stay
     CHECK(journal.find(1)->lock_slot == 7);
 }
 
-TEST_CASE("sequences of a page that was cut are not used again", "[consensus][journal]") {
-    SafetyJournal journal = journal_of_two_locks(/*torn=*/true);
-    CHECK(journal.torn());
-    CHECK(journal.settle(6, 7));
+TEST_CASE("a page that only the rows have counts as written", "[consensus][journal]") {
+    // Torn by a power cut, or missing since an older log was put back.
+    const bool torn = GENERATE(false, true);
+    SafetyJournal before = journal_of_two_locks();
+    const base::Bytes third = before.append(std::vector<SafetyRecord>{
+        {.kind = RecordKind::notarize, .key = 1, .slot = 9, .block = block(9)},
+        {.kind = RecordKind::produced, .key = 1, .slot = 12, .block = block(12)}});
+    SafetyJournal journal = journal_of_two_locks(torn);
+    CHECK(journal.torn() == torn);
+    REQUIRE(journal.catch_up({6, base::ByteView(third).first(256)}));
+    CHECK(journal.find(1)->last_notarize.slot == 9);
+    CHECK(journal.find(1)->produced_slot == 12);
     CHECK(journal.find(1)->lock_slot == 7);
-    const base::Bytes page = journal.compacted(0).value();
-    CHECK_FALSE(journal.torn());
-    const auto again = SafetyJournal::read(std::vector<base::Bytes>{page});
-    REQUIRE(again.has_value());
-    CHECK(again->last_sequence() > 6);
+    // The log lacks it, so it is written anew.
+    CHECK(journal.settle(6, 7));
+    const auto again =
+        SafetyJournal::read(std::vector<base::Bytes>{journal.compacted(0).value()}).value();
+    CHECK_FALSE(journal.settle(6, 7));
+    CHECK(again.last_sequence() > 6);
+    CHECK(again.find(1)->last_notarize.slot == 9);
+    CHECK(again.find(1)->produced_slot == 12);
+}
+
+TEST_CASE("a log that lacks more than the page among the rows is lost", "[consensus][journal]") {
+    SafetyJournal before = journal_of_two_locks();
+    const std::vector<SafetyRecord> vote{
+        {.kind = RecordKind::notarize, .key = 1, .slot = 9, .block = block(9)}};
+    const base::Bytes third = before.append(vote);
+    const base::Bytes fourth = before.append(vote);
+    SafetyJournal journal = journal_of_two_locks();
+    CHECK(journal.catch_up({4, {}}));  // It lacks nothing,
+    CHECK(journal.catch_up({2, {}}));  // or is ahead.
+    CHECK_FALSE(journal.catch_up({5, {}}));
+    CHECK_FALSE(journal.catch_up({6, fourth}));
+    CHECK_FALSE(journal.catch_up({6, third}));
+    SafetyJournal other;  // As long, of other records.
+    (void)other.append(std::vector<SafetyRecord>(4, vote[0]));
+    CHECK_FALSE(other.catch_up({5, third}));
+    SafetyJournal none;
+    CHECK_FALSE(none.catch_up({5, third}));
+    CHECK(journal.last_sequence() == 4);
+    CHECK(journal.catch_up({5, third}));
+}
+
+TEST_CASE("a whole journal among the rows takes the place of any older log",
+          "[consensus][journal]") {
+    SafetyJournal before = journal_of_two_locks();
+    const std::uint64_t last = before.last_sequence();
+    const base::Bytes page = before.compacted(0).value();
+    SafetyJournal journal = GENERATE(SafetyJournal(), journal_of_two_locks(/*torn=*/true));
+    CHECK_FALSE(SafetyJournal().catch_up({before.last_sequence(), page, /*replaces=*/false}));
+    REQUIRE(journal.catch_up({before.last_sequence(), page, /*replaces=*/true}));
+    CHECK(journal.last_sequence() > last);
+    CHECK(journal.find(1)->lock_slot == 7);
+    CHECK(journal.find(1)->last_notarize.slot == 8);
+    CHECK(journal.settle(before.last_sequence(), 0));
+    CHECK(journal.find(1)->lock_slot == 7);
 }

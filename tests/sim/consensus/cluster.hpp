@@ -41,8 +41,9 @@ struct Stored {
     std::optional<chain::Certificate> notarize;
     std::optional<chain::Certificate> commit;
     consensus::TreeBase base;
-    std::uint64_t before = 0;  // How far the journal was durable when rows were written,
-    std::uint64_t beside = 0;  // and where the page ends that was written beside them.
+    std::uint64_t sequence = 0;  // How far the journal was when rows were written,
+    base::Bytes mark_page;       // and the page that was written beside them.
+    bool mark_replaces = false;
     Promises promises;
 };
 struct Write {
@@ -51,8 +52,7 @@ struct Write {
     chain::BlockPtr block;
     std::optional<chain::Certificate> certificate;
     std::optional<consensus::TreeBase> base;
-    std::uint64_t before = 0;
-    std::uint64_t beside = 0;
+    std::uint64_t sequence = 0;
 };
 void apply(Stored& state, Write&& write);
 void apply_page(Stored& state, const Write& write);
@@ -116,8 +116,7 @@ class Host {
     std::unique_ptr<consensus::Consensus> consensus_;
     std::deque<consensus::Effect> queue_;
     bool waiting_ = false;                // For the disk.
-    std::uint64_t durable_sequence_ = 0;  // Of the journal,
-    std::uint64_t written_sequence_ = 0;  // and with what is being written.
+    std::uint64_t written_sequence_ = 0;  // Of the journal's last page, durable or not.
     std::optional<chain::Certificate> finalizing_;
     std::uint64_t epoch_ = 0;
     chain::Slot shown_final_ = 0;

@@ -63,8 +63,9 @@ void apply_rows(Stored& state, const Write& write) {
         if (is_newer(kept, *write.certificate)) kept = write.certificate;
     }
     if (write.base) state.base = *write.base;
-    state.before = write.before;
-    state.beside = write.beside;
+    state.sequence = write.sequence;
+    state.mark_page = write.page;
+    state.mark_replaces = write.replace;
 }
 
 Host::Host(Cluster& cluster, std::size_t index) : cluster_(cluster), index_(index) {
@@ -95,17 +96,18 @@ base::Timestamp Host::local_now() {
 consensus::SafetyJournal Host::open_journal() {
     const Stored& state = disk_.state();
     auto journal = consensus::SafetyJournal::read(state.pages);
-    if (journal && journal->last_sequence() >= state.before && !state.pages.empty()) {
+    if (!journal) journal = consensus::SafetyJournal();
+    if (journal->catch_up({state.sequence, state.mark_page, state.mark_replaces})) {
         return *std::move(journal);
     }
     if (ignores_loss()) {
         base::Bytes page;
         auto fresh = fresh_journal(keys(), page);
         disk_.state().pages = {page};
-        disk_.state().before = disk_.state().beside = 0;
+        disk_.state().sequence = 0;
         return fresh;
     }
-    return consensus::SafetyJournal::lost(state.beside);
+    return consensus::SafetyJournal::lost(state.sequence);
 }
 
 void Host::start() {
@@ -119,7 +121,7 @@ void Host::start() {
     early_ = {};
     const Universe& universe = cluster_.universe();
     consensus::SafetyJournal journal = open_journal();
-    durable_sequence_ = written_sequence_ = journal.last_sequence();
+    written_sequence_ = journal.last_sequence();
     const Stored& state = disk_.state();
     consensus_ = make_consensus(cluster_.plan().mutant,
                                 {.chain_id = {},
@@ -140,7 +142,7 @@ void Host::start() {
     }
     if (state.commit) consensus_->restore(*state.commit);
     if (state.notarize) consensus_->restore(*state.notarize);
-    if (consensus_->settle_journal(state.beside)) {
+    if (consensus_->settle_journal(state.sequence)) {
         Write mended;
         mended.page = consensus_->compact_journal().value();
         mended.replace = true;
@@ -276,8 +278,7 @@ void Host::persist(const consensus::effect::Persist& persist) {
 }
 
 void Host::write(Write write) {
-    write.before = durable_sequence_;
-    write.beside = written_sequence_;
+    write.sequence = written_sequence_;
     disk_.write(std::move(write));
 }
 
@@ -289,7 +290,6 @@ void Host::barrier() {
 void Host::on_synced(std::size_t position) {
     disk_.sync(position);
     waiting_ = false;
-    durable_sequence_ = written_sequence_;
     if (finalizing_) {
         const chain::Certificate final = *std::exchange(finalizing_, std::nullopt);
         shown_final_ = std::max(shown_final_, final.data.slot);
