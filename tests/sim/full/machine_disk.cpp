@@ -40,9 +40,8 @@ bool Machine::put_back_copy() {
 }
 
 void Machine::flip_bit(Chance& chance) {
-    // The last page with a wrong bit cannot be told from one that a power cut has torn.
-    if (pages_.size() < 2 || chance.percent(50)) return storage_.damage(chance.below(SIZE_MAX / 2));
-    base::Bytes& page = pages_[chance.below(pages_.size() - 1)];
+    if (pages_.empty() || chance.percent(50)) return storage_.damage(chance.below(SIZE_MAX / 2));
+    base::Bytes& page = pages_[chance.below(pages_.size())];
     page[chance.below(page.size())] ^= std::byte{1} << chance.below(8);
 }
 
