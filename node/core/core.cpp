@@ -78,8 +78,11 @@ void Core::Impl::on_written(const input::Written& written, Effects& out) {
     CHECK(barrier_ && barrier_->ticket == written.ticket);
     if (!written.outcome) {
         const std::string reason = written.outcome.error().detail;
-        if (trouble_.empty()) environment_.log.error("stopped: {}", reason);
-        trouble_ = reason;
+        if (trouble_.empty()) {
+            environment_.log.error("stopped: {}", reason);
+            is_write_trouble_ = true;
+        }
+        if (is_write_trouble_) trouble_ = reason;
         failed_write_ = *barrier_;
         // A page is never written twice to one place; the log takes care of where it goes.
         retry_at_ = now_ + kRetryAfter;
@@ -87,7 +90,7 @@ void Core::Impl::on_written(const input::Written& written, Effects& out) {
         publish(out);
         return;
     }
-    if (!trouble_.empty()) {
+    if (std::exchange(is_write_trouble_, false)) {
         environment_.log.info("goes on: the disk takes writes again");
         trouble_.clear();
     }

@@ -166,7 +166,8 @@ class Core::Impl {
     base::Timestamp retry_at_{};
     base::Timestamp now_{};
     std::string trouble_;
-    std::uint64_t executed_ = 0;                      // effect::Pending so far,
+    bool is_write_trouble_ = false;  // That goes with the next write that succeeds.
+    std::uint64_t executed_ = 0;     // effect::Pending so far,
     std::map<chain::BlockId, std::uint64_t> closed_;  // when a block not shown yet was closed,
     std::uint64_t executed_closed_ = 0;               // and when the head's block was closed.
 

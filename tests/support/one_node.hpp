@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace support {
 
@@ -44,6 +45,10 @@ class OneNode {
     }
     [[nodiscard]] chain::TransactionPtr new_account(const std::string& name) const {
         return machine_.new_account("bank", name);
+    }
+    // An action of eosio by itself.
+    [[nodiscard]] chain::TransactionPtr act(std::string_view name, base::Bytes data) const {
+        return machine_.act("eosio", name, std::move(data));
     }
     [[nodiscard]] bool has_account(const std::string& name, const chain::StateView& state) const {
         return Machine::has_account(name, state);

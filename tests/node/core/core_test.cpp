@@ -96,6 +96,24 @@ TEST_CASE("a full disk stops production, says so, and it goes on when there is s
     CHECK_FALSE(node.signed_twice);
 }
 
+TEST_CASE("a node that does not know the rules of a height stops there and keeps saying so",
+          "[core]") {
+    support::OneNode node;
+    node.tick_at(1);
+    base::Writer rules;
+    rules.u32(2);
+    rules.u32(4);  // From height 4 on.
+    const auto ticket = node.submit(node.act("setrules", rules.take()));
+    for (chain::Slot slot = 2; slot <= 8; ++slot) {
+        node.tick_at(slot);
+    }
+    REQUIRE(node.answers.at(ticket).outcome.has_value());
+    CHECK(node.view().finalized->header.height == 3);
+    CHECK(node.view().trouble.find("install the release") != std::string::npos);
+    const auto refused = node.submit(node.new_account("alice"));
+    REQUIRE_FALSE(node.answers.at(refused).outcome.has_value());
+}
+
 TEST_CASE("a power cut at any write loses nothing final and signs no slot twice", "[core]") {
     for (int cut = 0; cut < 40; ++cut) {
         support::OneNode node;
