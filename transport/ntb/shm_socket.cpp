@@ -21,7 +21,6 @@ constexpr std::uint32_t kMagic = 0x73526f42;  // "BoRs".
 constexpr std::uint16_t kVersion = 1;
 constexpr std::size_t kHostBytesMax = 64;
 constexpr int kBacklog = 64;
-constexpr std::size_t kRingsInTurn = 16;
 constexpr int kSocketType = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 tl::unexpected<base::Error> failed(const std::string& what) {
@@ -181,20 +180,12 @@ void ring_bell(int socket) {
     (void)::send(socket, &nothing, sizeof nothing, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-bool take_bells(int socket) {
-    // All by one system call; what is left wakes its reader again.
-    std::array<std::byte, kRingsInTurn> nothing{};
-    std::array<iovec, kRingsInTurn> parts{};
-    std::array<mmsghdr, kRingsInTurn> packets{};
-    for (std::size_t i = 0; i < kRingsInTurn; ++i) {
-        parts[i] = {&nothing[i], 1};
-        packets[i].msg_hdr.msg_iov = &parts[i];
-        packets[i].msg_hdr.msg_iovlen = 1;
-    }
-    const int count = ::recvmmsg(socket, packets.data(), kRingsInTurn, MSG_DONTWAIT, nullptr);
+bool take_bell(int socket) {
+    std::byte nothing{};
+    const ssize_t count = ::recv(socket, &nothing, sizeof nothing, MSG_DONTWAIT);
     if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
     // The end of the connection looks like an empty packet.
-    return count == 0 || packets[static_cast<std::size_t>(count) - 1].msg_len > 0;
+    return count > 0;
 }
 
 }  // namespace transport::ntb

@@ -47,7 +47,8 @@ struct Hello {
 
 // Rings; where the peer has not heard earlier ones yet, nothing is needed.
 void ring_bell(int socket);
-// Takes what was rung. False: the peer has closed its end.
-[[nodiscard]] bool take_bells(int socket);
+// Takes a ring; another one, which a peer has no need of before we sleep again, wakes us again.
+// False: the peer has closed its end.
+[[nodiscard]] bool take_bell(int socket);
 
 }  // namespace transport::ntb

@@ -113,7 +113,7 @@ void ShmWindow::open_peer() {
 void ShmWindow::on_socket() {
     if (!socket_) return;
     if (!identity_.leads && link_ == Link::down) return receive_memory();
-    if (!take_bells(socket_.get())) fail("the peer has closed its end of the window");
+    if (!take_bell(socket_.get())) fail("the peer has closed its end of the window");
 }
 
 void ShmWindow::receive_memory() {

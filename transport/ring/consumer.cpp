@@ -2,7 +2,7 @@
 
 #include "base/check.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <string>
 
 namespace transport::ring {
@@ -16,7 +16,8 @@ tl::unexpected<base::Error> broken(std::uint64_t position, const std::string& wh
 
 }  // namespace
 
-Consumer::Consumer(std::span<std::byte> ring, Seal* seal) : ring_(ring), seal_(seal) {
+Consumer::Consumer(std::span<std::byte> ring, Seal* seal, Writers writers)
+    : ring_(ring), seal_(seal), writers_(writers) {
     CHECK(ring.size() % kLineBytes == 0);
     CHECK(ring.size() >= kRingBytesMin && ring.size() <= kRingBytesMax);
     CHECK(reinterpret_cast<std::uintptr_t>(ring.data()) % kWordBytes == 0);
@@ -25,19 +26,26 @@ Consumer::Consumer(std::span<std::byte> ring, Seal* seal) : ring_(ring), seal_(s
 std::uint64_t Consumer::load_word() const {
     // The peer's stores are no part of this program: the word is loaded once, and before the bytes
     // that it vouches for.
-    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(ring_.data() + place()),
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(ring_.data() + at_),
                            __ATOMIC_ACQUIRE);
 }
 
 bool Consumer::has_record() const {
-    return held_bytes_ > 0 ||
-           static_cast<std::uint32_t>(load_word()) == lap_of(position_, ring_.size());
+    return held_bytes_ > 0 || static_cast<std::uint32_t>(load_word()) == lap_;
+}
+
+void Consumer::advance(std::size_t bytes) {
+    position_ += bytes;
+    at_ += bytes;
+    if (at_ < ring_.size()) return;
+    at_ = 0;
+    ++lap_;
 }
 
 base::Result<RecordWord> Consumer::check(std::uint64_t bits) const {
     const auto word = decode_word(bits);
     if (!word) return broken(position_, "a word that means nothing");
-    const std::size_t rest = ring_.size() - place();
+    const std::size_t rest = ring_.size() - at_;
     if (word->kind == RecordKind::frame && record_bytes(word->length) > rest)
         return broken(position_, "a record that goes beyond its end");
     if (word->kind == RecordKind::skip && rest >= kRecordBytesMax)
@@ -47,22 +55,25 @@ base::Result<RecordWord> Consumer::check(std::uint64_t bits) const {
 
 base::Result<void> Consumer::open(std::uint64_t bits, const RecordWord& word) {
     const std::size_t size = word.length + (seal_ != nullptr ? kTagBytes : 0);
-    const std::span<std::byte> copy(copy_.data(), size);
-    if (size > 0) std::memcpy(copy.data(), ring_.data() + place() + kWordBytes, size);
-    if (seal_ != nullptr && !seal_->open(position_, bits, copy))
+    base::ByteView record(ring_.data() + at_ + kWordBytes, size);
+    if (seal_ == nullptr || writers_ == Writers::any) {
+        std::ranges::copy(record, private_.begin());
+        record = base::ByteView(private_).first(size);
+    }
+    if (seal_ != nullptr && !seal_->open(position_, bits, record, private_))
         return broken(position_, "a record that its peer did not seal");
     return {};
 }
 
 base::Result<std::optional<RecordKind>> Consumer::read() {
     const std::uint64_t bits = load_word();
-    if (static_cast<std::uint32_t>(bits) != lap_of(position_, ring_.size())) return std::nullopt;
+    if (static_cast<std::uint32_t>(bits) != lap_) return std::nullopt;
     const auto word = check(bits);
     if (!word) return base::fail(word.error());
     if (auto opened = open(bits, *word); !opened) return base::fail(opened.error());
     if (word->kind == RecordKind::skip) {
         is_asked_ = is_asked_ || word->sync_req;
-        position_ += ring_.size() - place();
+        advance(ring_.size() - at_);
     } else {
         held_bytes_ = record_bytes(word->length);
         held_length_ = word->length;
@@ -78,12 +89,12 @@ base::Result<std::optional<base::ByteView>> Consumer::peek() {
         if (!kind) return base::fail(kind.error());
         if (!*kind) return std::optional<base::ByteView>();
     }
-    return std::optional(base::ByteView(copy_).first(held_length_));
+    return std::optional(base::ByteView(private_).first(held_length_));
 }
 
 void Consumer::consume() {
     CHECK(held_bytes_ > 0);
-    position_ += held_bytes_;
+    advance(held_bytes_);
     is_asked_ = is_asked_ || held_asks_;
     held_bytes_ = 0;
 }

@@ -19,7 +19,7 @@ bool RecordPlacer::has_room(std::size_t size) const {
 
 bool RecordPlacer::fits(std::size_t length) const {
     const std::size_t size = record_bytes(length);
-    const std::size_t rest = ring_bytes_ - static_cast<std::size_t>(produced_ % ring_bytes_);
+    const std::size_t rest = ring_bytes_ - at_;
     return has_room(rest < size ? rest + size : size);
 }
 
@@ -34,7 +34,7 @@ bool RecordPlacer::asks_for_credit(std::size_t size) {
 std::optional<StoredRecord> RecordPlacer::place(base::ByteView payload) {
     CHECK(!payload.empty() && payload.size() <= kPayloadBytesMax);
     const std::size_t size = record_bytes(payload.size());
-    const std::size_t rest = ring_bytes_ - static_cast<std::size_t>(produced_ % ring_bytes_);
+    const std::size_t rest = ring_bytes_ - at_;
     if (rest < size) {
         if (!has_room(rest)) return std::nullopt;
         return make(RecordKind::skip, {}, rest);
@@ -45,17 +45,25 @@ std::optional<StoredRecord> RecordPlacer::place(base::ByteView payload) {
 
 StoredRecord RecordPlacer::make(RecordKind kind, base::ByteView payload, std::size_t size) {
     StoredRecord record;
-    record.at = static_cast<std::size_t>(produced_ % ring_bytes_);
-    record.word = encode({.lap = lap_of(produced_, ring_bytes_),
+    record.at = at_;
+    record.word = encode({.lap = lap_,
                           .length = static_cast<std::uint32_t>(payload.size()),
                           .kind = kind,
                           .sync_req = asks_for_credit(size)});
     record.body = payload;
-    record.behind = (record.at + size) % ring_bytes_;
     record.kind = kind;
     if (seal_ != nullptr) seal(record, payload);
-    produced_ += size;
+    advance(size);
+    record.behind = at_;
     return record;
+}
+
+void RecordPlacer::advance(std::size_t bytes) {
+    produced_ += bytes;
+    at_ += bytes;
+    if (at_ < ring_bytes_) return;
+    at_ = 0;
+    ++lap_;
 }
 
 void RecordPlacer::seal(StoredRecord& record, base::ByteView payload) {

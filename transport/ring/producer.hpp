@@ -64,19 +64,21 @@ class RecordPlacer : base::Pinned {
     [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
     [[nodiscard]] std::uint64_t produced() const { return produced_; }
     // No lap is left: time for a new generation.
-    [[nodiscard]] bool is_worn_out() const { return produced_ / ring_bytes_ >= kLapsMax; }
+    [[nodiscard]] bool is_worn_out() const { return lap_ > kLapsMax; }
 
   private:
     [[nodiscard]] bool has_room(std::size_t size) const;
     [[nodiscard]] bool asks_for_credit(std::size_t size);
     StoredRecord make(RecordKind kind, base::ByteView payload, std::size_t size);
-
+    void advance(std::size_t bytes);
     void seal(StoredRecord& record, base::ByteView payload);
 
     std::size_t ring_bytes_;
     Seal* seal_;
     std::span<std::byte> ring_;
     std::uint64_t produced_ = 0;
+    std::size_t at_ = 0;     // produced_ in the ring,
+    std::uint32_t lap_ = 1;  // and how often it was there: without a division each record.
     std::uint64_t consumed_ = 0;
     std::uint64_t asked_at_ = 0;  // Behind the last record with a request.
     std::array<std::byte, kPayloadBytesMax + kTagBytes> sealed_{};

@@ -12,6 +12,7 @@
 //
 //   0..31 lap    32..55 length    56..58 kind    59..61 zero    62 sync_req    63 zero
 //
+// Positions count bytes of the ring from 0 and never return.
 // `lap` counts how often the ring was gone through, from 1; a record of an older lap is therefore
 // never taken for a new one, and nothing is ever cleared. What could be mistaken for a record's
 // word is old payload in the same place: so a producer stores a zero word behind each record
@@ -56,10 +57,6 @@ inline constexpr std::size_t kRingBytesMin = std::size_t{64} << 10;
 static_assert(kRingBytesMin >= 2 * kRecordBytesMax + kLineBytes);
 inline constexpr std::size_t kRingBytesMax = std::size_t{1} << 30;
 
-// The lap in which a position lies. Positions count bytes of the ring from 0 and never return.
-[[nodiscard]] constexpr std::uint32_t lap_of(std::uint64_t position, std::size_t ring_bytes) {
-    return static_cast<std::uint32_t>(position / ring_bytes) + 1;
-}
 // A ring ends before its laps do: what uses it begins a new generation.
 inline constexpr std::uint64_t kLapsMax = std::uint64_t{1} << 31;
 

@@ -3,9 +3,12 @@
 #include "base/check.hpp"
 #include "base/crypto/wipe.hpp"
 
+#include <openssl/core_names.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/params.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -29,6 +32,12 @@ template <std::size_t N>
 void store_number(std::array<std::byte, N>& out, std::size_t at, std::uint64_t value) {
     for (std::size_t i = 0; i < sizeof value; ++i)
         out[at + i] = static_cast<std::byte>(value >> (8 * i));
+}
+
+// EVP_CIPHER_CTX_ctrl() makes the same, with more steps.
+std::array<OSSL_PARAM, 2> tag_at(std::byte* tag) {
+    return {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, kTagBytes),
+            OSSL_PARAM_construct_end()};
 }
 
 using Key = std::array<std::byte, kKeyBytes>;
@@ -89,12 +98,21 @@ void Seal::begin(std::uint64_t position, std::uint64_t word) {
     std::array<std::byte, kWordBytes> associated{};
     store_number(associated, 0, word);
     int count = 0;
-    CHECK(EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, raw(nonce.data()), -1) == 1);
+    CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, raw(nonce.data()), -1, nullptr) ==
+          1);
     CHECK(EVP_CipherUpdate(context_.get(),
                            nullptr,
                            &count,
                            raw(associated.data()),
                            static_cast<int>(associated.size())) == 1);
+}
+
+void Seal::update(base::ByteView in, std::byte* out) {
+    if (in.empty()) return;
+    int count = 0;
+    CHECK(EVP_CipherUpdate(
+              context_.get(), raw(out), &count, raw(in.data()), static_cast<int>(in.size())) == 1);
+    CHECK(static_cast<std::size_t>(count) == in.size());
 }
 
 void Seal::seal(std::uint64_t position,
@@ -104,39 +122,28 @@ void Seal::seal(std::uint64_t position,
     CHECK(use_ == Use::seal && plain.size() <= kPayloadBytesMax);
     CHECK(out.size() >= plain.size() + kTagBytes);
     begin(position, word);
+    update(plain, out.data());
     int count = 0;
-    if (!plain.empty()) {
-        CHECK(EVP_EncryptUpdate(context_.get(),
-                                raw(out.data()),
-                                &count,
-                                raw(plain.data()),
-                                static_cast<int>(plain.size())) == 1);
-    }
-    CHECK(static_cast<std::size_t>(count) == plain.size());
-    CHECK(EVP_EncryptFinal_ex(context_.get(), raw(out.data() + plain.size()), &count) == 1);
-    CHECK(EVP_CIPHER_CTX_ctrl(context_.get(),
-                              EVP_CTRL_AEAD_GET_TAG,
-                              static_cast<int>(kTagBytes),
-                              out.data() + plain.size()) == 1);
+    CHECK(EVP_CipherFinal_ex(context_.get(), raw(out.data() + plain.size()), &count) == 1);
+    std::array<OSSL_PARAM, 2> tag = tag_at(out.data() + plain.size());
+    CHECK(EVP_CIPHER_CTX_get_params(context_.get(), tag.data()) == 1);
 }
 
-bool Seal::open(std::uint64_t position, std::uint64_t word, std::span<std::byte> bytes) {
-    CHECK(use_ == Use::open && bytes.size() >= kTagBytes);
+bool Seal::open(std::uint64_t position,
+                std::uint64_t word,
+                base::ByteView sealed,
+                std::span<std::byte> plain) {
+    CHECK(use_ == Use::open && sealed.size() >= kTagBytes);
+    const std::size_t size = sealed.size() - kTagBytes;
+    CHECK(plain.size() >= size);
     begin(position, word);
-    const std::size_t size = bytes.size() - kTagBytes;
+    std::array<std::byte, kTagBytes> tag{};
+    std::ranges::copy(sealed.subspan(size), tag.begin());
+    update(sealed.first(size), plain.data());
+    std::array<OSSL_PARAM, 2> expected = tag_at(tag.data());
+    CHECK(EVP_CIPHER_CTX_set_params(context_.get(), expected.data()) == 1);
     int count = 0;
-    if (size > 0) {
-        CHECK(EVP_DecryptUpdate(context_.get(),
-                                raw(bytes.data()),
-                                &count,
-                                raw(bytes.data()),
-                                static_cast<int>(size)) == 1);
-    }
-    CHECK(EVP_CIPHER_CTX_ctrl(context_.get(),
-                              EVP_CTRL_AEAD_SET_TAG,
-                              static_cast<int>(kTagBytes),
-                              bytes.data() + size) == 1);
-    return EVP_DecryptFinal_ex(context_.get(), raw(bytes.data() + size), &count) == 1;
+    return EVP_CipherFinal_ex(context_.get(), raw(plain.data() + size), &count) == 1;
 }
 
 }  // namespace transport::ring

@@ -10,7 +10,7 @@ namespace transport::tcp {
 namespace {
 
 // After so many bytes a turn ends, for the others' sake; a frame costs as much as some of its own.
-constexpr std::size_t kReadBudget = std::size_t{64} << 10;
+constexpr std::size_t kReadBudget = std::size_t{32} << 10;
 constexpr std::size_t kFrameCostBytes = 512;
 constexpr std::string_view kSecretLabel = "EXPORTER-BoR ring 1";
 

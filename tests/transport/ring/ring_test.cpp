@@ -176,6 +176,77 @@ TEST_CASE("a sealed ring refuses what its peer did not seal") {
     CHECK_THAT(payload.error().detail, Catch::Contains("that its peer did not seal"));
 }
 
+// Whoever can write the ring and has no key, with what was sealed for it or for another.
+TEST_CASE("a sealed ring is not fooled with records that its peer sealed") {
+    PlainEnds ends(true);
+    const auto memory = [&](std::size_t at) { return ends.memory.bytes().subspan(at, 128); };
+    constexpr std::size_t kRecord = ring::record_bytes(100);
+    static_assert(kRecord == 128);
+    for (unsigned i = 0; i < 4; ++i)
+        REQUIRE(ends.producer->push(pattern(100, i)));
+    std::string refusal;
+    const auto next_is_refused = [&] {
+        const auto payload = ends.consumer->peek();
+        REQUIRE_FALSE(payload);
+        CHECK(payload.error().code == base::Errc::invalid);
+        refusal = payload.error().detail;
+    };
+    SECTION("replayed: the first once more in place of the second") {
+        REQUIRE(ends.pop());
+        std::ranges::copy(memory(0), memory(kRecord).begin());
+        next_is_refused();
+    }
+    SECTION("reordered: the first two change places") {
+        std::ranges::swap_ranges(memory(0), memory(kRecord));
+        next_is_refused();
+    }
+    SECTION("left out: all move up by one") {
+        for (std::size_t i = 0; i < 3; ++i)
+            std::ranges::copy(memory((i + 1) * kRecord), memory(i * kRecord).begin());
+        next_is_refused();
+    }
+    SECTION("truncated: a word that says less, with the tag moved up") {
+        const std::uint64_t word = ring::encode({.lap = 1, .length = 50});
+        std::memcpy(memory(0).data(), &word, sizeof word);
+        std::ranges::copy(memory(0).subspan(8 + 100, ring::kTagBytes), memory(0).begin() + 8 + 50);
+        next_is_refused();
+    }
+    SECTION("prolonged: a word that says more") {
+        const std::uint64_t word = ring::encode({.lap = 1, .length = 101});
+        std::memcpy(memory(0).data(), &word, sizeof word);
+        next_is_refused();
+    }
+    SECTION("of another ring, with another key") {
+        ring::Seal foreign(base::Hash256{}, ring::Seal::Use::seal);
+        std::uint64_t word = 0;
+        std::memcpy(&word, memory(0).data(), sizeof word);
+        foreign.seal(0, word, pattern(100, 0), memory(0).subspan(8));
+        next_is_refused();
+    }
+    CHECK_THAT(refusal, Catch::Contains("that its peer did not seal"));
+}
+
+TEST_CASE("any bit of a sealed record that is flipped ends the ring or hides the record") {
+    const auto writers = GENERATE(ring::Consumer::Writers::any, ring::Consumer::Writers::producer);
+    constexpr std::size_t kBits = 8 * (ring::kWordBytes + 40 + ring::kTagBytes);
+    std::size_t refused = 0;
+    for (std::size_t bit = 0; bit < kBits; ++bit) {
+        Memory memory(kBytes);
+        MappedStore store(memory.bytes(), MappedStore::Mapping::of_two);
+        ring::Seal seal(test_secret(), ring::Seal::Use::seal);
+        ring::Seal opener(test_secret(), ring::Seal::Use::open);
+        ring::Producer<MappedStore> producer(store, 0, kBytes, &seal);
+        ring::Consumer consumer(memory.bytes(), &opener, writers);
+        REQUIRE(producer.push(pattern(40, 1)));
+        memory.bytes()[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+        const auto payload = consumer.peek();
+        if (payload) CHECK_FALSE(*payload);
+        refused += payload ? 0U : 1U;
+    }
+    // But in the lap, where it is no record yet.
+    CHECK(refused == kBits - 32);
+}
+
 TEST_CASE("a record of the lap before, brought back, is not a record") {
     PlainEnds ends(true);
     const base::Bytes old = base::to_bytes(ends.memory.bytes().first(256));
@@ -195,6 +266,9 @@ TEST_CASE("a record of the lap before, brought back, is not a record") {
 
 TEST_CASE("what is handed out does not change with the ring") {
     PlainEnds ends(true);
+    const auto writers = GENERATE(ring::Consumer::Writers::any, ring::Consumer::Writers::producer);
+    ends.consumer =
+        std::make_unique<ring::Consumer>(ends.memory.bytes(), ends.opener.get(), writers);
     REQUIRE(ends.producer->push(pattern(2000, 3)));
     const auto payload = ends.consumer->peek();
     REQUIRE(payload);
