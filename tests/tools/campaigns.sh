@@ -19,6 +19,15 @@ run_campaign() {
       ls build/fuzz/bin/fuzz_* | xargs -P 2 -I{} bash -c \
         'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
       ;;
+    ring)
+      amount="1,000,000 mutations of a hostile peer's memory, 1,000,000 runs each of the ring's and the window's fuzzer"
+      build_preset fuzz test_transport_ring fuzz_ring fuzz_window
+      build/fuzz/bin/test_transport_ring "a million mutations*" --durations yes || outcome=FAILED
+      for name in ring window; do
+        build/fuzz/bin/fuzz_$name -runs=1000000 -print_final_stats=1 "tests/fuzz/corpus/$name" \
+          2>&1 | tail -12 || outcome=FAILED
+      done
+      ;;
     sanitizers)
       amount="ASan and UBSan: all unit tests; TSan: those that start threads"
       build_preset fuzz unit_tests
@@ -42,7 +51,7 @@ run_campaign() {
       simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
       simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, fuzz, sanitizers, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, fuzz, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]
