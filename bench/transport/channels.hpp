@@ -1,17 +1,14 @@
 #pragma once
 
+#include "bench/transport/node.hpp"
+#include "bench/transport/result.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <vector>
 
-// The same exchanges over channels: two I/O threads of transport/tcp and their hosts, which answer
-// on the I/O thread as a core thread would, by lists of commands.
+// Exchanges over channels, from a host's command to the other's event.
 namespace channels {
-
-using Nanoseconds = std::chrono::nanoseconds;
-
-// Which way the messages go.
-enum class Way { tcp, shm };
 
 // Round trips of `bytes` each way at priority 0, beside a stream of 1 MiB messages at priority 7
 // if `is_busy`.
@@ -22,5 +19,14 @@ double stream(Way way, std::size_t bytes, std::size_t total);
 
 // The share of a core that each of five nodes takes, all joined by `way`, when nothing is sent.
 double idle_share(Way way, std::chrono::seconds duration);
+
+// What it took to fetch blocks, by both ends together.
+struct Cost {
+    double seconds = 0;
+    double cpu_seconds = 0;
+};
+// A node that asks for blocks and one that has them, as nodes synchronise: requests of a MiB or
+// 128 blocks, four of them under way.
+Cost sync(Way way, std::size_t blocks, std::size_t bytes);
 
 }  // namespace channels

@@ -1,7 +1,9 @@
 #include "bench/transport/rings.hpp"
 
 #include "base/check.hpp"
-#include "transport/link/frame.hpp"
+#include "transport/buffer_pool.hpp"
+#include "transport/link/send_queue.hpp"
+#include "transport/ntb/shm_kind.hpp"
 #include "transport/ring/mapped_store.hpp"
 #include "transport/ring/path.hpp"
 
@@ -9,6 +11,7 @@
 #include <atomic>
 #include <immintrin.h>
 #include <memory>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <thread>
@@ -162,11 +165,54 @@ std::vector<Nanoseconds> ping_pong(Sealed sealed, std::size_t bytes, int rounds)
         });
 }
 
-double stream(Sealed sealed, std::size_t bytes, std::size_t total) {
+namespace {
+
+// Writes messages as a channel does, but for what sends it.
+class Writer {
+  public:
+    Writer(End& end, Send way, std::size_t bytes)
+        : end_(end), way_(way), message_(bytes, std::byte{1}) {
+        auto pool = transport::BufferPool::create({.bytes = std::size_t{64} << 20});
+        CHECK(pool);
+        pool_ = std::move(*pool);
+    }
+
+    void write() {
+        if (way_ == Send::straight) return write_straight();
+        auto buffers =
+            way_ == Send::copy ? pool_->copy(message_) : pool_->get_message(message_.size());
+        CHECK(buffers);
+        CHECK(queue_.push(Lane::data, 6, std::move(*buffers)));
+        while (const auto slice = queue_.next(frame_, {true, true}))
+            end_.send(slice->lane, base::ByteView(frame_).first(slice->bytes));
+        end_.end_turn();
+    }
+
+  private:
+    void write_straight() {
+        constexpr std::size_t kSlice = transport::link::slice_bytes(Lane::data);
+        for (std::size_t at = 0; at < message_.size(); at += kSlice) {
+            const auto left = base::ByteView(message_).subspan(at);
+            end_.send(Lane::data, left.first(std::min(left.size(), kSlice)));
+        }
+        end_.end_turn();
+    }
+
+    End& end_;
+    Send way_;
+    base::Bytes message_;
+    base::Bytes frame_ = base::Bytes(transport::link::kFrameBytesMax);
+    std::unique_ptr<transport::BufferPool> pool_;
+    transport::link::SendQueue queue_;
+};
+
+}  // namespace
+
+double stream(Sealed sealed, Send way, std::size_t bytes, std::size_t total) {
     const Pinning pinning;
     const auto ends = std::make_unique<Ends>(sealed);
     const std::size_t count = total / bytes;
-    const std::size_t slice = transport::link::kFrameBytesMax;
+    const std::size_t slice = transport::link::slice_bytes(Lane::data);
     const std::size_t frames = (bytes + slice - 1) / slice;
     std::thread other([&] {
         pin_to(1);
@@ -177,19 +223,120 @@ double stream(Sealed sealed, std::size_t bytes, std::size_t total) {
         ends->second.send(Lane::control, base::Bytes(1));
     });
     pin_to(0);
-    const base::Bytes message(bytes, std::byte{1});
+    Writer writer(ends->first, way, bytes);
     const auto begin = Clock::now();
-    for (std::size_t i = 0; i < count; ++i) {
-        for (std::size_t at = 0; at < bytes; at += slice) {
-            const auto left = base::ByteView(message).subspan(at);
-            ends->first.send(Lane::data, left.first(std::min(left.size(), slice)));
-        }
-        ends->first.end_turn();
-    }
+    for (std::size_t i = 0; i < count; ++i)
+        writer.write();
     (void)ends->first.receive();
     const std::chrono::duration<double> took = Clock::now() - begin;
     other.join();
     return static_cast<double>(count * bytes) / took.count();
+}
+
+namespace {
+
+namespace link = transport::link;
+
+base::Timestamp now() {
+    return base::Timestamp(Clock::now().time_since_epoch());
+}
+
+// An end of a path in shared memory and the loop that runs it: sleeps until it is rung.
+class Sleeper final : private link::FastUser {
+  public:
+    Sleeper() {
+        auto kind = transport::ntb::ShmKind::create();
+        CHECK(kind);
+        kind_ = std::move(*kind);
+    }
+
+    void prepare(const Sleeper& peer, bool leads) {
+        const Secrets secrets = secrets_of(leads);
+        const base::Bytes address = peer.kind_->address();
+        link::FastUser& user = *this;
+        auto path = kind_->prepare({.peer_address = address,
+                                    .leads = leads,
+                                    .secrets = {.out = secrets.out, .in = secrets.in}},
+                                   user);
+        CHECK(path);
+        path_ = std::move(*path);
+    }
+    void bring_up(const Sleeper& peer) { CHECK(path_->bring_up(peer.path_->parameters())); }
+    [[nodiscard]] bool is_up() { return path_->has_room(Lane::control); }
+
+    void send(base::ByteView frame) {
+        CHECK(path_->begin_turn());
+        CHECK(path_->has_room(Lane::control));
+        path_->send(Lane::control, frame);
+        path_->end_turn(now());
+    }
+    // What has happened, without waiting.
+    void turn() {
+        kind_->driver().drain_events();
+        kind_->driver().progress(now(), 64);
+    }
+    // Until a frame has come.
+    void receive() {
+        transport::Driver& driver = kind_->driver();
+        while (received_ == taken_) {
+            if (driver.arm() == transport::Driver::Arm::armed) {
+                pollfd bell{.fd = driver.event_fd(), .events = POLLIN, .revents = 0};
+                // Shared memory loses no bell.
+                CHECK(::poll(&bell, 1, -1) == 1);
+                driver.drain_events();
+            }
+            driver.progress(now(), 64);
+        }
+        ++taken_;
+    }
+
+  private:
+    void on_fast_ready() override {
+        while (true) {
+            const auto frame = path_->peek();
+            CHECK(frame);
+            if (!*frame) return;
+            path_->consume((*frame)->lane);
+            ++received_;
+        }
+    }
+
+    std::unique_ptr<transport::ntb::ShmKind> kind_;
+    std::unique_ptr<link::FastPath> path_;
+    std::uint64_t received_ = 0;
+    std::uint64_t taken_ = 0;
+};
+
+}  // namespace
+
+std::vector<Nanoseconds> sleepers(std::size_t bytes, int rounds) {
+    Sleeper first;
+    Sleeper second;
+    first.prepare(second, true);
+    second.prepare(first, false);
+    second.bring_up(first);
+    first.bring_up(second);
+    while (!first.is_up() || !second.is_up()) {
+        first.turn();
+        second.turn();
+    }
+    const base::Bytes frame(bytes, std::byte{1});
+    std::thread other([&] {
+        for (int i = 0; i < rounds; ++i) {
+            second.receive();
+            second.send(frame);
+        }
+    });
+    std::vector<Nanoseconds> out;
+    out.reserve(static_cast<std::size_t>(rounds));
+    for (int i = 0; i < rounds; ++i) {
+        const auto begin = Clock::now();
+        first.send(frame);
+        first.receive();
+        out.push_back(Clock::now() - begin);
+    }
+    other.join();
+    return out;
 }
 
 std::vector<Nanoseconds> lines(int rounds) {

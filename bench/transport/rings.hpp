@@ -1,24 +1,35 @@
 #pragma once
 
+#include "bench/transport/result.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <vector>
 
-// The rings of shared memory alone: two pinned threads that look all the time, and between them
-// what a path does for each frame, with seals or without.
+// The rings of shared memory alone, and between them what a path does for each frame, with seals
+// or without.
 namespace rings {
-
-using Nanoseconds = std::chrono::nanoseconds;
 
 enum class Sealed { no, yes };
 
-// Round trips of frames of `bytes`; each figure is the mean of some hundred.
+// Round trips of frames of `bytes` between two pinned threads that look all the time; each figure
+// is the mean of some hundred.
 std::vector<Nanoseconds> ping_pong(Sealed sealed, std::size_t bytes, int rounds);
-
-// Bytes per second one way, in messages of `bytes` that are cut into full frames.
-double stream(Sealed sealed, std::size_t bytes, std::size_t total);
 
 // The bare thing: each thread writes a cache line that the other waits for.
 std::vector<Nanoseconds> lines(int rounds);
+
+// Round trips of frames of `bytes` between two ends of shared memory that sleep: sealed rings, and
+// the doorbells of two kinds whose drivers two threads run.
+std::vector<Nanoseconds> sleepers(std::size_t bytes, int rounds);
+
+// How a message comes into a ring.
+enum class Send {
+    straight,  // Cut from where it is.
+    buffer,    // In a buffer of the pool, by the queue of a channel.
+    copy,      // The same, copied into that buffer first.
+};
+// Bytes per second one way, in messages of `bytes`.
+double stream(Sealed sealed, Send way, std::size_t bytes, std::size_t total);
 
 }  // namespace rings

@@ -22,9 +22,10 @@ run_campaign() {
     ring)
       amount="1,000,000 mutations of a hostile peer's memory, 1,000,000 runs each of the ring's and the window's fuzzer"
       build_preset fuzz test_transport_ring fuzz_ring fuzz_window
+      mkdir -p build/fuzz/found/fuzz_ring build/fuzz/found/fuzz_window
       build/fuzz/bin/test_transport_ring "a million mutations*" --durations yes || outcome=FAILED
       for name in ring window; do
-        build/fuzz/bin/fuzz_$name -runs=1000000 -print_final_stats=1 "tests/fuzz/corpus/$name" \
+        build/fuzz/bin/fuzz_$name -runs=1000000 -print_final_stats=1 "build/fuzz/found/fuzz_$name" \
           2>&1 | tail -12 || outcome=FAILED
       done
       ;;

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+// What a benchmark found, and how two things are compared.
+
+using Nanoseconds = std::chrono::nanoseconds;
+
+// One line of the result: our figure, what it is held against, their ratio, what that should be.
+struct Line {
+    enum class Goal : std::uint8_t {
+        at_most,
+        at_least,
+        none,  // For information.
+    };
+
+    std::string name;
+    double ours = 0;
+    double bare = 0;
+    std::string unit;
+    double goal = 0;
+    Goal kind = Goal::at_most;
+    std::string note{};
+
+    [[nodiscard]] double ratio() const { return bare == 0 ? 0 : ours / bare; }
+    [[nodiscard]] bool is_met() const {
+        return kind == Goal::none || (kind == Goal::at_most ? ratio() <= goal : ratio() >= goal);
+    }
+};
+using Lines = std::vector<Line>;
+
+struct Options {
+    int rounds = 20'000;
+    std::size_t megabytes = 512;
+    std::string only{};  // Of lines whose part has this in its name; empty: all.
+    bool json = false;
+};
+
+// In microseconds.
+[[nodiscard]] inline double percentile(std::vector<Nanoseconds> times, double share) {
+    const auto at = static_cast<std::size_t>(share * static_cast<double>(times.size() - 1));
+    std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(at), times.end());
+    return static_cast<double>(times[at].count()) / 1'000;
+}
+[[nodiscard]] inline double median(const std::vector<Nanoseconds>& times) {
+    return percentile(times, 0.5);
+}
+
+// Both in turns, so that both meet the same weather; the best of each counts, because whatever
+// else the machine does only adds.
+template <class Ours, class Bare>
+Line compare(Line line, Ours ours, Bare bare) {
+    constexpr int kTurns = 5;
+    const bool is_rate = line.unit == "MB/s";
+    for (int turn = 0; turn < kTurns; ++turn) {
+        const auto better = [&](double a, double b) {
+            return turn == 0 ? b : is_rate ? std::max(a, b) : std::min(a, b);
+        };
+        line.bare = better(line.bare, bare());
+        line.ours = better(line.ours, ours());
+    }
+    return line;
+}
