@@ -2,7 +2,7 @@
 
 #include "base/check.hpp"
 
-#include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace transport::ring {
@@ -16,8 +16,7 @@ tl::unexpected<base::Error> broken(std::uint64_t position, const std::string& wh
 
 }  // namespace
 
-Consumer::Consumer(std::span<std::byte> ring, Seal* seal, Writers writers)
-    : ring_(ring), seal_(seal), writers_(writers) {
+Consumer::Consumer(std::span<std::byte> ring, Seal* seal) : ring_(ring), seal_(seal) {
     CHECK(ring.size() % kLineBytes == 0);
     CHECK(ring.size() >= kRingBytesMin && ring.size() <= kRingBytesMax);
     CHECK(reinterpret_cast<std::uintptr_t>(ring.data()) % kWordBytes == 0);
@@ -55,12 +54,9 @@ base::Result<RecordWord> Consumer::check(std::uint64_t bits) const {
 
 base::Result<void> Consumer::open(std::uint64_t bits, const RecordWord& word) {
     const std::size_t size = word.length + (seal_ != nullptr ? kTagBytes : 0);
-    base::ByteView record(ring_.data() + at_ + kWordBytes, size);
-    if (seal_ == nullptr || writers_ == Writers::any) {
-        std::ranges::copy(record, private_.begin());
-        record = base::ByteView(private_).first(size);
-    }
-    if (seal_ != nullptr && !seal_->open(position_, bits, record, private_))
+    const std::span<std::byte> copy(copy_.data(), size);
+    if (size > 0) std::memcpy(copy.data(), ring_.data() + at_ + kWordBytes, size);
+    if (seal_ != nullptr && !seal_->open(position_, bits, copy))
         return broken(position_, "a record that its peer did not seal");
     return {};
 }
@@ -89,7 +85,7 @@ base::Result<std::optional<base::ByteView>> Consumer::peek() {
         if (!kind) return base::fail(kind.error());
         if (!*kind) return std::optional<base::ByteView>();
     }
-    return std::optional(base::ByteView(private_).first(held_length_));
+    return std::optional(base::ByteView(copy_).first(held_length_));
 }
 
 void Consumer::consume() {

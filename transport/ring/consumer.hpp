@@ -17,21 +17,14 @@ namespace transport::ring {
 // The reading end of a ring, over memory of ours that the peer may write at any moment: nothing
 // is looked at twice, and what is handed out is a private copy. Allocates nothing.
 //
-// OpenSSL's GCM reads its input once for the tag and once more to decrypt it: somebody who writes
-// in between would change what was checked. So a record is copied first and opened where the copy
-// lies, but for a ring that only its producer reaches: that has the key and could as well have
-// sealed whatever it makes us read.
+// The copy comes first and is opened in place: OpenSSL's GCM reads its input once for the tag and
+// once more to decrypt it, and somebody who writes in between would change what was checked.
 //
 // Thread: one.
 class Consumer : base::Pinned {
   public:
-    enum class Writers : std::uint8_t {
-        any,       // More than the producer may reach the ring.
-        producer,  // Nobody else.
-    };
-
     // The first word of `ring` is zero. `seal`: null for open records; outlives the consumer.
-    Consumer(std::span<std::byte> ring, Seal* seal, Writers writers = Writers::any);
+    Consumer(std::span<std::byte> ring, Seal* seal);
 
     // The next record's payload, valid and the same until consume(). Empty: none has come.
     // invalid: the peer broke the ring; for good.
@@ -61,18 +54,17 @@ class Consumer : base::Pinned {
 
     std::span<std::byte> ring_;
     Seal* seal_;
-    Writers writers_;
     std::uint64_t position_ = 0;
     std::size_t at_ = 0;     // position_ in the ring,
     std::uint32_t lap_ = 1;  // and how often it was there: without a division each look.
     std::uint64_t returned_ = 0;
     bool is_asked_ = false;
-    // The record in private_: how many bytes of the ring it takes (0: none is there), its length,
+    // The record in copy_: how many bytes of the ring it takes (0: none is there), its length,
     // and whether it asks for credit.
     std::size_t held_bytes_ = 0;
     std::size_t held_length_ = 0;
     bool held_asks_ = false;
-    std::array<std::byte, kPayloadBytesMax + kTagBytes> private_{};
+    std::array<std::byte, kPayloadBytesMax + kTagBytes> copy_{};
 };
 
 }  // namespace transport::ring

@@ -75,8 +75,6 @@ class Path : base::Pinned {
          const Geometry& peers,
          const std::optional<Secrets>& secrets)
         : inbound_(inbound), outbound_(outbound) {
-        const auto writers =
-            is_of_two(outbound) ? Consumer::Writers::producer : Consumer::Writers::any;
         for (const Lane lane : {Lane::control, Lane::data}) {
             const std::size_t i = index(lane);
             if (secrets) {
@@ -85,10 +83,8 @@ class Path : base::Pinned {
             }
             producers_[i] = std::make_unique<Producer<S>>(
                 outbound, peers.ring_at(lane), peers.ring_bytes[i], seals_[i].get());
-            consumers_[i] =
-                std::make_unique<Consumer>(inbound.subspan(ours.ring_at(lane), ours.ring_bytes[i]),
-                                           openers_[i].get(),
-                                           writers);
+            consumers_[i] = std::make_unique<Consumer>(
+                inbound.subspan(ours.ring_at(lane), ours.ring_bytes[i]), openers_[i].get());
         }
     }
 
@@ -179,11 +175,6 @@ class Path : base::Pinned {
 
   private:
     static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
-    // Nobody but the ends reaches their memory.
-    static bool is_of_two(S& store) {
-        if constexpr (requires { store.in_place(0, 1); }) return !store.in_place(0, 1).empty();
-        return false;
-    }
     [[nodiscard]] std::uint64_t load(std::size_t offset) const {
         return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(inbound_.data() + offset),
                                __ATOMIC_ACQUIRE);

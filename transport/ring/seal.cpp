@@ -8,7 +8,6 @@
 #include <openssl/kdf.h>
 #include <openssl/params.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -129,21 +128,15 @@ void Seal::seal(std::uint64_t position,
     CHECK(EVP_CIPHER_CTX_get_params(context_.get(), tag.data()) == 1);
 }
 
-bool Seal::open(std::uint64_t position,
-                std::uint64_t word,
-                base::ByteView sealed,
-                std::span<std::byte> plain) {
-    CHECK(use_ == Use::open && sealed.size() >= kTagBytes);
-    const std::size_t size = sealed.size() - kTagBytes;
-    CHECK(plain.size() >= size);
+bool Seal::open(std::uint64_t position, std::uint64_t word, std::span<std::byte> bytes) {
+    CHECK(use_ == Use::open && bytes.size() >= kTagBytes);
     begin(position, word);
-    std::array<std::byte, kTagBytes> tag{};
-    std::ranges::copy(sealed.subspan(size), tag.begin());
-    update(sealed.first(size), plain.data());
-    std::array<OSSL_PARAM, 2> expected = tag_at(tag.data());
-    CHECK(EVP_CIPHER_CTX_set_params(context_.get(), expected.data()) == 1);
+    const std::size_t size = bytes.size() - kTagBytes;
+    update(bytes.first(size), bytes.data());
+    std::array<OSSL_PARAM, 2> tag = tag_at(bytes.data() + size);
+    CHECK(EVP_CIPHER_CTX_set_params(context_.get(), tag.data()) == 1);
     int count = 0;
-    return EVP_CipherFinal_ex(context_.get(), raw(plain.data() + size), &count) == 1;
+    return EVP_CipherFinal_ex(context_.get(), raw(bytes.data() + size), &count) == 1;
 }
 
 }  // namespace transport::ring

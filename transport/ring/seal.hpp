@@ -32,12 +32,8 @@ class Seal : base::Pinned {
               std::uint64_t word,
               base::ByteView plain,
               std::span<std::byte> out);
-    // Opens `sealed`, a payload and its tag, to `plain`, which has room for the payload and is
-    // elsewhere or the same. False: it is not what was sealed, and `plain` is worth nothing.
-    [[nodiscard]] bool open(std::uint64_t position,
-                            std::uint64_t word,
-                            base::ByteView sealed,
-                            std::span<std::byte> plain);
+    // Opens `bytes`, a payload and its tag, in place. False: they are not what was sealed.
+    [[nodiscard]] bool open(std::uint64_t position, std::uint64_t word, std::span<std::byte> bytes);
 
   private:
     void choose_key(std::uint64_t position);

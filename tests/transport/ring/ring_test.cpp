@@ -227,7 +227,6 @@ TEST_CASE("a sealed ring is not fooled with records that its peer sealed") {
 }
 
 TEST_CASE("any bit of a sealed record that is flipped ends the ring or hides the record") {
-    const auto writers = GENERATE(ring::Consumer::Writers::any, ring::Consumer::Writers::producer);
     constexpr std::size_t kBits = 8 * (ring::kWordBytes + 40 + ring::kTagBytes);
     std::size_t refused = 0;
     for (std::size_t bit = 0; bit < kBits; ++bit) {
@@ -236,7 +235,7 @@ TEST_CASE("any bit of a sealed record that is flipped ends the ring or hides the
         ring::Seal seal(test_secret(), ring::Seal::Use::seal);
         ring::Seal opener(test_secret(), ring::Seal::Use::open);
         ring::Producer<MappedStore> producer(store, 0, kBytes, &seal);
-        ring::Consumer consumer(memory.bytes(), &opener, writers);
+        ring::Consumer consumer(memory.bytes(), &opener);
         REQUIRE(producer.push(pattern(40, 1)));
         memory.bytes()[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
         const auto payload = consumer.peek();
@@ -266,9 +265,6 @@ TEST_CASE("a record of the lap before, brought back, is not a record") {
 
 TEST_CASE("what is handed out does not change with the ring") {
     PlainEnds ends(true);
-    const auto writers = GENERATE(ring::Consumer::Writers::any, ring::Consumer::Writers::producer);
-    ends.consumer =
-        std::make_unique<ring::Consumer>(ends.memory.bytes(), ends.opener.get(), writers);
     REQUIRE(ends.producer->push(pattern(2000, 3)));
     const auto payload = ends.consumer->peek();
     REQUIRE(payload);
