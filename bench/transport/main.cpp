@@ -109,24 +109,20 @@ void run(const Request& request) {
     const auto part = [&](std::string_view name, auto measure) {
         if (!request.kind.empty() && request.kind != name) return;
         if (!request.options.json) fmt::print("-- {}, load average {:.2f}\n", name, load());
-        const Lines lines = measure();
-        for (const Line& line : lines)
-            print(line, request.options.json);
+        measure([&](const Line& line) { print(line, request.options.json); });
     };
     const Options& options = request.options;
-    part("rings", [&] { return measure::rings(options); });
-    part("tcp", [&] { return measure::tcp_channels(options); });
-    part("shm", [&] { return measure::shm_channels(options); });
-    part("sync", [&] { return measure::sync(options); });
-    part("faults", [] {
-        Lines out = measure::faults(Way::tcp);
-        const Lines shm = measure::faults(Way::shm);
-        out.insert(out.end(), shm.begin(), shm.end());
-        return out;
+    part("rings", [&](const Report& report) { measure::rings(options, report); });
+    part("tcp", [&](const Report& report) { measure::tcp_channels(options, report); });
+    part("shm", [&](const Report& report) { measure::shm_channels(options, report); });
+    part("sync", [&](const Report& report) { measure::sync(options, report); });
+    part("faults", [](const Report& report) {
+        measure::faults(Way::tcp, report);
+        measure::faults(Way::shm, report);
     });
     if (has_rdma()) {
-        part("rdma", [&] { return measure::rdma(options); });
-    } else if (!request.options.json) {
+        part("rdma", [&](const Report& report) { measure::rdma(options, report); });
+    } else if (!request.options.json && (request.kind.empty() || request.kind == "rdma")) {
         fmt::print("-- rdma is left out: bor-transport-probe says why\n");
     }
 }

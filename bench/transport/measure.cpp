@@ -17,13 +17,12 @@ using enum Line::Goal;
 
 constexpr std::size_t kBulk = std::size_t{64} << 10;
 
-Lines beside_bulk(Way way, const Options& options) {
-    Lines out;
+void beside_bulk(Way way, const Options& options, const Report& report) {
     for (const double share : {0.5, 0.99}) {
         const auto round_trip = [&](bool is_busy) {
             return percentile(channels::ping_pong(way, 64, options.rounds / 10, is_busy), share);
         };
-        out.push_back(compare(
+        report(compare(
             {.name = fmt::format("{} channel, 64 B at priority 0 beside 1 MiB at 7, p{:.0f}, "
                                  "against alone",
                                  to_string(way),
@@ -34,7 +33,6 @@ Lines beside_bulk(Way way, const Options& options) {
             [&] { return round_trip(true); },
             [&] { return round_trip(false); }));
     }
-    return out;
 }
 
 Line idle(Way way) {
@@ -50,11 +48,7 @@ double trip(Way way, std::size_t bytes, const Options& options) {
     return median(channels::ping_pong(way, bytes, options.rounds, false));
 }
 
-void add(Lines& to, const Lines& lines) {
-    to.insert(to.end(), lines.begin(), lines.end());
-}
-
-void stream_rings(const Options& options, Lines& out) {
+void stream_rings(const Options& options, const Report& report) {
     const std::size_t total = options.megabytes << 20U;
     const auto copies = [&] { return bare::copies(kBulk, total) / 1e6; };
     for (const Sealed sealed : {Sealed::no, Sealed::yes}) {
@@ -63,7 +57,7 @@ void stream_rings(const Options& options, Lines& out) {
                                         std::pair{Send::copy, "copied into a buffer first"}}) {
             // The goal is the ring's, not the cipher's.
             const bool has_goal = sealed == Sealed::no && way == Send::straight;
-            out.push_back(compare(
+            report(compare(
                 {.name = fmt::format("{} ring, stream of 64 KiB messages, {}, against memcpy",
                                      sealed == Sealed::no ? "open" : "sealed",
                                      name),
@@ -78,44 +72,41 @@ void stream_rings(const Options& options, Lines& out) {
 
 }  // namespace
 
-Lines rings(const Options& options) {
-    Lines out;
+void rings(const Options& options, const Report& report) {
     const int rounds = 20 * options.rounds;
     const auto looking = [&](Sealed sealed) {
         return median(::rings::ping_pong(sealed, 64, rounds));
     };
     const auto bare_trip = [&] { return median(::rings::lines(rounds)); };
-    out.push_back(compare(
+    report(compare(
         {.name = "open ring, 64 B there and back, p50, against two bare lines",
          .unit = "us",
          .goal = 1.5},
         [&] { return looking(Sealed::no); },
         bare_trip));
-    out.push_back(compare(
+    report(compare(
         {.name = "sealed ring, the same", .unit = "us", .goal = 2.5},
         [&] { return looking(Sealed::yes); },
         bare_trip));
-    out.push_back(compare(
+    report(compare(
         {.name = "sealed ring, 64 B there and back, p50, against TCP on loopback",
          .unit = "us",
          .goal = 1.0 / 15},
         [&] { return looking(Sealed::yes); },
         [&] { return median(bare::loopback(64, options.rounds)); }));
-    out.push_back(compare(
+    report(compare(
         {.name = "sealed ring, both ends asleep, 64 B there and back, p50, "
                  "against eventfd and epoll",
          .unit = "us",
          .goal = 1.3},
         [&] { return median(::rings::sleepers(64, options.rounds)); },
         [&] { return median(bare::doorbells(options.rounds)); }));
-    stream_rings(options, out);
-    return out;
+    stream_rings(options, report);
 }
 
-Lines tcp_channels(const Options& options) {
-    Lines out;
+void tcp_channels(const Options& options, const Report& report) {
     for (const std::size_t bytes : {std::size_t{64}, std::size_t{1} << 10, kBulk}) {
-        out.push_back(compare(
+        report(compare(
             {.name = fmt::format("tcp channel, round trip of {} B, p50, against a bare "
                                  "echo over TLS",
                                  bytes),
@@ -126,7 +117,7 @@ Lines tcp_channels(const Options& options) {
     }
     const std::size_t total = options.megabytes << 20U;
     for (const std::size_t bytes : {std::size_t{16} << 10, std::size_t{1} << 20}) {
-        out.push_back(compare(
+        report(compare(
             {.name = fmt::format("tcp channel, stream of {} KiB messages, against a bare "
                                  "stream over TLS",
                                  bytes >> 10U),
@@ -136,39 +127,35 @@ Lines tcp_channels(const Options& options) {
             [&] { return channels::stream(Way::tcp, bytes, total) / 1e6; },
             [&] { return bare::stream(bytes, total) / 1e6; }));
     }
-    add(out, beside_bulk(Way::tcp, options));
-    out.push_back(idle(Way::tcp));
-    return out;
+    beside_bulk(Way::tcp, options, report);
+    report(idle(Way::tcp));
 }
 
-Lines shm_channels(const Options& options) {
-    Lines out;
+void shm_channels(const Options& options, const Report& report) {
     const auto ours = [&] { return trip(Way::shm, 64, options); };
-    out.push_back(compare({.name = "shm channel, round trip of 64 B, p50, asleep, against eventfd "
-                                   "and epoll",
-                           .unit = "us",
-                           .kind = none},
-                          ours,
-                          [&] { return median(bare::doorbells(options.rounds)); }));
-    out.push_back(
+    report(compare({.name = "shm channel, round trip of 64 B, p50, asleep, against eventfd "
+                            "and epoll",
+                    .unit = "us",
+                    .kind = none},
+                   ours,
+                   [&] { return median(bare::doorbells(options.rounds)); }));
+    report(
         compare({.name = "shm channel, the same, against a tcp channel", .unit = "us", .goal = 1},
                 ours,
                 [&] { return trip(Way::tcp, 64, options); }));
     const std::size_t total = options.megabytes << 20U;
-    out.push_back(compare(
+    report(compare(
         {.name = "shm channel, stream of 64 KiB messages, against a tcp channel",
          .unit = "MB/s",
          .goal = 1,
          .kind = at_least},
         [&] { return channels::stream(Way::shm, kBulk, total) / 1e6; },
         [&] { return channels::stream(Way::tcp, kBulk, total) / 1e6; }));
-    add(out, beside_bulk(Way::shm, options));
-    out.push_back(idle(Way::shm));
-    return out;
+    beside_bulk(Way::shm, options, report);
+    report(idle(Way::shm));
 }
 
-Lines sync(const Options& options) {
-    Lines out;
+void sync(const Options& options, const Report& report) {
     struct Chain {
         std::size_t blocks;
         std::size_t bytes;
@@ -192,59 +179,56 @@ Lines sync(const Options& options) {
         const std::string name =
             fmt::format("{} blocks of {} B fetched, shm against tcp", chain.blocks, chain.bytes);
         // The thesis: 20.2 % less time, 26.4 % less of the processor.
-        out.push_back({.name = name + ", time",
-                       .ours = best_shm.seconds,
-                       .bare = best_tcp.seconds,
-                       .unit = "s",
-                       .goal = 0.798});
-        out.push_back({.name = name + ", CPU of both ends",
-                       .ours = best_shm.cpu_seconds,
-                       .bare = best_tcp.cpu_seconds,
-                       .unit = "s",
-                       .goal = 0.736});
+        report({.name = name + ", time",
+                .ours = best_shm.seconds,
+                .bare = best_tcp.seconds,
+                .unit = "s",
+                .goal = 0.798});
+        report({.name = name + ", CPU of both ends",
+                .ours = best_shm.cpu_seconds,
+                .bare = best_tcp.cpu_seconds,
+                .unit = "s",
+                .goal = 0.736});
     }
-    return out;
 }
 
-Lines faults(Way way) {
-    Lines out;
+void faults(Way way, const Report& report) {
     const std::string prefix = fmt::format("{} ", to_string(way));
     const bool is_emulated = way == Way::rdma;
     const auto slow = ::faults::slow_reader(way, 64, is_emulated ? 32 : 256);
-    out.push_back({.name = prefix + "slow reader of 64 senders, messages lost or out of order",
-                   .ours = static_cast<double>(slow.lost),
-                   .bare = static_cast<double>(slow.messages),
-                   .unit = "",
-                   .goal = 0});
-    out.push_back({.name = prefix + "slow reader, resident at the end against after a quarter",
-                   .ours = slow.megabytes_after,
-                   .bare = slow.megabytes_before,
-                   .unit = "MB",
-                   .goal = 1.05});
+    report({.name = prefix + "slow reader of 64 senders, messages lost or out of order",
+            .ours = static_cast<double>(slow.lost),
+            .bare = static_cast<double>(slow.messages),
+            .unit = "",
+            .goal = 0});
+    report({.name = prefix + "slow reader, resident at the end against after a quarter",
+            .ours = slow.megabytes_after,
+            .bare = slow.megabytes_before,
+            .unit = "MB",
+            .goal = 1.05});
     const auto killed = ::faults::killed_peer(way);
-    out.push_back({.name = prefix + "peer killed while it writes, seen, against a second",
-                   .ours = killed.seen_seconds,
-                   .bare = 1,
-                   .unit = "s",
-                   .goal = 1});
-    out.push_back({.name = prefix + "killed peer, every buffer back",
-                   .ours = killed.back_seconds,
-                   .bare = 1,
-                   .unit = "s",
-                   .goal = 1});
-    out.push_back({.name = prefix + "killed peer, its successor connected",
-                   .ours = killed.connected_seconds,
-                   .bare = 1,
-                   .unit = "s",
-                   .kind = none});
+    report({.name = prefix + "peer killed while it writes, seen, against a second",
+            .ours = killed.seen_seconds,
+            .bare = 1,
+            .unit = "s",
+            .goal = 1});
+    report({.name = prefix + "killed peer, every buffer back",
+            .ours = killed.back_seconds,
+            .bare = 1,
+            .unit = "s",
+            .goal = 1});
+    report({.name = prefix + "killed peer, its successor connected",
+            .ours = killed.connected_seconds,
+            .bare = 1,
+            .unit = "s",
+            .kind = none});
     if (way == Way::tcp) {
-        out.push_back({.name = "offered RDMA that is a lie, given up, against a second",
-                       .ours = ::faults::lie(),
-                       .bare = 1,
-                       .unit = "s",
-                       .goal = 1.5});
+        report({.name = "offered RDMA that is a lie, given up, against a second",
+                .ours = ::faults::lie(),
+                .bare = 1,
+                .unit = "s",
+                .goal = 1.5});
     }
-    return out;
 }
 
 }  // namespace measure

@@ -7,17 +7,17 @@
 namespace measure {
 
 // Rings of shared memory between threads that look, and between ends that sleep.
-Lines rings(const Options& options);
+void rings(const Options& options, const Report& report);
 // Channels of one way: round trips, streams, what is urgent beside bulk, rest.
-Lines tcp_channels(const Options& options);
-Lines shm_channels(const Options& options);
+void tcp_channels(const Options& options, const Report& report);
+void shm_channels(const Options& options, const Report& report);
 // Blocks fetched by TCP and by shared memory.
-Lines sync(const Options& options);
+void sync(const Options& options, const Report& report);
 // A slow reader, a killed peer, a path that is none.
-Lines faults(Way way);
+void faults(Way way, const Report& report);
 
 // Channels by RDMA against verbs alone, and what each of the verbs' means brings; where it was
 // built and there is a device.
-Lines rdma(const Options& options);
+void rdma(const Options& options, const Report& report);
 
 }  // namespace measure

@@ -3,8 +3,6 @@
 
 namespace measure {
 
-Lines rdma(const Options& /*options*/) {
-    return {};
-}
+void rdma(const Options& /*options*/, const Report& /*report*/) {}
 
 }  // namespace measure

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -38,7 +39,7 @@ double receiver_not_ready() {
     return out;
 }
 
-void compare_streams(const Options& options, Lines& out) {
+void compare_streams(const Options& options, const Report& report) {
     for (const std::size_t bytes : {std::size_t{64} << 10, std::size_t{1} << 20}) {
         const std::size_t total = options.megabytes << 20U;
         const std::size_t messages = std::max<std::size_t>(total / bytes, 32);
@@ -47,7 +48,7 @@ void compare_streams(const Options& options, Lines& out) {
         verbs::Count ours;
         std::size_t ours_messages = 0;
         const std::string name = fmt::format("rdma channel, {} KiB messages", bytes >> 10U);
-        out.push_back(compare(
+        report(compare(
             {.name = name + ", stream, against bare writes with immediate",
              .unit = "MB/s",
              .goal = 0.9,
@@ -64,12 +65,12 @@ void compare_streams(const Options& options, Lines& out) {
                 return static_cast<double>(bare.messages * bytes) / bare.seconds / 1e6;
             }));
         const auto count = [&](const char* what, std::uint64_t of_ours, std::uint64_t of_bare) {
-            out.push_back({.name = fmt::format("{}, {} a message, with the answer", name, what),
-                           .ours = per(of_ours, ours_messages),
-                           .bare = per(of_bare, bare.messages),
-                           .unit = "",
-                           .goal = 1,
-                           .kind = at_most});
+            report({.name = fmt::format("{}, {} a message, with the answer", name, what),
+                    .ours = per(of_ours, ours_messages),
+                    .bare = per(of_bare, bare.messages),
+                    .unit = "",
+                    .goal = 1,
+                    .kind = at_most});
         };
         count("posts", ours.posts, bare.count.posts);
         count("writes", ours.writes, bare.count.writes);
@@ -78,24 +79,26 @@ void compare_streams(const Options& options, Lines& out) {
     }
 }
 
-void ablate(const Options& options, Lines& out) {
+void ablate(const Options& options, const Report& report) {
     const std::size_t messages = options.megabytes * 256;
     const auto line = [&](const std::string& name, const Means& with, const Means& without) {
-        const auto a = verbs::stream(used_devices(), with, messages / (with.bytes > 1024 ? 8 : 1));
-        const auto b =
-            verbs::stream(used_devices(), without, messages / (with.bytes > 1024 ? 8 : 1));
+        std::array<verbs::Cost, 2> costs;
+        const auto cpu = [&](verbs::Cost& cost, const Means& means) {
+            cost = verbs::stream(used_devices(), means, messages / (means.bytes > 1024 ? 8 : 1));
+            return cost.cpu_seconds / static_cast<double>(cost.messages) * 1e6;
+        };
+        Line out = compare(
+            {.name = "verbs, " + name + ", CPU of both ends a message", .unit = "us", .kind = none},
+            [&] { return cpu(costs[0], with); },
+            [&] { return cpu(costs[1], without); });
         const auto counts = [](const verbs::Cost& cost) {
             return fmt::format("{:.2f} posts {:.2f} completions {:.2f} wake-ups",
                                per(cost.count.posts, cost.messages),
                                per(cost.count.completions, cost.messages),
                                per(cost.count.wakeups, cost.messages));
         };
-        out.push_back({.name = "verbs, " + name + ", CPU of both ends a message",
-                       .ours = a.cpu_seconds / static_cast<double>(a.messages) * 1e6,
-                       .bare = b.cpu_seconds / static_cast<double>(b.messages) * 1e6,
-                       .unit = "us",
-                       .kind = none,
-                       .note = counts(a) + " against " + counts(b)});
+        out.note = counts(costs[0]) + " against " + counts(costs[1]);
+        report(out);
     };
     const Means usual{};
     Means other = usual;
@@ -123,10 +126,10 @@ void ablate(const Options& options, Lines& out) {
     huge.has_huge_pages = true;
     std::size_t reserved = 0;
     std::ifstream("/proc/sys/vm/nr_hugepages") >> reserved;
-    if (reserved >= 8) line("64 KiB on pages of 2 MiB against 4 KiB", huge, other = large);
+    if (reserved >= 8) line("64 KiB on pages of 2 MiB against 4 KiB", huge, large);
 }
 
-void fetch(const Options& options, Lines& out) {
+void fetch(const Options& options, const Report& report) {
     struct Chain {
         std::size_t blocks;
         std::size_t bytes;
@@ -137,42 +140,39 @@ void fetch(const Options& options, Lines& out) {
         const auto ours = channels::sync(Way::rdma, chain.blocks, chain.bytes);
         const std::string name =
             fmt::format("{} blocks of {} B fetched, rdma against tcp", chain.blocks, chain.bytes);
-        out.push_back({.name = name + ", time",
-                       .ours = ours.seconds,
-                       .bare = tcp.seconds,
-                       .unit = "s",
-                       .kind = none});
-        out.push_back({.name = name + ", CPU of both ends",
-                       .ours = ours.cpu_seconds,
-                       .bare = tcp.cpu_seconds,
-                       .unit = "s",
-                       .kind = none});
+        report({.name = name + ", time",
+                .ours = ours.seconds,
+                .bare = tcp.seconds,
+                .unit = "s",
+                .kind = none});
+        report({.name = name + ", CPU of both ends",
+                .ours = ours.cpu_seconds,
+                .bare = tcp.cpu_seconds,
+                .unit = "s",
+                .kind = none});
     }
 }
 
 }  // namespace
 
-Lines rdma(const Options& options) {
+void rdma(const Options& options, const Report& report) {
     Options fewer = options;
     fewer.megabytes = std::max<std::size_t>(options.megabytes / kFewer, 1);
     const double before = receiver_not_ready();
-    Lines out;
-    compare_streams(fewer, out);
-    ablate(fewer, out);
-    fetch(fewer, out);
-    const Lines of_faults = faults(Way::rdma);
-    out.insert(out.end(), of_faults.begin(), of_faults.end());
-    out.push_back({.name = "rdma, writes to a peer without a receive, in all of this",
-                   .ours = receiver_not_ready() - before,
-                   .bare = 1,
-                   .unit = "",
-                   .goal = 0});
-    out.push_back({.name = "rdma channels, idle node with 4 peers, against a core",
-                   .ours = 100 * channels::idle_share(Way::rdma, std::chrono::seconds(5)),
-                   .bare = 100,
-                   .unit = "%",
-                   .goal = 0.005});
-    return out;
+    compare_streams(fewer, report);
+    ablate(fewer, report);
+    fetch(fewer, report);
+    faults(Way::rdma, report);
+    report({.name = "rdma, writes to a peer without a receive, in all of this",
+            .ours = receiver_not_ready() - before,
+            .bare = 1,
+            .unit = "",
+            .goal = 0});
+    report({.name = "rdma channels, idle node with 4 peers, against a core",
+            .ours = 100 * channels::idle_share(Way::rdma, std::chrono::seconds(5)),
+            .bare = 100,
+            .unit = "%",
+            .goal = 0.005});
 }
 
 }  // namespace measure

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,12 @@ struct Line {
         return kind == Goal::none || (kind == Goal::at_most ? ratio() <= goal : ratio() >= goal);
     }
 };
-using Lines = std::vector<Line>;
+// Takes each line as soon as it is known.
+using Report = std::function<void(const Line&)>;
 
 struct Options {
     int rounds = 20'000;
     std::size_t megabytes = 512;
-    std::string only{};  // Of lines whose part has this in its name; empty: all.
     bool json = false;
 };
 
