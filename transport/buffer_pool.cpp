@@ -40,6 +40,14 @@ void Buffers::write(std::size_t offset, base::ByteView bytes) {
     }
 }
 
+std::span<std::byte> Buffers::place(std::size_t offset, std::size_t bytes) {
+    CHECK(offset < size_);
+    const std::span<std::byte> part = parts_[offset / kBlockBytes.back()].bytes();
+    const std::size_t begin = offset % kBlockBytes.back();
+    CHECK(bytes <= part.size() - begin);
+    return part.subspan(begin, bytes);
+}
+
 base::ByteView Buffers::run_at(std::size_t offset) const {
     CHECK(offset < size_);
     return parts_[offset / kBlockBytes.back()].view().subspan(offset % kBlockBytes.back());

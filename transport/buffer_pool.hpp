@@ -64,6 +64,8 @@ class Buffers {
     [[nodiscard]] std::span<const Buffer> parts() const { return {parts_.data(), count_}; }
     // Copies `bytes` to where they belong; they end at size() at most.
     void write(std::size_t offset, base::ByteView bytes);
+    // Where so many bytes belong, which lie in one buffer.
+    [[nodiscard]] std::span<std::byte> place(std::size_t offset, std::size_t bytes);
     // The run of bytes from `offset` to the end of its buffer.
     [[nodiscard]] base::ByteView run_at(std::size_t offset) const;
     // All bytes in one run: in place if there is one buffer, else copied to `scratch`.

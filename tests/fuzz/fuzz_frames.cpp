@@ -35,6 +35,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                 if (!taken || taken->is_short_of_memory) return 0;
                 CHECK(!taken->message ||
                       taken->message->bytes.size() <= transport::kMessageBytesMax);
+            } else if (header.kind == link::FrameKind::landing) {
+                const auto landing = link::decode_landing((*frame)->payload);
+                if (!landing) return 0;
+                const auto place = reassembly.place(header, landing->bytes);
+                if (!place || place->is_short_of_memory) return 0;
+                CHECK(place->bytes.size() == landing->bytes);
+                std::memset(place->bytes.data(), 1, place->bytes.size());
+                (void)reassembly.landed(header, landing->bytes);
             }
             CHECK(reassembly.open_bytes() <= 2 * transport::kMessageBytesMax);
             reader.consume(**frame);

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "transport/driver.hpp"
+#include "transport/link/frame.hpp"
 #include "transport/types.hpp"
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 // What a connection knows of the kinds that are faster than TCP: paths of frames, and who makes
 // them. Everything here belongs to one I/O thread.
@@ -61,6 +63,18 @@ class FastPath : base::Pinned {
     [[nodiscard]] virtual bool has_room(Lane lane) = 0;
     // Sends a frame for which there is room.
     virtual void send(Lane lane, base::ByteView frame) = 0;
+    // Landings: memory that the peer keeps for parts of long messages, where they are written at
+    // once, besides the frames that tell of them. Most paths have none.
+    [[nodiscard]] virtual bool has_landings() const { return false; }
+    // Whether one can be sent now; if not, the user hears when it can.
+    [[nodiscard]] virtual bool has_landing_room() { return false; }
+    // Sends a part of a message and its frame, whose token the path sets; there is room for it.
+    virtual void land(const FrameHeader& header, base::ByteView bytes);
+    // Copies what the peer landed, as told by the frame that peek() gave, into private memory, and
+    // frees its place. invalid: the peer has not, or not that.
+    [[nodiscard]] virtual base::Result<void> take_landing(const Landing& landing,
+                                                          std::span<std::byte> out);
+
     // How far a lane was written, and how far the peer has taken it: two positions of one axis.
     [[nodiscard]] virtual std::uint64_t sent(Lane lane) const = 0;
     [[nodiscard]] virtual std::uint64_t taken(Lane lane) const = 0;

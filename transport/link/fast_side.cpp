@@ -29,6 +29,12 @@ void FastSide::stay_on_tcp() {
     queue_.hold(false);
 }
 
+void FastSide::begin_out() {
+    is_out_ = true;
+    queue_.hold(false);
+    queue_.use_landings(path_->has_landings());
+}
+
 base::Result<void> FastSide::write(base::Timestamp now) {
     if (auto begun = path_->begin_turn(); !begun) return begun;
     if (take_cover() || !is_owed()) taken_at_ = now;
@@ -63,16 +69,34 @@ bool FastSide::has_room(Lane lane) {
     return queue_.queued_bytes(lane) > 0 && path_->has_room(lane);
 }
 
+Rooms FastSide::rooms() {
+    return {.control = has_room(Lane::control),
+            .data = has_room(Lane::data),
+            .landing = queue_.has_landing() && path_->has_landing_room()};
+}
+
+std::size_t FastSide::write_next() {
+    auto slice = queue_.next(frame_, rooms());
+    if (!slice) return 0;
+    if (slice->landing) {
+        path_->land(*slice->landing, slice->landed);
+        ++landed_out_.landings;
+        landed_out_.bytes += slice->landed.size();
+    } else {
+        path_->send(slice->lane, base::ByteView(frame_).first(slice->bytes));
+    }
+    if (slice->done) outbox_.add(std::move(*slice->done), path_->sent(slice->lane));
+    return slice->bytes + slice->landed.size();
+}
+
 void FastSide::write_messages() {
     for (std::size_t written = 0; written < kWriteBudget;) {
-        auto slice = queue_.next(frame_, {has_room(Lane::control), has_room(Lane::data)});
-        if (!slice) {
+        const std::size_t count = write_next();
+        if (count == 0) {
             if (!queue_.empty()) ++stalls_;
             return;
         }
-        path_->send(slice->lane, base::ByteView(frame_).first(slice->bytes));
-        written += slice->bytes;
-        if (slice->done) outbox_.add(std::move(*slice->done), path_->sent(slice->lane));
+        written += count;
     }
     path_->call_again();
 }
@@ -80,6 +104,7 @@ void FastSide::write_messages() {
 NextNumbers FastSide::stop() {
     if (is_out_) {
         queue_.rewind();
+        queue_.use_landings(false);
         is_silent_ = true;
     }
     // What is unfinished came by the path: its sender finished all on TCP before it switched.

@@ -3,6 +3,7 @@
 #include "base/pinned.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "transport/channel_status.hpp"
 #include "transport/link/fast_path.hpp"
 #include "transport/link/outbox.hpp"
 #include "transport/link/reassembly.hpp"
@@ -39,13 +40,15 @@ class FastSide : base::Pinned {
     [[nodiscard]] bool take_finished();
     // Not at all, then.
     void stay_on_tcp();
-    void begin_out() {
-        is_out_ = true;
-        queue_.hold(false);
-    }
+    void begin_out();
     void begin_in() { is_in_ = true; }
     // A message has come by the path.
     void count_in(Lane lane) { ++next_in_[static_cast<std::size_t>(lane)]; }
+    // A landing of so many bytes was taken.
+    void count_landing(std::size_t bytes) {
+        ++landed_in_.landings;
+        landed_in_.bytes += bytes;
+    }
 
     // Hears of credit and writes what is queued, as far as there is room. invalid: the path has
     // failed.
@@ -72,11 +75,17 @@ class FastSide : base::Pinned {
     [[nodiscard]] bool is_owed() const;
     // How often there was no room for what was queued, in all paths so far.
     [[nodiscard]] std::uint64_t stalls() const { return stalls_; }
+    // In all paths so far.
+    [[nodiscard]] const LandingCount& landed_out() const { return landed_out_; }
+    [[nodiscard]] const LandingCount& landed_in() const { return landed_in_; }
     // When the peer last took something, or had nothing to take.
     [[nodiscard]] base::Timestamp taken_at() const { return taken_at_; }
 
   private:
     void write_messages();
+    // One frame, and what lands with it; how many bytes. 0: nothing may go.
+    std::size_t write_next();
+    [[nodiscard]] Rooms rooms();
     [[nodiscard]] bool has_room(Lane lane);
     // Whether the peer took something since the last call.
     [[nodiscard]] bool take_cover();
@@ -92,6 +101,8 @@ class FastSide : base::Pinned {
     bool is_in_ = false;
     bool is_silent_ = false;
     std::uint64_t stalls_ = 0;
+    LandingCount landed_out_;
+    LandingCount landed_in_;
     NextNumbers next_in_{};
     std::array<std::uint64_t, kLanes> taken_{};
     base::Timestamp taken_at_{};

@@ -11,6 +11,19 @@ namespace transport::link {
 namespace {
 
 constexpr unsigned kFirstBit = 1U << 4U;
+constexpr std::size_t kTokenBytes = 8;
+
+// Little-endian, of all bytes given.
+void store_number(std::span<std::byte> out, std::uint64_t value) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = static_cast<std::byte>(value >> (8 * i) & 0xFFU);
+}
+std::uint64_t load_number(base::ByteView bytes) {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+    return value;
+}
 
 base::Result<FrameHeader> malformed(std::string_view what, std::uint64_t value) {
     return base::fail(base::Errc::malformed,
@@ -41,7 +54,19 @@ base::Result<FrameHeader> check_slice(const FrameHeader& header) {
     return header;
 }
 
-// Of frames that are no slices: the longest, and whether it is the only one allowed.
+base::Result<FrameHeader> check_landing(const FrameHeader& header) {
+    if (header.length != kLandingFrameBytes)
+        return malformed("a landing's frame has 12 bytes, not", header.length);
+    if (header.lane != Lane::data) return malformed("a landing of lane", 0);
+    const std::size_t at = header.total_or_offset;
+    if (header.is_first && (at == 0 || at > kMessageBytesMax))
+        return malformed("a message has 1 byte to 8 MiB, not", at);
+    if (!header.is_first && (at == 0 || at % kLandingBytes != 0 || at >= kMessageBytesMax))
+        return malformed("no landing begins at", at);
+    return header;
+}
+
+// Of frames that are no parts of messages: the longest, and whether it is the only one allowed.
 struct LengthLimit {
     std::size_t bytes = 0;
     bool is_exact = false;
@@ -57,6 +82,7 @@ LengthLimit limit_of(FrameKind kind) {
             return {kProbeBytes, true};
         case FrameKind::heartbeat:
         case FrameKind::slice:
+        case FrameKind::landing:
             return {};
     }
     return {};
@@ -95,7 +121,7 @@ FrameHeaderBytes encode(const FrameHeader& header) {
 base::Result<FrameHeader> decode_header(const FrameHeaderBytes& bytes) {
     const auto kind = std::to_integer<unsigned>(bytes[0]);
     const auto flags = std::to_integer<unsigned>(bytes[1]);
-    if (kind > static_cast<unsigned>(FrameKind::probe)) return malformed("unknown kind", kind);
+    if (kind > static_cast<unsigned>(FrameKind::landing)) return malformed("unknown kind", kind);
     if (flags >= 2 * kFirstBit) return malformed("unknown flags", flags);
     FrameHeader header;
     header.kind = static_cast<FrameKind>(kind);
@@ -107,7 +133,8 @@ base::Result<FrameHeader> decode_header(const FrameHeaderBytes& bytes) {
     for (std::size_t i = 0; i < 4; ++i) {
         header.total_or_offset |= std::to_integer<std::uint32_t>(bytes[4 + i]) << (8 * i);
     }
-    return header.kind == FrameKind::slice ? check_slice(header) : check_other(header);
+    if (header.kind == FrameKind::slice) return check_slice(header);
+    return header.kind == FrameKind::landing ? check_landing(header) : check_other(header);
 }
 
 std::span<std::byte> FrameReader::space() {
@@ -162,17 +189,35 @@ ProbeFrame encode_probe(std::uint64_t nonce) {
     const auto header = encode({.kind = FrameKind::probe, .length = kProbeBytes});
     ProbeFrame out{};
     std::memcpy(out.data(), header.data(), header.size());
-    for (std::size_t i = 0; i < kProbeBytes; ++i)
-        out[kFrameHeaderBytes + i] = static_cast<std::byte>(nonce >> (8 * i) & 0xFFU);
+    store_number(std::span(out).subspan(kFrameHeaderBytes), nonce);
     return out;
 }
 
 std::uint64_t decode_probe(base::ByteView payload) {
     CHECK(payload.size() == kProbeBytes);
-    std::uint64_t nonce = 0;
-    for (std::size_t i = 0; i < kProbeBytes; ++i)
-        nonce |= std::to_integer<std::uint64_t>(payload[i]) << (8 * i);
-    return nonce;
+    return load_number(payload);
+}
+
+LandingFrame encode_landing(FrameHeader header, const Landing& landing) {
+    header.kind = FrameKind::landing;
+    header.length = kLandingFrameBytes;
+    const auto head = encode(header);
+    LandingFrame out{};
+    std::memcpy(out.data(), head.data(), head.size());
+    const auto payload = std::span(out).subspan(kFrameHeaderBytes);
+    store_number(payload.first(kTokenBytes), landing.token);
+    store_number(payload.subspan(kTokenBytes), landing.bytes);
+    return out;
+}
+
+base::Result<Landing> decode_landing(base::ByteView payload) {
+    CHECK(payload.size() == kLandingFrameBytes);
+    const Landing out{
+        .token = load_number(payload.first(kTokenBytes)),
+        .bytes = static_cast<std::uint32_t>(load_number(payload.subspan(kTokenBytes)))};
+    if (out.bytes > 0 && out.bytes <= kLandingBytes) return out;
+    return base::fail(base::Errc::malformed,
+                      "a landing has 1 byte to 64 KiB, not " + std::to_string(out.bytes));
 }
 
 base::Bytes encode_goodbye(CloseReason reason, std::string_view text) {

@@ -18,7 +18,8 @@
 //   4  u32          slice: of the first the whole message's length, of others their offset in it
 //
 // A message is cut into slices, so that urgent ones overtake long ones between any two slices;
-// every slice but a message's last is full. One full bulk slice makes one record of TLS.
+// every slice but a message's last is full. One full bulk slice makes one record of TLS. By a path
+// with landings a long message is cut into these instead.
 namespace transport::link {
 
 enum class FrameKind : std::uint8_t {
@@ -27,6 +28,7 @@ enum class FrameKind : std::uint8_t {
     heartbeat = 2,  // Empty; only says that the sender lives.
     goodbye = 3,    // A CloseReason and a text; the sender's last.
     probe = 4,      // A number of 8 bytes; by a path that is being proved, never by TCP.
+    landing = 5,  // Of a message; says where its bytes lie. By a path that has such, never by TCP.
 };
 
 inline constexpr std::size_t kFrameHeaderBytes = 8;
@@ -34,6 +36,14 @@ inline constexpr std::size_t kFrameBytesMax = std::size_t{16} << 10;
 inline constexpr std::size_t kPreludeBytesMax = 4096;
 inline constexpr std::size_t kGoodbyeTextMax = 255;
 inline constexpr std::size_t kProbeBytes = 8;
+inline constexpr std::size_t kLandingFrameBytes = 12;
+
+// A part of a message that is written at once into memory which the peer keeps for that. All but a
+// message's last are full.
+inline constexpr std::size_t kLandingBytes = std::size_t{64} << 10;
+// Messages of the data lane from this length on go by landings: an answer to the smallest question
+// for blocks, of 64 KiB, may be somewhat shorter than that.
+inline constexpr std::size_t kLandingMessageBytesMin = std::size_t{32} << 10;
 
 // The payload of a full slice: frames of 4 KiB on the control lane, of 16 KiB on the data lane.
 [[nodiscard]] constexpr std::size_t slice_bytes(Lane lane) {
@@ -71,6 +81,19 @@ struct Frame {
 using ProbeFrame = std::array<std::byte, kFrameHeaderBytes + kProbeBytes>;
 [[nodiscard]] ProbeFrame encode_probe(std::uint64_t nonce);
 [[nodiscard]] std::uint64_t decode_probe(base::ByteView payload);
+
+// What a landing's payload says: which it is, and how long.
+struct Landing {
+    std::uint64_t token = 0;
+    std::uint32_t bytes = 0;
+
+    friend bool operator==(const Landing&, const Landing&) = default;
+};
+// A landing's whole frame: lane, priority, is_first and total_or_offset are the header's.
+using LandingFrame = std::array<std::byte, kFrameHeaderBytes + kLandingFrameBytes>;
+[[nodiscard]] LandingFrame encode_landing(FrameHeader header, const Landing& landing);
+// The payload has kLandingFrameBytes. malformed: it has no bytes, or more than kLandingBytes.
+[[nodiscard]] base::Result<Landing> decode_landing(base::ByteView payload);
 
 // Cuts a stream into frames. Holds two frames at most.
 class FrameReader {

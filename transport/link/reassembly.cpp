@@ -30,20 +30,27 @@ Reassembly::Taken complete(const FrameHeader& header, Buffers bytes) {
 
 }  // namespace
 
+// Whether a message may begin; `is_whole`: and end at once.
+base::Result<void> Reassembly::check_begin(const FrameHeader& header, bool is_whole) const {
+    if (partials_[partial_of(header)].bytes)
+        return base::fail(base::Errc::invalid,
+                          "a message begins before the one before it has ended");
+    if (is_whole || open_bytes_ + header.total_or_offset <= kOpenBytesMax) return {};
+    return base::fail(
+        base::Errc::invalid,
+        "more unfinished messages than " + std::to_string(kOpenBytesMax >> 20U) + " MiB");
+}
+
 base::Result<Reassembly::Taken> Reassembly::begin(const FrameHeader& header,
                                                   base::ByteView payload) {
-    Partial& partial = partials_[partial_of(header)];
     const std::size_t total = header.total_or_offset;
-    if (partial.bytes) return invalid("a message begins before the one before it has ended");
     const bool is_whole = payload.size() == total;
-    if (!is_whole && open_bytes_ + total > kOpenBytesMax) {
-        return invalid("more unfinished messages than " + std::to_string(kOpenBytesMax >> 20U) +
-                       " MiB");
-    }
+    if (auto may = check_begin(header, is_whole); !may) return base::fail(may.error());
     auto bytes = pool_.get_message(total);
     if (!bytes) return Taken{.is_short_of_memory = true};
     bytes->write(0, payload);
     if (is_whole) return complete(header, std::move(*bytes));
+    Partial& partial = partials_[partial_of(header)];
     partial.bytes = std::move(bytes);
     partial.received = payload.size();
     open_bytes_ += total;
@@ -55,6 +62,16 @@ void Reassembly::clear() {
     open_bytes_ = 0;
 }
 
+// So many more bytes of a message have come.
+Reassembly::Taken Reassembly::count(const FrameHeader& header, std::size_t bytes) {
+    Partial& partial = partials_[partial_of(header)];
+    partial.received += bytes;
+    const std::size_t total = partial.bytes->size();
+    if (partial.received < total) return Taken{};
+    open_bytes_ -= total;
+    return complete(header, std::move(*std::exchange(partial.bytes, std::nullopt)));
+}
+
 base::Result<Reassembly::Taken> Reassembly::take(const FrameHeader& header,
                                                  base::ByteView payload) {
     CHECK(header.kind == FrameKind::slice && payload.size() == header.length);
@@ -64,15 +81,43 @@ base::Result<Reassembly::Taken> Reassembly::take(const FrameHeader& header,
         return invalid("a slice at offset " + std::to_string(header.total_or_offset) +
                        " continues no message");
     }
-    const std::size_t total = partial.bytes->size();
-    if (payload.size() != std::min(total - partial.received, slice_bytes(header.lane))) {
+    const std::size_t rest = partial.bytes->size() - partial.received;
+    if (payload.size() != std::min(rest, slice_bytes(header.lane))) {
         return invalid("a slice is neither full nor its message's last");
     }
     partial.bytes->write(partial.received, payload);
-    partial.received += payload.size();
-    if (partial.received < total) return Taken{};
-    open_bytes_ -= total;
-    return complete(header, std::move(*std::exchange(partial.bytes, std::nullopt)));
+    return count(header, payload.size());
+}
+
+// Offsets of slices and of landings have none in common but the begin: no message has both.
+base::Result<Reassembly::Place> Reassembly::place(const FrameHeader& header, std::size_t bytes) {
+    CHECK(header.kind == FrameKind::landing);
+    Partial& partial = partials_[partial_of(header)];
+    const bool continues =
+        !header.is_first && partial.bytes.has_value() && header.total_or_offset == partial.received;
+    if (!header.is_first && !continues) {
+        return base::fail(base::Errc::invalid,
+                          "a landing at offset " + std::to_string(header.total_or_offset) +
+                              " continues no message");
+    }
+    const std::size_t rest =
+        header.is_first ? header.total_or_offset : partial.bytes->size() - partial.received;
+    if (bytes != std::min(rest, kLandingBytes)) {
+        return base::fail(base::Errc::invalid, "a landing is neither full nor its message's last");
+    }
+    if (header.is_first) {
+        if (auto may = check_begin(header, bytes == rest); !may) return base::fail(may.error());
+        auto message = pool_.get_message(rest);
+        if (!message) return Place{.is_short_of_memory = true};
+        partial.bytes = std::move(message);
+        partial.received = 0;
+        open_bytes_ += rest;
+    }
+    return Place{.bytes = partial.bytes->place(partial.received, bytes)};
+}
+
+Reassembly::Taken Reassembly::landed(const FrameHeader& header, std::size_t bytes) {
+    return count(header, bytes);
 }
 
 }  // namespace transport::link

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 namespace transport::link {
 
@@ -28,6 +29,16 @@ class Reassembly : base::Pinned {
     // kOpenBytesMax. `payload` has the header's length.
     [[nodiscard]] base::Result<Taken> take(const FrameHeader& header, base::ByteView payload);
 
+    // Where a landing of so many bytes belongs: memory of the message, until landed().
+    struct Place {
+        bool is_short_of_memory = false;  // Ask again when the pool has some.
+        std::span<std::byte> bytes{};
+    };
+    // invalid: as take().
+    [[nodiscard]] base::Result<Place> place(const FrameHeader& header, std::size_t bytes);
+    // They are there; after place() alone.
+    [[nodiscard]] Taken landed(const FrameHeader& header, std::size_t bytes);
+
     // Forgets what is unfinished; its memory comes back.
     void clear();
     // Bytes of messages that are begun and not finished.
@@ -40,6 +51,8 @@ class Reassembly : base::Pinned {
     };
 
     [[nodiscard]] base::Result<Taken> begin(const FrameHeader& header, base::ByteView payload);
+    [[nodiscard]] base::Result<void> check_begin(const FrameHeader& header, bool is_whole) const;
+    [[nodiscard]] Taken count(const FrameHeader& header, std::size_t bytes);
 
     BufferPool& pool_;
     std::array<Partial, kLanes * kPriorities> partials_;

@@ -41,8 +41,25 @@ void SendQueue::Queue::pop() {
 
 void SendQueue::renew_quotas(const Rooms& rooms) {
     for (std::size_t i = 0; i < kQueues; ++i) {
-        if (rooms[index(lane_of(i))]) queues_[i].quota = kQuota;
+        if (has_room(i, rooms)) queues_[i].quota = kQuota;
     }
+}
+
+bool SendQueue::lands(std::size_t queue) const {
+    return uses_landings_ && lane_of(queue) == Lane::data && !queues_[queue].empty() &&
+           queues_[queue].front().size() >= kLandingMessageBytesMin;
+}
+
+bool SendQueue::has_landing() const {
+    for (std::size_t i = index(Lane::data); i < kQueues; i += kLanes) {
+        if (lands(i)) return true;
+    }
+    return false;
+}
+
+bool SendQueue::has_room(std::size_t queue, const Rooms& rooms) const {
+    if (lane_of(queue) == Lane::control) return rooms.control;
+    return lands(queue) ? rooms.landing : rooms.data;
 }
 
 base::Result<void> SendQueue::push(Lane lane, Priority priority, Payload&& payload) {
@@ -75,7 +92,7 @@ std::size_t SendQueue::choose(const Rooms& rooms) {
     for (int round = 0; round < 2; ++round) {
         bool is_spent = false;
         for (std::size_t i = 0; i < kQueues; ++i) {
-            if (!rooms[index(lane_of(i))] || !may_go(queues_[i], lane_of(i))) continue;
+            if (!has_room(i, rooms) || !may_go(queues_[i], lane_of(i))) continue;
             if (queues_[i].quota > 0) return i;
             is_spent = true;
         }
@@ -103,12 +120,36 @@ std::size_t SendQueue::write_slice(std::size_t chosen, std::span<std::byte> out)
                 .total_or_offset = static_cast<std::uint32_t>(is_first ? total : queue.sent)});
     std::memcpy(out.data(), header.data(), header.size());
     copy_from(payload, queue.sent, out.subspan(kFrameHeaderBytes, count));
-    if (is_first && count < total) open_bytes_ += total;
-    if (!is_first && queue.sent + count == total) open_bytes_ -= total;
-    queue.sent += count;
-    unsent_bytes_ -= count;
-    --queue.quota;
+    this->count(queue, count, 1);
     return kFrameHeaderBytes + count;
+}
+
+void SendQueue::land(std::size_t chosen, Slice& slice) {
+    constexpr unsigned kSlices = kLandingBytes / kFrameBytesMax;
+    Queue& queue = queues_[chosen];
+    const std::size_t total = queue.front().size();
+    const std::size_t bytes = std::min(total - queue.sent, kLandingBytes);
+    const bool is_first = queue.sent == 0;
+    slice.landing =
+        FrameHeader{.kind = FrameKind::landing,
+                    .lane = Lane::data,
+                    .priority = static_cast<Priority>(chosen / kLanes),
+                    .is_first = is_first,
+                    .length = kLandingFrameBytes,
+                    .total_or_offset = static_cast<std::uint32_t>(is_first ? total : queue.sent)};
+    slice.bytes = kLandingFrameBytes + kFrameHeaderBytes;
+    // Buffers end at multiples of a landing's length.
+    slice.landed = queue.front().run_at(queue.sent).first(bytes);
+    count(queue, bytes, std::min(queue.quota, kSlices));
+}
+
+void SendQueue::count(Queue& queue, std::size_t bytes, unsigned slices) {
+    const std::size_t total = queue.front().size();
+    if (queue.sent == 0 && bytes < total) open_bytes_ += total;
+    if (queue.sent > 0 && queue.sent + bytes == total) open_bytes_ -= total;
+    queue.sent += bytes;
+    unsent_bytes_ -= bytes;
+    queue.quota -= slices;
 }
 
 bool SendQueue::is_written(std::size_t queue) const {
@@ -146,7 +187,12 @@ std::optional<SendQueue::Slice> SendQueue::next(std::span<std::byte> out, const 
     if (messages_ == 0) return std::nullopt;
     const std::size_t chosen = choose(rooms);
     if (chosen == kQueues) return std::nullopt;
-    Slice slice{.lane = lane_of(chosen), .bytes = write_slice(chosen, out)};
+    Slice slice{.lane = lane_of(chosen)};
+    if (lands(chosen)) {
+        land(chosen, slice);
+    } else {
+        slice.bytes = write_slice(chosen, out);
+    }
     if (is_written(chosen)) slice.done = pop_oldest(chosen);
     return slice;
 }

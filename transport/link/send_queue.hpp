@@ -25,6 +25,13 @@ struct Queued {
     Payload payload;
 };
 
+// Where a path has room now.
+struct Rooms {
+    bool control = false;
+    bool data = false;
+    bool landing = false;  // For a part of a long message, where those have a way of their own.
+};
+
 // Messages on their way into a stream, and the order in which their slices go: the most urgent
 // first, but no level more than its quota in a round, so that the least urgent move too.
 //
@@ -50,9 +57,14 @@ class SendQueue : base::Pinned {
     struct Slice {
         Lane lane = Lane::control;
         std::size_t bytes = 0;
+        std::optional<FrameHeader> landing{};  // Then `landed` lies there as long as the message.
+        base::ByteView landed{};
         std::optional<Queued> done{};
     };
-    using Rooms = std::array<bool, kLanes>;
+    // From now on long messages go by landings, or not. None is begun.
+    void use_landings(bool uses) { uses_landings_ = uses; }
+    // Whether a message that is queued goes so.
+    [[nodiscard]] bool has_landing() const;
     // Writes it to `out`, which has room for one frame at least. Empty: nothing may go.
     [[nodiscard]] std::optional<Slice> next(std::span<std::byte> out, const Rooms& rooms);
     // The receiver has forgotten what is unfinished: it begins anew.
@@ -94,6 +106,8 @@ class SendQueue : base::Pinned {
 
     static std::size_t index(Lane lane) { return static_cast<std::size_t>(lane); }
     static Lane lane_of(std::size_t queue) { return static_cast<Lane>(queue % kLanes); }
+    [[nodiscard]] bool lands(std::size_t queue) const;
+    [[nodiscard]] bool has_room(std::size_t queue, const Rooms& rooms) const;
     // Of lanes that have room.
     void renew_quotas(const Rooms& rooms = {true, true});
     // The queue whose slice is next; kQueues: none.
@@ -101,6 +115,9 @@ class SendQueue : base::Pinned {
     [[nodiscard]] bool may_go(const Queue& queue, Lane lane) const;
     // Returns how many bytes; 0: there is no room.
     std::size_t write_slice(std::size_t queue, std::span<std::byte> out);
+    void land(std::size_t queue, Slice& slice);
+    // The next so many bytes of a queue's oldest message are written.
+    void count(Queue& queue, std::size_t bytes, unsigned slices);
     // Nothing of the queue's oldest message is left to write.
     [[nodiscard]] bool is_written(std::size_t queue) const;
     Queued pop_oldest(std::size_t queue);
@@ -110,6 +127,7 @@ class SendQueue : base::Pinned {
     std::array<std::size_t, kLanes> bytes_{};
     std::array<bool, kLanes> was_full_{};
     bool is_held_ = false;
+    bool uses_landings_ = false;
     std::size_t messages_ = 0;
     std::size_t open_bytes_ = 0;  // Of messages that are begun and have more than one slice.
     std::uint64_t unsent_bytes_ = 0;

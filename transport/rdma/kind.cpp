@@ -65,9 +65,17 @@ base::Result<void> RdmaKind::set_up() {
     return {};
 }
 
-std::size_t RdmaKind::bytes_for_peer() const {
-    const Parameters ours{.control_log2 = options_.control_log2, .data_log2 = options_.data_log2};
-    return 2 * ours.geometry().region_bytes();
+std::size_t RdmaKind::Options::bytes_for_peer() const {
+    const Parameters ours{
+        .control_log2 = control_log2, .data_log2 = data_log2, .landings = landings};
+    return 2 * ours.region_bytes();
+}
+
+std::size_t RdmaKind::bytes_for_peer_max(const Options& options) {
+    const Parameters largest{
+        .control_log2 = kRingLog2Max, .data_log2 = kRingLog2Max, .landings = kLandingsMax};
+    return Memory::locked_bytes_max(options.bytes_for_peer() / 2) +
+           Memory::locked_bytes_max(largest.region_bytes());
 }
 
 // As many peers as memory may be locked for, and as the device has receives and completions for.
@@ -158,12 +166,13 @@ base::Result<std::unique_ptr<link::FastPath>> RdmaKind::prepare(const Request& r
                               .ours = {.first_packet = random_packet(),
                                        .control_log2 = options_.control_log2,
                                        .data_log2 = options_.data_log2,
-                                       .receives = options_.receives},
+                                       .receives = options_.receives,
+                                       .landings = options_.landings},
                               .leads = request.leads};
     Holdings holdings;
     holdings.domain.reset(::ibv_alloc_pd(device_.context.get()));
     if (holdings.domain == nullptr) return none(why_failed("no protection domain", errno));
-    auto inbound = lend(holdings, setting.ours.geometry().region_bytes(), Memory::Use::peer_writes);
+    auto inbound = lend(holdings, setting.ours.region_bytes(), Memory::Use::peer_writes);
     if (!inbound) return base::fail(inbound.error());
     holdings.inbound = std::move(*inbound);
     auto pair = QueuePair::create(device_,
@@ -172,7 +181,7 @@ base::Result<std::unique_ptr<link::FastPath>> RdmaKind::prepare(const Request& r
                                    .receives = receives_.get(),
                                    .own_receives = options_.receives});
     if (!pair) {
-        locked_ -= holdings.inbound->bytes().size();
+        locked_ -= holdings.inbound->locked_bytes();
         return base::fail(pair.error());
     }
     holdings.pair = std::move(*pair);
@@ -196,7 +205,7 @@ base::Result<std::unique_ptr<Memory>> RdmaKind::lend(Holdings& holdings,
                     std::to_string(*lockable_ >> 10U) + " KiB (LimitMEMLOCK= sets that)");
     }
     auto out = Memory::create(*holdings.domain, bytes, use);
-    if (out) locked_ += bytes;
+    if (out) locked_ += (*out)->locked_bytes();
     return out;
 }
 
@@ -229,8 +238,8 @@ void RdmaKind::bury(base::Timestamp now) {
         if (entry.stage == Stage::leaving && (is_late || entry.holdings.pair->is_idle()))
             stop(entry);
         if (entry.stage == Stage::stopping && is_late && entry.due) {
-            locked_ -= entry.holdings.inbound->bytes().size();
-            if (entry.holdings.mirror) locked_ -= entry.holdings.mirror->bytes().size();
+            locked_ -= entry.holdings.inbound->locked_bytes();
+            if (entry.holdings.mirror) locked_ -= entry.holdings.mirror->locked_bytes();
             at = entries_.erase(at);
             continue;
         }

@@ -26,16 +26,23 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
   public:
     struct Options {
         std::string address{};  // IP address of the device; empty: the first that is connected.
-        // Of the rings that peers write: for each peer, with what we write to it, 2.6 MiB.
+        // Of the rings that peers write, and the landings behind them.
         std::uint8_t control_log2 = 18;
-        std::uint8_t data_log2 = 20;
+        std::uint8_t data_log2 = 19;
+        std::uint8_t landings = kLandingsUsual;
         std::size_t peers_max = 32;
         std::uint16_t receives = 128;  // That each peer may use up before it hears of us.
         bool shares_receives = true;   // As far as the device can.
         QueuePair::Patience patience{};
         // What may be locked in memory; empty: what the system says.
         std::optional<std::size_t> lockable{};
+
+        // What is locked for one peer whose rings and landings are like ours: what it writes, and
+        // what we write to it.
+        [[nodiscard]] std::size_t bytes_for_peer() const;
     };
+    // The most for one peer, whatever it has, on pages of 2 MiB.
+    [[nodiscard]] static std::size_t bytes_for_peer_max(const Options& options);
     struct Counters {
         std::uint64_t received_with_immediate = 0;
         std::uint64_t completions = 0;
@@ -81,7 +88,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
         : options_(std::move(options)), device_(std::move(device)) {}
     [[nodiscard]] base::Result<void> set_up();
     [[nodiscard]] base::Result<void> fit_into_limits();
-    [[nodiscard]] std::size_t bytes_for_peer() const;
+    [[nodiscard]] std::size_t bytes_for_peer() const { return options_.bytes_for_peer(); }
     [[nodiscard]] base::Result<void> make_queues();
 
     std::size_t progress(base::Timestamp now, std::size_t budget) override;

@@ -65,6 +65,10 @@ base::Result<std::unique_ptr<Memory>> Memory::create(ibv_pd& domain, std::size_t
     return out;
 }
 
+std::size_t Memory::locked_bytes_max(std::size_t bytes) {
+    return whole(bytes, kHugePageBytes);
+}
+
 Memory::~Memory() {
     region_.reset();
     if (begin_ != nullptr) ::munmap(begin_, mapped_);

@@ -33,6 +33,10 @@ class Memory : base::Pinned {
     [[nodiscard]] std::uint32_t local_key() const { return region_->lkey; }
     [[nodiscard]] std::uint32_t remote_key() const { return region_->rkey; }
     [[nodiscard]] bool is_huge() const { return is_huge_; }
+    // Whole pages; what is locked.
+    [[nodiscard]] std::size_t locked_bytes() const { return mapped_; }
+    // The most that is locked for so many bytes.
+    [[nodiscard]] static std::size_t locked_bytes_max(std::size_t bytes);
 
   private:
     Memory() = default;

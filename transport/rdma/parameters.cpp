@@ -1,6 +1,7 @@
 #include "transport/rdma/parameters.hpp"
 
 #include "base/codec.hpp"
+#include "transport/rdma/landing.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +11,7 @@ namespace transport::rdma {
 
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;  // 1 had no landings.
 constexpr std::uint8_t kMtuMax = 5;
 constexpr std::uint32_t kNumberMax = (1U << 24U) - 1;  // Of queue pairs and packets.
 constexpr std::uint32_t kLineMask = (1U << 24U) - 1;
@@ -31,7 +32,8 @@ bool is_ring(unsigned log2) {
 std::uint64_t mix(const Credit& credit) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
     std::uint64_t out = 0;
-    for (const std::uint64_t word : {credit.read[0], credit.read[1], credit.received})
+    for (const std::uint64_t word :
+         {credit.read[0], credit.read[1], credit.received, credit.landed})
         out = std::rotl((out ^ word) * kOdd, 29);
     return out;
 }
@@ -57,7 +59,7 @@ base::Bytes encode(const Address& address) {
 base::Result<Address> decode_address(base::ByteView bytes) {
     base::Reader in(bytes);
     const std::uint8_t version = in.u8("version");
-    check(in, version == kVersion, "version", "of the RDMA address is not 1");
+    check(in, version == kVersion, "version", "of the RDMA address is not 2");
     Address out{.is_ethernet = in.boolean("link")};
     out.mtu = in.u8("mtu");
     check(in, out.mtu >= 1 && out.mtu <= kMtuMax, "mtu", "is none of 1..5");
@@ -66,6 +68,10 @@ base::Result<Address> decode_address(base::ByteView bytes) {
     if (auto done = in.finish(); !done) return base::fail(done.error());
     std::memcpy(out.gid.data(), gid.data(), gid.size());
     return out;
+}
+
+std::size_t Parameters::landings_bytes() const {
+    return landings * kLandingPlaceBytes;
 }
 
 base::Bytes encode(const Parameters& parameters) {
@@ -77,6 +83,7 @@ base::Bytes encode(const Parameters& parameters) {
     out.u8(parameters.control_log2);
     out.u8(parameters.data_log2);
     out.u16(parameters.receives);
+    out.u8(parameters.landings);
     return out.take();
 }
 
@@ -98,6 +105,8 @@ base::Result<Parameters> decode_parameters(base::ByteView bytes) {
           out.receives >= kReceivesMin && out.receives <= kReceivesMax,
           "receives",
           "are not 16 to 4096");
+    out.landings = in.u8("landings");
+    check(in, out.landings <= kLandingsMax, "landings", "are more than 16");
     if (auto done = in.finish(); !done) return base::fail(done.error());
     return out;
 }
@@ -116,7 +125,8 @@ std::optional<Immediate> decode_immediate(std::uint32_t bits) {
         if (bits << (32 - kKindAt) != 0) return std::nullopt;
         return Immediate{.kind = kind};
     }
-    if (kind != Kind::record) return std::nullopt;
+    if (kind != Kind::record && kind != Kind::landed) return std::nullopt;
+    if (kind == Kind::landed && (bits >> kLaneAt & 1U) == 0) return std::nullopt;
     return Immediate{.kind = kind,
                      .lane = static_cast<Lane>(bits >> kLaneAt & 1U),
                      .priority = static_cast<Priority>(bits >> kPriorityAt & 7U),
@@ -124,12 +134,12 @@ std::optional<Immediate> decode_immediate(std::uint32_t bits) {
 }
 
 CreditWords encode(const Credit& credit) {
-    return {credit.read[0], credit.read[1], credit.received, mix(credit)};
+    return {credit.read[0], credit.read[1], credit.received, credit.landed, mix(credit)};
 }
 
 std::optional<Credit> decode_credit(const CreditWords& words) {
-    const Credit out{.read = {words[0], words[1]}, .received = words[2]};
-    if (mix(out) != words[3]) return std::nullopt;
+    const Credit out{.read = {words[0], words[1]}, .received = words[2], .landed = words[3]};
+    if (mix(out) != words[4]) return std::nullopt;
     return out;
 }
 

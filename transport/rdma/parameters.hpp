@@ -36,6 +36,9 @@ inline constexpr unsigned kRingLog2Max = 22;
 inline constexpr std::uint16_t kReceivesMin = 16;
 inline constexpr std::uint16_t kReceivesMax = 4096;
 
+// Of landings behind the rings; landing.hpp.
+inline constexpr std::uint8_t kLandingsUsual = 8;
+
 // One end of one path.
 struct Parameters {
     std::uint32_t pair = 0;          // The queue pair's number.
@@ -43,15 +46,21 @@ struct Parameters {
     std::uint64_t memory = 0;        // Where the peer's writes go, and the key for it.
     std::uint32_t key = 0;
     std::uint8_t control_log2 = 18;
-    std::uint8_t data_log2 = 20;
+    std::uint8_t data_log2 = 19;
     std::uint16_t receives = 128;
+    std::uint8_t landings = kLandingsUsual;
 
     [[nodiscard]] ring::Geometry geometry() const {
         return {.ring_bytes = {std::size_t{1} << control_log2, std::size_t{1} << data_log2}};
     }
+    [[nodiscard]] std::size_t landings_bytes() const;
+    // Rings, and behind them landings.
+    [[nodiscard]] std::size_t region_bytes() const {
+        return geometry().region_bytes() + landings_bytes();
+    }
 };
 [[nodiscard]] base::Bytes encode(const Parameters& parameters);
-// malformed: anything else than exactly this, rings or receives outside their bounds.
+// malformed: anything else than exactly this, rings, receives or landings outside their bounds.
 [[nodiscard]] base::Result<Parameters> decode_parameters(base::ByteView bytes);
 
 // The 32 bits that come with a write and announce it: kind 3, lane 1, priority 3, flag 1, line 24.
@@ -59,6 +68,7 @@ struct Immediate {
     enum class Kind : std::uint8_t {
         record = 1,   // At `line` of the lane's ring.
         credit = 2,   // The cell of credit was written; said where somebody may sleep for it.
+        landed = 3,   // A record of the data lane; the landing it tells of was written before.
         goodbye = 5,  // The peer has left.
     };
     Kind kind = Kind::record;
@@ -77,10 +87,11 @@ struct Immediate {
 struct Credit {
     std::array<std::uint64_t, kLanes> read{};  // How far, of the rings.
     std::uint64_t received = 0;                // Immediates.
+    std::uint64_t landed = 0;                  // Landings.
 
     friend bool operator==(const Credit&, const Credit&) = default;
 };
-using CreditWords = std::array<std::uint64_t, 4>;
+using CreditWords = std::array<std::uint64_t, 5>;
 [[nodiscard]] CreditWords encode(const Credit& credit);
 // Empty: a part of one and a part of another. All zero is a credit of nothing.
 [[nodiscard]] std::optional<Credit> decode_credit(const CreditWords& words);

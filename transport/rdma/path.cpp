@@ -27,6 +27,10 @@ std::size_t frame_bytes_max(Lane lane) {
     return link::kFrameHeaderBytes + link::slice_bytes(lane);
 }
 
+bool is_half_landed(std::uint64_t taken, std::size_t of) {
+    return taken > 0 && 2 * taken >= of;
+}
+
 // A frame's; the peer may use it to look at urgent ones first.
 Priority priority_of(base::ByteView frame) {
     return static_cast<Priority>(std::to_integer<unsigned>(frame[1]) >> 1U & 7U);
@@ -69,8 +73,7 @@ RdmaPath::~RdmaPath() {
 base::Result<void> RdmaPath::bring_up(base::ByteView peer_parameters) {
     auto peers = decode_parameters(peer_parameters);
     if (!peers) return base::fail(peers.error());
-    auto mirror =
-        lender_.lend(holdings_, peers->geometry().region_bytes(), Memory::Use::device_reads);
+    auto mirror = lender_.lend(holdings_, peers->region_bytes(), Memory::Use::device_reads);
     if (!mirror) return base::fail(mirror.error());
     holdings_.mirror = std::move(*mirror);
     promised_ = *peers;
@@ -109,7 +112,21 @@ base::Result<void> RdmaPath::connect() {
     return {};
 }
 
+// Before the rings, which forget the secrets.
+void RdmaPath::open_landings() {
+    const std::size_t data = index(Lane::data);
+    landings_out_ = std::make_unique<LandingWriter>(
+        holdings_.mirror->bytes().subspan(peers_->geometry().region_bytes(),
+                                          peers_->landings_bytes()),
+        secrets_.out[data]);
+    landings_in_ = std::make_unique<LandingReader>(
+        holdings_.inbound->bytes().subspan(setting_.ours.geometry().region_bytes(),
+                                           setting_.ours.landings_bytes()),
+        secrets_.in[data]);
+}
+
 void RdmaPath::open_rings() {
+    open_landings();
     const ring::Geometry ours = setting_.ours.geometry();
     const ring::Geometry peers = peers_->geometry();
     for (const Lane lane : kBothLanes) {
@@ -139,6 +156,9 @@ void RdmaPath::on_receive(std::uint32_t immediate, std::uint32_t bytes) {
     if (!decoded) return fail("the peer sent an immediate that means nothing");
     switch (decoded->kind) {
         case Immediate::Kind::record:
+            return on_record(*decoded, bytes);
+        case Immediate::Kind::landed:
+            if (auto known = landings_in_->announce(); !known) return fail(known.error().detail);
             return on_record(*decoded, bytes);
         case Immediate::Kind::credit:
             return;  // begin_turn() reads it.
@@ -213,6 +233,12 @@ bool RdmaPath::has_room(Lane lane) {
 }
 
 void RdmaPath::send(Lane lane, base::ByteView frame) {
+    send({.lane = lane, .priority = priority_of(frame)}, frame);
+}
+
+// Says so by the immediate, whose line is still open.
+void RdmaPath::send(const Immediate& announcement, base::ByteView frame) {
+    const Lane lane = announcement.lane;
     ring::RecordPlacer& placer = *out_[index(lane)].placer;
     while (const auto record = placer.place(frame)) {
         const base::ByteView bytes = place(lane, *record);
@@ -221,15 +247,42 @@ void RdmaPath::send(Lane lane, base::ByteView frame) {
             .bytes = bytes, .from = holdings_.mirror.get(), .to = peers_->memory + at};
         const bool is_frame = record->kind == ring::RecordKind::frame;
         if (is_frame) {
-            write.immediate =
-                Immediate{.lane = lane,
-                          .priority = priority_of(frame),
-                          .line = static_cast<std::uint32_t>(record->at / ring::kLineBytes)};
+            write.immediate = announcement;
+            write.immediate->line = static_cast<std::uint32_t>(record->at / ring::kLineBytes);
         }
         add(write);
         if (is_frame) return;
     }
     CHECK(false);  // There was room.
+}
+
+bool RdmaPath::has_landings() const {
+    return peers_ && landings_out_->count() > 0;
+}
+
+bool RdmaPath::has_landing_room() {
+    if (!is_open()) return false;
+    const bool fits = landings_out_->has_room() &&
+                      out_[index(Lane::data)].placer->fits(link::LandingFrame().size()) &&
+                      free_immediates() > kReserve && holdings_.pair->room() > kReserve + 1;
+    if (!fits) waits_for_room_ = true;
+    return fits;
+}
+
+// First the bytes, then the record that tells of them: a queue pair keeps that order.
+void RdmaPath::land(const link::FrameHeader& header, base::ByteView bytes) {
+    const link::Landing landing{.token = landings_out_->token(),
+                                .bytes = static_cast<std::uint32_t>(bytes.size())};
+    const LandingWriter::Written written = landings_out_->write(bytes);
+    add({.bytes = written.bytes,
+         .from = holdings_.mirror.get(),
+         .to = peers_->memory + peers_->geometry().region_bytes() + written.at});
+    send({.kind = Immediate::Kind::landed, .lane = Lane::data, .priority = header.priority},
+         link::encode_landing(header, landing));
+}
+
+base::Result<void> RdmaPath::take_landing(const link::Landing& landing, std::span<std::byte> out) {
+    return landings_in_->take(landing, out);
 }
 
 // The mirror's place is free: the peer has read what stood there.
@@ -269,6 +322,7 @@ base::Result<void> RdmaPath::begin_turn() {
     for (std::size_t i = 0; i < kLanes; ++i) {
         if (auto taken = out_[i].placer->take_credit(credit->read[i]); !taken) return taken;
     }
+    if (auto taken = landings_out_->take_credit(credit->landed); !taken) return taken;
     credit_ = *credit;
     return {};
 }
@@ -286,7 +340,7 @@ void RdmaPath::end_turn(base::Timestamp now) {
 void RdmaPath::return_credit() {
     bool is_due = false;
     bool wakes = false;
-    Credit next{.read = told_.read, .received = received_};
+    Credit next{.read = told_.read, .received = received_, .landed = landings_in_->taken()};
     for (std::size_t i = 0; i < kLanes; ++i) {
         const bool is_asked = in_[i].consumer->is_asked();
         const auto position = in_[i].consumer->take_due_credit();
@@ -295,7 +349,8 @@ void RdmaPath::return_credit() {
         is_due = true;
         wakes = wakes || is_asked;
     }
-    const bool is_half = received_ - told_.received >= setting_.ours.receives / 2U;
+    const bool is_half = received_ - told_.received >= setting_.ours.receives / 2U ||
+                         is_half_landed(next.landed - told_.landed, setting_.ours.landings);
     if ((!is_due && !is_half) || holdings_.pair->room() == 0) return;
     told_ = next;
     const CreditWords words = encode(next);

@@ -3,6 +3,7 @@
 #include "base/time.hpp"
 #include "transport/link/fast_path.hpp"
 #include "transport/ntb/schedule.hpp"
+#include "transport/rdma/landing.hpp"
 #include "transport/rdma/memory.hpp"
 #include "transport/rdma/neighbour.hpp"
 #include "transport/rdma/parameters.hpp"
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace transport::rdma {
@@ -23,7 +25,7 @@ namespace transport::rdma {
 // has let go of it. Torn down in the reverse order.
 struct Holdings {
     DomainPtr domain;                 // Of this peer alone: its key opens nothing else.
-    std::unique_ptr<Memory> inbound;  // Cell of credit and rings, which the peer writes.
+    std::unique_ptr<Memory> inbound;  // Cell of credit, rings, landings, which the peer writes.
     std::unique_ptr<Memory> mirror;   // What we write to the peer's, at the same places.
     std::unique_ptr<QueuePair> pair;
 };
@@ -78,6 +80,11 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
 
     [[nodiscard]] bool has_room(Lane lane) override;
     void send(Lane lane, base::ByteView frame) override;
+    [[nodiscard]] bool has_landings() const override;
+    [[nodiscard]] bool has_landing_room() override;
+    void land(const link::FrameHeader& header, base::ByteView bytes) override;
+    [[nodiscard]] base::Result<void> take_landing(const link::Landing& landing,
+                                                  std::span<std::byte> out) override;
     [[nodiscard]] std::uint64_t sent(Lane lane) const override;
     [[nodiscard]] std::uint64_t taken(Lane lane) const override;
 
@@ -114,6 +121,8 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     [[nodiscard]] base::Result<void> come_up();
     [[nodiscard]] base::Result<void> connect();
     void open_rings();
+    void open_landings();
+    void send(const Immediate& announcement, base::ByteView frame);
     void on_record(const Immediate& immediate, std::uint32_t bytes);
     [[nodiscard]] base::Result<std::optional<Received>> peek(Lane lane);
     // Whether we may write at all: the peer is known to be ready.
@@ -138,6 +147,8 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     std::string failure_;
     std::array<Out, kLanes> out_;
     std::array<In, kLanes> in_;
+    std::unique_ptr<LandingWriter> landings_out_;
+    std::unique_ptr<LandingReader> landings_in_;
 
     Credit credit_{};              // What the peer has said.
     Credit told_{};                // What we have.

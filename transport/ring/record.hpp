@@ -27,6 +27,8 @@ inline constexpr std::size_t kWordBytes = 8;
 inline constexpr std::size_t kTagBytes = 16;
 // A frame of transport/link with 16 KiB.
 inline constexpr std::size_t kPayloadBytesMax = std::size_t{16} << 10;
+// The most that is sealed at once, beside rings.
+inline constexpr std::size_t kSealedBytesMax = std::size_t{64} << 10;
 
 enum class RecordKind : std::uint8_t {
     frame = 1,

@@ -118,7 +118,7 @@ void Seal::seal(std::uint64_t position,
                 std::uint64_t word,
                 base::ByteView plain,
                 std::span<std::byte> out) {
-    CHECK(use_ == Use::seal && plain.size() <= kPayloadBytesMax);
+    CHECK(use_ == Use::seal && plain.size() <= kSealedBytesMax);
     CHECK(out.size() >= plain.size() + kTagBytes);
     begin(position, word);
     update(plain, out.data());
@@ -129,14 +129,21 @@ void Seal::seal(std::uint64_t position,
 }
 
 bool Seal::open(std::uint64_t position, std::uint64_t word, std::span<std::byte> bytes) {
-    CHECK(use_ == Use::open && bytes.size() >= kTagBytes);
-    begin(position, word);
+    CHECK(bytes.size() >= kTagBytes);
     const std::size_t size = bytes.size() - kTagBytes;
-    update(bytes.first(size), bytes.data());
-    std::array<OSSL_PARAM, 2> tag = tag_at(bytes.data() + size);
-    CHECK(EVP_CIPHER_CTX_set_params(context_.get(), tag.data()) == 1);
+    Tag tag{};
+    std::memcpy(tag.data(), bytes.data() + size, tag.size());
+    return open(position, word, bytes.first(size), tag);
+}
+
+bool Seal::open(std::uint64_t position, std::uint64_t word, std::span<std::byte> payload, Tag tag) {
+    CHECK(use_ == Use::open);
+    begin(position, word);
+    update(payload, payload.data());
+    std::array<OSSL_PARAM, 2> expected = tag_at(tag.data());
+    CHECK(EVP_CIPHER_CTX_set_params(context_.get(), expected.data()) == 1);
     int count = 0;
-    return EVP_CipherFinal_ex(context_.get(), raw(bytes.data() + size), &count) == 1;
+    return EVP_CipherFinal_ex(context_.get(), raw(tag.data()), &count) == 1;
 }
 
 }  // namespace transport::ring

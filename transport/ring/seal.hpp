@@ -4,6 +4,7 @@
 #include "base/pinned.hpp"
 #include "transport/ring/record.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,13 +28,21 @@ class Seal : base::Pinned {
     Seal(const base::Hash256& secret, Use use);
     ~Seal();
 
-    // Writes `plain` and the tag to `out`, which has room for both; they don't overlap.
+    // Writes `plain`, of at most kSealedBytesMax, and the tag to `out`, which has room for both;
+    // they don't overlap.
     void seal(std::uint64_t position,
               std::uint64_t word,
               base::ByteView plain,
               std::span<std::byte> out);
     // Opens `bytes`, a payload and its tag, in place. False: they are not what was sealed.
     [[nodiscard]] bool open(std::uint64_t position, std::uint64_t word, std::span<std::byte> bytes);
+
+    using Tag = std::array<std::byte, kTagBytes>;
+    // A payload whose tag stands elsewhere, in place.
+    [[nodiscard]] bool open(std::uint64_t position,
+                            std::uint64_t word,
+                            std::span<std::byte> payload,
+                            Tag tag);
 
   private:
     void choose_key(std::uint64_t position);

@@ -179,26 +179,35 @@ void Connection::take_frames() {
 // False: the slice has to wait for memory, or the connection has ended.
 bool Connection::take_slice(const link::Frame& frame) {
     if (state_ == State::closing) return true;  // Nobody wants it any more.
+    return may_take(frame.header) && take(reassembly_.take(frame.header, frame.payload));
+}
+
+// Of a slice or a landing. False: it has to wait, or the connection has ended.
+bool Connection::may_take(const link::FrameHeader& header) {
     if (state_ != State::open) {
         fail(CloseReason::violation, "a message before the prelude");
         return false;
     }
-    if (frame.header.is_first && *held_bytes_ > owner_.options().held_bytes_max) {
+    if (header.is_first && *held_bytes_ > owner_.options().held_bytes_max) {
         pause();
         return false;
     }
-    auto taken = reassembly_.take(frame.header, frame.payload);
+    return true;
+}
+
+// Waiting is safe only for who holds nothing himself: else all could wait for each other.
+void Connection::wait_for_memory() {
+    if (reassembly_.open_bytes() == 0) return pause();
+    fail(CloseReason::limit, "all memory for messages is in use; see PoolOptions::bytes");
+}
+
+bool Connection::take(base::Result<link::Reassembly::Taken> taken) {
     if (!taken) {
         fail(CloseReason::violation, taken.error().detail);
         return false;
     }
     if (taken->is_short_of_memory) {
-        // Waiting is safe only for who holds nothing himself: else all could wait for each other.
-        if (reassembly_.open_bytes() == 0) {
-            pause();
-        } else {
-            fail(CloseReason::limit, "all memory for messages is in use; see PoolOptions::bytes");
-        }
+        wait_for_memory();
         return false;
     }
     progress_ = owner_.now();
@@ -218,6 +227,8 @@ void Connection::take_other(const link::Frame& frame) {
             return on_goodbye(frame.payload);
         case link::FrameKind::probe:
             return fail(CloseReason::violation, "a probe by TCP");
+        case link::FrameKind::landing:
+            return fail(CloseReason::violation, "a landing by TCP");
         case link::FrameKind::heartbeat:
         case link::FrameKind::slice:
             return;

@@ -125,6 +125,7 @@ class Connection final : public Channel, private link::PathOwner, private link::
     [[nodiscard]] link::PathSecrets path_secrets(Kind kind) const;
     void take_fast();
     [[nodiscard]] bool take_fast_frame(const link::FastPath::Received& received);
+    [[nodiscard]] bool take_landing(const link::Frame& frame);
     void write_fast();
     void switch_if_finished();
     void fail_fast(std::string why);
@@ -145,6 +146,9 @@ class Connection final : public Channel, private link::PathOwner, private link::
     void take_frames();
     void take_other(const link::Frame& frame);
     [[nodiscard]] bool take_slice(const link::Frame& frame);
+    [[nodiscard]] bool may_take(const link::FrameHeader& header);
+    [[nodiscard]] bool take(base::Result<link::Reassembly::Taken> taken);
+    void wait_for_memory();
     void on_prelude(base::ByteView payload);
     void on_last_prelude(base::ByteView payload);
     void on_goodbye(base::ByteView payload);

@@ -108,8 +108,10 @@ void Connection::take_fast() {
         if (!received) return fail_fast(received.error().detail);
         if (!*received) return;
         if (taken >= kReadBudget) return fast_.path()->call_again();
+        const std::uint64_t landed = fast_.landed_in().bytes;
         taken += (*received)->frame.size() + kFrameCostBytes;
         if (!take_fast_frame(**received)) return;
+        taken += fast_.landed_in().bytes - landed;
     }
 }
 
@@ -127,15 +129,42 @@ bool Connection::take_fast_frame(const link::FastPath::Received& received) {
         detection_.on_probe(owner_.now(), nonce);
         return true;
     }
-    if (header.kind != link::FrameKind::slice || header.lane != received.lane) {
+    const bool lands = header.kind == link::FrameKind::landing;
+    if ((header.kind != link::FrameKind::slice && !lands) || header.lane != received.lane) {
         fail(CloseReason::violation, "a frame that belongs elsewhere, on a fast path");
         return false;
     }
     // The peer's switch is still on its way, behind its last messages by TCP.
     if (!fast_.is_in()) return false;
-    if (!take_slice(*frame)) return false;
+    if (lands ? !take_landing(*frame) : !take_slice(*frame)) return false;
     fast_.path()->consume(received.lane);
     return true;
+}
+
+// False: it has to wait for memory, or there is no path any more.
+bool Connection::take_landing(const link::Frame& frame) {
+    if (state_ == State::closing) return true;  // Nobody wants it any more.
+    const auto landing = link::decode_landing(frame.payload);
+    if (!landing) {
+        fail_fast(landing.error().detail);
+        return false;
+    }
+    if (!may_take(frame.header)) return false;
+    const auto place = reassembly_.place(frame.header, landing->bytes);
+    if (!place) {
+        fail(CloseReason::violation, place.error().detail);
+        return false;
+    }
+    if (place->is_short_of_memory) {
+        wait_for_memory();
+        return false;
+    }
+    if (auto taken = fast_.path()->take_landing(*landing, place->bytes); !taken) {
+        fail_fast(taken.error().detail);
+        return false;
+    }
+    fast_.count_landing(landing->bytes);
+    return take(reassembly_.landed(frame.header, landing->bytes));
 }
 
 // --- Writing --------------------------------------------------------------------------------
@@ -197,7 +226,9 @@ ChannelStatus Connection::status() const {
             .kind = detection_.kind(),
             .why_not = detection_.why_not(),
             .fallbacks = fallbacks_,
-            .stalls = tcp_stalls_ + fast_.stalls()};
+            .stalls = tcp_stalls_ + fast_.stalls(),
+            .landed_out = fast_.landed_out(),
+            .landed_in = fast_.landed_in()};
 }
 
 }  // namespace transport::tcp

@@ -20,7 +20,8 @@ rdma::Parameters some_parameters() {
             .key = 0xDEADBEEF,
             .control_log2 = 17,
             .data_log2 = 22,
-            .receives = 64};
+            .receives = 64,
+            .landings = 16};
 }
 
 template <class Change>
@@ -64,6 +65,8 @@ TEST_CASE("parameters of a path come back as they were") {
     CHECK(decoded->memory == 0x7F00'1234'5000);
     CHECK(decoded->key == 0xDEADBEEF);
     CHECK(decoded->receives == 64);
+    CHECK(decoded->landings == 16);
+    CHECK(decoded->region_bytes() == decoded->geometry().region_bytes() + 16 * 65'600);
     CHECK(decoded->geometry().ring_bytes[0] == 131'072);
     CHECK(decoded->geometry().ring_bytes[1] == 4U << 20U);
 }
@@ -77,6 +80,8 @@ TEST_CASE("parameters outside their bounds are refused by name") {
     CHECK_THAT(refusal([](P& p) { p.data_log2 = 23; }), Catch::Contains("data ring"));
     CHECK_THAT(refusal([](P& p) { p.receives = 15; }), Catch::Contains("receives"));
     CHECK_THAT(refusal([](P& p) { p.receives = 4097; }), Catch::Contains("receives"));
+    CHECK_THAT(refusal([](P& p) { p.landings = 17; }), Catch::Contains("landings"));
+    CHECK(refusal([](P& p) { p.landings = 0; }) == "accepted");
     const base::Bytes bytes = rdma::encode(some_parameters());
     for (std::size_t length = 0; length < bytes.size(); ++length)
         CHECK_FALSE(rdma::decode_parameters(base::ByteView(bytes).first(length)));
@@ -92,17 +97,20 @@ TEST_CASE("an immediate is what the specification lays out") {
         CHECK_FALSE(rdma::decode_immediate(rdma::encode(other) | 1U));
         CHECK_FALSE(rdma::decode_immediate(rdma::encode(other) | 1U << 28U));
     }
-    for (const unsigned unknown : {0U, 3U, 4U, 6U, 7U})
+    const Immediate landed{.kind = Immediate::Kind::landed, .lane = Lane::data, .line = 7};
+    CHECK(rdma::decode_immediate(rdma::encode(landed)) == landed);
+    CHECK_FALSE(rdma::decode_immediate(rdma::encode(landed) & ~(1U << 28U)));
+    for (const unsigned unknown : {0U, 4U, 6U, 7U})
         CHECK_FALSE(rdma::decode_immediate(unknown << 29U));
     CHECK_FALSE(rdma::decode_immediate(rdma::encode(record) | 1U << 24U));
 }
 
 TEST_CASE("a credit of which a part is older than the rest is none") {
     CHECK(rdma::decode_credit({}) == rdma::Credit{});
-    const rdma::Credit before{.read = {64, 128}, .received = 3};
-    const rdma::Credit after{.read = {640, 4096}, .received = 70};
+    const rdma::Credit before{.read = {64, 128}, .received = 3, .landed = 1};
+    const rdma::Credit after{.read = {640, 4096}, .received = 70, .landed = 9};
     CHECK(rdma::decode_credit(rdma::encode(after)) == after);
-    for (unsigned mixture = 1; mixture < 15; ++mixture) {
+    for (unsigned mixture = 1; mixture < 31; ++mixture) {
         auto words = rdma::encode(before);
         for (unsigned i = 0; i < words.size(); ++i)
             if ((mixture >> i & 1U) != 0) words[i] = rdma::encode(after)[i];

@@ -227,6 +227,99 @@ TEST_CASE("frames of all lengths go both ways, and completions are few") {
     leave(follower);
 }
 
+// Lands so many parts of all lengths at the other end, in turns with frames.
+void land(End& from, End& to, std::uint64_t count) {
+    REQUIRE(from.path->has_landings());
+    std::deque<base::Bytes> expected;
+    std::uint64_t sent = 0;
+    REQUIRE(comes_true([&] {
+        REQUIRE(from.failure.empty());
+        REQUIRE(to.failure.empty());
+        while (sent < count && from.path->has_landing_room()) {
+            const std::size_t size = sent % 3 == 0 ? link::kLandingBytes : 1 + sent * 997 % 65'536;
+            expected.push_back(frame_of(size, static_cast<std::uint8_t>(sent)));
+            from.path->land({.lane = Lane::data, .is_first = true, .total_or_offset = 65'536},
+                            expected.back());
+            ++sent;
+        }
+        from.take();
+        to.take();
+        while (!to.frames.empty()) {
+            const auto frame = link::decode_frame(to.frames.front());
+            REQUIRE(frame);
+            REQUIRE(frame->header.kind == link::FrameKind::landing);
+            const auto landing = link::decode_landing(frame->payload);
+            REQUIRE(landing);
+            base::Bytes out(landing->bytes);
+            REQUIRE(to.path->take_landing(*landing, out));
+            REQUIRE(out == expected.front());
+            to.frames.pop_front();
+            expected.pop_front();
+        }
+        return sent == count && expected.empty();
+    }));
+}
+
+TEST_CASE("parts of messages land both ways, and the places are used again and again") {
+    End leader(0);
+    End follower(1);
+    bring_up(leader, follower);
+    stream(leader, follower, 3);
+    land(leader, follower, 100);
+    land(follower, leader, 30);
+    stream(leader, follower, 30);
+    for (const End* end : {&leader, &follower})
+        CHECK(end->kind->counters().failures == 0);
+    leave(leader);
+    leave(follower);
+}
+
+TEST_CASE("who lands without room for it waits, and frames still go") {
+    End leader(0);
+    End follower(1);
+    bring_up(leader, follower);
+    unsigned landed = 0;
+    for (; leader.path->has_landing_room(); ++landed) {
+        leader.path->land({.lane = Lane::data, .is_first = true, .total_or_offset = 65'536},
+                          frame_of(link::kLandingBytes, static_cast<std::uint8_t>(landed)));
+        leader.path->end_turn(now());
+    }
+    CHECK(landed == rdma::kLandingsUsual);
+    CHECK(leader.path->has_room(Lane::data));
+    // The frames are taken, the landings not: no place is free.
+    REQUIRE(comes_true([&] {
+        follower.take();
+        leader.take();
+        return follower.frames.size() == landed;
+    }));
+    CHECK_FALSE(leader.path->has_landing_room());
+    for (unsigned i = 0; i < landed; ++i) {
+        base::Bytes out(link::kLandingBytes);
+        REQUIRE(follower.path->take_landing({.token = i, .bytes = link::kLandingBytes}, out));
+    }
+    REQUIRE(comes_true([&] {
+        follower.take();
+        leader.take();
+        return leader.path->has_landing_room();
+    }));
+    follower.frames.clear();
+    land(leader, follower, 0);
+    CHECK(leader.failure.empty());
+}
+
+TEST_CASE("an end that keeps no landings is sent frames only") {
+    auto options = test_options(1);
+    options.landings = 0;
+    End leader(0);
+    End follower(options);
+    bring_up(leader, follower);
+    CHECK_FALSE(leader.path->has_landings());
+    CHECK_FALSE(leader.path->has_landing_room());
+    stream(leader, follower, 5);
+    CHECK(follower.path->has_landings());
+    land(follower, leader, 10);
+}
+
 TEST_CASE("without a shared receive queue all works the same") {
     auto options = test_options(0);
     options.shares_receives = false;
@@ -338,6 +431,10 @@ TEST_CASE("a peer that announces what it did not write loses its path, which say
         {{.lane = Lane::data, .line = 5}, "where none can be"},
         {{.lane = Lane::data, .line = 0xFFFFFF}, "where none can be"},
         {{.kind = rdma::Immediate::Kind::goodbye}, "left"},
+        {{.kind = rdma::Immediate::Kind::landed, .lane = Lane::data, .line = 5},
+         "where none can be"},
+        {{.kind = rdma::Immediate::Kind::landed, .lane = Lane::control, .line = 0},
+         "means nothing"},
     };
     for (const auto& [immediate, reason] : lies) {
         End victim(0);
@@ -353,6 +450,43 @@ TEST_CASE("a peer that announces what it did not write loses its path, which say
         CHECK_THAT(victim.failure, Catch::Contains(reason));
         leave(victim);
     }
+}
+
+TEST_CASE("a peer that announces more landings than it was given loses its path") {
+    End victim(0);
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect();
+    // Each with a line of the data ring, as of a record.
+    for (std::uint32_t line = 0; line <= rdma::kLandingsUsual; ++line) {
+        const std::size_t at = hostile.target.geometry().ring_at(Lane::data) + 64 * line;
+        hostile.write(at,
+                      64,
+                      rdma::Immediate{
+                          .kind = rdma::Immediate::Kind::landed, .lane = Lane::data, .line = line});
+        REQUIRE(hostile.await() == IBV_WC_SUCCESS);
+    }
+    REQUIRE(comes_true([&] {
+        turn(*victim.kind);
+        const auto received = victim.path->peek();
+        if (!received) victim.failure = received.error().detail;
+        return !victim.failure.empty();
+    }));
+    // What came first is told first: a record that nobody sealed, or the ninth landing.
+    CHECK_THAT(victim.failure,
+               Catch::Contains("more landings than the 8") || Catch::Contains("than it wrote"));
+    leave(victim);
+}
+
+TEST_CASE("a write behind the landings fails") {
+    End victim(0);
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect();
+    const std::size_t end = hostile.target.region_bytes();
+    hostile.write((end + 4095) / 4096 * 4096, 64, std::nullopt);
+    CHECK(hostile.await() != IBV_WC_SUCCESS);
+    leave(victim);
 }
 
 TEST_CASE("a record that is none of the peer's session is refused") {
@@ -404,7 +538,7 @@ TEST_CASE("a node that may lock little memory has fewer peers by RDMA, or none, 
     REQUIRE_FALSE(none);
     CHECK_THAT(none.error().detail,
                Catch::Contains("64 KiB") && Catch::Contains("LimitMEMLOCK=infinity"));
-    options.lockable = std::size_t{2} << 20U;
+    options.lockable = 2 * options.bytes_for_peer() + 4096;
     End small(options);
     CHECK_THAT(small.kind->description(), Catch::Contains("peers at most 2"));
     End other(1);

@@ -53,6 +53,15 @@ class CountedPath final : public link::FastPath {
     void call_again() override { inner_->call_again(); }
     [[nodiscard]] bool has_room(Lane lane) override { return inner_->has_room(lane); }
     void send(Lane lane, base::ByteView frame) override { inner_->send(lane, frame); }
+    [[nodiscard]] bool has_landings() const override { return inner_->has_landings(); }
+    [[nodiscard]] bool has_landing_room() override { return inner_->has_landing_room(); }
+    void land(const link::FrameHeader& header, base::ByteView bytes) override {
+        inner_->land(header, bytes);
+    }
+    [[nodiscard]] base::Result<void> take_landing(const link::Landing& landing,
+                                                  std::span<std::byte> out) override {
+        return inner_->take_landing(landing, out);
+    }
     [[nodiscard]] std::uint64_t sent(Lane lane) const override { return inner_->sent(lane); }
     [[nodiscard]] std::uint64_t taken(Lane lane) const override { return inner_->taken(lane); }
     [[nodiscard]] base::Result<void> begin_turn() override { return inner_->begin_turn(); }
@@ -119,6 +128,39 @@ TEST_CASE("two nodes of one RDMA network go on by RDMA, and leave nothing behind
         CHECK(server.thread->counters().fast == 0);
     }
     CHECK(plan.paths == 0);
+}
+
+TEST_CASE("long messages land, as many and as long as both ends count") {
+    plan.next_device = 0;
+    Node client;
+    Node server;
+    const Pair pair = join(client, server);
+    constexpr std::array<std::size_t, 5> kSizes{40'000, 65'536, 65'537, 600'000, 3'000'000};
+    std::uint64_t bytes = 0;
+    std::uint64_t landings = 0;
+    for (unsigned i = 0; i < kSizes.size(); ++i) {
+        client.send(pair.of_client, Lane::data, 6, pattern(kSizes[i], i));
+        bytes += kSizes[i];
+        landings += (kSizes[i] + link::kLandingBytes - 1) / link::kLandingBytes;
+    }
+    for (unsigned i = 0; i < kSizes.size(); ++i) {
+        const auto received = server.next<event::Received>();
+        REQUIRE(received);
+        CHECK(bytes_of(received->message) == pattern(kSizes[i], i));
+    }
+    check_talks(server, pair.of_server, client);
+    const auto counted = [&](const Node& node,
+                             transport::LandingCount transport::ChannelStatus::*way) {
+        return comes_true([&] {
+            const auto channels = node.thread->channels();
+            return channels->size() == 1 && (channels->front().*way).landings == landings &&
+                   (channels->front().*way).bytes == bytes;
+        });
+    };
+    CHECK(counted(client, &transport::ChannelStatus::landed_out));
+    CHECK(counted(server, &transport::ChannelStatus::landed_in));
+    CHECK(server.thread->channels()->front().landed_out.landings == 0);
+    std::cout << landings << " landings of " << bytes << " bytes\n";
 }
 
 TEST_CASE("a link that goes down loses no message and repeats none", "[faults]") {

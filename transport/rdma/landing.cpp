@@ -1,0 +1,91 @@
+#include "transport/rdma/landing.hpp"
+
+#include "base/check.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace transport::rdma {
+
+namespace {
+
+// Positions that no ring reaches: so keys that no ring has.
+constexpr std::uint64_t kBeyondRings = std::uint64_t{1} << 63U;
+
+std::uint64_t position_of(std::uint64_t token) {
+    return kBeyondRings | token * link::kLandingBytes;
+}
+
+std::size_t place_of(std::uint64_t token, std::size_t bytes) {
+    return static_cast<std::size_t>(token % (bytes / kLandingPlaceBytes)) * kLandingPlaceBytes;
+}
+
+tl::unexpected<base::Error> invalid(const std::string& what) {
+    return base::fail(base::Errc::invalid, what);
+}
+
+}  // namespace
+
+LandingWriter::LandingWriter(std::span<std::byte> mirror, const base::Hash256& secret)
+    : mirror_(mirror), seal_(secret, ring::Seal::Use::seal) {
+    CHECK(mirror.size() % kLandingPlaceBytes == 0 && count() <= kLandingsMax);
+}
+
+LandingWriter::Written LandingWriter::write(base::ByteView plain) {
+    CHECK(has_room() && !plain.empty() && plain.size() <= link::kLandingBytes);
+    const std::size_t at = place_of(written_, mirror_.size());
+    const std::span<std::byte> out = mirror_.subspan(at, plain.size() + ring::kTagBytes);
+    seal_.seal(position_of(written_), plain.size(), plain, out);
+    ++written_;
+    return {.at = at, .bytes = out};
+}
+
+base::Result<void> LandingWriter::take_credit(std::uint64_t taken) {
+    if (taken < taken_ || taken > written_) {
+        return invalid("the peer took " + std::to_string(taken) + " landings, between " +
+                       std::to_string(taken_) + " and " + std::to_string(written_) +
+                       " are possible");
+    }
+    taken_ = taken;
+    return {};
+}
+
+LandingReader::LandingReader(std::span<const std::byte> memory, const base::Hash256& secret)
+    : memory_(memory), seal_(secret, ring::Seal::Use::open) {
+    CHECK(memory.size() % kLandingPlaceBytes == 0);
+}
+
+base::Result<void> LandingReader::announce() {
+    const std::size_t count = memory_.size() / kLandingPlaceBytes;
+    if (announced_ - taken_ >= count)
+        return invalid("the peer announced more landings than the " + std::to_string(count) +
+                       " that it was given");
+    ++announced_;
+    return {};
+}
+
+base::Result<void> LandingReader::check(const link::Landing& landing) const {
+    const std::string name = "the peer named landing " + std::to_string(landing.token);
+    if (landing.token < taken_) return invalid(name + ", which was taken before");
+    if (landing.token >= announced_) return invalid(name + ", which it did not announce");
+    if (landing.token != taken_) return invalid(name + " before number " + std::to_string(taken_));
+    if (landing.bytes > link::kLandingBytes)
+        return invalid(name + " with " + std::to_string(landing.bytes) + " bytes, 64 KiB at most");
+    return {};
+}
+
+base::Result<void> LandingReader::take(const link::Landing& landing, std::span<std::byte> out) {
+    if (auto right = check(landing); !right) return right;
+    CHECK(out.size() == landing.bytes);
+    const std::byte* const place = memory_.data() + place_of(landing.token, memory_.size());
+    ring::Seal::Tag tag{};
+    std::memcpy(out.data(), place, out.size());
+    std::memcpy(tag.data(), place + out.size(), tag.size());
+    if (!seal_.open(position_of(landing.token), out.size(), out, tag))
+        return invalid("landing " + std::to_string(landing.token) +
+                       " holds what its peer did not seal");
+    ++taken_;
+    return {};
+}
+
+}  // namespace transport::rdma
