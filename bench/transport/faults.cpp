@@ -26,7 +26,6 @@ namespace {
 using namespace std::chrono_literals;
 using transport::Lane;
 using transport::event::Received;
-namespace event = transport::event;
 namespace link = transport::link;
 using Clock = std::chrono::steady_clock;
 
@@ -250,7 +249,7 @@ Slow slow_reader(Way way, unsigned senders, std::size_t messages_each) {
     const std::size_t total = senders * messages_each;
     while (out.messages < total) {
         if (reader.read_one(out)) ++out.messages;
-        if (out.messages == total / 4) out.megabytes_before = resident_megabytes();
+        if (out.messages == total / 2) out.megabytes_before = resident_megabytes();
         std::this_thread::sleep_for(50us);
     }
     out.megabytes_after = resident_megabytes();

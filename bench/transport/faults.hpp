@@ -11,7 +11,7 @@ namespace faults {
 struct Slow {
     std::size_t messages = 0;     // That came.
     std::size_t lost = 0;         // Or came twice, or in another order.
-    double megabytes_before = 0;  // Resident, after a quarter of them,
+    double megabytes_before = 0;  // Resident, after half of them,
     double megabytes_after = 0;   // and at the end.
 };
 // One node reads 16 KiB messages of so many senders, who always have more, one each 50 us.

@@ -201,7 +201,7 @@ void faults(Way way, const Report& report) {
             .bare = static_cast<double>(slow.messages),
             .unit = "",
             .goal = 0});
-    report({.name = prefix + "slow reader, resident at the end against after a quarter",
+    report({.name = prefix + "slow reader, resident at the end against half-way",
             .ours = slow.megabytes_after,
             .bare = slow.megabytes_before,
             .unit = "MB",
