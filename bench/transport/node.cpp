@@ -142,6 +142,9 @@ void Node::on_events(std::vector<transport::Event>& events) {
         if (const auto* up = std::get_if<event::Up>(&each)) set_channel(up->channel);
         if (auto* received = std::get_if<event::Received>(&each)) on_received(*received);
         if (std::holds_alternative<event::Down>(each)) on_down();
+        // A machine that is too busy for a handshake: once more.
+        if (const auto* failed = std::get_if<event::ConnectFailed>(&each))
+            commands_.emplace_back(command::Connect{failed->address, {}});
     }
     events.clear();
     thread_->post(commands_);
