@@ -3,9 +3,9 @@
 //   usage: bor-transport-bench [--kind rings|tcp|shm|sync|faults|rdma] [--rounds N]
 //                              [--megabytes N] [--devices ADDRESS,ADDRESS] [--json]
 //
-// Without --kind: everything that this machine has. Both sides of each comparison take turns; the
-// best of each counts, because whatever else the machine does only adds. Prints the load average,
-// which must be small for the figures to mean anything.
+// Without --kind: everything that this machine has. The two sides of a comparison run one after
+// the other, several times; the middle one of the ratios counts. Prints the load average, which
+// must be small for the figures to mean anything.
 #include "bench/transport/faults.hpp"
 #include "bench/transport/measure.hpp"
 

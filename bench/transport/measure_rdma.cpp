@@ -43,7 +43,7 @@ void compare_streams(const Options& options, const Report& report) {
     for (const std::size_t bytes : {std::size_t{64} << 10, std::size_t{1} << 20}) {
         const std::size_t total = options.megabytes << 20U;
         const std::size_t messages = std::max<std::size_t>(total / bytes, 32);
-        const Means means{.bytes = bytes, .is_inline = false, .batch = 1};
+        const Means means{.bytes = bytes, .is_inline = false, .batch = 1, .answer_every = 1};
         verbs::Cost bare;
         verbs::Count ours;
         std::size_t ours_messages = 0;
@@ -65,7 +65,7 @@ void compare_streams(const Options& options, const Report& report) {
                 return static_cast<double>(bare.messages * bytes) / bare.seconds / 1e6;
             }));
         const auto count = [&](const char* what, std::uint64_t of_ours, std::uint64_t of_bare) {
-            report({.name = fmt::format("{}, {} a message, with the answer", name, what),
+            report({.name = fmt::format("{}, {} a message and its answer", name, what),
                     .ours = per(of_ours, ours_messages),
                     .bare = per(of_bare, bare.messages),
                     .unit = "",

@@ -51,18 +51,21 @@ struct Options {
     return percentile(times, 0.5);
 }
 
-// Both in turns, so that both meet the same weather; the best of each counts, because whatever
-// else the machine does only adds.
+// Both one after the other, so that both meet the same weather (a virtual machine's processors
+// are two cores at one time and two threads of a core at another), several times; the middle one
+// of the ratios counts.
 template <class Ours, class Bare>
 Line compare(Line line, Ours ours, Bare bare) {
-    constexpr int kTurns = 5;
-    const bool is_rate = line.unit == "MB/s";
+    constexpr int kTurns = 7;
+    std::vector<Line> turns;
     for (int turn = 0; turn < kTurns; ++turn) {
-        const auto better = [&](double a, double b) {
-            return turn == 0 ? b : is_rate ? std::max(a, b) : std::min(a, b);
-        };
-        line.bare = better(line.bare, bare());
-        line.ours = better(line.ours, ours());
+        line.bare = bare();
+        line.ours = ours();
+        turns.push_back(line);
     }
-    return line;
+    const auto middle = turns.begin() + kTurns / 2;
+    std::nth_element(turns.begin(), middle, turns.end(), [](const Line& a, const Line& b) {
+        return a.ratio() < b.ratio();
+    });
+    return *middle;
 }

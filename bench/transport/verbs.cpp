@@ -20,8 +20,7 @@ namespace rdma = transport::rdma;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kQueue = 256;
-constexpr std::size_t kWindow = 64;        // Messages that are not acknowledged.
-constexpr std::size_t kAcknowledged = 32;  // By one answer.
+constexpr std::size_t kWindow = 64;  // Messages that are not acknowledged.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 double cpu_seconds() {
@@ -220,7 +219,7 @@ void read_all(End& end, const Means& means, std::size_t messages) {
     std::size_t acknowledged = 0;
     while (received < messages) {
         received += end.wait(means.is_solicited);
-        for (; received - acknowledged >= kAcknowledged; acknowledged += kAcknowledged)
+        for (; received - acknowledged >= means.answer_every; acknowledged += means.answer_every)
             end.acknowledge();
     }
 }
@@ -229,19 +228,20 @@ void write_all(End& end, const Means& means, std::size_t messages) {
     std::size_t acknowledged = 0;
     for (std::size_t sent = 0; sent < messages; ++sent) {
         while (sent - acknowledged >= kWindow)
-            acknowledged += kAcknowledged * end.wait(false);
+            acknowledged += means.answer_every * end.wait(false);
         // What is gathered must go before we wait for its answer.
         const bool is_last = sent + 1 == messages || sent + 1 - acknowledged == kWindow;
         end.write(means, sent % kWindow, is_last);
     }
     while (acknowledged < messages)
-        acknowledged += kAcknowledged * end.wait(false);
+        acknowledged += means.answer_every * end.wait(false);
 }
 
 }  // namespace
 
 Cost stream(const std::vector<std::string>& devices, const Means& means, std::size_t messages) {
-    const std::size_t whole = (messages + kAcknowledged - 1) / kAcknowledged * kAcknowledged;
+    const std::size_t whole =
+        (messages + means.answer_every - 1) / means.answer_every * means.answer_every;
     const std::size_t bytes = kWindow * means.bytes;
     const auto device = [&](std::size_t i) {
         return devices.empty() ? std::string() : devices[i % devices.size()];

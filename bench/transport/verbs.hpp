@@ -17,6 +17,7 @@ struct Means {
     bool is_inline = true;        // As far as the device can.
     unsigned report_every = 64;   // One write in so many reports its completion.
     unsigned batch = 16;          // Writes handed over by one call.
+    unsigned answer_every = 32;   // An empty write for so many messages.
     bool is_solicited = true;     // Only the last of a batch wakes the reader.
     bool has_huge_pages = false;  // Where the machine has reserved some.
     bool registers_each = false;  // A message's memory, for that message only.
