@@ -11,6 +11,7 @@
 #include <ctime>
 #include <memory>
 #include <thread>
+#include <utility>
 
 namespace verbs {
 
@@ -102,7 +103,7 @@ class End {
         to = {};
         to.qp_state = IBV_QPS_RTS;
         to.timeout = 14;
-        to.retry_cnt = 6;
+        to.retry_cnt = 7;  // For ever, where the device is played by a busy machine.
         to.rnr_retry = 7;
         change(to,
                IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
@@ -138,21 +139,24 @@ class End {
     }
     // Sleeps until writes have come; how many.
     std::size_t wait(bool only_solicited) {
-        while (true) {
-            if (const std::size_t count = take(); count > 0) return count;
-            if (!std::exchange(is_armed_, true)) {
-                CHECK(ibv_req_notify_cq(completions_.get(), only_solicited ? 1 : 0) == 0);
-                continue;
-            }
-            ibv_cq* queue = nullptr;
-            void* context = nullptr;
-            CHECK(ibv_get_cq_event(events_.get(), &queue, &context) == 0);
-            ibv_ack_cq_events(queue, 1);
-            is_armed_ = false;
-        }
+        std::size_t count = take();
+        for (; count == 0; count = take())
+            arm_or_sleep(only_solicited);
+        return count;
     }
 
   private:
+    void arm_or_sleep(bool only_solicited) {
+        if (!std::exchange(is_armed_, true)) {
+            CHECK(ibv_req_notify_cq(completions_.get(), only_solicited ? 1 : 0) == 0);
+            return;
+        }
+        ibv_cq* queue = nullptr;
+        void* context = nullptr;
+        CHECK(ibv_get_cq_event(events_.get(), &queue, &context) == 0);
+        ibv_ack_cq_events(queue, 1);
+        is_armed_ = false;
+    }
     [[nodiscard]] rdma::RegionPtr register_memory(std::byte* begin, std::size_t bytes) {
         rdma::RegionPtr region(ibv_reg_mr(
             domain_.get(), begin, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));

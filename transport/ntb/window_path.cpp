@@ -133,11 +133,21 @@ void WindowPath::end_turn(base::Timestamp now) {
     if (rings_->take_doorbell(now)) window_->ring_doorbell();
     const std::uint64_t moved =
         sent(Lane::control) + sent(Lane::data) + taken(Lane::control) + taken(Lane::data);
+    const bool wants_room = rings_->waits_for_room();
     const bool has_moved = std::exchange(moved_, moved) != moved;
-    const bool is_owed = rings_->has_unread() || rings_->waits_for_room();
-    if (!is_owed || (!has_moved && Schedule::is_waiting(*this))) return;
-    again_ = has_moved ? ring::kRingAgain : std::min<base::Duration>(2 * again_, kAgainMax);
+    const bool is_new = (!std::exchange(wanted_room_, wants_room) && wants_room) || has_moved;
+    const bool is_owed = rings_->has_unread() || wants_room;
+    if (!is_owed || (!is_new && Schedule::is_waiting(*this))) return;
+    again_ = is_new ? first_look() : std::min<base::Duration>(2 * again_, kAgainMax);
     schedule_.run_at(*this, now + again_);
+}
+
+// Where no bell is lost, all that can be found is how far the peer has read: what is kept for it
+// can wait.
+base::Duration WindowPath::first_look() const {
+    const bool loses_bells = window_->mapping() != ring::MappedStore::Mapping::of_two;
+    return loses_bells || rings_->waits_for_room() ? base::Duration(ring::kRingAgain)
+                                                   : base::Duration(kAgainMax);
 }
 
 bool WindowPath::arm() {

@@ -17,7 +17,7 @@ namespace transport::ntb {
 
 // A path over a window, whoever provides that: brings it up by scratchpads, then frames go through
 // its rings, sealed. Sleeps until its peer rings; looks by itself only while the peer owes it
-// something, after 1 ms, then later and later.
+// something: after 1 ms where a bell may be lost or room is waited for, then later and later.
 //
 // Thread: one.
 class WindowPath final : public link::FastPath, public Scheduled {
@@ -58,6 +58,8 @@ class WindowPath final : public link::FastPath, public Scheduled {
     [[nodiscard]] base::Result<bool> come_up();
     void open_rings();
     [[nodiscard]] base::Result<void> listen_for_heartbeat(base::Timestamp now);
+    // How soon to look by ourselves at a peer that owes us something.
+    [[nodiscard]] base::Duration first_look() const;
 
     std::unique_ptr<MemoryWindow> window_;
     Parameters ours_;
@@ -73,6 +75,7 @@ class WindowPath final : public link::FastPath, public Scheduled {
 
     base::Duration again_ = ring::kRingAgain;
     std::uint64_t moved_ = 0;  // Grows with whatever is sent or taken.
+    bool wanted_room_ = false;
     std::uint32_t heartbeat_ = 0;
     std::uint32_t heard_ = 0;
     base::Timestamp beaten_at_{};
