@@ -277,20 +277,20 @@ class Sleeper final : private link::FastUser {
     }
     // Until a frame has come.
     void receive() {
-        transport::Driver& driver = kind_->driver();
         while (received_ == taken_) {
-            if (driver.arm() == transport::Driver::Arm::armed) {
-                pollfd bell{.fd = driver.event_fd(), .events = POLLIN, .revents = 0};
-                // Shared memory loses no bell.
-                CHECK(::poll(&bell, 1, -1) == 1);
-                driver.drain_events();
-            }
-            driver.progress(now(), 64);
+            if (kind_->driver().arm() == transport::Driver::Arm::armed) wait_for_bell();
+            kind_->driver().progress(now(), 64);
         }
         ++taken_;
     }
 
   private:
+    // Shared memory loses none.
+    void wait_for_bell() {
+        pollfd bell{.fd = kind_->driver().event_fd(), .events = POLLIN, .revents = 0};
+        CHECK(::poll(&bell, 1, -1) == 1);
+        kind_->driver().drain_events();
+    }
     void on_fast_ready() override {
         while (true) {
             const auto frame = path_->peek();
