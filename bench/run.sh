@@ -19,7 +19,7 @@ if [ "${1:-}" = --smoke ]; then
 fi
 
 cmake --preset release > /dev/null
-cmake --build build/release --target "${programs[@]}" bor-node bor-cli bor-wallet contracts
+cmake --build build/release --target "${programs[@]}" bor-transport-bench bor-node bor-cli bor-wallet contracts
 uptime
 "$bin/bench_vm"
 "$bin/bench_execution"
@@ -28,4 +28,5 @@ uptime
 "$bin/bench_replay"
 "$bin/bench_pipeline"
 "$bin/bench_accounts"
+"$bin/bor-transport-bench"
 bench/http/bench_http.py build/release
