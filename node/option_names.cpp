@@ -42,7 +42,8 @@ std::size_t distance(const std::string& a, const std::string& b) {
 std::string_view reason_not_served(const std::string& name) {
     const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
     if (begins("rdma-") || begins("ntb-")) {
-        return "this release has no such setting (but transport, rdma-address); remove the line";
+        return "this release has no such setting (but transport, rdma-address, ntb-device, "
+               "ntb-memory); remove the line";
     }
     if (name == "max-clients") return "use p2p-max-peers";
     if (name == "agent-name" || begins("p2p-")) {

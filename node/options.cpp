@@ -150,12 +150,19 @@ po::options_description peer_options() {
         "transport",
         po::value<std::string>()->default_value("auto"),
         "how messages reach peers; auto: by shared memory where the peer runs on this host, by "
-        "RDMA "
-        "where both are on one RDMA network, else by TCP with TLS; shm, rdma: by this one or TCP; "
-        "tcp: by TCP only")(
-        "rdma-address",
+        "the memory of ntb-device where the peer is at its other end, by RDMA where both are on "
+        "one RDMA network, else by TCP with TLS; shm, ntb, rdma: by this one or TCP; tcp: by TCP "
+        "only")("rdma-address",
+                po::value<std::string>()->default_value(""),
+                "IP address of the RDMA device to use; empty: the first that is connected")(
+        "ntb-device",
         po::value<std::string>()->default_value(""),
-        "IP address of the RDMA device to use; empty: the first that is connected");
+        "slot of the PCI device that shares memory with another machine, as 0000:00:04.0: an "
+        "ivshmem device, or with ntb-memory a bridge; empty: none")(
+        "ntb-memory",
+        po::value<std::string>()->default_value(""),
+        "file of the memory that the bridge's inbound translation points at, as whoever set up "
+        "the bridge knows; empty: the device's BAR is memory of both machines");
     return all;
 }
 
@@ -388,6 +395,8 @@ void fill_peers(const po::variables_map& values, Options& out) {
     out.trust = get<std::string>(values, "trust");
     out.transport = get<std::string>(values, "transport");
     out.rdma_address = get<std::string>(values, "rdma-address");
+    out.ntb_device = get<std::string>(values, "ntb-device");
+    out.ntb_memory = get<std::string>(values, "ntb-memory");
 }
 
 base::Result<void> check_peers(const Options& options) {
@@ -415,6 +424,10 @@ base::Result<void> check_peers(const Options& options) {
     if (std::ranges::find(choices, options.transport) == choices.end()) {
         return invalid(fmt::format(
             "transport = {}: expected {}", options.transport, fmt::join(choices, " or ")));
+    }
+    const bool needs_device = options.transport == "ntb" || !options.ntb_memory.empty();
+    if (needs_device && options.ntb_device.empty()) {
+        return invalid("transport = ntb and ntb-memory need ntb-device, the slot of a PCI device");
     }
     return {};
 }

@@ -66,6 +66,8 @@ struct Options {
     std::string trust = "full";
     std::string transport = "auto";  // One of transport_choices().
     std::string rdma_address;        // Of the RDMA device; empty: the first that is connected.
+    std::string ntb_device;          // PCI device that shares memory with a machine; empty: none.
+    std::string ntb_memory;          // Of a bridge: the file of the memory that it writes here.
     [[nodiscard]] bool has_peers() const {
         return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
     }

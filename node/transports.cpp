@@ -1,5 +1,6 @@
 #include "node/transports.hpp"
 
+#include "transport/ntb/pci_kind.hpp"
 #include "transport/ntb/shm_kind.hpp"
 #include "transport/tcp/thread.hpp"
 
@@ -14,7 +15,7 @@ namespace node {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kChoices = {"auto", "shm", "rdma", "tcp"};
+constexpr std::array<std::string_view, 5> kChoices = {"auto", "shm", "ntb", "rdma", "tcp"};
 constexpr std::string_view kAuto = kChoices[0];
 
 using Made = base::Result<std::unique_ptr<transport::link::FastKind>>;
@@ -22,6 +23,18 @@ using Made = base::Result<std::unique_ptr<transport::link::FastKind>>;
 Made make_shm(const Transports::Settings& /*settings*/, const base::Log& /*log*/) {
     auto kind = transport::ntb::ShmKind::create();
     if (!kind) return base::fail(std::move(kind.error()));
+    return Made(std::move(*kind));
+}
+
+// Never a device that was not named: another program may use its memory.
+Made make_ntb(const Transports::Settings& settings, const base::Log& log) {
+    auto memory = transport::ntb::open_pci_memory(
+        {.slot = settings.ntb_device, .inbound = settings.ntb_memory});
+    if (!memory) return base::fail(std::move(memory.error()));
+    const bool has_doorbells = (*memory)->position().has_value();
+    auto kind = transport::ntb::PciKind::create(std::move(*memory));
+    if (!kind) return base::fail(std::move(kind.error()));
+    log.info("transport kind=ntb device={} doorbells={}", settings.ntb_device, has_doorbells);
     return Made(std::move(*kind));
 }
 
@@ -47,6 +60,7 @@ struct Maker {
 };
 constexpr std::string_view kSeal = "AES-128-GCM with keys of the TLS session";
 constexpr std::array kMakers = {Maker{transport::Kind::shm, kSeal, make_shm},
+                                Maker{transport::Kind::ntb, kSeal, make_ntb},
                                 Maker{transport::Kind::rdma, kSeal, make_rdma}};
 
 }  // namespace
@@ -64,6 +78,10 @@ Transports::Transports(const Settings& settings,
         Kind& entry = kinds_.emplace_back(Kind{.kind = maker.kind, .security = maker.security});
         if (choice_ != kAuto && choice_ != name) {
             entry.why_not = "transport = " + choice_;
+            continue;
+        }
+        if (maker.kind == transport::Kind::ntb && settings.ntb_device.empty()) {
+            entry.why_not = "no device is named by ntb-device";
             continue;
         }
         auto made = maker.make(settings, log);

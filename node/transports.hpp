@@ -32,6 +32,8 @@ class Transports {
     struct Settings {
         std::string choice{};        // One of transport_choices().
         std::string rdma_address{};  // IP address of the RDMA device; empty: the first connected.
+        std::string ntb_device{};    // PCI device that shares memory with a machine; empty: none.
+        std::string ntb_memory{};    // Of a bridge: the file of the memory that it writes here.
     };
 
     // Gives `thread`, which outlives this, the kinds that the choice allows and this host has. What

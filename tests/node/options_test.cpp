@@ -95,7 +95,10 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(options.transport == "auto");
     CHECK(read(peers + "transport = tcp\n").transport == "tcp");
     CHECK(read(peers + "transport = rdma\nrdma-address = 10.0.0.1\n").rdma_address == "10.0.0.1");
-    CHECK(has(refusal("transport = ntb\n"), "expected auto or shm or rdma or tcp"));
+    CHECK(has(refusal("transport = sim\n"), "expected auto or shm or ntb or rdma or tcp"));
+    CHECK(read(peers + "ntb-device = 0:0:4.0\nntb-memory = m\n").ntb_memory == "m");
+    CHECK(has(refusal("transport = ntb\n"), "need ntb-device"));
+    CHECK(has(refusal("ntb-memory = m\n"), "need ntb-device"));
     CHECK(has(refusal("rdma-device = x\n"), "transport, rdma-address"));
     CHECK_FALSE(options.accept_amnesia);
     CHECK(read("", {"--accept-amnesia"}).accept_amnesia);

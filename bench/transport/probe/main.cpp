@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     const probe::Build build{.has_rdma = BOR_HAS_RDMA != 0,
-                             .has_windows = false,
+                             .has_windows = true,
                              .no_shared_memory = why_no_shared_memory()};
     const probe::Report report = probe::look("/", build);
     fmt::print("{}", is_json ? to_json(report) : to_text(report));
