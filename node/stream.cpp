@@ -206,20 +206,31 @@ class StreamSocket final : public http::SocketHandler {
         : worker_(worker), attach_(std::move(attach)), pump_(std::move(pump)) {}
 
     void opened(std::shared_ptr<http::Socket> socket) override {
+        socket_ = socket;
         consumer_ = attach_(std::move(socket));
     }
+    // One request: what comes in is not bounded otherwise.
     void message(std::string_view text) override {
+        if (std::exchange(has_asked_, true)) {
+            socket_->close("one request to a socket: open another for another");
+            return;
+        }
         worker_.post([consumer = consumer_, text = std::string(text)] { consumer->request(text); });
         pump_();
     }
     void drained() override { pump_(); }
-    void closed() override { consumer_.reset(); }
+    void closed() override {
+        consumer_.reset();
+        socket_.reset();
+    }
 
   private:
     WorkerPool& worker_;
     Attach attach_;
     std::function<void()> pump_;
     std::shared_ptr<StreamConsumer> consumer_;
+    std::shared_ptr<http::Socket> socket_;
+    bool has_asked_ = false;
 };
 
 }  // namespace

@@ -20,9 +20,10 @@ class StreamConsumer;
 // height) on, at head or at final (spec 07).
 //
 // The client sends one request: {"from": HEIGHT, "at": "head" or "final", "include": ["traces",
-// "deltas"]}; missing: the next block, final, blocks only. It gets {"type": "block", ...} for
-// each height in order, {"type": "undo", "block_num"} when blocks from there on are replaced (at
-// head only), {"type": "final", ...} when more is final, {"type": "error"} before it is closed.
+// "deltas"]}; missing: the next block, final, blocks only. A second one closes the socket. It gets
+// {"type": "block", ...} for each height in order, {"type": "undo", "block_num"} when blocks from
+// there on are replaced (at head only), {"type": "final", ...} when more is final, {"type":
+// "error"} before it is closed.
 // Each consumer reads at its own speed: what it has not read waits in its socket's queue, which
 // is bounded; the rest stays in the storage.
 //
