@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Validators that speak by RDMA, each by a device of its own: finality, a link that goes down
-and comes back, a validator that is killed and comes back. The network is made here, and runs in the
-machine of vm/run.sh.
+"""Validators that speak by RDMA, each by a device of its own: finality; a blank node that fetches
+the chain by landings; a link that goes down and comes back; one that is killed. With --all also one
+that stands still for 10 s, a device that is deleted and made again, and what it costs to be idle.
+Nobody ever writes to a peer that has no receive. The network is made here, and runs in the machine
+of vm/run.sh.
 
-usage: network.py --build BUILD_DIR
+usage: network.py --build BUILD_DIR [--count VALIDATORS] [--all]
 """
 import argparse
+import glob
 import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -17,9 +21,77 @@ import time
 import urllib.request
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-COUNT = 2               # Of validators: emulation is slow.
-INTERVAL_MS = 2000
-PATIENCE = 120
+INTERVAL_MS = 2000      # Emulation is slow.
+PATIENCE = 240          # A path that failed twice is tried again after a minute.
+BLANK = 'bore'
+BULK = 24               # Transactions of so many bytes, for the blank node to fetch.
+BULK_BYTES = 48_000
+IDLE_SECONDS = 20
+
+
+# --- Outside: the network is made ---
+
+class Maker:
+    def __init__(self, build, folder, count):
+        self.bin = os.path.join(os.path.realpath(build), 'bin')
+        self.folder = folder
+        self.count = count
+
+    def cli(self, *words):
+        done = subprocess.run([os.path.join(self.bin, 'bor-cli'), '--dir', self.folder, *words],
+                              capture_output=True, text=True, timeout=120, check=False)
+        if done.returncode != 0:
+            raise AssertionError('bor-cli %s: %s%s' % (words[:3], done.stdout, done.stderr))
+        return done.stdout
+
+    def make(self):
+        """A network whose chain has begun, and a node that has nothing of it: their commands and
+        addresses."""
+        self.cli('network', 'up', '-n', str(self.count), '--open',
+                 '--block-interval', str(INTERVAL_MS))
+        try:
+            with open(os.path.join(self.folder, 'network.json'), encoding='utf-8') as f:
+                file = json.load(f)
+            plan = [{'name': each['name'], 'http': each['http'],
+                     'command': command_of(each['pid'])} for each in file['validators']]
+            plan.append(self.blank(file))
+            self.fill()
+            return plan
+        finally:
+            self.cli('network', 'down')
+
+    def blank(self, file):
+        home = os.path.join(self.folder, BLANK)
+        for part in ('config', 'data'):
+            os.makedirs(os.path.join(home, part))
+        key_file = os.path.join(home, 'node.key')
+        key = self.cli('key', 'create', '--r1', '--node', '--file', key_file)
+        http = '127.0.0.1:%d' % free_port()
+        lines = ['http-server-address = ' + http, 'unix-socket-path = bor-node.sock',
+                 'p2p-listen-endpoint = 127.0.0.1:%d' % free_port(), 'p2p-node-key = ' + key_file,
+                 'plugin = net_api_plugin']
+        lines += ['p2p-peer-address = ' + each['p2p'] for each in file['validators']]
+        with open(os.path.join(home, 'config', 'config.ini'), 'w', encoding='utf-8') as f:
+            f.write('\n'.join(lines) + '\n')
+        self.cli('create', 'account', 'eosio', BLANK, file['system_key']['public'])
+        self.cli('member', 'add', BLANK, '-p', 'eosio')
+        self.cli('node', 'add', BLANK, BLANK, key.split('public key: ')[1].split()[0])
+        return {'name': BLANK, 'http': 'http://' + http, 'command': [
+            os.path.join(self.bin, 'bor-node'), '--config-dir', os.path.join(home, 'config'),
+            '--data-dir', os.path.join(home, 'data'),
+            '--genesis-json', os.path.join(self.folder, 'genesis.json')]}
+
+    def fill(self):
+        """Bytes that cost little to check, so that much has to be fetched."""
+        for _ in range(BULK):
+            self.cli('push', 'action', 'eosio', 'setabi', json.dumps(
+                {'account': BLANK, 'abi': os.urandom(BULK_BYTES).hex()}), '-p', BLANK)
+        head = json.loads(self.cli('get', 'info'))['head_block_num']
+        begin = time.monotonic()
+        while json.loads(self.cli('get', 'info'))['last_irreversible_block_num'] < head + 1:
+            if time.monotonic() > begin + 60:
+                raise AssertionError('block %d did not become final' % (head + 1))
+            time.sleep(0.5)
 
 
 def command_of(pid):
@@ -27,33 +99,28 @@ def command_of(pid):
         return [word.decode() for word in f.read().split(b'\0') if word]
 
 
-def make(cli, folder):
-    """A network that has begun; its nodes' commands and addresses."""
-    subprocess.run([*cli, 'network', 'up', '-n', str(COUNT), '--block-interval', str(INTERVAL_MS)],
-                   check=True, stdout=subprocess.DEVNULL)
-    try:
-        with open(os.path.join(folder, 'network.json'), encoding='utf-8') as f:
-            nodes = json.load(f)['validators']
-        return [{'name': each['name'], 'http': each['http'], 'command': command_of(each['pid'])}
-                for each in nodes]
-    finally:
-        subprocess.run([*cli, 'network', 'down'], check=False, stdout=subprocess.DEVNULL)
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
 
 
-def outside(build):
+def outside(options):
     folder = tempfile.mkdtemp(prefix='bor-rdma-')
     try:
-        cli = [os.path.join(os.path.realpath(build), 'bin', 'bor-cli'), '--dir', folder]
         plan = os.path.join(folder, 'plan.json')
         with open(plan, 'w', encoding='utf-8') as f:
-            json.dump(make(cli, folder), f)
-        return subprocess.run([os.path.join(HERE, 'vm', 'run.sh'), '--devices', str(COUNT), '--no-share',
-                               '--mem', '2048M', '--timeout', '400', '--',
-                               'python3', os.path.realpath(__file__), '--inside', plan],
+            json.dump(Maker(options.build, folder, options.count).make(), f)
+        return subprocess.run([os.path.join(HERE, 'vm', 'run.sh'), '--devices', str(options.count + 1),
+                               '--no-share', '--mem', '3072M', '--timeout', str(options.timeout), '--',
+                               'python3', os.path.realpath(__file__), '--inside', plan,
+                               *(['--all'] if options.all else [])],
                               check=False).returncode
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
+
+# --- Inside: it runs ---
 
 class Nodes:
     def __init__(self, plan):
@@ -61,12 +128,17 @@ class Nodes:
             self.plan = {each['name']: each for each in json.load(f)}
         self.children = {}
 
+    def device(self, name):
+        return list(self.plan).index(name)
+
+    def validators(self):
+        return [name for name in self.plan if name != BLANK]
+
     def start(self, name):
-        device = list(self.plan).index(name)
         with open('/tmp/%s.log' % name, 'ab') as log:
             self.children[name] = subprocess.Popen(
                 [*self.plan[name]['command'], '--transport', 'rdma',
-                 '--rdma-address', '10.77.0.%d' % (device + 1)], stdout=log, stderr=log)
+                 '--rdma-address', '10.77.0.%d' % (self.device(name) + 1)], stdout=log, stderr=log)
 
     def stop(self, name):
         self.children[name].send_signal(signal.SIGKILL)
@@ -79,9 +151,16 @@ class Nodes:
     def final(self, name):
         return self.ask(name, '/v1/chain/get_info')['last_irreversible_block_num']
 
+    def paths(self, name):
+        return [peer for peer in self.ask(name, '/v1/bor/transports')['peers']
+                if peer['state'] == 'ready']
+
     def kinds(self, name):
-        return {peer['name']: peer['kind'] for peer in self.ask(name, '/v1/bor/transports')['peers']
-                if peer['state'] == 'ready'}
+        return {peer['name']: peer['kind'] for peer in self.paths(name)}
+
+    def reasons(self):
+        return ['%s to %s by %s: %s' % (name, peer['name'], peer['kind'], peer['why_not_faster'])
+                for name in self.children for peer in self.paths(name)]
 
 
 def wait_for(what, question):
@@ -99,39 +178,156 @@ def wait_for(what, question):
     raise AssertionError('%s: not within %d s: %s' % (what, PATIENCE, seen))
 
 
+def goes_on(nodes, what, names):
+    before = {name: nodes.final(name) for name in names}
+    wait_for(what, lambda: (
+        all(nodes.final(name) > before[name] + 3 for name in names), before))
+
+
 def settled(nodes, what, apart=frozenset()):
-    """RDMA between all but those of `apart`, which have TCP; and blocks become final at all."""
+    """RDMA between all that run but those of `apart`, which have TCP; and blocks become final."""
+    names = list(nodes.children)
     expected = {name: {peer: 'tcp' if {name, peer} & apart else 'rdma'
-                       for peer in nodes.plan if peer != name} for name in nodes.plan}
+                       for peer in names if peer != name} for name in names}
 
     def paths():
-        now = {name: nodes.kinds(name) for name in nodes.plan}
-        return now == expected, now
+        now = {name: nodes.kinds(name) for name in names}
+        return now == expected, nodes.reasons()
     wait_for(what, paths)
-    before = {name: nodes.final(name) for name in nodes.plan}
-    wait_for('  finality at all', lambda: (
-        all(nodes.final(name) > before[name] + 3 for name in nodes.plan), before))
+    goes_on(nodes, '  finality at all', names)
 
 
-def inside(plan):
-    nodes = Nodes(plan)
-    last = list(nodes.plan)[-1]
+def run(*words):
+    subprocess.run(words, check=True)
+
+
+def check_receives(nodes):
+    """No device ever had to say that there was no receive."""
+    for name in nodes.plan:
+        folder = '/sys/class/infiniband/rxe%d/ports/1/hw_counters' % nodes.device(name)
+        counters = glob.glob(folder + '/*rnr*')
+        if not counters:
+            raise AssertionError('no counter of receives that were missing: ' + folder)
+        for counter in counters:
+            with open(counter, encoding='utf-8') as f:
+                if int(f.read()) != 0:
+                    raise AssertionError('%s is not 0' % counter)
+
+
+# --- Situations ---
+
+def blank(nodes, _last):
+    """A blank node and one validator speak by RDMA. It begins to fetch the chain when a validator
+    of a second organisation names the same block, of who came first: so by landings, and more than
+    was put into it."""
+    first = nodes.validators()[0]
+    nodes.start(first)
+    nodes.start(BLANK)
+
+    def path():
+        return {nodes.kinds(BLANK).get(first), nodes.kinds(first).get(BLANK)} == {'rdma'}, \
+            nodes.reasons()
+    wait_for('RDMA between a validator and a blank node', path)
+    for name in nodes.validators()[1:]:
+        nodes.start(name)
+    settled(nodes, 'RDMA between all')
+    paths = nodes.paths(BLANK)
+    landings = sum(int(each['landings_in']) for each in paths)
+    landed = sum(int(each['landed_bytes_in']) for each in paths)
+    sent = sum(int(each['landings_out']) for name in nodes.validators()
+               for each in nodes.paths(name) if each['name'] == BLANK)
+    print('  %d landings, %d of %d bytes that came; %d were sent'
+          % (landings, landed, sum(int(each['bytes_in']) for each in paths), sent), flush=True)
+    if landed < BULK * BULK_BYTES or sent < landings:
+        raise AssertionError('the blank node did not fetch the chain by landings')
+
+
+def link_down(nodes, last):
+    run('ip', 'link', 'set', 'rdma%d' % nodes.device(last), 'down')
+    settled(nodes, 'TCP with %s, whose link is down' % last, {last})
+    run('sh', '/run/rdma-vm/link-up', str(nodes.device(last)))
+    settled(nodes, 'RDMA again with %s' % last)
+
+
+def killed(nodes, last):
+    nodes.stop(last)
+    others = [name for name in nodes.children if name != last]
+    if len(nodes.validators()) > 3:
+        goes_on(nodes, 'finality without %s, which is killed' % last, others)
+    nodes.start(last)
+    settled(nodes, 'RDMA again with %s' % last)
+
+
+def stopped(nodes, last):
+    nodes.children[last].send_signal(signal.SIGSTOP)
     try:
-        for name in nodes.plan:
-            nodes.start(name)
-        settled(nodes, 'RDMA between all')
-        subprocess.run(['ip', 'link', 'set', 'rdma%d' % (COUNT - 1), 'down'], check=True)
-        settled(nodes, 'TCP with %s, whose link is down' % last, {last})
-        subprocess.run(['sh', '/run/rdma-vm/link-up', str(COUNT - 1)], check=True)
-        settled(nodes, 'RDMA again with %s' % last)
-        nodes.stop(last)
-        others = [name for name in nodes.plan if name != last]
-        if COUNT > 3:
-            before = {name: nodes.final(name) for name in others}
-            wait_for('finality without %s, which is killed' % last, lambda: (
-                all(nodes.final(name) > before[name] + 3 for name in others), before))
-        nodes.start(last)
-        settled(nodes, 'RDMA again with %s' % last)
+        time.sleep(10)
+    finally:
+        nodes.children[last].send_signal(signal.SIGCONT)
+    settled(nodes, 'RDMA again with %s, which stood still for 10 s' % last)
+
+
+def deleted(nodes, last):
+    number = nodes.device(last)
+    name, port = 'rdma%d' % number, 'port%d' % number
+    with open('/sys/class/net/%s/address' % name, encoding='utf-8') as f:
+        mac = f.read().strip()
+    check_receives(nodes)
+    run('ip', 'link', 'delete', name)
+    settled(nodes, 'TCP with %s, whose interface is deleted' % last, {last})
+    wait_for('  its device is gone', lambda: (
+        not os.path.exists('/sys/class/infiniband/rxe%d' % number), name))
+    run('ip', 'link', 'add', name, 'address', mac, 'type', 'veth', 'peer', 'name', port)
+    run('ip', 'link', 'set', port, 'master', 'switch')
+    run('ip', 'link', 'set', port, 'up')
+    for setting, value in (('rp_filter', 0), ('accept_local', 1), ('arp_ignore', 1),
+                           ('arp_announce', 2)):
+        with open('/proc/sys/net/ipv4/conf/%s/%s' % (name, setting), 'w', encoding='utf-8') as f:
+            f.write(str(value))
+    run('ip', 'link', 'set', name, 'up')
+    run('ip', 'addr', 'add', '10.77.0.%d/32' % (number + 1), 'dev', name)
+    run('sh', '/run/rdma-vm/link-up', str(number))
+    run('rdma', 'link', 'add', 'rxe%d' % number, 'type', 'rxe', 'netdev', name)
+    settled(nodes, 'RDMA again with %s, whose interface is made again' % last)
+
+
+def processor_ticks(pid):
+    """{thread: ticks of processor time}."""
+    out = {}
+    for task in glob.glob('/proc/%d/task/*/stat' % pid):
+        with open(task, encoding='utf-8') as f:
+            text = f.read()
+        words = text[text.rindex(')') + 2:].split()
+        name = text[text.index('(') + 1:text.rindex(')')]
+        out[name] = out.get(name, 0) + int(words[11]) + int(words[12])
+    return out
+
+
+def idle(nodes, _last):
+    """What a thread of a node costs that has nothing to do but a block each slot; of an emulated
+    core, so worth little."""
+    pid = nodes.children[nodes.validators()[0]].pid
+    before = processor_ticks(pid)
+    time.sleep(IDLE_SECONDS)
+    after = processor_ticks(pid)
+    ticks = IDLE_SECONDS * os.sysconf('SC_CLK_TCK')
+    shares = {name: 100 * (after[name] - before.get(name, 0)) / ticks for name in after}
+    print('  of a core (emulated), %d peers by RDMA: %s' % (
+        len(nodes.children) - 1,
+        ', '.join('%s %.1f %%' % each for each in sorted(shares.items()) if each[1] > 0)))
+
+
+def inside(options):
+    nodes = Nodes(options.inside)
+    last = nodes.validators()[-1]
+    situations = [blank, link_down, killed]
+    if options.all:
+        situations = [blank, idle, link_down, stopped, deleted, killed]
+    try:
+        for situation in situations:
+            situation(nodes, last)
+        check_receives(nodes)
+        print('no write found its peer without a receive')
     except AssertionError:
         for name in nodes.plan:
             print('--- %s' % name)
@@ -147,8 +343,11 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--build')
+    parser.add_argument('--count', type=int, default=2)
+    parser.add_argument('--all', action='store_true')
+    parser.add_argument('--timeout', type=int, default=400)
     parser.add_argument('--inside', help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if not options.build and not options.inside:
+    chosen = parser.parse_args()
+    if not chosen.build and not chosen.inside:
         parser.error('--build is missing')
-    sys.exit(inside(options.inside) if options.inside else outside(options.build))
+    sys.exit(inside(chosen) if chosen.inside else outside(chosen))

@@ -19,6 +19,11 @@ run_campaign() {
       ls build/fuzz/bin/fuzz_* | xargs -P 2 -I{} bash -c \
         'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
       ;;
+    rdma)
+      amount="four validators and a blank node on rxe, all that can happen to a link, a device and a process"
+      build_preset release
+      tests/rdma/network.py --build build/release --count 4 --all --timeout 1800 || outcome=FAILED
+      ;;
     ring)
       amount="1,000,000 mutations of a hostile peer's memory, 1,000,000 runs each of the ring's and the window's fuzzer"
       build_preset fuzz test_transport_ring fuzz_ring fuzz_window
@@ -52,7 +57,7 @@ run_campaign() {
       simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
       simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, fuzz, ring, sanitizers, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, fuzz, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

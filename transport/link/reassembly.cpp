@@ -32,9 +32,10 @@ Reassembly::Taken complete(const FrameHeader& header, Buffers bytes) {
 
 // Whether a message may begin; `is_whole`: and end at once.
 base::Result<void> Reassembly::check_begin(const FrameHeader& header, bool is_whole) const {
-    if (partials_[partial_of(header)].bytes)
+    if (partials_[partial_of(header)].bytes) {
         return base::fail(base::Errc::invalid,
                           "a message begins before the one before it has ended");
+    }
     if (is_whole || open_bytes_ + header.total_or_offset <= kOpenBytesMax) return {};
     return base::fail(
         base::Errc::invalid,

@@ -97,7 +97,8 @@ base::Result<Device> open_port(const Place& place, const std::optional<Gid>& wan
     return out;
 }
 
-base::Result<Device> open_first() {
+// The first that has the address; of none, the first that is connected.
+base::Result<Device> open_first(const std::optional<Gid>& wanted) {
     int count = 0;
     const std::unique_ptr<ibv_device*, Destroy<&ibv_free_device_list>> list(
         ::ibv_get_device_list(&count));
@@ -105,7 +106,7 @@ base::Result<Device> open_first() {
         return none("no RDMA: this machine has no RDMA device that is set up");
     std::string why;
     for (int i = 0; i < count; ++i) {
-        auto device = open_port({.device = list.get()[i]}, std::nullopt);
+        auto device = open_port({.device = list.get()[i]}, wanted);
         if (device) return device;
         why += (why.empty() ? "" : "; ") + device.error().detail;
     }
@@ -119,12 +120,17 @@ std::string why_failed(const std::string& call, int error) {
 }
 
 base::Result<Device> open_device(const std::string& local_address) {
-    if (local_address.empty()) return open_first();
+    if (local_address.empty()) return open_first(std::nullopt);
     const auto gid = gid_of(local_address);
     if (!gid) return none("'" + local_address + "' is no IP address of an RDMA device");
     const auto place = resolve(*gid, local_address);
     if (!place) return base::fail(place.error());
-    return open_port(*place, gid);
+    auto device = open_port(*place, gid);
+    // What librdmacm knows may be a device that is gone, and had the same name or port.
+    if (!device) {
+        if (auto other = open_first(gid)) return other;
+    }
+    return device;
 }
 
 }  // namespace transport::rdma

@@ -59,10 +59,44 @@ base::Result<void> RdmaKind::set_up() {
     if (auto made = make_queues(); !made) return made;
     epoll_ = ntb::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) return none(why_failed("no RDMA: epoll", errno));
+    return watch_device();
+}
+
+base::Result<void> RdmaKind::watch_device() {
     for (const int fd : {events_->fd, device_.context->async_fd}) {
         if (!make_nonblocking(fd) || !watch(fd)) return none(why_failed("no RDMA: epoll", errno));
     }
     return {};
+}
+
+// A device that is to be removed waits for who has it open; and one of the same address that comes
+// later is another one.
+void RdmaKind::close_device() {
+    acknowledge();
+    receives_.reset();
+    completions_.reset();
+    events_.reset();
+    domain_.reset();
+    device_.context.reset();
+    is_armed_ = false;
+    receives_due_ = 0;
+}
+
+base::Result<void> RdmaKind::open_again() {
+    auto device = open_device(options_.address);
+    if (!device) return base::fail(device.error());
+    const bool is_same = encode(device->address) == encode(device_.address);
+    device_ = std::move(*device);
+    auto made = make_queues();
+    if (made) made = watch_device();
+    if (!made) {
+        failure_ = made.error().detail;
+        close_device();
+        return made;
+    }
+    failure_.clear();
+    if (is_same) return {};
+    return none("the RDMA device came back with another address, which is offered the next time");
 }
 
 std::size_t RdmaKind::Options::bytes_for_peer() const {
@@ -155,6 +189,9 @@ base::Result<std::unique_ptr<link::FastPath>> RdmaKind::prepare(const Request& r
                                                                 link::FastUser& user) {
     const auto peer = decode_address(request.peer_address);
     if (!peer) return base::fail(peer.error());
+    if (!is_open()) {
+        if (auto opened = open_again(); !opened) return base::fail(opened.error());
+    }
     if (!failure_.empty()) return none(failure_);
     if (peer->is_ethernet != device_.address.is_ethernet)
         return none("one end is on InfiniBand, the other on Ethernet");
@@ -171,7 +208,13 @@ base::Result<std::unique_ptr<link::FastPath>> RdmaKind::prepare(const Request& r
                               .leads = request.leads};
     Holdings holdings;
     holdings.domain.reset(::ibv_alloc_pd(device_.context.get()));
-    if (holdings.domain == nullptr) return none(why_failed("no protection domain", errno));
+    if (holdings.domain == nullptr) {
+        const int error = errno;
+        const std::string why = why_failed("no protection domain", error);
+        // Gone without a word: it is opened again when nobody uses it any more.
+        if (error == ENODEV || error == EIO) failure_ = why;
+        return none(why);
+    }
     auto inbound = lend(holdings, setting.ours.region_bytes(), Memory::Use::peer_writes);
     if (!inbound) return base::fail(inbound.error());
     holdings.inbound = std::move(*inbound);
@@ -252,15 +295,16 @@ void RdmaKind::bury(base::Timestamp now) {
 // --- Turns ----------------------------------------------------------------------------------
 
 std::size_t RdmaKind::progress(base::Timestamp now, std::size_t budget) {
-    take_completions();
+    if (is_open()) take_completions();
     bury(now);
+    if (is_open() && !failure_.empty() && entries_.empty()) close_device();
     return schedule_.run(now, budget);
 }
 
 // What came between the last look and the arming makes no event: so it is looked for again.
 Driver::Arm RdmaKind::arm() {
     if (!schedule_.arm() || has_new_dead_) return Arm::busy;
-    if (is_armed_) return Arm::armed;
+    if (is_armed_ || !is_open()) return Arm::armed;
     if (::ibv_req_notify_cq(completions_.get(), 0) != 0) {
         fail_all("the RDMA device tells of no completion any more");
         return Arm::armed;
@@ -278,6 +322,7 @@ std::optional<base::Timestamp> RdmaKind::wake_at() const {
 }
 
 void RdmaKind::drain_events() {
+    if (!is_open()) return;
     ibv_cq* queue = nullptr;
     void* unused = nullptr;
     while (::ibv_get_cq_event(events_.get(), &queue, &unused) == 0) {

@@ -90,6 +90,10 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     [[nodiscard]] base::Result<void> fit_into_limits();
     [[nodiscard]] std::size_t bytes_for_peer() const { return options_.bytes_for_peer(); }
     [[nodiscard]] base::Result<void> make_queues();
+    [[nodiscard]] base::Result<void> watch_device();
+    [[nodiscard]] bool is_open() const { return device_.context != nullptr; }
+    void close_device();
+    [[nodiscard]] base::Result<void> open_again();
 
     std::size_t progress(base::Timestamp now, std::size_t budget) override;
     [[nodiscard]] Arm arm() override;
@@ -124,7 +128,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     ntb::Descriptor epoll_;
     std::optional<std::size_t> lockable_;
     std::size_t locked_ = 0;
-    std::string failure_;  // Of the device or its port, until that is back.
+    std::string failure_;  // Of the device or its port, until that is back or opened again.
 
     ntb::Schedule schedule_;
     std::map<std::uint32_t, Entry> entries_;  // By the number of their queue pair.

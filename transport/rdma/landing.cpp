@@ -57,9 +57,10 @@ LandingReader::LandingReader(std::span<const std::byte> memory, const base::Hash
 
 base::Result<void> LandingReader::announce() {
     const std::size_t count = memory_.size() / kLandingPlaceBytes;
-    if (announced_ - taken_ >= count)
+    if (announced_ - taken_ >= count) {
         return invalid("the peer announced more landings than the " + std::to_string(count) +
                        " that it was given");
+    }
     ++announced_;
     return {};
 }
@@ -81,9 +82,10 @@ base::Result<void> LandingReader::take(const link::Landing& landing, std::span<s
     ring::Seal::Tag tag{};
     std::memcpy(out.data(), place, out.size());
     std::memcpy(tag.data(), place + out.size(), tag.size());
-    if (!seal_.open(position_of(landing.token), out.size(), out, tag))
+    if (!seal_.open(position_of(landing.token), out.size(), out, tag)) {
         return invalid("landing " + std::to_string(landing.token) +
                        " holds what its peer did not seal");
+    }
     ++taken_;
     return {};
 }
