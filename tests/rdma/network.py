@@ -198,7 +198,10 @@ def settled(nodes, what, apart=frozenset()):
 
 
 def run(*words):
-    subprocess.run(words, check=True)
+    try:
+        subprocess.run(words, check=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired as error:
+        raise AssertionError('%s: not within %d s' % (' '.join(words), PATIENCE)) from error
 
 
 def check_receives(nodes):
@@ -262,6 +265,10 @@ def stopped(nodes, last):
     nodes.children[last].send_signal(signal.SIGSTOP)
     try:
         time.sleep(10)
+        for name in nodes.children:
+            if name != last and 'rdma' == nodes.kinds(name).get(last):
+                raise AssertionError('%s still speaks by RDMA to %s, which stands still'
+                                     % (name, last))
     finally:
         nodes.children[last].send_signal(signal.SIGCONT)
     settled(nodes, 'RDMA again with %s, which stood still for 10 s' % last)
@@ -322,7 +329,7 @@ def inside(options):
     last = nodes.validators()[-1]
     situations = [blank, link_down, killed]
     if options.all:
-        situations = [blank, idle, link_down, stopped, deleted, killed]
+        situations = [blank, idle, link_down, stopped, killed, deleted]
     try:
         for situation in situations:
             situation(nodes, last)
