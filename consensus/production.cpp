@@ -74,8 +74,11 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
 bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
     if (!is_acquainted_ || own.twin || (own.lost_until && !is_above_loss(*own.lost_until, slot)))
         return false;
-    const KeySafety* safety = journal_.find(own.tag);
-    return safety == nullptr || slot > safety->produced_slot;
+    // One header a slot with whichever key: on another branch a producer's key may be another.
+    return std::ranges::all_of(own_, [&](const OwnKey& each) {
+        const KeySafety* safety = journal_.find(each.tag);
+        return safety == nullptr || slot > safety->produced_slot;
+    });
 }
 
 bool Consensus::is_above_loss(chain::Slot lost_until, chain::Slot slot) const {

@@ -27,6 +27,25 @@ std::vector<Alarm> alarms(const consensus::Effects& effects) {
 
 }  // namespace
 
+TEST_CASE("a slot's header is signed once, with whichever of our keys", "[consensus][keys]") {
+    Validator v;
+    v.options().own_keys.push_back(signing(3));
+    consensus::SafetyJournal journal;
+    std::vector<consensus::SafetyRecord> records;
+    for (const auto& key : v.options().own_keys) {
+        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
+    }
+    // On another branch our producer's key was this one.
+    records.push_back({.kind = consensus::RecordKind::produced,
+                       .key = consensus::key_tag(signing(3)),
+                       .slot = 8});
+    (void)journal.append(records);
+    v.restart(std::move(journal));
+    CHECK(all<effect::Produce>(v.tick(4)).empty());
+    CHECK(all<effect::Produce>(v.tick(8)).empty());
+    CHECK(all<effect::Produce>(v.tick(12)).size() == 1);
+}
+
 TEST_CASE("a lost journal: produces in later slots only, votes after a later block is final",
           "[consensus][keys]") {
     Validator v;
