@@ -195,19 +195,18 @@ bool Connection::may_take(const link::FrameHeader& header) {
     return true;
 }
 
-// Waiting is safe only for who holds nothing himself: else all could wait for each other.
-void Connection::wait_for_memory() {
-    if (reassembly_.open_bytes() == 0) return pause();
-    fail(CloseReason::limit, "all memory for messages is in use; see PoolOptions::bytes");
-}
-
 bool Connection::take(base::Result<link::Reassembly::Taken> taken) {
     if (!taken) {
         fail(CloseReason::violation, taken.error().detail);
         return false;
     }
     if (taken->is_short_of_memory) {
-        wait_for_memory();
+        // Waiting is safe only for who holds nothing himself: else all could wait for each other.
+        if (reassembly_.open_bytes() == 0) {
+            pause();
+        } else {
+            fail(CloseReason::limit, "all memory for messages is in use; see PoolOptions::bytes");
+        }
         return false;
     }
     progress_ = owner_.now();
