@@ -105,6 +105,10 @@ class Network:
         for name in voters:
             self.cli('system', 'voteproducer', 'prods', name, *producers)
 
+    def change_votes(self, voters, verb, producer):
+        for name in voters:
+            self.cli('system', 'voteproducer', verb, name, producer)
+
     def start(self, name):
         node = self.nodes[name]
         with open(node.path('log'), 'ab') as log:
@@ -345,16 +349,29 @@ def needs_vote_of(net, name, without):
     print('  without %s blocks become final: %s votes' % (without, name))
 
 
+def must_refuse(net, text, *words):
+    try:
+        net.cli(*words)
+    except Failure as error:
+        check(text in str(error), 'not refused with "%s": %s' % (text, error))
+        return
+    raise Failure('not refused: ' + ' '.join(words))
+
+
 def schedule(net):
     """A validator enters and one leaves under load."""
     need_fifth(net)
     with Load(net) as load:
-        net.vote(FOUR, FOUR + [FIFTH])
+        net.change_votes(FOUR, 'approve', FIFTH)
         net.wait_schedule(FOUR + [FIFTH], beside=lambda: fifth_is_ready(net))
         wait_for('a vote of ' + FIFTH, lambda: net.vote_of(FIFTH) > 0)
+        must_refuse(net, 'votes for %s already' % FIFTH,
+                    'system', 'voteproducer', 'approve', 'bora', FIFTH)
         needs_vote_of(net, FIFTH, 'borc')
-        net.vote(FOUR, ['bora', 'borc', 'bord', FIFTH])
+        net.change_votes(FOUR, 'unapprove', 'borb')
         net.wait_schedule(['bora', 'borc', 'bord', FIFTH])
+        must_refuse(net, 'does not vote for borb',
+                    'system', 'voteproducer', 'unapprove', 'bora', 'borb')
         net.goes_on()
         net.goes_on(by='borb')
     print('  %s entered, borb left; %d transfers, each acknowledged one final' % (FIFTH, load.sent))
