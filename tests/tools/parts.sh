@@ -82,8 +82,12 @@ run_rdma() {
   tests/rdma/network.py --build build/release
 }
 
-# Channels through a PCI device's memory and doorbells, between two virtual machines.
-run_ivshmem() { tests/rdma/ivshmem.sh build/release; }
+# Channels, then whole nodes, through a PCI device's memory and doorbells, between two virtual
+# machines.
+run_ivshmem() {
+  tests/rdma/ivshmem.sh build/release
+  tests/rdma/pci_network.py --build build/release
+}
 
 run_package() { tests/package/run.sh build/release; }
 

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Two validators on two virtual machines that share the memory of a PCI device with doorbells: they
+agree by it, and again after one of them was killed. The network is made here; each machine of
+vm/run.sh runs one validator, and the second machine asks both.
+
+usage: pci_network.py --build BUILD_DIR
+"""
+import argparse
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+import network
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+DEVICES = '/sys/bus/pci/devices'
+IVSHMEM = '0x1110'
+END_PORT = 7000
+
+
+# --- Outside: the network is made ---
+
+def outside(options):
+    folder = tempfile.mkdtemp(prefix='bor-pci-')
+    try:
+        plan = os.path.join(folder, 'plan.json')
+        with open(plan, 'w', encoding='utf-8') as f:
+            json.dump(network.Maker(options.build, folder, 2).make(), f)
+        return subprocess.run(
+            [os.path.join(HERE, 'vm', 'run.sh'), '--nodes', '2', '--cpus', '1', '--mem', '1536M',
+             '--no-share', '--ivshmem', 'doorbell', '--iommu',
+             '--modules', 'vfio-pci vfio_iommu_type1', '--timeout', str(options.timeout), '--',
+             'python3', os.path.realpath(__file__), '--inside', plan], check=False).returncode
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- Inside: it runs ---
+
+def address(machine):
+    return '10.77.0.%d' % (machine + 1)
+
+
+def read(path):
+    with open(path, encoding='utf-8') as f:
+        return f.read()
+
+
+def write(path, text):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
+def device_with_doorbells():
+    """Gives the device to vfio-pci: its slot."""
+    slot = next(name for name in sorted(os.listdir(DEVICES))
+                if read(os.path.join(DEVICES, name, 'device')).strip() == IVSHMEM)
+    write('/sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts', 'Y')
+    write(os.path.join(DEVICES, slot, 'driver_override'), 'vfio-pci')
+    write('/sys/bus/pci/drivers_probe', slot)
+    return slot
+
+
+class Machines(network.Nodes):
+    """One validator a machine; this one's is started here, both are asked."""
+
+    def __init__(self, plan):
+        super().__init__(plan)
+        del self.plan[network.BLANK]
+        self.children = {}
+        for machine, each in enumerate(self.plan.values()):
+            each['http'] = 'http://%s:%d' % (address(machine),
+                                             urllib.parse.urlsplit(each['http']).port)
+
+    def set_up(self, name, slot):
+        """What differs from a network on one machine: addresses and the device."""
+        command = self.plan[name]['command']
+        file = os.path.join(command[command.index('--config-dir') + 1], 'config.ini')
+        ours, theirs = ((address(i) for i in (self.device(name), 1 - self.device(name))))
+        out = ['transport = ntb', 'ntb-device = ' + slot]
+        for line in read(file).splitlines():
+            key = line.split('=')[0].strip()
+            if key in ('http-server-address', 'p2p-listen-endpoint'):
+                line = line.replace('127.0.0.1', ours)
+            if key == 'p2p-peer-address':
+                line = line.replace('127.0.0.1', theirs)
+            out.append(line)
+        write(file, '\n'.join(out) + '\n')
+
+    def start(self, name):
+        with open('/tmp/%s.log' % name, 'ab') as log:
+            self.children[name] = subprocess.Popen(self.plan[name]['command'],
+                                                   stdout=log, stderr=log)
+
+    def settled(self, what):
+        """The window between both, and blocks become final."""
+        names = list(self.plan)
+
+        def paths():
+            kinds = [self.kinds(name) for name in names]
+            return kinds == [{names[1]: 'ntb'}, {names[0]: 'ntb'}], \
+                [self.ask(name, '/v1/bor/transports') for name in names]
+        network.wait_for(what, paths)
+        network.goes_on(self, '  finality', names)
+
+
+def serve(nodes, name):
+    """Until the other machine has asked all that it wants to know."""
+    with socket.create_server((address(0), END_PORT)) as server:
+        nodes.start(name)
+        server.settimeout(600)
+        connection, _ = server.accept()
+        connection.close()
+
+
+def ask(nodes, name):
+    nodes.start(name)
+    nodes.settled('a window between two machines')
+    if 'doorbells=true' not in read('/tmp/%s.log' % name):
+        raise AssertionError('the device has no doorbells')
+    nodes.stop(name)
+    nodes.start(name)
+    nodes.settled('the window again after kill -9')
+    print('  bytes that each has of the other: %s' % [
+        int(peer['bytes_in']) for each in nodes.plan for peer in nodes.paths(each)])
+
+
+def inside(options):
+    nodes = Machines(options.inside)
+    machine = int(os.environ['RDMA_NODE'])
+    name = list(nodes.plan)[machine]
+    nodes.set_up(name, device_with_doorbells())
+    try:
+        (serve, ask)[machine](nodes, name)
+        return 0
+    except Exception:
+        subprocess.run(['tail', '-n', '25', '/tmp/%s.log' % name], check=False)
+        raise
+    finally:
+        if machine == 1:
+            socket.create_connection((address(0), END_PORT), timeout=30).close()
+        for each in list(nodes.children):
+            nodes.stop(each)
+
+
+if __name__ == '__main__':
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build')
+    parser.add_argument('--timeout', type=int, default=400)
+    parser.add_argument('--inside', help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if not chosen.build and not chosen.inside:
+        parser.error('--build is missing')
+    sys.exit(inside(chosen) if chosen.inside else outside(chosen))
