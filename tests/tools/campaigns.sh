@@ -20,8 +20,9 @@ run_campaign() {
         'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
       ;;
     rdma)
-      amount="four validators and a blank node on rxe, all that can happen to a link, a device and a process"
+      amount="the driver of kernel 6.12; four validators and a blank node on rxe, all that can happen to a link, a device and a process"
       build_preset release
+      BOR_VM_KERNEL=6.12 tests/rdma/run.sh build/release || outcome=FAILED
       tests/rdma/network.py --build build/release --count 4 --all --timeout 1800 || outcome=FAILED
       ;;
     ring)

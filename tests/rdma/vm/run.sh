@@ -24,7 +24,7 @@ usage: run.sh [options] -- COMMAND [ARG...]
   --ivshmem KIND     shared memory device between the machines: plain or doorbell
   --ivshmem-size S   its size (default 16M)
   --iommu            add an emulated IOMMU (needed for vfio-pci)
-  --kernel SERIES    6.1 (default) or 6.12
+  --kernel SERIES    6.1 or 6.12 (default: $BOR_VM_KERNEL, else 6.1)
   --qemu-arg ARG     one further argument for QEMU (repeatable)
   --console FILE     keep the kernel's console log (FILE.1 for node 1)
   --verbose          timings on standard error
@@ -35,7 +35,7 @@ timeout; 125 when the machine itself failed.
 USAGE
 }
 
-nodes=1 devices=1 share=$PWD mem=1024M cpus=2 limit=300 series=6.1
+nodes=1 devices=1 share=$PWD mem=1024M cpus=2 limit=300 series=${BOR_VM_KERNEL:-6.1}
 verbose=0 prepare=0 console='' ivshmem='' ivsize=16M iommu=0 huge=0
 extra_modules=() qemu_args=() envs=()
 while [ $# -gt 0 ]; do
