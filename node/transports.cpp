@@ -48,7 +48,7 @@ Made make_rdma(const Transports::Settings& settings, const base::Log& log) {
 #else
 Made make_rdma(const Transports::Settings& /*settings*/, const base::Log& /*log*/) {
     return base::fail(base::Errc::unavailable,
-                      "no RDMA: libibverbs and librdmacm were not there when this was built");
+                      "no RDMA: libibverbs was not there when this was built");
 }
 #endif
 

@@ -4,6 +4,6 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 program=$(cd "$1" && pwd)/bin/test_rdma_device
 shift
-[ -x "$program" ] || { echo "$program is not built: libibverbs or librdmacm was missing" >&2; exit 1; }
+[ -x "$program" ] || { echo "$program is not built: libibverbs was missing" >&2; exit 1; }
 exec "$here/vm/run.sh" --devices 2 --no-share --timeout 420 -- \
   sh "$here/in_guest.sh" "$program" "$@"

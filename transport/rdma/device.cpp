@@ -1,8 +1,7 @@
 #include "transport/rdma/device.hpp"
 
-#include "transport/rdma/neighbour.hpp"
-
 #include <arpa/inet.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -32,83 +31,77 @@ std::optional<Gid> gid_of(const std::string& ip) {
     return std::nullopt;
 }
 
-struct Place {
-    ibv_device* device = nullptr;
-    std::uint8_t port = 1;
-};
-
-// Asks librdmacm which device an address belongs to.
-base::Result<Place> resolve(const Gid& gid, const std::string& ip) {
-    const CmEventsPtr channel(::rdma_create_event_channel());
-    if (channel == nullptr) return none(why_failed("no RDMA: librdmacm", errno));
-    rdma_cm_id* id = nullptr;
-    if (::rdma_create_id(channel.get(), &id, nullptr, RDMA_PS_TCP) != 0)
-        return none(why_failed("no RDMA: librdmacm", errno));
-    const CmIdPtr owned(id);
-    const int bound = ::rdma_bind_addr(id, SocketAddress(gid).get());
-    if (bound != 0 || id->verbs == nullptr)
-        return none("no RDMA device has the address " + ip + " (rdma link shows those there are)");
-    return Place{id->verbs->device, id->port_num};
-}
-
-// The entry of the port's table for an address; without one, the best of those that can be routed.
-std::optional<ibv_gid_entry> find_gid(ibv_context& context,
-                                      std::uint8_t port,
-                                      const std::optional<Gid>& wanted) {
+// All that can be written to with immediate and be routed, of every port.
+std::vector<ibv_gid_entry> addresses_of(ibv_context& context) {
     std::vector<ibv_gid_entry> all(kGidsMax);
     const auto count = ::ibv_query_gid_table(&context, all.data(), all.size(), 0);
-    if (count <= 0) return std::nullopt;
-    all.resize(static_cast<std::size_t>(count));
+    all.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    std::erase_if(all, [](const auto& entry) { return entry.gid_type == IBV_GID_TYPE_ROCE_V1; });
+    return all;
+}
+
+Gid value_of(const ibv_gid& gid) {
+    Gid out{};
+    std::memcpy(out.data(), gid.raw, out.size());
+    return out;
+}
+
+// The port's entry for an address; without one, the best.
+std::optional<ibv_gid_entry> find_gid(const std::vector<ibv_gid_entry>& all,
+                                      std::uint32_t port,
+                                      const std::optional<Gid>& wanted) {
     const auto rank = [&](const ibv_gid_entry& entry) {
-        Gid gid{};
-        std::memcpy(gid.data(), entry.gid.raw, gid.size());
-        if (entry.port_num != port || entry.gid_type == IBV_GID_TYPE_ROCE_V1) return 0;
+        const Gid gid = value_of(entry.gid);
+        if (entry.port_num != port) return 0;
         if (wanted) return gid == *wanted ? 1 : 0;
         return is_ipv4(gid) ? 2 : 1;
     };
     const auto best = std::ranges::max_element(all, {}, rank);
-    if (rank(*best) == 0) return std::nullopt;
+    if (best == all.end() || rank(*best) == 0) return std::nullopt;
     return *best;
 }
 
-base::Result<Device> open_port(const Place& place, const std::optional<Gid>& wanted) {
-    Device out;
-    out.name = ::ibv_get_device_name(place.device);
-    out.port = place.port;
-    out.context.reset(::ibv_open_device(place.device));
-    if (out.context == nullptr)
-        return none(why_failed("RDMA device " + out.name + " can't be opened", errno));
-    ibv_port_attr port{};
-    if (::ibv_query_device(out.context.get(), &out.limits) != 0 ||
-        ::ibv_query_port(out.context.get(), out.port, &port) != 0) {
-        return none("RDMA device " + out.name + " does not answer");
-    }
-    if (port.state != IBV_PORT_ACTIVE)
-        return none("RDMA device " + out.name + " is not connected: its port is not active");
-    if (out.context->device->transport_type == IBV_TRANSPORT_IWARP)
-        return none("RDMA device " + out.name + " is iWARP, which has no write with immediate");
-    const auto gid = find_gid(*out.context, out.port, wanted);
-    if (!gid) return none("RDMA device " + out.name + " has no address for RoCEv2");
-    out.gid_index = static_cast<std::uint8_t>(gid->gid_index);
-    out.address = {.is_ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
-                   .mtu = static_cast<std::uint8_t>(port.active_mtu),
-                   .lid = port.lid};
-    std::memcpy(out.address.gid.data(), gid->gid.raw, out.address.gid.size());
-    return out;
+// Removed, its folder is gone, or is that of another which has its name.
+std::uint64_t folder_of(const ibv_context& context) {
+    struct stat folder {};
+    return ::stat(context.device->dev_path, &folder) == 0 ? folder.st_ino : 0;
 }
 
-// The first that has the address; of none, the first that is connected.
-base::Result<Device> open_first(const std::optional<Gid>& wanted) {
-    int count = 0;
-    const std::unique_ptr<ibv_device*, Destroy<&ibv_free_device_list>> list(
-        ::ibv_get_device_list(&count));
-    if (list == nullptr || count == 0)
-        return none("no RDMA: this machine has no RDMA device that is set up");
-    std::string why;
-    for (int i = 0; i < count; ++i) {
-        auto device = open_port({.device = list.get()[i]}, wanted);
-        if (device) return device;
-        why += (why.empty() ? "" : "; ") + device.error().detail;
+base::Result<void> use_port(Device& device, const ibv_gid_entry& gid) {
+    ibv_port_attr port{};
+    device.port = static_cast<std::uint8_t>(gid.port_num);
+    if (::ibv_query_port(device.context.get(), device.port, &port) != 0)
+        return none("RDMA device " + device.name + " does not answer");
+    if (port.state != IBV_PORT_ACTIVE)
+        return none("RDMA device " + device.name + " is not connected: its port is not active");
+    device.gid_index = static_cast<std::uint8_t>(gid.gid_index);
+    device.address = {.is_ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
+                      .mtu = static_cast<std::uint8_t>(port.active_mtu),
+                      .lid = port.lid,
+                      .gid = value_of(gid.gid)};
+    return {};
+}
+
+base::Result<Device> open(ibv_device& device, const std::optional<Gid>& wanted) {
+    Device out;
+    out.name = ::ibv_get_device_name(&device);
+    out.context.reset(::ibv_open_device(&device));
+    if (out.context == nullptr)
+        return none(why_failed("RDMA device " + out.name + " can't be opened", errno));
+    out.folder = folder_of(*out.context);
+    if (::ibv_query_device(out.context.get(), &out.limits) != 0)
+        return none("RDMA device " + out.name + " does not answer");
+    if (device.transport_type == IBV_TRANSPORT_IWARP)
+        return none("RDMA device " + out.name + " is iWARP, which has no write with immediate");
+    const auto addresses = addresses_of(*out.context);
+    std::string why =
+        "RDMA device " + out.name + " has no " + (wanted ? "such address" : "address for RoCEv2");
+    for (std::uint32_t port = 1; port <= out.limits.phys_port_cnt; ++port) {
+        const auto gid = find_gid(addresses, port, wanted);
+        if (!gid) continue;
+        const auto used = use_port(out, *gid);
+        if (used) return out;
+        why = used.error().detail;
     }
     return none(std::move(why));
 }
@@ -120,17 +113,35 @@ std::string why_failed(const std::string& call, int error) {
 }
 
 base::Result<Device> open_device(const std::string& local_address) {
-    if (local_address.empty()) return open_first(std::nullopt);
-    const auto gid = gid_of(local_address);
-    if (!gid) return none("'" + local_address + "' is no IP address of an RDMA device");
-    const auto place = resolve(*gid, local_address);
-    if (!place) return base::fail(place.error());
-    auto device = open_port(*place, gid);
-    // What librdmacm knows may be a device that is gone, and had the same name or port.
-    if (!device) {
-        if (auto other = open_first(gid)) return other;
+    std::optional<Gid> wanted;
+    if (!local_address.empty()) {
+        wanted = gid_of(local_address);
+        if (!wanted) return none("'" + local_address + "' is no IP address of an RDMA device");
     }
-    return device;
+    int count = 0;
+    const std::unique_ptr<ibv_device*, Destroy<&ibv_free_device_list>> list(
+        ::ibv_get_device_list(&count));
+    if (list == nullptr || count == 0)
+        return none("no RDMA: this machine has no RDMA device that is set up");
+    std::string why;
+    for (int i = 0; i < count; ++i) {
+        auto device = open(*list.get()[i], wanted);
+        if (device) return device;
+        why += (why.empty() ? "" : "; ") + device.error().detail;
+    }
+    if (!wanted) return none(std::move(why));
+    return none("no RDMA device can be used that has the address " + local_address +
+                " (rdma link shows those there are): " + why);
+}
+
+bool is_there(const Device& device) {
+    return device.folder == 0 || folder_of(*device.context) == device.folder;
+}
+
+bool has_address(const Device& device) {
+    ibv_gid now{};
+    return ::ibv_query_gid(device.context.get(), device.port, device.gid_index, &now) == 0 &&
+           value_of(now) == device.address.gid;
 }
 
 }  // namespace transport::rdma

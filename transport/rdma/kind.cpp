@@ -24,6 +24,7 @@ constexpr std::uint32_t kEventsUnacknowledgedMax = 128;
 constexpr std::chrono::milliseconds kLeaveMax{100};
 // The event that a queue pair's last receive is done comes from few devices.
 constexpr std::chrono::milliseconds kStopMax{50};
+constexpr std::chrono::seconds kLookEvery{1};
 
 tl::unexpected<base::Error> none(std::string why) {
     return base::fail(base::Errc::unavailable, std::move(why));
@@ -296,6 +297,7 @@ void RdmaKind::bury(base::Timestamp now) {
 
 std::size_t RdmaKind::progress(base::Timestamp now, std::size_t budget) {
     if (is_open()) take_completions();
+    if (is_open() && now >= next_look_) look_for_device(now);
     bury(now);
     if (is_open() && !failure_.empty() && entries_.empty()) close_device();
     return schedule_.run(now, budget);
@@ -315,6 +317,7 @@ Driver::Arm RdmaKind::arm() {
 
 std::optional<base::Timestamp> RdmaKind::wake_at() const {
     auto first = schedule_.wake_at();
+    if (is_open()) first = std::min(first.value_or(next_look_), next_look_);
     for (const auto& [pair, entry] : entries_) {
         if (entry.due) first = std::min(first.value_or(*entry.due), *entry.due);
     }
@@ -418,28 +421,42 @@ void RdmaKind::fail_all(const std::string& why) {
     }
 }
 
+void RdmaKind::fail_device(std::string why) {
+    failure_ = std::move(why);
+    fail_all(failure_);
+}
+
+// The drivers that tell that a device is removed are few; the others wait until it is closed.
+void RdmaKind::look_for_device(base::Timestamp now) {
+    next_look_ = now + kLookEvery;
+    if (failure_.empty() && !is_there(device_))
+        fail_device("RDMA device " + device_.name + " has been removed");
+}
+
 void RdmaKind::on_device_event(const ibv_async_event& event) {
     switch (event.event_type) {
         case IBV_EVENT_PORT_ERR:
             if (event.element.port_num != device_.port) return;
-            failure_ = "the link of RDMA device " + device_.name + " is down";
-            return fail_all(failure_);
+            return fail_device("the link of RDMA device " + device_.name + " is down");
         case IBV_EVENT_PORT_ACTIVE:
             if (event.element.port_num == device_.port) failure_.clear();
             return;
+        case IBV_EVENT_GID_CHANGE:
+            // The first that is heard of an interface that is deleted.
+            if (event.element.port_num != device_.port || has_address(device_)) return;
+            return fail_device("RDMA device " + device_.name + " has lost its address");
         case IBV_EVENT_DEVICE_FATAL:
         case IBV_EVENT_CQ_ERR:
         case IBV_EVENT_SRQ_ERR:
-            failure_ = "RDMA device " + device_.name +
-                       " has failed: " + ::ibv_event_type_str(event.event_type);
-            return fail_all(failure_);
+            return fail_device("RDMA device " + device_.name +
+                               " has failed: " + ::ibv_event_type_str(event.event_type));
         case IBV_EVENT_QP_FATAL:
         case IBV_EVENT_QP_REQ_ERR:
         case IBV_EVENT_QP_ACCESS_ERR:
         case IBV_EVENT_QP_LAST_WQE_REACHED:
             return on_pair_event(event);
         default:
-            return;  // Of addresses and subnets; where they matter, writes fail.
+            return;  // Of subnets; where they matter, writes fail.
     }
 }
 

@@ -115,6 +115,8 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     void on_device_event(const ibv_async_event& event);
     void on_pair_event(const ibv_async_event& event);
     void fail_all(const std::string& why);
+    void fail_device(std::string why);
+    void look_for_device(base::Timestamp now);
     [[nodiscard]] Entry* find(std::uint32_t pair);
     void bury(base::Timestamp now);
     void stop(Entry& entry);
@@ -128,7 +130,8 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     ntb::Descriptor epoll_;
     std::optional<std::size_t> lockable_;
     std::size_t locked_ = 0;
-    std::string failure_;  // Of the device or its port, until that is back or opened again.
+    base::Timestamp next_look_{};  // Whether the device is still there.
+    std::string failure_;          // Of the device or its port, until that is back or opened again.
 
     ntb::Schedule schedule_;
     std::map<std::uint32_t, Entry> entries_;  // By the number of their queue pair.

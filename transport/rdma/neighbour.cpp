@@ -1,61 +1,90 @@
 #include "transport/rdma/neighbour.hpp"
 
-#include <netinet/in.h>
+#include "transport/rdma/verbs.hpp"
 
-#include <algorithm>
+#include <netinet/in.h>
+#include <rdma/rdma_user_cm.h>
+
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <string>
+#include <unistd.h>
 
 namespace transport::rdma {
 
 namespace {
 
-constexpr int kAnswerMaxMs = 800;
+constexpr const char* kManager = "/dev/infiniband/rdma_cm";
+constexpr std::uint32_t kAnswerMaxMs = 800;
+constexpr std::uint32_t kAddressResolved = 0;  // Of the kernel's rdma_cm_event_type.
 
-}  // namespace
+template <class Body>
+struct Command {
+    rdma_ucm_cmd_hdr header{};
+    Body body{};
+};
 
-SocketAddress::SocketAddress(const Gid& gid) {
+// With room for an answer, which the body then points to.
+template <class Body>
+bool ask(int manager, std::uint32_t command, const Body& body, std::size_t answer = 0) {
+    const Command<Body> all{
+        .header = {.cmd = command, .in = sizeof(Body), .out = static_cast<std::uint16_t>(answer)},
+        .body = body};
+    static_assert(sizeof all == sizeof all.header + sizeof all.body);
+    return ::write(manager, &all, sizeof all) == static_cast<ssize_t>(sizeof all);
+}
+
+sockaddr_in6 socket_address(const Gid& gid) {
+    sockaddr_in6 out{};
     if (is_ipv4(gid)) {
         sockaddr_in to{};
         to.sin_family = AF_INET;
         std::memcpy(&to.sin_addr, gid.data() + kIpv4At, sizeof to.sin_addr);
-        std::memcpy(&bytes, &to, sizeof to);
+        std::memcpy(&out, &to, sizeof to);
     } else {
-        sockaddr_in6 to{};
-        to.sin6_family = AF_INET6;
-        std::memcpy(&to.sin6_addr, gid.data(), sizeof to.sin6_addr);
-        std::memcpy(&bytes, &to, sizeof to);
+        out.sin6_family = AF_INET6;
+        std::memcpy(&out.sin6_addr, gid.data(), sizeof out.sin6_addr);
     }
+    return out;
 }
 
+tl::unexpected<base::Error> refuse(const std::string& what) {
+    return base::fail(
+        base::Errc::unavailable,
+        why_failed("the peer can't be looked for on the RDMA network: " + what, errno));
+}
+
+}  // namespace
+
 base::Result<std::unique_ptr<Neighbour>> Neighbour::seek(const Gid& own, const Gid& peer) {
-    const auto refuse = [] {
-        return base::fail(base::Errc::unavailable,
-                          why_failed("the peer can't be looked for on the RDMA network", errno));
-    };
     std::unique_ptr<Neighbour> out(new Neighbour);
-    out->events_.reset(::rdma_create_event_channel());
-    if (out->events_ == nullptr) return refuse();
-    const int flags = ::fcntl(out->events_->fd, F_GETFL);
-    rdma_cm_id* id = nullptr;
-    if (::fcntl(out->events_->fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        ::rdma_create_id(out->events_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
-        return refuse();
-    }
-    out->id_.reset(id);
-    SocketAddress from(own);
-    SocketAddress to(peer);
-    if (::rdma_resolve_addr(id, from.get(), to.get(), kAnswerMaxMs) != 0) return refuse();
+    out->manager_ = ntb::Descriptor(::open(kManager, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    const int manager = out->manager_.get();
+    if (!out->manager_) return refuse(std::string(kManager) + " (of module rdma_ucm)");
+    rdma_ucm_create_id_resp made{};
+    const rdma_ucm_create_id create{.uid = 1,  // Of 0 nothing is ever told.
+                                    .response = reinterpret_cast<std::uintptr_t>(&made),
+                                    .ps = RDMA_PS_TCP,
+                                    .qp_type = 0,
+                                    .reserved = {}};
+    if (!ask(manager, RDMA_USER_CM_CMD_CREATE_ID, create, sizeof made)) return refuse("create");
+    const rdma_ucm_resolve_ip resolve{.src_addr = socket_address(own),
+                                      .dst_addr = socket_address(peer),
+                                      .id = made.id,
+                                      .timeout_ms = kAnswerMaxMs};
+    if (!ask(manager, RDMA_USER_CM_CMD_RESOLVE_IP, resolve)) return refuse("resolve");
     return out;
 }
 
 base::Result<bool> Neighbour::is_found() {
-    rdma_cm_event* event = nullptr;
-    if (::rdma_get_cm_event(events_.get(), &event) != 0) return false;
-    const rdma_cm_event_type type = event->event;
-    ::rdma_ack_cm_event(event);
-    if (type == RDMA_CM_EVENT_ADDR_RESOLVED) return true;
+    rdma_ucm_event_resp event{};
+    const rdma_ucm_get_event get{.response = reinterpret_cast<std::uintptr_t>(&event)};
+    if (!ask(manager_.get(), RDMA_USER_CM_CMD_GET_EVENT, get, sizeof event)) {
+        if (errno == EAGAIN) return false;
+        return refuse("event");
+    }
+    if (event.event == kAddressResolved) return true;
     return base::fail(base::Errc::unavailable, "nobody answers at the peer's RDMA address");
 }
 

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <future>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -377,6 +379,39 @@ TEST_CASE("a path that leaves tells the other end, and another can begin at once
         follower.failure.clear();
         follower.path.reset();
     }
+    leave(leader);
+    leave(follower);
+}
+
+// Its driver tells nothing of it, and waits until nobody has the device open.
+TEST_CASE("a device that is removed in use is let go, and used again when it is back") {
+    End leader(0);
+    End follower(1);
+    bring_up(leader, follower);
+    auto removed =
+        std::async(std::launch::async, [] { return std::system("rdma link delete rxe1"); });
+    REQUIRE(comes_true([&] {
+        follower.take();
+        return !follower.failure.empty();
+    }));
+    CHECK_THAT(follower.failure, Catch::Contains("rxe1 has been removed"));
+    follower.failure.clear();
+    leave(follower);
+    REQUIRE(comes_true([&] {
+        turn(*follower.kind);
+        return removed.wait_for(0s) == std::future_status::ready;
+    }));
+    REQUIRE(removed.get() == 0);
+    const auto refused = follower.kind->prepare(
+        {.peer_address = leader.kind->address(), .leads = false, .secrets = {}}, follower.user);
+    REQUIRE_FALSE(refused);
+    CHECK_THAT(refused.error().detail, Catch::Contains("has the address 10.77.0.2"));
+    leave(leader);
+    leader.failure.clear();
+    REQUIRE(std::system("rdma link add rxe1 type rxe netdev rdma1") == 0);
+    bring_up(leader, follower);
+    stream(leader, follower, 50);
+    stream(follower, leader, 50);
     leave(leader);
     leave(follower);
 }
