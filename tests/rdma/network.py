@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Validators that speak by RDMA, each by a device of its own: finality; a blank node that fetches
 the chain by landings; a link that goes down and comes back; one that is killed. With --all also one
-that stands still for 10 s, a device that is deleted and made again, and what it costs to be idle.
-Nobody ever writes to a peer that has no receive. The network is made here, and runs in the machine
-of vm/run.sh.
+that stands still for 10 s, one that has no RDMA, a device and an interface that are deleted in use
+and made again, and what it costs to be idle. Nobody ever writes to a peer that has no receive. The
+network is made here, and runs in the machine of vm/run.sh.
 
 usage: network.py --build BUILD_DIR [--count VALIDATORS] [--all]
 """
@@ -134,10 +134,10 @@ class Nodes:
     def validators(self):
         return [name for name in self.plan if name != BLANK]
 
-    def start(self, name):
+    def start(self, name, transport='rdma'):
         with open('/tmp/%s.log' % name, 'ab') as log:
             self.children[name] = subprocess.Popen(
-                [*self.plan[name]['command'], '--transport', 'rdma',
+                [*self.plan[name]['command'], '--transport', transport,
                  '--rdma-address', '10.77.0.%d' % (self.device(name) + 1)], stdout=log, stderr=log)
 
     def stop(self, name):
@@ -274,16 +274,43 @@ def stopped(nodes, last):
     settled(nodes, 'RDMA again with %s, which stood still for 10 s' % last)
 
 
-def deleted(nodes, last):
+def mixed(nodes, last):
+    """One has no RDMA: by TCP with it, by RDMA among the others."""
+    nodes.stop(last)
+    nodes.start(last, transport='tcp')
+    settled(nodes, 'TCP with %s, which has no RDMA, RDMA between the others' % last, {last})
+    nodes.stop(last)
+    nodes.start(last)
+    settled(nodes, 'RDMA again with %s' % last)
+
+
+def without_device(nodes, last, what, words):
+    """Deletes what the words name, while all use it: that ends, and the device with it."""
+    device = '/sys/class/infiniband/rxe%d' % nodes.device(last)
+    check_receives(nodes)
+    begin = time.monotonic()
+    run(*words)
+    print('%s: after %.1f s' % (' '.join(words), time.monotonic() - begin), flush=True)
+    wait_for('  its device is gone', lambda: (not os.path.exists(device), device))
+    settled(nodes, 'TCP with %s, whose %s is deleted' % (last, what), {last})
+    for reason in nodes.reasons():
+        if last in reason:
+            print('  ' + reason, flush=True)
+
+
+def device_deleted(nodes, last):
+    number = str(nodes.device(last))
+    without_device(nodes, last, 'device', ['rdma', 'link', 'delete', 'rxe' + number])
+    run('rdma', 'link', 'add', 'rxe' + number, 'type', 'rxe', 'netdev', 'rdma' + number)
+    settled(nodes, 'RDMA again with %s, whose device is made again' % last)
+
+
+def interface_deleted(nodes, last):
     number = nodes.device(last)
     name, port = 'rdma%d' % number, 'port%d' % number
     with open('/sys/class/net/%s/address' % name, encoding='utf-8') as f:
         mac = f.read().strip()
-    check_receives(nodes)
-    run('ip', 'link', 'delete', name)
-    settled(nodes, 'TCP with %s, whose interface is deleted' % last, {last})
-    wait_for('  its device is gone', lambda: (
-        not os.path.exists('/sys/class/infiniband/rxe%d' % number), name))
+    without_device(nodes, last, 'interface', ['ip', 'link', 'delete', name])
     run('ip', 'link', 'add', name, 'address', mac, 'type', 'veth', 'peer', 'name', port)
     run('ip', 'link', 'set', port, 'master', 'switch')
     run('ip', 'link', 'set', port, 'up')
@@ -329,7 +356,8 @@ def inside(options):
     last = nodes.validators()[-1]
     situations = [blank, link_down, killed]
     if options.all:
-        situations = [blank, idle, link_down, stopped, killed, deleted]
+        situations = [blank, idle, link_down, stopped, killed, mixed, device_deleted,
+                      interface_deleted]
     try:
         for situation in situations:
             situation(nodes, last)
