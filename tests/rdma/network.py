@@ -22,7 +22,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 INTERVAL_MS = 2000      # Emulation is slow.
-PATIENCE = 240          # A path that failed twice is tried again after a minute.
+PATIENCE = 700          # Of a path that failed thrice, the next attempt is after two minutes.
 BLANK = 'bore'
 BULK = 24               # Transactions of so many bytes, for the blank node to fetch.
 BULK_BYTES = 48_000
@@ -366,7 +366,7 @@ def inside(options):
     except AssertionError:
         for name in nodes.plan:
             print('--- %s' % name)
-            subprocess.run(['tail', '-n', '15', '/tmp/%s.log' % name], check=False)
+            subprocess.run(['tail', '-n', '40', '/tmp/%s.log' % name], check=False)
         raise
     finally:
         for name in list(nodes.children):
