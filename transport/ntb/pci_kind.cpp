@@ -59,7 +59,7 @@ base::Result<PciAddress> decode_pci_address(base::ByteView bytes) {
 base::Result<std::unique_ptr<PciKind>> PciKind::create(std::unique_ptr<PciMemory> memory,
                                                        Options options) {
     const Parameters ours{.control_log2 = options.control_log2, .data_log2 = options.data_log2};
-    const std::size_t needed = share_bytes_for(ours.geometry().region_bytes());
+    const std::size_t needed = window_bytes(ours.geometry().region_bytes());
     const std::size_t has = memory->end_bytes();
     PciAddress address{.machine = options.machine.empty() ? boot_id() : options.machine,
                        .end_bytes = has,

@@ -9,11 +9,10 @@ namespace transport::ntb {
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
 // A share begins with a line for each scratchpad, then one for the knock.
 constexpr std::size_t kPadStride = 64;
 constexpr std::size_t kKnockAt = kScratchpads * kPadStride;
-static_assert(kKnockAt + kPadStride <= kPageBytes);
+static_assert(kKnockAt + kPadStride <= kWindowHeadBytes);
 
 std::uint32_t* pad_at(std::span<std::byte> share, unsigned number) {
     CHECK(number < kScratchpads);
@@ -21,10 +20,6 @@ std::uint32_t* pad_at(std::span<std::byte> share, unsigned number) {
 }
 
 }  // namespace
-
-std::size_t share_bytes_for(std::size_t region_bytes) {
-    return kPageBytes + (region_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
 
 base::Bytes encode(const SharePlace& place) {
     base::Writer out;
@@ -58,7 +53,7 @@ base::Bytes PciWindow::place() const {
 base::Result<void> PciWindow::connect(base::ByteView peer_place, std::size_t peer_bytes) {
     const auto place = decode_share_place(peer_place);
     if (!place) return base::fail(place.error());
-    if (place->share >= layout_.shares || share_bytes_for(peer_bytes) > layout_.share_bytes) {
+    if (place->share >= layout_.shares || window_bytes(peer_bytes) > layout_.share_bytes) {
         return base::fail(base::Errc::invalid,
                           "the peer's rings, " + std::to_string(peer_bytes) + " bytes in share " +
                               std::to_string(place->share) + ", are not within the " +
@@ -81,12 +76,12 @@ void PciWindow::look() {
 }
 
 std::span<std::byte> PciWindow::inbound() {
-    return inbound_.subspan(kPageBytes);
+    return inbound_.subspan(kWindowHeadBytes);
 }
 
 std::span<std::byte> PciWindow::outbound() {
     CHECK(link_ == Link::up);
-    return outbound_.subspan(kPageBytes);
+    return outbound_.subspan(kWindowHeadBytes);
 }
 
 std::uint32_t PciWindow::read_scratchpad(unsigned number) const {

@@ -30,10 +30,6 @@ struct SharePlace {
 [[nodiscard]] base::Bytes encode(const SharePlace& place);
 [[nodiscard]] base::Result<SharePlace> decode_share_place(base::ByteView bytes);
 
-// The bytes of a share that holds so many bytes of rings: scratchpads and the knock, then the
-// rings.
-[[nodiscard]] std::size_t share_bytes_for(std::size_t region_bytes);
-
 // A window that is a share of what a PCI device has at each end. Each end chooses the share that
 // it reads, and clears it. Scratchpads are in the memory, since devices have none for each share.
 //

@@ -56,7 +56,7 @@ base::Result<std::unique_ptr<link::FastPath>> ShmKind::prepare(const Request& re
     Parameters ours{.epoch = random_epoch(),
                     .control_log2 = options_.control_log2,
                     .data_log2 = options_.data_log2};
-    auto memory = SharedMemory::create(shm_bytes(ours.geometry().region_bytes()));
+    auto memory = SharedMemory::create(window_bytes(ours.geometry().region_bytes()));
     if (!memory) return base::fail(memory.error());
     const std::uint64_t id = ++last_id_;
     ShmWindow::Identity identity{.id = id, .leads = request.leads, .peer_socket = peer->socket};

@@ -10,10 +10,9 @@ namespace transport::ntb {
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
 // Scratchpads, a line each, so that who reads one disturbs no other.
 constexpr std::size_t kPadStride = 64;
-static_assert(kScratchpads * kPadStride <= kPageBytes);
+static_assert(kScratchpads * kPadStride <= kWindowHeadBytes);
 
 std::uint32_t* pad_at(std::span<std::byte> memory, unsigned number) {
     CHECK(number < kScratchpads);
@@ -21,10 +20,6 @@ std::uint32_t* pad_at(std::span<std::byte> memory, unsigned number) {
 }
 
 }  // namespace
-
-std::size_t shm_bytes(std::size_t region_bytes) {
-    return kPageBytes + (region_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-}
 
 ShmWindow::ShmWindow(ShmWatch& watch, Identity identity, std::unique_ptr<SharedMemory> own)
     : watch_(watch), identity_(identity), own_(std::move(own)) {}
@@ -39,12 +34,12 @@ base::Bytes ShmWindow::place() const {
 }
 
 std::span<std::byte> ShmWindow::inbound() {
-    return own_->bytes().subspan(kPageBytes);
+    return own_->bytes().subspan(kWindowHeadBytes);
 }
 
 std::span<std::byte> ShmWindow::outbound() {
     CHECK(peer_ != nullptr);
-    return peer_->bytes().subspan(kPageBytes);
+    return peer_->bytes().subspan(kWindowHeadBytes);
 }
 
 std::uint32_t ShmWindow::read_scratchpad(unsigned number) const {
@@ -63,7 +58,7 @@ void ShmWindow::ring_doorbell() {
 // --- Coming up ------------------------------------------------------------------------------
 
 base::Result<void> ShmWindow::connect(base::ByteView peer_place, std::size_t peer_bytes) {
-    peer_bytes_ = shm_bytes(peer_bytes);
+    peer_bytes_ = window_bytes(peer_bytes);
     if (!identity_.leads) return connect_to_leader(peer_place);
     if (offered_) open_peer();
     return {};

@@ -24,9 +24,6 @@ class ShmWatch {
     virtual void forget(std::uint64_t window) = 0;
 };
 
-// The memory that a window needs for so many bytes of rings: scratchpads, then the rings.
-[[nodiscard]] std::size_t shm_bytes(std::size_t region_bytes);
-
 // A window between two processes of one host: each makes its own inbound memory and hands it to
 // the other over a Unix socket, to which the follower connects and on which both ring afterwards.
 // The socket also tells when the other process has ended.

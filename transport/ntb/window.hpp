@@ -15,6 +15,14 @@ namespace transport::ntb {
 // Registers of 32 bits: each end reads its own, which the other writes.
 inline constexpr unsigned kScratchpads = 8;
 
+// Where scratchpads lie in the memory itself: a page of them, then the rings.
+inline constexpr std::size_t kWindowHeadBytes = 4096;
+// What a window needs for so many bytes of rings, in whole pages.
+[[nodiscard]] constexpr std::size_t window_bytes(std::size_t region_bytes) {
+    constexpr std::size_t kPageBytes = 4096;
+    return kWindowHeadBytes + (region_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
 // A stretch of memory of ours that one peer writes, and one of the peer's that we write: what a
 // non-transparent bridge gives, or two processes that share memory. Nothing is read from afar.
 //

@@ -162,7 +162,7 @@ struct RawFollower {
         return ntb::encode(ntb::Parameters{.epoch = 5, .control_log2 = 16, .data_log2 = 16});
     }
     static std::size_t memory_bytes() {
-        return ntb::shm_bytes(ntb::decode_parameters(parameters())->geometry().region_bytes());
+        return ntb::window_bytes(ntb::decode_parameters(parameters())->geometry().region_bytes());
     }
 
     ntb::ShmAddress address;
