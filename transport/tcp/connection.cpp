@@ -16,12 +16,12 @@ namespace transport::tcp {
 
 namespace {
 
-// Ciphertext made ahead of the socket: enough for a system call, little enough that a vote does
-// not stand behind it for long.
-constexpr std::size_t kCorkBytes = std::size_t{16} << 10;
 // After these a turn ends, for the others' sake.
 constexpr std::size_t kReadBudget = std::size_t{32} << 10;
 constexpr std::size_t kWriteBudget = std::size_t{32} << 10;
+// Ciphertext made ahead of the socket: a turn's, by one system call, because by two the peer is
+// woken twice. Little enough that a vote does not stand behind it for long.
+constexpr std::size_t kCorkBytes = kWriteBudget;
 // The receive window: what 10 Gb/s bring in two round trips, within bounds.
 constexpr std::uint64_t kBytesPerMillisecond = 1'250'000;
 constexpr std::uint64_t kWindowMin = std::uint64_t{64} << 10;
