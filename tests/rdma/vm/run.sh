@@ -250,7 +250,7 @@ start_node() {
     -device ivshmem-doorbell,chardev=iv,vectors=2) ;;
   esac
   local append="loglevel=7 console=ttyS0 panic=-1 mitigations=off nokaslr"
-  append+=" tsc=reliable random.trust_cpu=on"
+  append+=" tsc=reliable no_timer_check random.trust_cpu=on"
   if [ $iommu = 1 ]; then
     # The emulated IOMMU must come before the devices it serves.
     args=(-device intel-iommu,intremap=off "${args[@]}")
