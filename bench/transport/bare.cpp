@@ -1,6 +1,7 @@
 #include "bench/transport/bare.hpp"
 
 #include "base/check.hpp"
+#include "bench/transport/used.hpp"
 #include "transport/tcp/tls.hpp"
 
 #include <arpa/inet.h>
@@ -9,6 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include <cstring>
 #include <fcntl.h>
@@ -260,6 +262,52 @@ double stream(std::size_t bytes, std::size_t total) {
             rate = static_cast<double>(count * bytes) / took.count();
         });
     return rate;
+}
+
+double timer_share(double wakeups, std::chrono::seconds duration) {
+    constexpr std::size_t kThreads = 5;  // As many as an idle network has.
+    const auto rounds = static_cast<std::uint64_t>(wakeups * static_cast<double>(duration.count()));
+    const auto wait = [&] {
+        const int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+        const int epoll = epoll_create1(0);
+        epoll_event wanted{};
+        wanted.events = EPOLLIN;
+        CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &wanted) == 0);
+        itimerspec each{};
+        each.it_value.tv_nsec = each.it_interval.tv_nsec = static_cast<long>(1e9 / wakeups);
+        CHECK(timerfd_settime(timer, 0, &each, nullptr) == 0);
+        for (std::uint64_t woken = 0; woken < rounds;) {
+            epoll_event found{};
+            if (epoll_wait(epoll, &found, 1, -1) != 1) continue;
+            std::uint64_t times = 0;
+            CHECK(::read(timer, &times, sizeof times) == sizeof times);
+            woken += times;
+        }
+        close(epoll);
+        close(timer);
+    };
+    const Used before = used();
+    const auto begin = Clock::now();
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kThreads; ++i)
+        threads.emplace_back(wait);
+    for (std::thread& each : threads)
+        each.join();
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    return (used() - before).cpu_seconds / took.count() / kThreads;
+}
+
+double steps(std::uint64_t count) {
+    const auto begin = Clock::now();
+    std::uint64_t state = count;
+    for (std::uint64_t i = 0; i < count; ++i) {
+        state ^= state << 13U;
+        state ^= state >> 7U;
+        state ^= state << 17U;
+    }
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    CHECK(state != 0);
+    return took.count();
 }
 
 }  // namespace bare

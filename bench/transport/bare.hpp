@@ -2,7 +2,9 @@
 
 #include "bench/transport/result.hpp"
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 // What the channels are measured against: two threads, epoll and OpenSSL over loopback, with
@@ -24,5 +26,11 @@ double copies(std::size_t bytes, std::size_t total);
 
 // Bytes per second one way, in messages of `bytes`.
 double stream(std::size_t bytes, std::size_t total);
+
+// The share of a core that a thread takes which a timer wakes so often.
+double timer_share(double wakeups, std::chrono::seconds duration);
+
+// Seconds of so many steps that need nothing but the processor.
+double steps(std::uint64_t count);
 
 }  // namespace bare

@@ -1,8 +1,8 @@
 #include "bench/transport/channels.hpp"
 
 #include "base/check.hpp"
+#include "bench/transport/used.hpp"
 
-#include <ctime>
 #include <memory>
 #include <thread>
 
@@ -17,13 +17,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBulkBytes = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytes = std::size_t{8} << 20;
-
-// Of this process.
-Nanoseconds cpu_time() {
-    timespec time{};
-    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0);
-    return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-}
 
 class Pinger final : public Node {
   public:
@@ -63,33 +56,39 @@ class Pinger final : public Node {
 // Keeps a window full until everything is acknowledged.
 class Streamer final : public Node {
   public:
-    Streamer(Way way, std::size_t bytes, std::size_t total)
+    struct Plan {
+        std::size_t bytes = 0;     // Of a message.
+        std::size_t messages = 0;  // A multiple of the next.
+        std::size_t answered = 1;  // So many by one answer.
+    };
+    Streamer(Way way, const Plan& plan)
         : Node(way, 1),
-          message_(message_of(bytes)),
-          to_send_(total / bytes),
-          unacknowledged_(total / bytes) {}
+          message_(message_of(plan.bytes)),
+          to_send_(plan.messages),
+          unacknowledged_(plan.messages),
+          answered_(plan.answered) {}
     ~Streamer() override { stop(); }
 
     void start() {
-        for (std::size_t i = 0; i < kWindowBytes / message_->size(); ++i)
-            send_one();
+        send_some(kWindowBytes / message_->size());
         begin();
     }
 
   private:
     void on_received(Received& /*received*/) override {
-        send_one();
-        if (--unacknowledged_ == 0) finish();
+        send_some(answered_);
+        unacknowledged_ -= answered_;
+        if (unacknowledged_ == 0) finish();
     }
-    void send_one() {
-        if (to_send_ == 0) return;
-        --to_send_;
-        send(Lane::data, 6, message_);
+    void send_some(std::size_t count) {
+        for (std::size_t i = 0; i < count && to_send_ > 0; ++i, --to_send_)
+            send(Lane::data, 6, message_);
     }
 
     SharedBytes message_;
     std::size_t to_send_;
     std::size_t unacknowledged_;
+    std::size_t answered_;
 };
 
 // Answers each request, a byte that is the number of blocks.
@@ -154,18 +153,22 @@ std::vector<Nanoseconds> ping_pong(Way way, std::size_t bytes, int rounds, bool 
     return pinger.take_times();
 }
 
-double stream(Way way, std::size_t bytes, std::size_t total) {
-    Echo echo(way, 0, 1);
-    Streamer streamer(way, bytes, total);
+double stream(Way way, std::size_t bytes, std::size_t total, std::size_t answered) {
+    const std::size_t each = std::max<std::size_t>(answered / bytes, 1);
+    const Streamer::Plan plan{
+        .bytes = bytes, .messages = total / bytes / each * each, .answered = each};
+    CHECK(plan.messages > 0);
+    Echo echo(way, 0, 1, each * bytes);
+    Streamer streamer(way, plan);
     streamer.connect(echo);
     const auto begin = Clock::now();
     streamer.start();
     streamer.wait_until_done();
     const std::chrono::duration<double> took = Clock::now() - begin;
-    return static_cast<double>(total - total % bytes) / took.count();
+    return static_cast<double>(plan.messages * bytes) / took.count();
 }
 
-double idle_share(Way way, std::chrono::seconds duration) {
+Idle idle(Way way, std::chrono::seconds duration) {
     constexpr unsigned kNodes = 5;
     std::vector<std::unique_ptr<Echo>> nodes;
     for (unsigned i = 0; i < kNodes; ++i) {
@@ -175,10 +178,11 @@ double idle_share(Way way, std::chrono::seconds duration) {
     }
     for (const auto& node : nodes)
         node->wait_for_peers(kNodes - 1);
-    const auto before = cpu_time();
+    const Used before = used();
     std::this_thread::sleep_for(duration);
-    const std::chrono::duration<double> took = cpu_time() - before;
-    return took / duration / kNodes;
+    const Used taken = used() - before;
+    const double node_seconds = kNodes * static_cast<double>(duration.count());
+    return {taken.cpu_seconds / node_seconds, taken.sleeps / node_seconds};
 }
 
 Cost sync(Way way, std::size_t blocks, std::size_t bytes) {
@@ -186,12 +190,11 @@ Cost sync(Way way, std::size_t blocks, std::size_t bytes) {
     Requester requester(way, blocks, bytes);
     requester.connect(provider);
     const auto begin = Clock::now();
-    const auto used = cpu_time();
+    const Used before = used();
     requester.start();
     requester.wait_until_done();
     const std::chrono::duration<double> took = Clock::now() - begin;
-    const std::chrono::duration<double> cpu = cpu_time() - used;
-    return {took.count(), cpu.count()};
+    return {took.count(), (used() - before).cpu_seconds};
 }
 
 }  // namespace channels

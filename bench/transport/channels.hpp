@@ -14,11 +14,19 @@ namespace channels {
 // if `is_busy`.
 std::vector<Nanoseconds> ping_pong(Way way, std::size_t bytes, int rounds, bool is_busy);
 
-// Bytes per second one way, in messages of `bytes`.
-double stream(Way way, std::size_t bytes, std::size_t total);
+// Bytes per second one way, in messages of `bytes`; each `answered` of them, which are whole
+// messages, are answered by a byte. A window of 8 MiB is kept full.
+double stream(Way way,
+              std::size_t bytes,
+              std::size_t total,
+              std::size_t answered = std::size_t{1} << 20);
 
-// The share of a core that each of five nodes takes, all joined by `way`, when nothing is sent.
-double idle_share(Way way, std::chrono::seconds duration);
+// What each of five nodes takes, all joined by `way`, when nothing is sent.
+struct Idle {
+    double share = 0;    // Of a core.
+    double wakeups = 0;  // A second.
+};
+Idle idle(Way way, std::chrono::seconds duration);
 
 // What it took to fetch blocks, by both ends together.
 struct Cost {

@@ -10,6 +10,7 @@
 #include "bench/transport/measure.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -41,31 +42,28 @@ std::string goal_text(const Line& line) {
     return fmt::format("{} {:.3g}", line.kind == Line::Goal::at_least ? ">=" : "<=", line.goal);
 }
 
-void print(const Line& line, bool as_json) {
-    if (!as_json) {
-        fmt::print("{:88} {:10.2f} {:10.2f} {:4} ratio {:6.3f} {:8} {} {}\n",
-                   line.name,
-                   line.ours,
-                   line.bare,
-                   line.unit,
-                   line.ratio(),
-                   goal_text(line),
-                   verdict(line),
-                   line.note);
-    } else {
-        fmt::print(
-            "{{\"name\":\"{}\",\"ours\":{:.3f},\"bare\":{:.3f},\"unit\":\"{}\","
-            "\"ratio\":{:.4f},\"goal\":\"{}\",\"verdict\":\"{}\",\"note\":\"{}\"}}\n",
-            line.name,
-            line.ours,
-            line.bare,
-            line.unit,
-            line.ratio(),
-            goal_text(line),
-            verdict(line),
-            line.note);
-    }
-    (void)std::fflush(stdout);
+void print_json(const Line& line) {
+    const nlohmann::ordered_json out = {{"name", line.name},
+                                        {"ours", line.ours},
+                                        {"bare", line.bare},
+                                        {"unit", line.unit},
+                                        {"ratio", line.ratio()},
+                                        {"goal", goal_text(line)},
+                                        {"verdict", verdict(line)},
+                                        {"note", line.note}};
+    fmt::print("{}\n", out.dump());
+}
+
+void print_text(const Line& line) {
+    fmt::print("{:88} {:10.2f} {:10.2f} {:4} ratio {:6.3f} {:8} {} {}\n",
+               line.name,
+               line.ours,
+               line.bare,
+               line.unit,
+               line.ratio(),
+               goal_text(line),
+               verdict(line),
+               line.note);
 }
 
 std::vector<std::string> split(std::string_view text) {
@@ -109,7 +107,10 @@ void run(const Request& request) {
     const auto part = [&](std::string_view name, auto measure) {
         if (!request.kind.empty() && request.kind != name) return;
         if (!request.options.json) fmt::print("-- {}, load average {:.2f}\n", name, load());
-        measure([&](const Line& line) { print(line, request.options.json); });
+        measure([&](const Line& line) {
+            request.options.json ? print_json(line) : print_text(line);
+            (void)std::fflush(stdout);
+        });
     };
     const Options& options = request.options;
     part("rings", [&](const Report& report) { measure::rings(options, report); });

@@ -4,8 +4,12 @@
 #include "bench/transport/channels.hpp"
 #include "bench/transport/faults.hpp"
 #include "bench/transport/rings.hpp"
+#include "bench/transport/used.hpp"
 
 #include <fmt/format.h>
+
+#include <array>
+#include <vector>
 
 namespace measure {
 
@@ -16,6 +20,7 @@ using rings::Send;
 using enum Line::Goal;
 
 constexpr std::size_t kBulk = std::size_t{64} << 10;
+constexpr std::chrono::seconds kIdle{10};
 
 void beside_bulk(Way way, const Options& options, const Report& report) {
     for (const double share : {0.5, 0.99}) {
@@ -35,13 +40,38 @@ void beside_bulk(Way way, const Options& options, const Report& report) {
     }
 }
 
-Line idle(Way way) {
-    return {
-        .name = fmt::format("{} channels, idle node with 4 peers, against a core", to_string(way)),
-        .ours = 100 * channels::idle_share(way, std::chrono::seconds(10)),
-        .bare = 100,
-        .unit = "%",
-        .goal = 0.005};
+// With what both used for a MiB, of both ends.
+void compare_tls_streams(std::size_t bytes, std::size_t total, const Report& report) {
+    std::array<std::vector<Used>, 2> uses;
+    const auto run = [&](std::size_t side, auto stream) {
+        const Used before = used();
+        const double rate = stream();
+        uses[side].push_back(used() - before);
+        return rate / 1e6;
+    };
+    Line line = compare(
+        {.name = fmt::format("tcp channel, stream of {} KiB messages, against a bare stream "
+                             "over TLS",
+                             bytes >> 10U),
+         .unit = "MB/s",
+         .goal = 0.9,
+         .kind = at_least},
+        [&] { return run(0, [&] { return channels::stream(Way::tcp, bytes, total); }); },
+        [&] { return run(1, [&] { return bare::stream(bytes, total); }); });
+    const auto a_mib = [&](std::size_t side, double Used::*what) {
+        std::vector<double> all;
+        for (const Used& each : uses[side])
+            all.push_back(each.*what / static_cast<double>(total >> 20U));
+        const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+        std::nth_element(all.begin(), middle, all.end());
+        return *middle;
+    };
+    line.note = fmt::format("a MiB: CPU {:.0f} / {:.0f} us, sleeps {:.1f} / {:.1f}",
+                            1e6 * a_mib(0, &Used::cpu_seconds),
+                            1e6 * a_mib(1, &Used::cpu_seconds),
+                            a_mib(0, &Used::sleeps),
+                            a_mib(1, &Used::sleeps));
+    report(line);
 }
 
 double trip(Way way, std::size_t bytes, const Options& options) {
@@ -117,18 +147,10 @@ void tcp_channels(const Options& options, const Report& report) {
     }
     const std::size_t total = options.megabytes << 20U;
     for (const std::size_t bytes : {std::size_t{16} << 10, std::size_t{1} << 20}) {
-        report(compare(
-            {.name = fmt::format("tcp channel, stream of {} KiB messages, against a bare "
-                                 "stream over TLS",
-                                 bytes >> 10U),
-             .unit = "MB/s",
-             .goal = 0.9,
-             .kind = at_least},
-            [&] { return channels::stream(Way::tcp, bytes, total) / 1e6; },
-            [&] { return bare::stream(bytes, total) / 1e6; }));
+        compare_tls_streams(bytes, total, report);
     }
     beside_bulk(Way::tcp, options, report);
-    report(idle(Way::tcp));
+    idle(Way::tcp, kIdle, report);
 }
 
 void shm_channels(const Options& options, const Report& report) {
@@ -152,44 +174,45 @@ void shm_channels(const Options& options, const Report& report) {
         [&] { return channels::stream(Way::shm, kBulk, total) / 1e6; },
         [&] { return channels::stream(Way::tcp, kBulk, total) / 1e6; }));
     beside_bulk(Way::shm, options, report);
-    report(idle(Way::shm));
+    idle(Way::shm, kIdle, report);
 }
 
 void sync(const Options& options, const Report& report) {
-    struct Chain {
-        std::size_t blocks;
-        std::size_t bytes;
-    };
-    const std::size_t large = std::size_t{1} << 20;
-    for (const Chain chain :
-         {Chain{options.megabytes * 2, large}, Chain{options.megabytes * 100'000 / 512, 2'000}}) {
-        channels::Cost best_tcp;
-        channels::Cost best_shm;
-        constexpr int kTurns = 3;
-        for (int turn = 0; turn < kTurns; ++turn) {
-            const auto take = [&](channels::Cost& best, Way way) {
-                const auto cost = channels::sync(way, chain.blocks, chain.bytes);
-                if (turn == 0 || cost.seconds < best.seconds) best.seconds = cost.seconds;
-                if (turn == 0 || cost.cpu_seconds < best.cpu_seconds)
-                    best.cpu_seconds = cost.cpu_seconds;
-            };
-            take(best_tcp, Way::tcp);
-            take(best_shm, Way::shm);
-        }
-        const std::string name =
-            fmt::format("{} blocks of {} B fetched, shm against tcp", chain.blocks, chain.bytes);
-        // The thesis: 20.2 % less time, 26.4 % less of the processor.
-        report({.name = name + ", time",
-                .ours = best_shm.seconds,
-                .bare = best_tcp.seconds,
-                .unit = "s",
-                .goal = 0.798});
-        report({.name = name + ", CPU of both ends",
-                .ours = best_shm.cpu_seconds,
-                .bare = best_tcp.cpu_seconds,
-                .unit = "s",
-                .goal = 0.736});
-    }
+    constexpr int kTurns = 3;
+    fetched({.blocks = options.megabytes * 2,
+             .bytes = std::size_t{1} << 20,
+             .turns = kTurns,
+             .has_goal = true},
+            report);
+    fetched({.blocks = options.megabytes * 100'000 / 512,
+             .bytes = 2'000,
+             .turns = kTurns,
+             .has_goal = true},
+            report);
+}
+
+void idle(Way way, std::chrono::seconds duration, const Report& report) {
+    const auto ours = channels::idle(way, duration);
+    const double bare = bare::timer_share(ours.wakeups, duration);
+    const auto each = [&](double share) { return 1e6 * share / ours.wakeups; };
+    const std::string name = fmt::format("{} channels, idle node with 4 peers", to_string(way));
+    report(
+        {.name = name + ", against a core",
+         .ours = 100 * ours.share,
+         .bare = 100,
+         .unit = "%",
+         .goal = 0.005,
+         .note = fmt::format("{:.0f} wake-ups/s, {:.0f} us each", ours.wakeups, each(ours.share))});
+    report({.name = name + ", against a bare timer of as many wake-ups",
+            .ours = 100 * ours.share,
+            .bare = 100 * bare,
+            .unit = "%",
+            .kind = none,
+            .note = fmt::format("{:.0f} us each", each(bare))});
+    report({.name = "what tells processors apart: a loop of 20 million steps",
+            .ours = 1'000 * bare::steps(20'000'000),
+            .unit = "ms",
+            .kind = none});
 }
 
 void faults(Way way, const Report& report) {

@@ -13,6 +13,18 @@ void tcp_channels(const Options& options, const Report& report);
 void shm_channels(const Options& options, const Report& report);
 // Blocks fetched by TCP and by shared memory.
 void sync(const Options& options, const Report& report);
+// Blocks of a chain fetched by one way against TCP: time and processor, the best of some turns.
+struct Fetched {
+    Way way = Way::shm;
+    std::size_t blocks = 0;
+    std::size_t bytes = 0;  // Of a block.
+    int turns = 1;
+    bool has_goal = false;  // The thesis' claim.
+};
+void fetched(const Fetched& what, const Report& report);
+// What a node with 4 peers takes when nothing is sent, and what a bare timer of as many wake-ups
+// would.
+void idle(Way way, std::chrono::seconds duration, const Report& report);
 // A slow reader, a killed peer, a path that is none.
 void faults(Way way, const Report& report);
 

@@ -101,22 +101,27 @@ class Node : public transport::Host {
     std::optional<transport::tcp::Thread> thread_;
 };
 
-// Answers each message of priority 0 with one as long, the others with a byte.
+// Answers each message of priority 0 with one as long, each `bulk_bytes` of others with a byte.
 class Echo final : public Node {
   public:
-    Echo(Way way, unsigned number, std::size_t bytes)
-        : Node(way, number), answer_(message_of(bytes)), credit_(message_of(1)) {}
+    Echo(Way way, unsigned number, std::size_t bytes, std::size_t bulk_bytes = 1)
+        : Node(way, number),
+          answer_(message_of(bytes)),
+          credit_(message_of(1)),
+          bulk_bytes_(bulk_bytes) {}
     ~Echo() override { stop(); }
 
   private:
     void on_received(transport::event::Received& received) override {
-        if (received.message.priority == 0) {
-            send(transport::Lane::control, 0, answer_);
-        } else {
-            send(transport::Lane::control, 1, credit_);
-        }
+        if (received.message.priority == 0) return send(transport::Lane::control, 0, answer_);
+        unanswered_ += received.message.bytes.size();
+        if (unanswered_ < bulk_bytes_) return;
+        unanswered_ = 0;
+        send(transport::Lane::control, 1, credit_);
     }
 
     transport::SharedBytes answer_;
     transport::SharedBytes credit_;
+    std::size_t bulk_bytes_;
+    std::size_t unanswered_ = 0;
 };

@@ -363,4 +363,26 @@ std::vector<Nanoseconds> lines(int rounds) {
         });
 }
 
+Seals seals(std::size_t bytes, std::size_t total) {
+    using transport::ring::Seal;
+    const std::size_t unit = std::min(bytes, link::kLandingBytes);
+    const std::size_t count = total / unit;
+    Seal sealer(secrets_of(true).out[0], Seal::Use::seal);
+    Seal opener(secrets_of(true).out[0], Seal::Use::open);
+    const base::Bytes plain(unit);
+    std::vector<base::Bytes> sealed(count, base::Bytes(unit + transport::ring::kTagBytes));
+    const auto time = [&](auto work) {
+        const auto begin = Clock::now();
+        for (std::size_t i = 0; i < count; ++i)
+            work(i * unit, sealed[i]);
+        const std::chrono::duration<double, std::micro> took = Clock::now() - begin;
+        return took.count() * 1024 / static_cast<double>(count * unit);
+    };
+    const double sealing = time(
+        [&](std::uint64_t at, base::Bytes& bytes_of) { sealer.seal(at, unit, plain, bytes_of); });
+    const double opening = time(
+        [&](std::uint64_t at, base::Bytes& bytes_of) { CHECK(opener.open(at, unit, bytes_of)); });
+    return {sealing, opening};
+}
+
 }  // namespace rings

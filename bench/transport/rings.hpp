@@ -32,4 +32,11 @@ enum class Send {
 // Bytes per second one way, in messages of `bytes`.
 double stream(Sealed sealed, Send way, std::size_t bytes, std::size_t total);
 
+// Microseconds to seal and to open a KiB, in units of `bytes` (of 64 KiB at most), on one thread.
+struct Seals {
+    double sealing = 0;
+    double opening = 0;
+};
+Seals seals(std::size_t bytes, std::size_t total);
+
 }  // namespace rings

@@ -1,6 +1,7 @@
 #include "bench/transport/verbs.hpp"
 
 #include "base/check.hpp"
+#include "bench/transport/used.hpp"
 #include "transport/rdma/device.hpp"
 
 #include <sys/mman.h>
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <ctime>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -23,12 +23,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kQueue = 256;
 constexpr std::size_t kWindow = 64;  // Messages that are not acknowledged.
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-double cpu_seconds() {
-    timespec time{};
-    CHECK(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) == 0);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
 
 class Pages {
   public:
@@ -255,13 +249,13 @@ Cost stream(const std::vector<std::string>& devices, const Means& means, std::si
     from->connect(*to);
     to->connect(*from);
     const Count before = counted();
-    const double used = cpu_seconds();
+    const Used used_before = used();
     const auto begin = Clock::now();
     std::thread reader([&] { read_all(*to, means, whole); });
     write_all(*from, means, whole);
     const std::chrono::duration<double> took = Clock::now() - begin;
     reader.join();
-    return {whole, took.count(), cpu_seconds() - used, counted() - before};
+    return {whole, took.count(), (used() - used_before).cpu_seconds, counted() - before};
 }
 
 }  // namespace verbs
