@@ -30,7 +30,6 @@ void take_landings(base::ByteView bytes) {
     for (; bytes.size() >= kStep; bytes = bytes.subspan(kStep)) {
         const std::size_t at = std::to_integer<std::size_t>(bytes[0]) * 97;
         memory[at] = bytes[1];
-        (void)reader.announce();
         const auto landing = link::decode_landing(bytes.subspan(2, link::kLandingFrameBytes));
         if (!landing) continue;
         CHECK(landing->bytes > 0 && landing->bytes <= link::kLandingBytes);

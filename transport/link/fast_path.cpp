@@ -4,7 +4,7 @@
 
 namespace transport::link {
 
-void FastPath::land(const FrameHeader& /*header*/, base::ByteView /*bytes*/) {
+void FastPath::land(std::span<const Part> /*parts*/) {
     CHECK(has_landings());
 }
 

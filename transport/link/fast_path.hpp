@@ -35,13 +35,13 @@ class FastUser {
     virtual void on_fast_ready() = 0;
 };
 
-// A path besides TCP to one peer: frames, whole and in order in each lane, of which none is lost
-// while it works. Destroying it gives back all that it holds.
+// A path besides TCP to one peer: records of frames, whole and in order in each lane, of which none
+// is lost while it works. Destroying it gives back all that it holds.
 class FastPath : base::Pinned {
   public:
     struct Received {
         Lane lane = Lane::control;
-        base::ByteView frame{};  // Private memory, until consume().
+        base::ByteView record{};  // Private memory, until consume().
     };
 
     virtual ~FastPath() = default;
@@ -52,24 +52,25 @@ class FastPath : base::Pinned {
     // they don't lead anywhere.
     [[nodiscard]] virtual base::Result<void> bring_up(base::ByteView peer_parameters) = 0;
 
-    // The oldest frame of the control lane, else of the data lane. Empty: none has come, and the
+    // The oldest record of the control lane, else of the data lane. Empty: none has come, and the
     // user hears when one does. unavailable, invalid: the path has failed; for good.
     [[nodiscard]] virtual base::Result<std::optional<Received>> peek() = 0;
     virtual void consume(Lane lane) = 0;
     // The user hears soon, though nothing happens: it left off reading.
     virtual void call_again() = 0;
 
-    // Whether a full frame of the lane can be sent now; if not, the user hears when it can.
+    // Whether a full record of the lane can be sent now; if not, the user hears when it can.
     [[nodiscard]] virtual bool has_room(Lane lane) = 0;
-    // Sends a frame for which there is room.
-    virtual void send(Lane lane, base::ByteView frame) = 0;
+    // Sends a record for which there is room.
+    virtual void send(Lane lane, base::ByteView record) = 0;
     // Landings: memory that the peer keeps for parts of long messages, where they are written at
     // once, besides the frames that tell of them. Most paths have none.
     [[nodiscard]] virtual bool has_landings() const { return false; }
-    // Whether one can be sent now; if not, the user hears when it can.
-    [[nodiscard]] virtual bool has_landing_room() { return false; }
-    // Sends a part of a message and its frame, whose token the path sets; there is room for it.
-    virtual void land(const FrameHeader& header, base::ByteView bytes);
+    // How many can be sent now; if none, the user hears when it can.
+    [[nodiscard]] virtual std::size_t landing_room() { return 0; }
+    // Sends parts of messages, and one record of their frames, whose tokens the path sets; there is
+    // room for them.
+    virtual void land(std::span<const Part> parts);
     // Copies what the peer landed, as told by the frame that peek() gave, into private memory, and
     // frees its place. invalid: the peer has not, or not that.
     [[nodiscard]] virtual base::Result<void> take_landing(const Landing& landing,

@@ -1,5 +1,7 @@
 #include "transport/link/fast_side.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -10,6 +12,8 @@ namespace {
 constexpr std::array<Lane, kLanes> kBothLanes{Lane::control, Lane::data};
 // After these a turn ends: an urgent message may have been queued meanwhile.
 constexpr std::size_t kWriteBudget = std::size_t{64} << 10;
+// Parts of long messages that go together, though they are more than a turn's worth.
+constexpr std::size_t kTurnLandings = 4;
 
 }  // namespace
 
@@ -33,6 +37,15 @@ void FastSide::begin_out() {
     is_out_ = true;
     queue_.hold(false);
     queue_.use_landings(path_->has_landings());
+}
+
+void FastSide::consume(const FastPath::Received& received, std::size_t bytes) {
+    std::size_t& read = read_[static_cast<std::size_t>(received.lane)];
+    read += bytes;
+    CHECK(read <= received.record.size());
+    if (read < received.record.size()) return;
+    read = 0;
+    path_->consume(received.lane);
 }
 
 base::Result<void> FastSide::write(base::Timestamp now) {
@@ -72,21 +85,28 @@ bool FastSide::has_room(Lane lane) {
 Rooms FastSide::rooms() {
     return {.control = has_room(Lane::control),
             .data = has_room(Lane::data),
-            .landing = queue_.has_landing() && path_->has_landing_room()};
+            .landings = queue_.has_landing() ? std::min(path_->landing_room(), kTurnLandings) : 0};
 }
 
 std::size_t FastSide::write_next() {
-    auto slice = queue_.next(frame_, rooms());
-    if (!slice) return 0;
-    if (slice->landing) {
-        path_->land(*slice->landing, slice->landed);
-        ++landed_out_.landings;
-        landed_out_.bytes += slice->landed.size();
-    } else {
-        path_->send(slice->lane, base::ByteView(frame_).first(slice->bytes));
-    }
-    if (slice->done) outbox_.add(std::move(*slice->done), path_->sent(slice->lane));
-    return slice->bytes + slice->landed.size();
+    const auto next = queue_.next(record_, rooms());
+    if (!next) return 0;
+    const std::size_t landed = land(next->parts);
+    if (next->bytes > 0) path_->send(next->lane, base::ByteView(record_).first(next->bytes));
+    for (Queued& each : next->done)
+        outbox_.add(std::move(each), path_->sent(next->lane));
+    return next->bytes + landed;
+}
+
+std::size_t FastSide::land(std::span<const Part> parts) {
+    if (parts.empty()) return 0;
+    path_->land(parts);
+    std::size_t bytes = 0;
+    for (const Part& each : parts)
+        bytes += each.bytes.size();
+    landed_out_.landings += parts.size();
+    landed_out_.bytes += bytes;
+    return bytes;
 }
 
 void FastSide::write_messages() {
@@ -113,6 +133,7 @@ NextNumbers FastSide::stop() {
     is_out_ = is_in_ = false;
     probe_.reset();
     taken_ = {};
+    read_ = {};
     path_.reset();
     return std::exchange(next_in_, {});
 }

@@ -27,7 +27,7 @@ class FastSide : base::Pinned {
   public:
     // Both are the connection's, for TCP and the path in turn.
     FastSide(SendQueue& queue, Reassembly& reassembly)
-        : queue_(queue), reassembly_(reassembly), frame_(kFrameBytesMax) {}
+        : queue_(queue), reassembly_(reassembly), record_(kFrameBytesMax) {}
 
     void adopt(std::unique_ptr<FastPath> path) { path_ = std::move(path); }
     [[nodiscard]] FastPath* path() { return path_.get(); }
@@ -49,6 +49,13 @@ class FastSide : base::Pinned {
         ++landed_in_.landings;
         landed_in_.bytes += bytes;
     }
+
+    // What is left of a record that path()->peek() gave.
+    [[nodiscard]] base::ByteView unread(const FastPath::Received& received) const {
+        return received.record.subspan(read_[static_cast<std::size_t>(received.lane)]);
+    }
+    // So many bytes of it, its first frame, were taken; with the last of them it is consumed.
+    void consume(const FastPath::Received& received, std::size_t bytes);
 
     // Hears of credit and writes what is queued, as far as there is room. invalid: the path has
     // failed.
@@ -83,8 +90,10 @@ class FastSide : base::Pinned {
 
   private:
     void write_messages();
-    // One frame, and what lands with it; how many bytes. 0: nothing may go.
+    // One record, and what lands with it; how many bytes. 0: nothing may go.
     std::size_t write_next();
+    // How many bytes.
+    std::size_t land(std::span<const Part> parts);
     [[nodiscard]] Rooms rooms();
     [[nodiscard]] bool has_room(Lane lane);
     // Whether the peer took something since the last call.
@@ -94,7 +103,7 @@ class FastSide : base::Pinned {
     Reassembly& reassembly_;
     std::unique_ptr<FastPath> path_;
     Outbox outbox_;
-    std::vector<std::byte> frame_;  // Scratch.
+    std::vector<std::byte> record_;  // Scratch.
     std::optional<std::uint64_t> probe_;
     bool wants_finish_ = false;
     bool is_out_ = false;
@@ -104,6 +113,7 @@ class FastSide : base::Pinned {
     LandingCount landed_out_;
     LandingCount landed_in_;
     NextNumbers next_in_{};
+    std::array<std::size_t, kLanes> read_{};  // Of each lane's oldest record.
     std::array<std::uint64_t, kLanes> taken_{};
     base::Timestamp taken_at_{};
 };

@@ -168,21 +168,21 @@ void FrameReader::consume(const Frame& frame) {
     if (begin_ == end_) begin_ = end_ = 0;
 }
 
-base::Result<Frame> decode_frame(base::ByteView bytes) {
+base::Result<Frame> first_frame(base::ByteView record) {
     FrameHeaderBytes head{};
-    if (bytes.size() < head.size()) {
+    if (record.size() < head.size()) {
         return base::fail(base::Errc::malformed, "a frame is shorter than its header");
     }
-    std::memcpy(head.data(), bytes.data(), head.size());
+    std::memcpy(head.data(), record.data(), head.size());
     const auto header = decode_header(head);
     if (!header) return base::fail(header.error());
-    const base::ByteView payload = bytes.subspan(kFrameHeaderBytes);
-    if (payload.size() != header->length) {
+    const base::ByteView rest = record.subspan(kFrameHeaderBytes);
+    if (rest.size() < header->length) {
         return base::fail(base::Errc::malformed,
                           "a frame of " + std::to_string(header->length) + " bytes has " +
-                              std::to_string(payload.size()));
+                              std::to_string(rest.size()));
     }
-    return Frame{*header, payload};
+    return Frame{*header, rest.first(header->length)};
 }
 
 ProbeFrame encode_probe(std::uint64_t nonce) {

@@ -20,6 +20,8 @@
 // A message is cut into slices, so that urgent ones overtake long ones between any two slices;
 // every slice but a message's last is full. One full bulk slice makes one record of TLS. By a path
 // with landings a long message is cut into these instead.
+//
+// A path besides TCP carries records: one or more whole frames of one lane, one behind the other.
 namespace transport::link {
 
 enum class FrameKind : std::uint8_t {
@@ -49,6 +51,10 @@ inline constexpr std::size_t kLandingMessageBytesMin = std::size_t{32} << 10;
 [[nodiscard]] constexpr std::size_t slice_bytes(Lane lane) {
     return (lane == Lane::control ? kFrameBytesMax / 4 : kFrameBytesMax) - kFrameHeaderBytes;
 }
+// A record has at most so many bytes: one full slice's, or several frames' that are shorter.
+[[nodiscard]] constexpr std::size_t record_bytes_max(Lane lane) {
+    return kFrameHeaderBytes + slice_bytes(lane);
+}
 
 struct FrameHeader {
     FrameKind kind = FrameKind::slice;
@@ -74,8 +80,9 @@ struct Frame {
     base::ByteView payload{};  // Valid until the reader's next space().
 };
 
-// A frame that stands alone. malformed: as decode_header, or another length than its header's.
-[[nodiscard]] base::Result<Frame> decode_frame(base::ByteView bytes);
+// The first frame of what is left of a record. malformed: as decode_header, or it ends behind the
+// record.
+[[nodiscard]] base::Result<Frame> first_frame(base::ByteView record);
 
 // A probe's whole frame, and its number; the payload has kProbeBytes.
 using ProbeFrame = std::array<std::byte, kFrameHeaderBytes + kProbeBytes>;
@@ -94,6 +101,12 @@ using LandingFrame = std::array<std::byte, kFrameHeaderBytes + kLandingFrameByte
 [[nodiscard]] LandingFrame encode_landing(FrameHeader header, const Landing& landing);
 // The payload has kLandingFrameBytes. malformed: it has no bytes, or more than kLandingBytes.
 [[nodiscard]] base::Result<Landing> decode_landing(base::ByteView payload);
+
+// A part of a long message that goes by a landing: its frame's header, and its bytes.
+struct Part {
+    FrameHeader header{};
+    base::ByteView bytes{};
+};
 
 // Cuts a stream into frames. Holds two frames at most.
 class FrameReader {

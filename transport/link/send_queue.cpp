@@ -59,7 +59,7 @@ bool SendQueue::has_landing() const {
 
 bool SendQueue::has_room(std::size_t queue, const Rooms& rooms) const {
     if (lane_of(queue) == Lane::control) return rooms.control;
-    return lands(queue) ? rooms.landing : rooms.data;
+    return lands(queue) ? rooms.landings > 0 : rooms.data;
 }
 
 base::Result<void> SendQueue::push(Lane lane, Priority priority, Payload&& payload) {
@@ -124,23 +124,49 @@ std::size_t SendQueue::write_slice(std::size_t chosen, std::span<std::byte> out)
     return kFrameHeaderBytes + count;
 }
 
-void SendQueue::land(std::size_t chosen, Slice& slice) {
+// Stops where another lane is next, where the next slice does not fit, or where what comes behind
+// a message lands, for which the room was not asked.
+std::size_t SendQueue::write_slices(std::size_t chosen,
+                                    std::span<std::byte> out,
+                                    const Rooms& rooms) {
+    const Lane lane = lane_of(chosen);
+    std::size_t written = 0;
+    do {
+        const std::size_t bytes = write_slice(chosen, out.subspan(written));
+        if (bytes == 0) break;
+        written += bytes;
+        finish_oldest(chosen);
+        if (lands(chosen)) break;
+        chosen = choose(rooms);
+    } while (chosen != kQueues && lane_of(chosen) == lane && !lands(chosen));
+    return written;
+}
+
+void SendQueue::take_parts(std::size_t chosen, const Rooms& rooms) {
+    do {
+        parts_.push_back(take_part(chosen));
+        finish_oldest(chosen);
+        chosen = choose(rooms);
+    } while (parts_.size() < rooms.landings && chosen != kQueues && lands(chosen));
+}
+
+Part SendQueue::take_part(std::size_t chosen) {
     constexpr unsigned kSlices = kLandingBytes / kFrameBytesMax;
     Queue& queue = queues_[chosen];
     const std::size_t total = queue.front().size();
     const std::size_t bytes = std::min(total - queue.sent, kLandingBytes);
     const bool is_first = queue.sent == 0;
-    slice.landing =
-        FrameHeader{.kind = FrameKind::landing,
-                    .lane = Lane::data,
-                    .priority = static_cast<Priority>(chosen / kLanes),
-                    .is_first = is_first,
-                    .length = kLandingFrameBytes,
-                    .total_or_offset = static_cast<std::uint32_t>(is_first ? total : queue.sent)};
-    slice.bytes = kLandingFrameBytes + kFrameHeaderBytes;
+    const FrameHeader header{
+        .kind = FrameKind::landing,
+        .lane = Lane::data,
+        .priority = static_cast<Priority>(chosen / kLanes),
+        .is_first = is_first,
+        .length = kLandingFrameBytes,
+        .total_or_offset = static_cast<std::uint32_t>(is_first ? total : queue.sent)};
     // Buffers end at multiples of a landing's length.
-    slice.landed = queue.front().run_at(queue.sent).first(bytes);
+    const base::ByteView part = queue.front().run_at(queue.sent).first(bytes);
     count(queue, bytes, std::min(queue.quota, kSlices));
+    return {header, part};
 }
 
 void SendQueue::count(Queue& queue, std::size_t bytes, unsigned slices) {
@@ -167,6 +193,10 @@ Queued SendQueue::pop_oldest(std::size_t chosen) {
     return out;
 }
 
+void SendQueue::finish_oldest(std::size_t chosen) {
+    if (is_written(chosen)) done_.push_back(pop_oldest(chosen));
+}
+
 std::size_t SendQueue::fill(std::span<std::byte> out) {
     CHECK(out.size() >= kFrameBytesMax);
     std::size_t filled = 0;
@@ -182,19 +212,22 @@ std::size_t SendQueue::fill(std::span<std::byte> out) {
     return filled;
 }
 
-std::optional<SendQueue::Slice> SendQueue::next(std::span<std::byte> out, const Rooms& rooms) {
+std::optional<SendQueue::Next> SendQueue::next(std::span<std::byte> out, const Rooms& rooms) {
     CHECK(out.size() >= kFrameBytesMax);
+    parts_.clear();
+    done_.clear();
     if (messages_ == 0) return std::nullopt;
     const std::size_t chosen = choose(rooms);
     if (chosen == kQueues) return std::nullopt;
-    Slice slice{.lane = lane_of(chosen)};
+    Next next{.lane = lane_of(chosen)};
     if (lands(chosen)) {
-        land(chosen, slice);
+        take_parts(chosen, rooms);
     } else {
-        slice.bytes = write_slice(chosen, out);
+        next.bytes = write_slices(chosen, out.first(record_bytes_max(next.lane)), rooms);
     }
-    if (is_written(chosen)) slice.done = pop_oldest(chosen);
-    return slice;
+    next.parts = parts_;
+    next.done = done_;
+    return next;
 }
 
 void SendQueue::rewind() {

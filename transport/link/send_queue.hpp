@@ -29,7 +29,7 @@ struct Queued {
 struct Rooms {
     bool control = false;
     bool data = false;
-    bool landing = false;  // For a part of a long message, where those have a way of their own.
+    std::size_t landings = 0;  // For so many parts of long messages, which have their own way.
 };
 
 // Messages on their way into a stream, and the order in which their slices go: the most urgent
@@ -52,21 +52,21 @@ class SendQueue : base::Pinned {
     // written go. `out` has room for one frame at least.
     [[nodiscard]] std::size_t fill(std::span<std::byte> out);
 
-    // One frame, of a lane that has room; `done`: the message that ends with it, for who has to
-    // keep it.
-    struct Slice {
+    // What goes next by a lane that has room: frames for one record, or parts of long messages.
+    // Both spans hold until the next call.
+    struct Next {
         Lane lane = Lane::control;
-        std::size_t bytes = 0;
-        std::optional<FrameHeader> landing{};  // Then `landed` lies there as long as the message.
-        base::ByteView landed{};
-        std::optional<Queued> done{};
+        std::size_t bytes = 0;          // Of frames, written to `out`.
+        std::span<const Part> parts{};  // Their bytes lie there as long as their message.
+        std::span<Queued> done{};       // Messages that end with this, for who has to keep them.
     };
     // From now on long messages go by landings, or not. None is begun.
     void use_landings(bool uses) { uses_landings_ = uses; }
     // Whether a message that is queued goes so.
     [[nodiscard]] bool has_landing() const;
-    // Writes it to `out`, which has room for one frame at least. Empty: nothing may go.
-    [[nodiscard]] std::optional<Slice> next(std::span<std::byte> out, const Rooms& rooms);
+    // Takes as much as goes together, in the order in which it would go alone; `out` has room for
+    // one frame at least. Empty: nothing may go.
+    [[nodiscard]] std::optional<Next> next(std::span<std::byte> out, const Rooms& rooms);
     // The receiver has forgotten what is unfinished: it begins anew.
     void rewind();
 
@@ -115,12 +115,17 @@ class SendQueue : base::Pinned {
     [[nodiscard]] bool may_go(const Queue& queue, Lane lane) const;
     // Returns how many bytes; 0: there is no room.
     std::size_t write_slice(std::size_t queue, std::span<std::byte> out);
-    void land(std::size_t queue, Slice& slice);
+    // As many as go together, `queue`'s first; how many bytes.
+    std::size_t write_slices(std::size_t queue, std::span<std::byte> out, const Rooms& rooms);
+    void take_parts(std::size_t queue, const Rooms& rooms);
+    [[nodiscard]] Part take_part(std::size_t queue);
     // The next so many bytes of a queue's oldest message are written.
     void count(Queue& queue, std::size_t bytes, unsigned slices);
     // Nothing of the queue's oldest message is left to write.
     [[nodiscard]] bool is_written(std::size_t queue) const;
     Queued pop_oldest(std::size_t queue);
+    // For who has to keep it, if it is written.
+    void finish_oldest(std::size_t queue);
 
     Limits limits_;
     std::array<Queue, kQueues> queues_;  // Of level p: control 2p, data 2p + 1.
@@ -131,6 +136,8 @@ class SendQueue : base::Pinned {
     std::size_t messages_ = 0;
     std::size_t open_bytes_ = 0;  // Of messages that are begun and have more than one slice.
     std::uint64_t unsent_bytes_ = 0;
+    std::vector<Part> parts_;   // Of next().
+    std::vector<Queued> done_;  // The same.
 };
 
 }  // namespace transport::link

@@ -9,7 +9,7 @@ namespace transport::ntb {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x77526f42;  // "BoRw".
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;         // 1 had one frame in a record.
 constexpr std::size_t kPageBytes = 4096;
 
 void check_ring(base::Reader& in, std::string_view field, unsigned log2) {

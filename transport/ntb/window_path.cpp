@@ -16,10 +16,6 @@ constexpr std::chrono::milliseconds kAgainMax{64};
 constexpr std::chrono::milliseconds kHeartbeatEvery{100};
 constexpr std::chrono::seconds kSilenceMax{3};
 
-std::size_t frame_bytes_max(Lane lane) {
-    return link::kFrameHeaderBytes + link::slice_bytes(lane);
-}
-
 constexpr auto kStatePad = static_cast<unsigned>(Pad::state);
 constexpr auto kHeartbeatPad = static_cast<unsigned>(Pad::heartbeat);
 
@@ -82,7 +78,7 @@ void WindowPath::open_rings() {
     }
 }
 
-// --- Frames ---------------------------------------------------------------------------------
+// --- Records --------------------------------------------------------------------------------
 
 base::Result<std::optional<link::FastPath::Received>> WindowPath::peek() {
     const auto up = come_up();
@@ -101,15 +97,15 @@ base::Result<std::optional<link::FastPath::Received>> WindowPath::peek() {
 
 bool WindowPath::has_room(Lane lane) {
     if (!rings_) return false;
-    if (rings_->has_room(lane, frame_bytes_max(lane))) return true;
+    if (rings_->has_room(lane, link::record_bytes_max(lane))) return true;
     // The peer must know that we wait. Where records lie unread nothing is armed: the peer's
     // credit is looked for by and by.
     if (is_drained_) schedule_.mark_unarmed(*this);
     return false;
 }
 
-void WindowPath::send(Lane lane, base::ByteView frame) {
-    CHECK(rings_ && rings_->send(lane, frame));
+void WindowPath::send(Lane lane, base::ByteView record) {
+    CHECK(rings_ && rings_->send(lane, record));
 }
 
 std::uint64_t WindowPath::sent(Lane lane) const {

@@ -38,7 +38,7 @@ class WindowPath final : public link::FastPath, public Scheduled {
     void call_again() override { schedule_.mark_ready(*this); }
 
     [[nodiscard]] bool has_room(Lane lane) override;
-    void send(Lane lane, base::ByteView frame) override;
+    void send(Lane lane, base::ByteView record) override;
     [[nodiscard]] std::uint64_t sent(Lane lane) const override;
     [[nodiscard]] std::uint64_t taken(Lane lane) const override;
 

@@ -32,7 +32,7 @@ LandingWriter::LandingWriter(std::span<std::byte> mirror, const base::Hash256& s
 }
 
 LandingWriter::Written LandingWriter::write(base::ByteView plain) {
-    CHECK(has_room() && !plain.empty() && plain.size() <= link::kLandingBytes);
+    CHECK(room() > 0 && !plain.empty() && plain.size() <= link::kLandingBytes);
     const std::size_t at = place_of(written_, mirror_.size());
     const std::span<std::byte> out = mirror_.subspan(at, plain.size() + ring::kTagBytes);
     seal_.seal(position_of(written_), plain.size(), plain, out);
@@ -55,21 +55,11 @@ LandingReader::LandingReader(std::span<const std::byte> memory, const base::Hash
     CHECK(memory.size() % kLandingPlaceBytes == 0);
 }
 
-base::Result<void> LandingReader::announce() {
-    const std::size_t count = memory_.size() / kLandingPlaceBytes;
-    if (announced_ - taken_ >= count) {
-        return invalid("the peer announced more landings than the " + std::to_string(count) +
-                       " that it was given");
-    }
-    ++announced_;
-    return {};
-}
-
 base::Result<void> LandingReader::check(const link::Landing& landing) const {
     const std::string name = "the peer named landing " + std::to_string(landing.token);
     if (landing.token < taken_) return invalid(name + ", which was taken before");
-    if (landing.token >= announced_) return invalid(name + ", which it did not announce");
     if (landing.token != taken_) return invalid(name + " before number " + std::to_string(taken_));
+    if (memory_.empty()) return invalid(name + ", and was given none");
     if (landing.bytes > link::kLandingBytes)
         return invalid(name + " with " + std::to_string(landing.bytes) + " bytes, 64 KiB at most");
     return {};

@@ -33,13 +33,20 @@ class LandingWriter : base::Pinned {
     LandingWriter(std::span<std::byte> mirror, const base::Hash256& secret);
 
     [[nodiscard]] std::size_t count() const { return mirror_.size() / kLandingPlaceBytes; }
-    [[nodiscard]] bool has_room() const { return written_ - taken_ < count(); }
+    [[nodiscard]] std::size_t room() const {
+        return count() - static_cast<std::size_t>(written_ - taken_);
+    }
     // Of the next landing, and the number of those before it.
     [[nodiscard]] std::uint64_t token() const { return written_; }
 
     struct Written {
         std::size_t at = 0;  // From the first place's begin.
         base::ByteView bytes{};
+
+        // With all up to the end of one that lies behind it.
+        [[nodiscard]] Written and_up_to(const Written& end) const {
+            return {at, {bytes.data(), end.at - at + end.bytes.size()}};
+        }
     };
     // Seals 1..kLandingBytes bytes into the next place. There is room.
     [[nodiscard]] Written write(base::ByteView plain);
@@ -62,10 +69,8 @@ class LandingReader : base::Pinned {
   public:
     LandingReader(std::span<const std::byte> memory, const base::Hash256& secret);
 
-    // The peer says that it has written one. invalid: all are written already.
-    [[nodiscard]] base::Result<void> announce();
-    // Takes the one that the peer names into `out`, of its length. invalid: it is not the next that
-    // was announced, or not what the peer's session sealed.
+    // Takes the one that the peer names, and has written before, into `out`, of its length.
+    // invalid: it is not the next one, or not what the peer's session sealed.
     [[nodiscard]] base::Result<void> take(const link::Landing& landing, std::span<std::byte> out);
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
 
@@ -74,7 +79,6 @@ class LandingReader : base::Pinned {
 
     std::span<const std::byte> memory_;
     ring::Seal seal_;
-    std::uint64_t announced_ = 0;
     std::uint64_t taken_ = 0;
 };
 

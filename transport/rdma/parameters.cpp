@@ -11,7 +11,7 @@ namespace transport::rdma {
 
 namespace {
 
-constexpr std::uint8_t kVersion = 2;  // 1 had no landings.
+constexpr std::uint8_t kVersion = 3;  // 1 had no landings, 2 one frame in a record.
 constexpr std::uint8_t kMtuMax = 5;
 constexpr std::uint32_t kNumberMax = (1U << 24U) - 1;  // Of queue pairs and packets.
 constexpr std::uint32_t kLineMask = (1U << 24U) - 1;
@@ -59,7 +59,7 @@ base::Bytes encode(const Address& address) {
 base::Result<Address> decode_address(base::ByteView bytes) {
     base::Reader in(bytes);
     const std::uint8_t version = in.u8("version");
-    check(in, version == kVersion, "version", "of the RDMA address is not 2");
+    check(in, version == kVersion, "version", "of the RDMA address is not 3");
     Address out{.is_ethernet = in.boolean("link")};
     out.mtu = in.u8("mtu");
     check(in, out.mtu >= 1 && out.mtu <= kMtuMax, "mtu", "is none of 1..5");

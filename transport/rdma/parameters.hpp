@@ -68,7 +68,7 @@ struct Immediate {
     enum class Kind : std::uint8_t {
         record = 1,   // At `line` of the lane's ring.
         credit = 2,   // The cell of credit was written; said where somebody may sleep for it.
-        landed = 3,   // A record of the data lane; the landing it tells of was written before.
+        landed = 3,   // The same, of the data lane; what it tells of was written before.
         goodbye = 5,  // The peer has left.
     };
     Kind kind = Kind::record;

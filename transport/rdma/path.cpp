@@ -22,18 +22,15 @@ constexpr std::chrono::milliseconds kHeartbeatEvery{100};
 // Of the peer's receives, what records leave for credit; and of the queue, for a turn's last
 // writes.
 constexpr std::size_t kReserve = 4;
-
-std::size_t frame_bytes_max(Lane lane) {
-    return link::kFrameHeaderBytes + link::slice_bytes(lane);
-}
+constexpr std::size_t kLandingFrame = link::LandingFrame().size();
 
 bool is_half_landed(std::uint64_t taken, std::size_t of) {
     return taken > 0 && 2 * taken >= of;
 }
 
-// A frame's; the peer may use it to look at urgent ones first.
-Priority priority_of(base::ByteView frame) {
-    return static_cast<Priority>(std::to_integer<unsigned>(frame[1]) >> 1U & 7U);
+// Its first frame's; the peer may use it to look at urgent ones first.
+Priority priority_of(base::ByteView record) {
+    return static_cast<Priority>(std::to_integer<unsigned>(record[1]) >> 1U & 7U);
 }
 
 CreditWords load_words(const std::byte* cell) {
@@ -156,9 +153,7 @@ void RdmaPath::on_receive(std::uint32_t immediate, std::uint32_t bytes) {
     if (!decoded) return fail("the peer sent an immediate that means nothing");
     switch (decoded->kind) {
         case Immediate::Kind::record:
-            return on_record(*decoded, bytes);
         case Immediate::Kind::landed:
-            if (auto known = landings_in_->announce(); !known) return fail(known.error().detail);
             return on_record(*decoded, bytes);
         case Immediate::Kind::credit:
             return;  // begin_turn() reads it.
@@ -191,7 +186,7 @@ void RdmaPath::fail(std::string why) {
     schedule_.mark_ready(*this);
 }
 
-// --- Frames ---------------------------------------------------------------------------------
+// --- Records --------------------------------------------------------------------------------
 
 base::Result<std::optional<link::FastPath::Received>> RdmaPath::peek() {
     if (auto up = come_up(); !up) return base::fail(up.error());
@@ -226,21 +221,21 @@ std::size_t RdmaPath::free_immediates() const {
 
 bool RdmaPath::has_room(Lane lane) {
     if (!is_open()) return false;
-    const bool fits = out_[index(lane)].placer->fits(frame_bytes_max(lane)) &&
+    const bool fits = out_[index(lane)].placer->fits(link::record_bytes_max(lane)) &&
                       free_immediates() > kReserve && holdings_.pair->room() > kReserve;
     if (!fits) waits_for_room_ = true;
     return fits;
 }
 
-void RdmaPath::send(Lane lane, base::ByteView frame) {
-    send({.lane = lane, .priority = priority_of(frame)}, frame);
+void RdmaPath::send(Lane lane, base::ByteView record) {
+    send({.lane = lane, .priority = priority_of(record)}, record);
 }
 
 // Says so by the immediate, whose line is still open.
-void RdmaPath::send(const Immediate& announcement, base::ByteView frame) {
+void RdmaPath::send(const Immediate& announcement, base::ByteView frames) {
     const Lane lane = announcement.lane;
     ring::RecordPlacer& placer = *out_[index(lane)].placer;
-    while (const auto record = placer.place(frame)) {
+    while (const auto record = placer.place(frames)) {
         const base::ByteView bytes = place(lane, *record);
         const std::size_t at = peers_->geometry().ring_at(lane) + record->at;
         QueuePair::Write write{
@@ -260,25 +255,43 @@ bool RdmaPath::has_landings() const {
     return peers_ && landings_out_->count() > 0;
 }
 
-bool RdmaPath::has_landing_room() {
-    if (!is_open()) return false;
-    const bool fits = landings_out_->has_room() &&
-                      out_[index(Lane::data)].placer->fits(link::LandingFrame().size()) &&
-                      free_immediates() > kReserve && holdings_.pair->room() > kReserve + 1;
+std::size_t RdmaPath::landing_room() {
+    if (!is_open()) return 0;
+    const std::size_t room = landings_out_->room();
+    const bool fits = room > 0 && out_[index(Lane::data)].placer->fits(room * kLandingFrame) &&
+                      free_immediates() > kReserve && holdings_.pair->room() > kReserve + 2;
     if (!fits) waits_for_room_ = true;
-    return fits;
+    return fits ? room : 0;
 }
 
-// First the bytes, then the record that tells of them: a queue pair keeps that order.
-void RdmaPath::land(const link::FrameHeader& header, base::ByteView bytes) {
-    const link::Landing landing{.token = landings_out_->token(),
-                                .bytes = static_cast<std::uint32_t>(bytes.size())};
-    const LandingWriter::Written written = landings_out_->write(bytes);
+// First the bytes, those of places in a row by one write, then the record that tells of them: a
+// queue pair keeps that order.
+void RdmaPath::land(std::span<const link::Part> parts) {
+    std::array<std::byte, kLandingsMax * kLandingFrame> frames{};
+    std::size_t filled = 0;
+    LandingWriter::Written row;
+    for (const link::Part& each : parts) {
+        const auto frame =
+            link::encode_landing(each.header,
+                                 {.token = landings_out_->token(),
+                                  .bytes = static_cast<std::uint32_t>(each.bytes.size())});
+        std::ranges::copy(frame, frames.begin() + static_cast<std::ptrdiff_t>(filled));
+        filled += frame.size();
+        const auto written = landings_out_->write(each.bytes);
+        if (written.at < row.at) add_landed(std::exchange(row, {}));
+        row = row.bytes.empty() ? written : row.and_up_to(written);
+    }
+    add_landed(row);
+    send({.kind = Immediate::Kind::landed,
+          .lane = Lane::data,
+          .priority = parts.front().header.priority},
+         base::ByteView(frames).first(filled));
+}
+
+void RdmaPath::add_landed(const LandingWriter::Written& written) {
     add({.bytes = written.bytes,
          .from = holdings_.mirror.get(),
          .to = peers_->memory + peers_->geometry().region_bytes() + written.at});
-    send({.kind = Immediate::Kind::landed, .lane = Lane::data, .priority = header.priority},
-         link::encode_landing(header, landing));
 }
 
 base::Result<void> RdmaPath::take_landing(const link::Landing& landing, std::span<std::byte> out) {

@@ -79,10 +79,10 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     void call_again() override { schedule_.mark_ready(*this); }
 
     [[nodiscard]] bool has_room(Lane lane) override;
-    void send(Lane lane, base::ByteView frame) override;
+    void send(Lane lane, base::ByteView record) override;
     [[nodiscard]] bool has_landings() const override;
-    [[nodiscard]] bool has_landing_room() override;
-    void land(const link::FrameHeader& header, base::ByteView bytes) override;
+    [[nodiscard]] std::size_t landing_room() override;
+    void land(std::span<const link::Part> parts) override;
     [[nodiscard]] base::Result<void> take_landing(const link::Landing& landing,
                                                   std::span<std::byte> out) override;
     [[nodiscard]] std::uint64_t sent(Lane lane) const override;
@@ -122,7 +122,8 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     [[nodiscard]] base::Result<void> connect();
     void open_rings();
     void open_landings();
-    void send(const Immediate& announcement, base::ByteView frame);
+    void send(const Immediate& announcement, base::ByteView frames);
+    void add_landed(const LandingWriter::Written& written);
     void on_record(const Immediate& immediate, std::uint32_t bytes);
     [[nodiscard]] base::Result<std::optional<Received>> peek(Lane lane);
     // Whether we may write at all: the peer is known to be ready.

@@ -25,7 +25,7 @@ namespace transport::ring {
 inline constexpr std::size_t kLineBytes = 64;
 inline constexpr std::size_t kWordBytes = 8;
 inline constexpr std::size_t kTagBytes = 16;
-// A frame of transport/link with 16 KiB.
+// A full frame of transport/link, or several that are shorter.
 inline constexpr std::size_t kPayloadBytesMax = std::size_t{16} << 10;
 // The most that is sealed at once, beside rings.
 inline constexpr std::size_t kSealedBytesMax = std::size_t{64} << 10;

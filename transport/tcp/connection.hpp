@@ -124,7 +124,7 @@ class Connection final : public Channel, private link::PathOwner, private link::
     void on_fast_ready() override;
     [[nodiscard]] link::PathSecrets path_secrets(Kind kind) const;
     void take_fast();
-    [[nodiscard]] bool take_fast_frame(const link::FastPath::Received& received);
+    [[nodiscard]] std::size_t take_fast_frame(const link::FastPath::Received& received);
     [[nodiscard]] bool take_landing(const link::Frame& frame);
     void write_fast();
     void switch_if_finished();

@@ -109,36 +109,37 @@ void Connection::take_fast() {
         if (!*received) return;
         if (taken >= kReadBudget) return fast_.path()->call_again();
         const std::uint64_t landed = fast_.landed_in().bytes;
-        taken += (*received)->frame.size() + kFrameCostBytes;
-        if (!take_fast_frame(**received)) return;
-        taken += fast_.landed_in().bytes - landed;
+        const std::size_t bytes = take_fast_frame(**received);
+        if (bytes == 0) return;
+        taken += bytes + kFrameCostBytes + (fast_.landed_in().bytes - landed);
     }
 }
 
-// False: the frame has to wait, or there is no path any more.
-bool Connection::take_fast_frame(const link::FastPath::Received& received) {
-    const auto frame = link::decode_frame(received.frame);
+// How many bytes it had. 0: the frame has to wait, or there is no path any more.
+std::size_t Connection::take_fast_frame(const link::FastPath::Received& received) {
+    const auto frame = link::first_frame(fast_.unread(received));
     if (!frame) {
         fail(CloseReason::violation, frame.error().detail);
-        return false;
+        return 0;
     }
     const link::FrameHeader& header = frame->header;
+    const std::size_t bytes = link::kFrameHeaderBytes + frame->payload.size();
     if (header.kind == link::FrameKind::probe) {
         const std::uint64_t nonce = link::decode_probe(frame->payload);
-        fast_.path()->consume(received.lane);
+        fast_.consume(received, bytes);
         detection_.on_probe(owner_.now(), nonce);
-        return true;
+        return bytes;
     }
     const bool lands = header.kind == link::FrameKind::landing;
     if ((header.kind != link::FrameKind::slice && !lands) || header.lane != received.lane) {
         fail(CloseReason::violation, "a frame that belongs elsewhere, on a fast path");
-        return false;
+        return 0;
     }
     // The peer's switch is still on its way, behind its last messages by TCP.
-    if (!fast_.is_in()) return false;
-    if (lands ? !take_landing(*frame) : !take_slice(*frame)) return false;
-    fast_.path()->consume(received.lane);
-    return true;
+    if (!fast_.is_in()) return 0;
+    if (lands ? !take_landing(*frame) : !take_slice(*frame)) return 0;
+    fast_.consume(received, bytes);
+    return bytes;
 }
 
 // False: it has to wait for memory, or there is no path any more.

@@ -19,7 +19,7 @@ namespace transport::link {
 
 namespace {
 
-constexpr Rooms kAll{.control = true, .data = true, .landing = true};
+constexpr Rooms kAll{.control = true, .data = true, .landings = 1};
 
 SharedBytes pattern(std::size_t size) {
     base::Bytes out(size);
@@ -48,7 +48,7 @@ TEST_CASE("a landing's frame comes back as it was, and other lengths are refused
     for (const std::uint32_t bytes : {1U, 40'000U, 65'536U}) {
         const Landing landing{.token = 0x0102030405060708, .bytes = bytes};
         const LandingFrame encoded = encode_landing(part(131'072, false), landing);
-        const auto frame = decode_frame(encoded);
+        const auto frame = first_frame(encoded);
         REQUIRE(frame);
         CHECK(frame->header == part(131'072, false));
         CHECK(decode_landing(frame->payload) == landing);
@@ -93,7 +93,7 @@ TEST_CASE("only long messages of the data lane land, and only while they may") {
     queue.use_landings(false);
     CHECK_FALSE(queue.has_landing());
     while (!queue.empty())
-        CHECK_FALSE(queue.next(out, kAll)->landing);
+        CHECK(queue.next(out, kAll)->parts.empty());
 }
 
 TEST_CASE("a message without room for its landings holds up nobody") {
@@ -102,20 +102,21 @@ TEST_CASE("a message without room for its landings holds up nobody") {
     base::Bytes out(kFrameBytesMax);
     REQUIRE(queue.push(Lane::data, 2, pattern(100'000)));
     REQUIRE(queue.push(Lane::data, 5, pattern(1'000)));
-    const Rooms full{.control = true, .data = true, .landing = false};
+    const Rooms full{.control = true, .data = true, .landings = 0};
     const auto slice = queue.next(out, full);
     REQUIRE(slice);
-    CHECK_FALSE(slice->landing);
-    REQUIRE(slice->done);
-    CHECK(slice->done->payload.size() == 1'000);
+    CHECK(slice->parts.empty());
+    REQUIRE(slice->done.size() == 1);
+    CHECK(slice->done[0].payload.size() == 1'000);
     CHECK_FALSE(queue.next(out, full));
     // And where only landings have room, those go.
-    const auto first = queue.next(out, {.landing = true});
+    const auto first = queue.next(out, {.landings = 1});
     REQUIRE(first);
-    REQUIRE(first->landing);
-    CHECK(first->landed.size() == kLandingBytes);
-    CHECK_FALSE(first->done);
-    REQUIRE(queue.next(out, {.landing = true})->done);
+    CHECK(first->bytes == 0);
+    REQUIRE(first->parts.size() == 1);
+    CHECK(first->parts[0].bytes.size() == kLandingBytes);
+    CHECK(first->done.empty());
+    CHECK(queue.next(out, {.landings = 1})->done.size() == 1);
     CHECK(queue.empty());
     CHECK(queue.unsent_bytes() == 0);
 }
@@ -129,9 +130,11 @@ TEST_CASE("landings take their turns with slices, by bytes") {
         REQUIRE(queue.push(Lane::data, 6, pattern(16'000)));
     std::map<Priority, std::size_t> bytes;
     for (int i = 0; i < 40; ++i) {
-        const auto slice = queue.next(out, kAll);
-        REQUIRE(slice);
-        bytes[slice->landing ? 2 : 6] += slice->bytes + slice->landed.size();
+        const auto next = queue.next(out, kAll);
+        REQUIRE(next);
+        bytes[6] += next->bytes;
+        for (const Part& each : next->parts)
+            bytes[2] += each.bytes.size();
     }
     CHECK(bytes[2] > 400'000);
     CHECK(bytes[2] < 3 * bytes[6]);
@@ -149,17 +152,21 @@ TEST_CASE("parts come together in the message's own memory") {
         REQUIRE(queue.push(Lane::data, 6, message));
         base::Bytes out(kFrameBytesMax);
         std::optional<Message> arrived;
+        std::size_t left = (size + kLandingBytes - 1) / kLandingBytes;
         while (!queue.empty()) {
-            const auto slice = queue.next(out, kAll);
-            REQUIRE(slice);
-            REQUIRE(slice->landing);
-            REQUIRE(decode_header(encode(*slice->landing)) == *slice->landing);
-            const auto place = reassembly.place(*slice->landing, slice->landed.size());
-            REQUIRE(place);
-            REQUIRE(place->bytes.size() == slice->landed.size());
-            std::ranges::copy(slice->landed, place->bytes.begin());
-            arrived = reassembly.landed(*slice->landing, slice->landed.size()).message;
-            CHECK(arrived.has_value() == slice->done.has_value());
+            const auto next = queue.next(out, {.landings = 5});
+            REQUIRE(next);
+            CHECK(next->parts.size() == std::min<std::size_t>(5, left));
+            left -= next->parts.size();
+            for (const Part& each : next->parts) {
+                REQUIRE(decode_header(encode(each.header)) == each.header);
+                const auto place = reassembly.place(each.header, each.bytes.size());
+                REQUIRE(place);
+                REQUIRE(place->bytes.size() == each.bytes.size());
+                std::ranges::copy(each.bytes, place->bytes.begin());
+                arrived = reassembly.landed(each.header, each.bytes.size()).message;
+            }
+            CHECK(arrived.has_value() == !next->done.empty());
         }
         REQUIRE(arrived);
         base::Bytes scratch;

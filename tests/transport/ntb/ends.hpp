@@ -61,7 +61,7 @@ class EndOf : public link::FastUser {
                 return;
             }
             if (!*received) return;
-            arrived[index((*received)->lane)].push_back(base::to_bytes((*received)->frame));
+            arrived[index((*received)->lane)].push_back(base::to_bytes((*received)->record));
             path->consume((*received)->lane);
         }
     }

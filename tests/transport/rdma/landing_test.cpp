@@ -38,11 +38,10 @@ struct Ends {
           writer(memory, secret(1)),
           reader(memory, secret(key_of_reader)) {}
 
-    // Writes and announces one; its frame.
+    // Writes one; its frame.
     link::Landing write(std::size_t size) {
         const link::Landing landing{writer.token(), static_cast<std::uint32_t>(size)};
         last = writer.write(plain_of(size, landing.token));
-        REQUIRE(reader.announce());
         return landing;
     }
     // What the reader says of it: "" if it took what was written.
@@ -78,16 +77,16 @@ TEST_CASE("a place is free when the peer has said so, and the peer can say no mo
     Ends ends;
     for (int i = 0; i < 4; ++i)
         (void)ends.write(100);
-    CHECK_FALSE(ends.writer.has_room());
+    CHECK(ends.writer.room() == 0);
     CHECK_FALSE(ends.writer.take_credit(5));
     REQUIRE(ends.writer.take_credit(2));
-    CHECK(ends.writer.has_room());
+    CHECK(ends.writer.room() == 2);
     const auto back = ends.writer.take_credit(1);
     REQUIRE_FALSE(back);
     CHECK_THAT(back.error().detail, Catch::Contains("took 1 landings, between 2 and 4"));
 }
 
-TEST_CASE("a stale, repeated, future or unannounced landing is refused by name") {
+TEST_CASE("a stale, repeated, or future landing is refused by name, and one that was not written") {
     Ends ends;
     const auto first = ends.write(1'000);
     const auto second = ends.write(2'000);
@@ -95,22 +94,44 @@ TEST_CASE("a stale, repeated, future or unannounced landing is refused by name")
     CHECK(ends.take(first).empty());
     CHECK_THAT(ends.take(first), Catch::Contains("named landing 0, which was taken before"));
     CHECK(ends.take(second).empty());
-    CHECK_THAT(ends.take({.token = 2, .bytes = 10}), Catch::Contains("did not announce"));
+    CHECK_THAT(ends.take({.token = 2, .bytes = 10}), Catch::Contains("did not seal"));
     CHECK_THAT(ends.take({.token = ~std::uint64_t{0}, .bytes = 10}),
-               Catch::Contains("did not announce"));
+               Catch::Contains("before number 2"));
     CHECK(ends.reader.taken() == 2);
 }
 
-TEST_CASE("more landings than there are places cannot be announced") {
+TEST_CASE("more landings than there are places destroy those before, which no longer open") {
     Ends ends;
-    for (int i = 0; i < 4; ++i)
-        REQUIRE(ends.reader.announce());
-    const auto fifth = ends.reader.announce();
-    REQUIRE_FALSE(fifth);
-    CHECK_THAT(fifth.error().detail, Catch::Contains("more landings than the 4"));
+    const auto first = ends.write(100);
+    for (int i = 0; i < 4; ++i) {
+        // A peer that takes credit which it was not given.
+        REQUIRE(ends.writer.take_credit(static_cast<std::uint64_t>(i)));
+        (void)ends.write(100);
+    }
+    CHECK_THAT(ends.take(first), Catch::Contains("did not seal"));
     Ends without(0);
-    CHECK_FALSE(without.writer.has_room());
-    CHECK_FALSE(without.reader.announce());
+    CHECK(without.writer.room() == 0);
+    CHECK_THAT(without.take({.token = 0, .bytes = 10}), Catch::Contains("was given none"));
+}
+
+TEST_CASE("landings in a row of places are one run of bytes") {
+    Ends ends;
+    const auto first = ends.write(link::kLandingBytes);
+    const auto row = ends.last;
+    const auto second = ends.write(300);
+    const auto both = row.and_up_to(ends.last);
+    CHECK(both.at == 0);
+    CHECK(both.bytes.data() == ends.memory.data());
+    CHECK(both.bytes.size() == kLandingPlaceBytes + 300 + 16);
+    // As a device would: by one write, to another memory.
+    base::Bytes peers(ends.memory.size());
+    std::ranges::copy(both.bytes, peers.begin());
+    LandingReader reader(peers, secret(1));
+    for (const auto& each : {first, second}) {
+        base::Bytes out(each.bytes);
+        REQUIRE(reader.take(each, out));
+        CHECK(out == plain_of(each.bytes, each.token));
+    }
 }
 
 TEST_CASE("an oversized landing is refused, and one of another length does not open") {

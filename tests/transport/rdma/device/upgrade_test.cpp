@@ -52,12 +52,10 @@ class CountedPath final : public link::FastPath {
     void consume(Lane lane) override { inner_->consume(lane); }
     void call_again() override { inner_->call_again(); }
     [[nodiscard]] bool has_room(Lane lane) override { return inner_->has_room(lane); }
-    void send(Lane lane, base::ByteView frame) override { inner_->send(lane, frame); }
+    void send(Lane lane, base::ByteView record) override { inner_->send(lane, record); }
     [[nodiscard]] bool has_landings() const override { return inner_->has_landings(); }
-    [[nodiscard]] bool has_landing_room() override { return inner_->has_landing_room(); }
-    void land(const link::FrameHeader& header, base::ByteView bytes) override {
-        inner_->land(header, bytes);
-    }
+    [[nodiscard]] std::size_t landing_room() override { return inner_->landing_room(); }
+    void land(std::span<const link::Part> parts) override { inner_->land(parts); }
     [[nodiscard]] base::Result<void> take_landing(const link::Landing& landing,
                                                   std::span<std::byte> out) override {
         return inner_->take_landing(landing, out);
