@@ -24,9 +24,11 @@ constexpr std::chrono::milliseconds kHeartbeatEvery{100};
 constexpr std::size_t kReserve = 4;
 constexpr std::size_t kLandingFrame = link::LandingFrame().size();
 
-bool is_half_landed(std::uint64_t taken, std::size_t of) {
-    return taken > 0 && 2 * taken >= of;
-}
+// Parts of all: credit goes at once; it goes with what is sent anyway.
+constexpr std::size_t kHalf = 2;
+constexpr std::size_t kQuarter = 4;
+// What is less is told as late as this.
+constexpr std::chrono::milliseconds kTellMax{4};
 
 // Its first frame's; the peer may use it to look at urgent ones first.
 Priority priority_of(base::ByteView record) {
@@ -308,10 +310,14 @@ base::ByteView RdmaPath::place(Lane lane, const ring::StoredRecord& record) {
     return out;
 }
 
+// Credit that rides along goes first: the peer looks for it when a record has come.
 void RdmaPath::add(const QueuePair::Write& write) {
+    if (!std::exchange(has_posted_, true)) {
+        const Credit now = taken();
+        if (has_taken(now, kQuarter)) add_credit(now, false);
+    }
     holdings_.pair->add(write);
     if (write.immediate) ++announced_;
-    has_posted_ = true;
 }
 
 std::uint64_t RdmaPath::sent(Lane lane) const {
@@ -342,50 +348,72 @@ base::Result<void> RdmaPath::begin_turn() {
 
 void RdmaPath::end_turn(base::Timestamp now) {
     if (!is_open()) return;
-    return_credit();
+    return_credit(now);
     if (auto posted = holdings_.pair->post(); !posted) return fail(posted.error().detail);
     if (std::exchange(has_posted_, false)) posted_at_ = now;
     look_again(now);
 }
 
-// By a write that wakes the peer where it asked, or may be out of receives; else by one that it
-// sees when it looks.
-void RdmaPath::return_credit() {
-    bool is_due = false;
-    bool wakes = false;
-    Credit next{.read = told_.read, .received = received_, .landed = landings_in_->taken()};
-    for (std::size_t i = 0; i < kLanes; ++i) {
-        const bool is_asked = in_[i].consumer->is_asked();
-        const auto position = in_[i].consumer->take_due_credit();
-        if (!position) continue;
-        next.read[i] = *position;
-        is_due = true;
-        wakes = wakes || is_asked;
-    }
-    const bool is_half = received_ - told_.received >= setting_.ours.receives / 2U ||
-                         is_half_landed(next.landed - told_.landed, setting_.ours.landings);
-    if ((!is_due && !is_half) || holdings_.pair->room() == 0) return;
-    told_ = next;
-    const CreditWords words = encode(next);
+Credit RdmaPath::taken() const {
+    Credit out{.received = received_, .landed = landings_in_->taken()};
+    for (std::size_t i = 0; i < kLanes; ++i)
+        out.read[i] = in_[i].consumer->position();
+    return out;
+}
+
+bool RdmaPath::has_taken(const Credit& now, std::size_t part) const {
+    const auto is_over = [part](std::uint64_t taken, std::size_t all) {
+        return taken > 0 && part * taken >= all;
+    };
+    const auto rings = setting_.ours.geometry().ring_bytes;
+    return is_over(now.read[0] - told_.read[0], rings[0]) ||
+           is_over(now.read[1] - told_.read[1], rings[1]) ||
+           is_over(now.received - told_.received, setting_.ours.receives) ||
+           is_over(now.landed - told_.landed, setting_.ours.landings);
+}
+
+bool RdmaPath::is_asked() const {
+    return in_[0].consumer->is_asked() || in_[1].consumer->is_asked();
+}
+
+// By a write that wakes the peer where it asked, or may be out of something; else by one that it
+// sees when it looks. Of credit alone none is told: that would never end.
+void RdmaPath::return_credit(base::Timestamp now) {
+    const Credit taken = this->taken();
+    const bool is_due = has_taken(taken, kHalf) || is_asked();
+    if (!is_due && taken.read == told_.read) return tells_at_.reset();
+    if (!tells_at_) tells_at_ = now + kTellMax;
+    if ((is_due || now >= *tells_at_) && holdings_.pair->room() > 0) add_credit(taken, is_due);
+}
+
+void RdmaPath::add_credit(const Credit& now, bool wakes) {
+    for (const In& in : in_)
+        in.consumer->count_returned();
+    told_ = now;
+    tells_at_.reset();
+    const CreditWords words = encode(now);
     const std::span<std::byte> cell = holdings_.mirror->bytes().first(sizeof words);
     std::memcpy(cell.data(), words.data(), sizeof words);
     QueuePair::Write write{.bytes = cell, .from = holdings_.mirror.get(), .to = peers_->memory};
-    if ((wakes || is_half) && free_immediates() > 0)
+    if (wakes && free_immediates() > 0) {
         write.immediate = Immediate{.kind = Immediate::Kind::credit};
-    add(write);
+        ++announced_;
+    }
+    has_posted_ = true;
+    holdings_.pair->add(write);
 }
 
 void RdmaPath::look_again(base::Timestamp now) {
     std::uint64_t moved = 0;
     bool is_owed = waits_for_room_;
     for (const Lane lane : kBothLanes) {
-        moved += sent(lane) + taken(lane);
+        moved += sent(lane) + taken(lane) + in_[index(lane)].consumer->position();
         is_owed = is_owed || sent(lane) != taken(lane);
     }
     const bool has_moved = std::exchange(moved_, moved) != moved;
-    if (!is_owed || (!has_moved && ntb::Schedule::is_waiting(*this))) return;
+    if ((!is_owed && !tells_at_) || (!has_moved && ntb::Schedule::is_waiting(*this))) return;
     again_ = has_moved ? ring::kRingAgain : std::min<base::Duration>(2 * again_, kAgainMax);
-    schedule_.run_at(*this, now + again_);
+    schedule_.run_at(*this, is_owed ? now + again_ : std::max(*tells_at_, now + ring::kRingAgain));
 }
 
 base::Result<void> RdmaPath::tick(base::Timestamp now) {

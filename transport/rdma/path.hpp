@@ -47,7 +47,8 @@ class Lender {
 
 // A path by writes with immediate: each record of a ring is one, and lies there when its immediate
 // has come, which takes a receive of the peer's; so there are two credits, of bytes and of
-// receives. Both come back in one plain write, that nothing has to be waiting for.
+// receives. Both come back in one plain write, that nothing has to be waiting for: when half is
+// used up or the peer asks; before that with what is sent anyway; and in the end by itself.
 //
 // What is lost is a wake-up at most: a side that is owed looks after 1 ms, then later and later.
 //
@@ -131,7 +132,12 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     [[nodiscard]] std::size_t free_immediates() const;
     [[nodiscard]] base::ByteView place(Lane lane, const ring::StoredRecord& record);
     void add(const QueuePair::Write& write);
-    void return_credit();
+    // What we took so far, and whether one of its numbers went on by a part of all that there is.
+    [[nodiscard]] Credit taken() const;
+    [[nodiscard]] bool has_taken(const Credit& now, std::size_t part) const;
+    [[nodiscard]] bool is_asked() const;
+    void return_credit(base::Timestamp now);
+    void add_credit(const Credit& now, bool wakes);
     void look_again(base::Timestamp now);
 
     Lender& lender_;
@@ -151,10 +157,11 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     std::unique_ptr<LandingWriter> landings_out_;
     std::unique_ptr<LandingReader> landings_in_;
 
-    Credit credit_{};              // What the peer has said.
-    Credit told_{};                // What we have.
-    std::uint64_t received_ = 0;   // Immediates.
-    std::uint64_t announced_ = 0;  // Immediates that we sent.
+    Credit credit_{};                            // What the peer has said.
+    Credit told_{};                              // What we have,
+    std::optional<base::Timestamp> tells_at_{};  // and when we tell the rest, at the latest.
+    std::uint64_t received_ = 0;                 // Immediates.
+    std::uint64_t announced_ = 0;                // Immediates that we sent.
     bool waits_for_room_ = false;
     base::Duration again_{};
     std::uint64_t moved_ = 0;  // Grows with whatever is sent or taken.

@@ -99,9 +99,13 @@ std::optional<std::uint64_t> Consumer::take_due_credit() {
     if (position_ == returned_) return std::nullopt;
     const bool is_half = position_ - returned_ >= ring_.size() / 2;
     if (!is_half && !is_asked_ && has_record()) return std::nullopt;
+    count_returned();
+    return position_;
+}
+
+void Consumer::count_returned() {
     is_asked_ = false;
     returned_ = position_;
-    return position_;
 }
 
 }  // namespace transport::ring

@@ -42,6 +42,8 @@ class Consumer : base::Pinned {
     // The position to return to the producer now: half the ring was read, or it asked, or
     // nothing is left to read. Empty: not yet. Counts as returned.
     [[nodiscard]] std::optional<std::uint64_t> take_due_credit();
+    // The position is returned, due or not.
+    void count_returned();
 
   private:
     [[nodiscard]] std::uint64_t load_word() const;
