@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace tests {
@@ -9,5 +10,22 @@ namespace tests {
 //
 // Thread: one; what others allocate is counted without a lock.
 [[nodiscard]] std::size_t allocations();
+
+// Allocations of rounds of the same work.
+struct Rounds {
+    std::size_t first = 0;  // Of the first round, which takes memory: so it can be seen.
+    std::size_t most = 0;   // Of any round after the warming ones.
+    std::size_t count = 0;  // Rounds in all.
+};
+// Runs `round`, which returns what it allocated, until its tables are full, then `counted` times.
+template <class Round>
+[[nodiscard]] Rounds run_rounds(Round round, std::size_t warming, std::size_t counted) {
+    Rounds out{.first = round(), .count = warming + counted};
+    for (std::size_t i = 1; i < warming; ++i)
+        (void)round();
+    for (std::size_t i = 0; i < counted; ++i)
+        out.most = std::max(out.most, round());
+    return out;
+}
 
 }  // namespace tests

@@ -84,16 +84,11 @@ struct Voters {
 TEST_CASE("a vote that comes, is judged and goes on allocates nothing", "[p2p][allocation]") {
     constexpr std::size_t kTableEntries = 16'384;
     Voters voters;
-    std::size_t rounds = 0;
-    // It can be seen: the first take memory.
-    CHECK(voters.round() > 0);
-    for (rounds = 1; rounds * kVotes < kTableEntries + kVotes; ++rounds)
-        (void)voters.round();
-    std::size_t most = 0;
-    for (int i = 0; i < 20; ++i, ++rounds)
-        most = std::max(most, voters.round());
-    CHECK(most == 0);
-    CHECK(voters.passed_on == 2 * kVotes * rounds);
+    const tests::Rounds rounds =
+        tests::run_rounds([&] { return voters.round(); }, kTableEntries / kVotes + 1, 20);
+    CHECK(rounds.first > 0);
+    CHECK(rounds.most == 0);
+    CHECK(voters.passed_on == 2 * kVotes * rounds.count);
 }
 
 }  // namespace p2p::test

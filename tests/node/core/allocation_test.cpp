@@ -156,13 +156,9 @@ class Listener {
 TEST_CASE("a vote on its way through a node allocates nothing", "[allocation]") {
     constexpr std::size_t kTableEntries = 16'384;
     Listener listener;
-    std::size_t rounds = 0;
-    CHECK(listener.round() > 0);
-    for (rounds = 1; rounds * kVotes < kTableEntries + kVotes; ++rounds)
-        (void)listener.round();
-    std::size_t most = 0;
-    for (int i = 0; i < 5; ++i, ++rounds)
-        most = std::max(most, listener.round());
-    CHECK(most == 0);
-    CHECK(listener.passed_on() == 2 * kVotes * rounds);
+    const tests::Rounds rounds =
+        tests::run_rounds([&] { return listener.round(); }, kTableEntries / kVotes + 1, 5);
+    CHECK(rounds.first > 0);
+    CHECK(rounds.most == 0);
+    CHECK(listener.passed_on() == 2 * kVotes * rounds.count);
 }
