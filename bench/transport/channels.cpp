@@ -3,6 +3,8 @@
 #include "base/check.hpp"
 #include "bench/transport/used.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <thread>
 
@@ -165,10 +167,11 @@ double stream(Way way, std::size_t bytes, std::size_t total, std::size_t answere
     streamer.start();
     streamer.wait_until_done();
     const std::chrono::duration<double> took = Clock::now() - begin;
+    if (streamer.peers() == 0) fmt::print(stderr, "fell back from {} meanwhile\n", to_string(way));
     return static_cast<double>(plan.messages * bytes) / took.count();
 }
 
-Idle idle(Way way, std::chrono::seconds duration) {
+Idle idle(Way way, std::chrono::seconds duration, const std::function<double()>& count) {
     constexpr unsigned kNodes = 5;
     std::vector<std::unique_ptr<Echo>> nodes;
     for (unsigned i = 0; i < kNodes; ++i) {
@@ -179,10 +182,13 @@ Idle idle(Way way, std::chrono::seconds duration) {
     for (const auto& node : nodes)
         node->wait_for_peers(kNodes - 1);
     const Used before = used();
+    const double counted = count();
     std::this_thread::sleep_for(duration);
     const Used taken = used() - before;
     const double node_seconds = kNodes * static_cast<double>(duration.count());
-    return {taken.cpu_seconds / node_seconds, taken.sleeps / node_seconds};
+    return {taken.cpu_seconds / node_seconds,
+            taken.sleeps / node_seconds,
+            (count() - counted) / node_seconds};
 }
 
 Cost sync(Way way, std::size_t blocks, std::size_t bytes) {

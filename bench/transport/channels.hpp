@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 // Exchanges over channels, from a host's command to the other's event.
@@ -25,8 +26,10 @@ double stream(Way way,
 struct Idle {
     double share = 0;    // Of a core.
     double wakeups = 0;  // A second.
+    double counted = 0;  // The same.
 };
-Idle idle(Way way, std::chrono::seconds duration);
+// `count`: of what else happens meanwhile.
+Idle idle(Way way, std::chrono::seconds duration, const std::function<double()>& count);
 
 // What it took to fetch blocks, by both ends together.
 struct Cost {

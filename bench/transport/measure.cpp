@@ -150,7 +150,7 @@ void tcp_channels(const Options& options, const Report& report) {
         compare_tls_streams(bytes, total, report);
     }
     beside_bulk(Way::tcp, options, report);
-    idle(Way::tcp, kIdle, report);
+    (void)idle(Way::tcp, kIdle, report);
 }
 
 void shm_channels(const Options& options, const Report& report) {
@@ -174,7 +174,7 @@ void shm_channels(const Options& options, const Report& report) {
         [&] { return channels::stream(Way::shm, kBulk, total) / 1e6; },
         [&] { return channels::stream(Way::tcp, kBulk, total) / 1e6; }));
     beside_bulk(Way::shm, options, report);
-    idle(Way::shm, kIdle, report);
+    (void)idle(Way::shm, kIdle, report);
 }
 
 void sync(const Options& options, const Report& report) {
@@ -191,8 +191,11 @@ void sync(const Options& options, const Report& report) {
             report);
 }
 
-void idle(Way way, std::chrono::seconds duration, const Report& report) {
-    const auto ours = channels::idle(way, duration);
+channels::Idle idle(Way way,
+                    std::chrono::seconds duration,
+                    const Report& report,
+                    const std::function<double()>& count) {
+    const auto ours = channels::idle(way, duration, count);
     const double bare = bare::timer_share(ours.wakeups, duration);
     const auto each = [&](double share) { return 1e6 * share / ours.wakeups; };
     const std::string name = fmt::format("{} channels, idle node with 4 peers", to_string(way));
@@ -213,6 +216,7 @@ void idle(Way way, std::chrono::seconds duration, const Report& report) {
             .ours = 1'000 * bare::steps(20'000'000),
             .unit = "ms",
             .kind = none});
+    return ours;
 }
 
 void faults(Way way, const Report& report) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/transport/channels.hpp"
 #include "bench/transport/node.hpp"
 #include "bench/transport/result.hpp"
 
@@ -23,8 +24,12 @@ struct Fetched {
 };
 void fetched(const Fetched& what, const Report& report);
 // What a node with 4 peers takes when nothing is sent, and what a bare timer of as many wake-ups
-// would.
-void idle(Way way, std::chrono::seconds duration, const Report& report);
+// would. Returns the node's.
+channels::Idle idle(
+    Way way,
+    std::chrono::seconds duration,
+    const Report& report,
+    const std::function<double()>& count = [] { return 0.0; });
 // A slow reader, a killed peer, a path that is none.
 void faults(Way way, const Report& report);
 

@@ -89,7 +89,7 @@ void report_counts(const std::string& name,
             .ours = a_byte(ours, &passes::Count::copied),
             .bare = a_byte(bare, &passes::Count::copied) + 1,
             .unit = "",
-            .goal = 1,
+            .goal = 1.01,
             .note = fmt::format("the cipher's passes: {:.2f} to another place, {:.2f} in place",
                                 a_byte(ours, &passes::Count::elsewhere),
                                 a_byte(ours, &passes::Count::in_place))});
@@ -209,13 +209,11 @@ void rdma(const Options& options, const Report& report) {
             .unit = "",
             .goal = 0});
     constexpr std::chrono::seconds kIdle{5};
-    idle(Way::tcp, kIdle, report);
-    const auto quiet = verbs::counted();
-    idle(Way::rdma, kIdle, report);
-    report({.name = "rdma channels, idle node with 4 peers, writes, with those of connecting",
-            .ours =
-                per((verbs::counted() - quiet).writes, static_cast<std::size_t>(5 * kIdle.count())),
-            .unit = "a second",
+    (void)idle(Way::tcp, kIdle, report);
+    const auto count = [] { return static_cast<double>(verbs::counted().writes); };
+    report({.name = "rdma channels, idle node with 4 peers, writes a second",
+            .ours = idle(Way::rdma, kIdle, report, count).counted,
+            .unit = "",
             .kind = none});
 }
 
