@@ -133,6 +133,12 @@ void with_ends(Serve serve, Use use) {
     server.join();
 }
 
+std::uint64_t times_due(int timer) {
+    std::uint64_t times = 0;
+    CHECK(::read(timer, &times, sizeof times) == sizeof times);
+    return times;
+}
+
 }  // namespace
 
 std::vector<Nanoseconds> ping_pong(std::size_t bytes, int rounds) {
@@ -278,10 +284,7 @@ double timer_share(double wakeups, std::chrono::seconds duration) {
         CHECK(timerfd_settime(timer, 0, &each, nullptr) == 0);
         for (std::uint64_t woken = 0; woken < rounds;) {
             epoll_event found{};
-            if (epoll_wait(epoll, &found, 1, -1) != 1) continue;
-            std::uint64_t times = 0;
-            CHECK(::read(timer, &times, sizeof times) == sizeof times);
-            woken += times;
+            if (epoll_wait(epoll, &found, 1, -1) == 1) woken += times_due(timer);
         }
         close(epoll);
         close(timer);

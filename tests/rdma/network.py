@@ -22,7 +22,8 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 INTERVAL_MS = 2000      # Emulation is slow.
-PATIENCE = 700          # Of a path that failed thrice, the next attempt is after two minutes.
+PATIENCE = 240          # A path that failed twice is tried again after a minute.
+PATIENCE_ALL = 700      # One that failed thrice after two: for what takes long anyway.
 BLANK = 'bore'
 BULK = 24               # Transactions of so many bytes, for the blank node to fetch.
 BULK_BYTES = 48_000
@@ -356,6 +357,8 @@ def inside(options):
     last = nodes.validators()[-1]
     situations = [blank, link_down, killed]
     if options.all:
+        global PATIENCE
+        PATIENCE = PATIENCE_ALL
         situations = [blank, idle, link_down, stopped, killed, mixed, device_deleted,
                       interface_deleted]
     try:

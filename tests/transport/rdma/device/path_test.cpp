@@ -233,6 +233,22 @@ link::Part part_of(base::ByteView bytes) {
     return {{.lane = Lane::data, .is_first = true, .total_or_offset = 65'536}, bytes};
 }
 
+// Takes all that a record names, in order.
+void take_landings(End& to, base::ByteView record, std::deque<base::Bytes>& expected) {
+    while (!record.empty()) {
+        const auto frame = link::first_frame(record);
+        REQUIRE(frame);
+        REQUIRE(frame->header.kind == link::FrameKind::landing);
+        const auto landing = link::decode_landing(frame->payload);
+        REQUIRE(landing);
+        base::Bytes out(landing->bytes);
+        REQUIRE(to.path->take_landing(*landing, out));
+        REQUIRE(out == expected.front());
+        expected.pop_front();
+        record = record.subspan(link::LandingFrame().size());
+    }
+}
+
 // Lands so many parts of all lengths at the other end, in turns with frames.
 void land(End& from, End& to, std::uint64_t count) {
     REQUIRE(from.path->has_landings());
@@ -254,21 +270,8 @@ void land(End& from, End& to, std::uint64_t count) {
         if (!parts.empty()) from.path->land(parts);
         from.take();
         to.take();
-        for (; !to.frames.empty(); to.frames.pop_front()) {
-            base::ByteView record = to.frames.front();
-            while (!record.empty()) {
-                const auto frame = link::first_frame(record);
-                REQUIRE(frame);
-                REQUIRE(frame->header.kind == link::FrameKind::landing);
-                const auto landing = link::decode_landing(frame->payload);
-                REQUIRE(landing);
-                base::Bytes out(landing->bytes);
-                REQUIRE(to.path->take_landing(*landing, out));
-                REQUIRE(out == expected.front());
-                expected.pop_front();
-                record = record.subspan(link::LandingFrame().size());
-            }
-        }
+        for (; !to.frames.empty(); to.frames.pop_front())
+            take_landings(to, to.frames.front(), expected);
         return sent == count && expected.empty();
     }));
 }
