@@ -300,10 +300,12 @@ TEST_CASE("who claims to be at the other end and is not, has nothing written but
         (void)end.sleeps();
     }
     const auto after = bytes_of(device);
+    // A word, of which single bytes may be what they were.
+    constexpr std::size_t kWord = sizeof(std::uint64_t);
     std::size_t changed = 0;
-    for (std::size_t i = 0; i < before.size(); ++i)
-        if (before[i] != after[i]) ++changed;
-    CHECK(changed == sizeof(std::uint64_t));
+    for (std::size_t i = 0; i < before.size(); i += kWord)
+        if (!std::equal(&before[i], &before[i] + kWord, &after[i])) ++changed;
+    CHECK(changed == 1);
     // And the real path goes on.
     end.path = std::move(real);
     end.to_send = {};
