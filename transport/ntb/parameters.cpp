@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x77526f42;  // "BoRw".
 constexpr std::uint32_t kVersion = 2;         // 1 had one frame in a record.
-constexpr std::size_t kPageBytes = 4096;
 
 void check_ring(base::Reader& in, std::string_view field, unsigned log2) {
     if (log2 < kRingLog2Min || log2 > kRingLog2Max) {

@@ -17,7 +17,6 @@ namespace transport::ntb {
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kSharesMax = 64;
 constexpr std::size_t kMachineBytesMax = 64;
 constexpr std::chrono::milliseconds kLookFirst{1};

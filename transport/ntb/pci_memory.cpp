@@ -4,6 +4,7 @@
 #include "transport/ntb/mapped_file.hpp"
 #include "transport/ntb/pci.hpp"
 #include "transport/ntb/vfio.hpp"
+#include "transport/ntb/window.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -15,8 +16,6 @@ namespace fs = std::filesystem;
 using Mapping = ring::MappedStore::Mapping;
 
 namespace {
-
-constexpr std::size_t kPageBytes = 4096;
 
 // One memory for both: the first half is the first machine's to read.
 PciMemory::Ends halves(std::span<std::byte> memory, PciMemory::Side ours) {

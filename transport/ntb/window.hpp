@@ -15,11 +15,11 @@ namespace transport::ntb {
 // Registers of 32 bits: each end reads its own, which the other writes.
 inline constexpr unsigned kScratchpads = 8;
 
+inline constexpr std::size_t kPageBytes = 4096;
 // Where scratchpads lie in the memory itself: a page of them, then the rings.
-inline constexpr std::size_t kWindowHeadBytes = 4096;
+inline constexpr std::size_t kWindowHeadBytes = kPageBytes;
 // What a window needs for so many bytes of rings, in whole pages.
 [[nodiscard]] constexpr std::size_t window_bytes(std::size_t region_bytes) {
-    constexpr std::size_t kPageBytes = 4096;
     return kWindowHeadBytes + (region_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
