@@ -106,19 +106,36 @@ def free_port():
         return s.getsockname()[1]
 
 
-def outside(options):
+def run_inside(options, count, machine, words=()):
+    """Makes a network of so many validators, and runs the script itself in the machine."""
     folder = tempfile.mkdtemp(prefix='bor-rdma-')
     try:
         plan = os.path.join(folder, 'plan.json')
         with open(plan, 'w', encoding='utf-8') as f:
-            json.dump(Maker(options.build, folder, options.count).make(), f)
-        return subprocess.run([os.path.join(HERE, 'vm', 'run.sh'), '--devices', str(options.count + 1),
-                               '--no-share', '--mem', '3072M', '--timeout', str(options.timeout), '--',
-                               'python3', os.path.realpath(__file__), '--inside', plan,
-                               *(['--all'] if options.all else [])],
-                              check=False).returncode
+            json.dump(Maker(options.build, folder, count).make(), f)
+        return subprocess.run(
+            [os.path.join(HERE, 'vm', 'run.sh'), '--no-share', '--timeout', str(options.timeout),
+             *machine, '--', 'python3', os.path.realpath(sys.argv[0]), '--inside', plan, *words],
+            check=False).returncode
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def outside(options):
+    return run_inside(options, options.count,
+                      ['--devices', str(options.count + 1), '--mem', '3072M'],
+                      ['--all'] if options.all else [])
+
+
+def main(parser, outside, inside):
+    """A script that runs itself again in the machine."""
+    parser.add_argument('--build')
+    parser.add_argument('--timeout', type=int, default=400)
+    parser.add_argument('--inside', help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if not chosen.build and not chosen.inside:
+        parser.error('--build is missing')
+    return inside(chosen) if chosen.inside else outside(chosen)
 
 
 # --- Inside: it runs ---
@@ -378,14 +395,8 @@ def inside(options):
 
 
 if __name__ == '__main__':
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--build')
-    parser.add_argument('--count', type=int, default=2)
-    parser.add_argument('--all', action='store_true')
-    parser.add_argument('--timeout', type=int, default=400)
-    parser.add_argument('--inside', help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if not chosen.build and not chosen.inside:
-        parser.error('--build is missing')
-    sys.exit(inside(chosen) if chosen.inside else outside(chosen))
+    arguments = argparse.ArgumentParser(description=__doc__,
+                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument('--count', type=int, default=2)
+    arguments.add_argument('--all', action='store_true')
+    sys.exit(main(arguments, outside, inside))

@@ -6,18 +6,14 @@ vm/run.sh runs one validator, and the second machine asks both.
 usage: pci_network.py --build BUILD_DIR
 """
 import argparse
-import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import urllib.parse
 
 import network
 
-HERE = os.path.dirname(os.path.realpath(__file__))
 DEVICES = '/sys/bus/pci/devices'
 IVSHMEM = '0x1110'
 END_PORT = 7000
@@ -26,18 +22,9 @@ END_PORT = 7000
 # --- Outside: the network is made ---
 
 def outside(options):
-    folder = tempfile.mkdtemp(prefix='bor-pci-')
-    try:
-        plan = os.path.join(folder, 'plan.json')
-        with open(plan, 'w', encoding='utf-8') as f:
-            json.dump(network.Maker(options.build, folder, 2).make(), f)
-        return subprocess.run(
-            [os.path.join(HERE, 'vm', 'run.sh'), '--nodes', '2', '--cpus', '1', '--mem', '1536M',
-             '--no-share', '--ivshmem', 'doorbell', '--iommu',
-             '--modules', 'vfio-pci vfio_iommu_type1', '--timeout', str(options.timeout), '--',
-             'python3', os.path.realpath(__file__), '--inside', plan], check=False).returncode
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    return network.run_inside(
+        options, 2, ['--nodes', '2', '--cpus', '1', '--mem', '1536M', '--ivshmem', 'doorbell',
+                     '--iommu', '--modules', 'vfio-pci vfio_iommu_type1'])
 
 
 # --- Inside: it runs ---
@@ -149,12 +136,7 @@ def inside(options):
 
 
 if __name__ == '__main__':
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--build')
-    parser.add_argument('--timeout', type=int, default=400)
-    parser.add_argument('--inside', help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if not chosen.build and not chosen.inside:
-        parser.error('--build is missing')
-    sys.exit(inside(chosen) if chosen.inside else outside(chosen))
+    sys.exit(network.main(
+        argparse.ArgumentParser(description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter),
+        outside, inside))
