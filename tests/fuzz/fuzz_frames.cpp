@@ -50,7 +50,7 @@ std::size_t take_stream(base::ByteView stream, transport::BufferPool& pool) {
             if (!frame) return taken;
             if (!*frame) break;
             if (!take(reassembly, **frame)) return taken;
-            taken += link::kFrameHeaderBytes + (*frame)->payload.size();
+            taken += (*frame)->bytes();
             reader.consume(**frame);
         }
     }
@@ -65,7 +65,7 @@ std::size_t take_record(base::ByteView record, transport::BufferPool& pool) {
         const auto frame = link::first_frame(record.subspan(taken));
         if (!frame || !take(reassembly, *frame)) break;
         CHECK(frame->payload.size() == frame->header.length);
-        taken += link::kFrameHeaderBytes + frame->payload.size();
+        taken += frame->bytes();
         CHECK(taken <= record.size());
     }
     return taken;

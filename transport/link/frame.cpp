@@ -102,6 +102,13 @@ base::Result<FrameHeader> check_other(const FrameHeader& header) {
     return header;
 }
 
+// Of bytes that begin with one.
+base::Result<FrameHeader> first_header(base::ByteView bytes) {
+    FrameHeaderBytes head{};
+    std::memcpy(head.data(), bytes.data(), head.size());
+    return decode_header(head);
+}
+
 }  // namespace
 
 FrameHeaderBytes encode(const FrameHeader& header) {
@@ -154,27 +161,23 @@ void FrameReader::commit(std::size_t bytes) {
 base::Result<std::optional<Frame>> FrameReader::peek() const {
     const base::ByteView have = base::ByteView(buffer_).subspan(begin_, end_ - begin_);
     if (have.size() < kFrameHeaderBytes) return std::nullopt;
-    FrameHeaderBytes bytes{};
-    std::memcpy(bytes.data(), have.data(), bytes.size());
-    auto header = decode_header(bytes);
+    const auto header = first_header(have);
     if (!header) return base::fail(header.error());
     if (have.size() < kFrameHeaderBytes + header->length) return std::nullopt;
     return Frame{*header, have.subspan(kFrameHeaderBytes, header->length)};
 }
 
 void FrameReader::consume(const Frame& frame) {
-    begin_ += kFrameHeaderBytes + frame.payload.size();
+    begin_ += frame.bytes();
     CHECK(begin_ <= end_);
     if (begin_ == end_) begin_ = end_ = 0;
 }
 
 base::Result<Frame> first_frame(base::ByteView record) {
-    FrameHeaderBytes head{};
-    if (record.size() < head.size()) {
+    if (record.size() < kFrameHeaderBytes) {
         return base::fail(base::Errc::malformed, "a frame is shorter than its header");
     }
-    std::memcpy(head.data(), record.data(), head.size());
-    const auto header = decode_header(head);
+    const auto header = first_header(record);
     if (!header) return base::fail(header.error());
     const base::ByteView rest = record.subspan(kFrameHeaderBytes);
     if (rest.size() < header->length) {

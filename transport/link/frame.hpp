@@ -78,6 +78,9 @@ using FrameHeaderBytes = std::array<std::byte, kFrameHeaderBytes>;
 struct Frame {
     FrameHeader header{};
     base::ByteView payload{};  // Valid until the reader's next space().
+
+    // With its header.
+    [[nodiscard]] std::size_t bytes() const { return kFrameHeaderBytes + payload.size(); }
 };
 
 // The first frame of what is left of a record. malformed: as decode_header, or it ends behind the

@@ -123,12 +123,11 @@ std::size_t Connection::take_fast_frame(const link::FastPath::Received& received
         return 0;
     }
     const link::FrameHeader& header = frame->header;
-    const std::size_t bytes = link::kFrameHeaderBytes + frame->payload.size();
     if (header.kind == link::FrameKind::probe) {
         const std::uint64_t nonce = link::decode_probe(frame->payload);
-        fast_.consume(received, bytes);
+        fast_.consume(received, frame->bytes());
         detection_.on_probe(owner_.now(), nonce);
-        return bytes;
+        return frame->bytes();
     }
     const bool lands = header.kind == link::FrameKind::landing;
     if ((header.kind != link::FrameKind::slice && !lands) || header.lane != received.lane) {
@@ -138,8 +137,8 @@ std::size_t Connection::take_fast_frame(const link::FastPath::Received& received
     // The peer's switch is still on its way, behind its last messages by TCP.
     if (!fast_.is_in()) return 0;
     if (lands ? !take_landing(*frame) : !take_slice(*frame)) return 0;
-    fast_.consume(received, bytes);
-    return bytes;
+    fast_.consume(received, frame->bytes());
+    return frame->bytes();
 }
 
 // False: it has to wait for memory, or there is no path any more.

@@ -133,7 +133,7 @@ struct End {
         const auto frame = first_frame(bytes);
         REQUIRE(frame);
         take(*frame);
-        return kFrameHeaderBytes + frame->payload.size();
+        return frame->bytes();
     }
     void take(const Frame& frame) {
         auto taken = frame.header.kind == FrameKind::landing

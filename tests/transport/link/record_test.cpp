@@ -16,8 +16,9 @@ namespace {
 
 constexpr Rooms kAll{.control = true, .data = true, .landings = 4};
 
-void push(SendQueue& queue, Lane lane, Priority priority, std::size_t size) {
-    REQUIRE(queue.push(lane, priority, std::make_shared<const base::Bytes>(size)));
+void push(SendQueue& queue, Lane lane, Priority priority, std::size_t size, int count = 1) {
+    for (int i = 0; i < count; ++i)
+        REQUIRE(queue.push(lane, priority, std::make_shared<const base::Bytes>(size)));
 }
 
 // The frames of the next record, as lane and priority each: "c0 d6"; "" if there is none.
@@ -38,7 +39,7 @@ class Records {
             if (!text.empty()) text += ' ';
             text +=
                 (next->lane == Lane::control ? "c" : "d") + std::to_string(frame->header.priority);
-            left = left.subspan(kFrameHeaderBytes + frame->payload.size());
+            left = left.subspan(frame->bytes());
         }
         return text;
     }
@@ -55,7 +56,7 @@ std::string refusal(base::ByteView record) {
     while (!record.empty()) {
         const auto frame = first_frame(record);
         if (!frame) return frame.error().detail;
-        record = record.subspan(kFrameHeaderBytes + frame->payload.size());
+        record = record.subspan(frame->bytes());
     }
     return "taken";
 }
@@ -64,8 +65,7 @@ std::string refusal(base::ByteView record) {
 
 TEST_CASE("small frames of one lane make one record, as many as fit whole") {
     SendQueue queue;
-    for (int i = 0; i < 20; ++i)
-        push(queue, Lane::data, 6, 2'000);
+    push(queue, Lane::data, 6, 2'000, 20);
     Records records(queue);
     CHECK(records.next() == "d6 d6 d6 d6 d6 d6 d6 d6");
     CHECK(records.bytes == 8 * 2'008);
@@ -96,8 +96,7 @@ TEST_CASE("a frame that is alone goes alone, and so does a full one") {
 
 TEST_CASE("a record of the control lane is no longer than its longest frame") {
     SendQueue queue;
-    for (int i = 0; i < 10; ++i)
-        push(queue, Lane::control, 2, 1'000);
+    push(queue, Lane::control, 2, 1'000, 10);
     Records records(queue);
     CHECK(records.next() == "c2 c2 c2 c2");
     CHECK(records.bytes <= record_bytes_max(Lane::control));
@@ -121,10 +120,8 @@ TEST_CASE("what goes together goes in the order in which it would go alone") {
 
 TEST_CASE("the quota of a level holds within a record") {
     SendQueue queue;
-    for (int i = 0; i < 12; ++i)
-        push(queue, Lane::data, 1, 10);
-    for (int i = 0; i < 2; ++i)
-        push(queue, Lane::data, 5, 10);
+    push(queue, Lane::data, 1, 10, 12);
+    push(queue, Lane::data, 5, 10, 2);
     Records records(queue);
     CHECK(records.next() == "d1 d1 d1 d1 d1 d1 d1 d1 d5 d5 d1 d1 d1 d1");
 }
@@ -174,8 +171,7 @@ TEST_CASE("parts of messages go together, as many as there is room for") {
 
 TEST_CASE("a record that ends within a frame, or goes on behind one, is refused") {
     SendQueue queue;
-    for (int i = 0; i < 3; ++i)
-        push(queue, Lane::data, 6, 100);
+    push(queue, Lane::data, 6, 100, 3);
     base::Bytes out(kFrameBytesMax);
     const auto next = queue.next(out, kAll);
     REQUIRE(next);
