@@ -95,7 +95,7 @@ const std::vector<Layer> kLayers = {
     {"transport/ring", {"base", "base/crypto", "transport"}, {&kInexact}},
     {"transport/ntb", {"base", "base/crypto", "transport", "transport/link", "transport/ring"}, {}},
     {"transport/rdma",
-     {"base", "base/crypto", "transport", "transport/link", "transport/ring", "transport/ntb"},
+     {"base", "base/crypto", "transport", "transport/link", "transport/ring"},
      {}},
     {"transport/sim", {"base", "base/crypto", "transport"}, {&kImpure, &kInexact}},
     {"transport/tcp", {"base", "base/crypto", "transport", "transport/link"}, {}},

@@ -2,7 +2,7 @@
 
 #include "base/pinned.hpp"
 #include "base/result.hpp"
-#include "transport/ntb/descriptor.hpp"
+#include "transport/descriptor.hpp"
 
 #include <cstddef>
 #include <filesystem>

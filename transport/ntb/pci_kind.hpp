@@ -1,12 +1,12 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "transport/descriptor.hpp"
 #include "transport/driver.hpp"
 #include "transport/link/fast_path.hpp"
-#include "transport/ntb/descriptor.hpp"
+#include "transport/link/schedule.hpp"
 #include "transport/ntb/pci_memory.hpp"
 #include "transport/ntb/pci_window.hpp"
-#include "transport/ntb/schedule.hpp"
 #include "transport/ntb/window_path.hpp"
 
 #include <atomic>
@@ -107,7 +107,7 @@ class PciKind final : public link::FastKind, private Driver, private ShareOwner 
     Options options_;
     PciAddress address_;
     Descriptor never_;  // To wait on where there are no doorbells.
-    Schedule schedule_;
+    link::Schedule schedule_;
     std::map<std::uint16_t, Entry> windows_;  // By the share that we read.
     std::string peer_machine_{};  // Of the windows, if there are any: one memory joins two.
     std::uint16_t last_share_ = 0;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "transport/descriptor.hpp"
 #include "transport/driver.hpp"
 #include "transport/link/fast_path.hpp"
-#include "transport/ntb/descriptor.hpp"
-#include "transport/ntb/schedule.hpp"
+#include "transport/link/schedule.hpp"
 #include "transport/ntb/shm_socket.hpp"
 #include "transport/ntb/shm_window.hpp"
 #include "transport/ntb/window_path.hpp"
@@ -77,7 +77,7 @@ class ShmKind final : public link::FastKind, private Driver, private ShmWatch {
     ShmAddress address_;
     Descriptor epoll_;
     Descriptor listener_;
-    Schedule schedule_;
+    link::Schedule schedule_;
     std::uint64_t last_id_ = 0;
     std::map<std::uint64_t, Entry> windows_;
     std::map<std::uint64_t, Descriptor> greetings_;  // Connected, have said nothing yet.

@@ -3,7 +3,7 @@
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
 #include "base/result.hpp"
-#include "transport/ntb/descriptor.hpp"
+#include "transport/descriptor.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "transport/ntb/descriptor.hpp"
+#include "transport/descriptor.hpp"
 #include "transport/ntb/shm_memory.hpp"
 #include "transport/ntb/shm_socket.hpp"
 #include "transport/ntb/window.hpp"

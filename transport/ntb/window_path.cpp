@@ -24,7 +24,7 @@ constexpr auto kHeartbeatPad = static_cast<unsigned>(Pad::heartbeat);
 WindowPath::WindowPath(std::unique_ptr<MemoryWindow> window,
                        Parameters ours,
                        const link::PathSecrets& secrets,
-                       Schedule& schedule,
+                       link::Schedule& schedule,
                        link::FastUser& user)
     : window_(std::move(window)),
       ours_(std::move(ours)),
@@ -133,7 +133,7 @@ void WindowPath::end_turn(base::Timestamp now) {
     const bool has_moved = std::exchange(moved_, moved) != moved;
     const bool is_new = (!std::exchange(wanted_room_, wants_room) && wants_room) || has_moved;
     const bool is_owed = rings_->has_unread() || wants_room;
-    if (!is_owed || (!is_new && Schedule::is_waiting(*this))) return;
+    if (!is_owed || (!is_new && link::Schedule::is_waiting(*this))) return;
     again_ = is_new ? first_look() : std::min<base::Duration>(2 * again_, kAgainMax);
     schedule_.run_at(*this, now + again_);
 }

@@ -2,8 +2,8 @@
 
 #include "base/time.hpp"
 #include "transport/link/fast_path.hpp"
+#include "transport/link/schedule.hpp"
 #include "transport/ntb/parameters.hpp"
-#include "transport/ntb/schedule.hpp"
 #include "transport/ntb/window.hpp"
 #include "transport/ring/mapped_store.hpp"
 #include "transport/ring/path.hpp"
@@ -20,13 +20,13 @@ namespace transport::ntb {
 // something: after 1 ms where a bell may be lost or room is waited for, then later and later.
 //
 // Thread: one.
-class WindowPath final : public link::FastPath, public Scheduled {
+class WindowPath final : public link::FastPath, public link::Scheduled {
   public:
     // The window has room for the rings; `ours` without its place.
     WindowPath(std::unique_ptr<MemoryWindow> window,
                Parameters ours,
                const link::PathSecrets& secrets,
-               Schedule& schedule,
+               link::Schedule& schedule,
                link::FastUser& user);
     ~WindowPath() override;
 
@@ -65,7 +65,7 @@ class WindowPath final : public link::FastPath, public Scheduled {
     Parameters ours_;
     std::optional<Parameters> promised_;  // The peer's.
     link::PathSecrets secrets_;
-    Schedule& schedule_;
+    link::Schedule& schedule_;
     link::FastUser& user_;
 
     bool is_announced_ = false;

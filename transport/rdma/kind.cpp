@@ -58,7 +58,7 @@ base::Result<std::unique_ptr<RdmaKind>> RdmaKind::create(Options options) {
 base::Result<void> RdmaKind::set_up() {
     if (auto fits = fit_into_limits(); !fits) return fits;
     if (auto made = make_queues(); !made) return made;
-    epoll_ = ntb::Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
     if (!epoll_) return none(why_failed("no RDMA: epoll", errno));
     return watch_device();
 }

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "transport/descriptor.hpp"
 #include "transport/driver.hpp"
 #include "transport/link/fast_path.hpp"
-#include "transport/ntb/descriptor.hpp"
-#include "transport/ntb/schedule.hpp"
+#include "transport/link/schedule.hpp"
 #include "transport/rdma/device.hpp"
 #include "transport/rdma/path.hpp"
 #include "transport/rdma/verbs.hpp"
@@ -127,13 +127,13 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     EventsPtr events_;
     CompletionsPtr completions_;
     ReceivesPtr receives_;
-    ntb::Descriptor epoll_;
+    Descriptor epoll_;
     std::optional<std::size_t> lockable_;
     std::size_t locked_ = 0;
     base::Timestamp next_look_{};  // Whether the device is still there.
     std::string failure_;          // Of the device or its port, until that is back or opened again.
 
-    ntb::Schedule schedule_;
+    link::Schedule schedule_;
     std::map<std::uint32_t, Entry> entries_;  // By the number of their queue pair.
     bool is_armed_ = false;
     bool has_new_dead_ = false;

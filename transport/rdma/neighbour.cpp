@@ -59,7 +59,7 @@ tl::unexpected<base::Error> refuse(const std::string& what) {
 
 base::Result<std::unique_ptr<Neighbour>> Neighbour::seek(const Gid& own, const Gid& peer) {
     std::unique_ptr<Neighbour> out(new Neighbour);
-    out->manager_ = ntb::Descriptor(::open(kManager, O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    out->manager_ = Descriptor(::open(kManager, O_RDWR | O_NONBLOCK | O_CLOEXEC));
     const int manager = out->manager_.get();
     if (!out->manager_) return refuse(std::string(kManager) + " (of module rdma_ucm)");
     rdma_ucm_create_id_resp made{};

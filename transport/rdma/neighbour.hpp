@@ -2,7 +2,7 @@
 
 #include "base/pinned.hpp"
 #include "base/result.hpp"
-#include "transport/ntb/descriptor.hpp"
+#include "transport/descriptor.hpp"
 #include "transport/rdma/parameters.hpp"
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Neighbour : base::Pinned {
   private:
     Neighbour() = default;
 
-    ntb::Descriptor manager_;  // Closed, it forgets the question.
+    Descriptor manager_;  // Closed, it forgets the question.
 };
 
 }  // namespace transport::rdma

@@ -50,7 +50,7 @@ RdmaPath::RdmaPath(Lender& lender,
                    Holdings& holdings,
                    const Setting& setting,
                    const link::PathSecrets& secrets,
-                   ntb::Schedule& schedule,
+                   link::Schedule& schedule,
                    link::FastUser& user)
     : lender_(lender),
       holdings_(holdings),
@@ -411,7 +411,7 @@ void RdmaPath::look_again(base::Timestamp now) {
         is_owed = is_owed || sent(lane) != taken(lane);
     }
     const bool has_moved = std::exchange(moved_, moved) != moved;
-    if ((!is_owed && !tells_at_) || (!has_moved && ntb::Schedule::is_waiting(*this))) return;
+    if ((!is_owed && !tells_at_) || (!has_moved && link::Schedule::is_waiting(*this))) return;
     again_ = has_moved ? ring::kRingAgain : std::min<base::Duration>(2 * again_, kAgainMax);
     schedule_.run_at(*this, is_owed ? now + again_ : std::max(*tells_at_, now + ring::kRingAgain));
 }

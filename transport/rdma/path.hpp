@@ -2,7 +2,7 @@
 
 #include "base/time.hpp"
 #include "transport/link/fast_path.hpp"
-#include "transport/ntb/schedule.hpp"
+#include "transport/link/schedule.hpp"
 #include "transport/rdma/landing.hpp"
 #include "transport/rdma/memory.hpp"
 #include "transport/rdma/neighbour.hpp"
@@ -53,7 +53,7 @@ class Lender {
 // What is lost is a wake-up at most: a side that is owed looks after 1 ms, then later and later.
 //
 // Thread: one.
-class RdmaPath final : public link::FastPath, public ntb::Scheduled {
+class RdmaPath final : public link::FastPath, public link::Scheduled {
   public:
     struct Setting {
         const Device* device = nullptr;
@@ -68,7 +68,7 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
              Holdings& holdings,
              const Setting& setting,
              const link::PathSecrets& secrets,
-             ntb::Schedule& schedule,
+             link::Schedule& schedule,
              link::FastUser& user);
     ~RdmaPath() override;
 
@@ -144,7 +144,7 @@ class RdmaPath final : public link::FastPath, public ntb::Scheduled {
     Holdings& holdings_;
     Setting setting_;
     link::PathSecrets secrets_;
-    ntb::Schedule& schedule_;
+    link::Schedule& schedule_;
     link::FastUser& user_;
 
     std::optional<Parameters> promised_;    // The peer's, until we are connected.

@@ -22,6 +22,7 @@ namespace tests {
 namespace fs = std::filesystem;
 namespace ntb = transport::ntb;
 using ntb::PciMemory;
+using transport::Descriptor;
 
 namespace {
 
@@ -32,11 +33,11 @@ struct Device {
     Device() : memory(memfd_create("pci", MFD_CLOEXEC)) {
         REQUIRE(ftruncate(memory.get(), kMemoryBytes) == 0);
         for (auto& each : bells)
-            each = ntb::Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+            each = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
     }
 
-    ntb::Descriptor memory;
-    std::array<ntb::Descriptor, 2> bells;
+    Descriptor memory;
+    std::array<Descriptor, 2> bells;
 };
 
 // What a machine sees of it.

@@ -21,6 +21,8 @@
 // NOLINTBEGIN(bugprone-unchecked-optional-access): REQUIRE() looks, which clang-tidy can't see.
 namespace tests {
 
+using transport::Descriptor;
+
 namespace {
 
 ntb::ShmKind::Options small_rings() {
@@ -166,7 +168,7 @@ struct RawFollower {
     }
 
     ntb::ShmAddress address;
-    ntb::Descriptor socket;
+    Descriptor socket;
 };
 
 struct RawWorld {
@@ -190,8 +192,8 @@ struct RawWorld {
     std::optional<RawFollower> raw;
 };
 
-ntb::Descriptor plain_memory(std::size_t bytes, int seals) {
-    ntb::Descriptor memory(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+Descriptor plain_memory(std::size_t bytes, int seals) {
+    Descriptor memory(memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     REQUIRE(ftruncate(memory.get(), static_cast<off_t>(bytes)) == 0);
     if (seals != 0) REQUIRE(fcntl(memory.get(), F_ADD_SEALS, seals) == 0);
     return memory;
@@ -206,7 +208,7 @@ TEST_CASE("who knows no token is hung up on, and harms nobody") {
     {
         RawWorld world;
         const auto memory = plain_memory(4096, kSizeSeals);
-        std::vector<ntb::Descriptor> strangers;
+        std::vector<Descriptor> strangers;
         for (int i = 0; i < 200; ++i) {
             auto socket = ntb::connect_to(world.raw->address.socket);
             if (socket && i % 4 == 1) {
@@ -226,7 +228,7 @@ TEST_CASE("who knows no token is hung up on, and harms nobody") {
 
 TEST_CASE("memory that could end our process, or is none, is not mapped") {
     struct Case {
-        std::function<ntb::Descriptor()> make;
+        std::function<Descriptor()> make;
         std::string why;
     };
     const std::size_t bytes = RawFollower::memory_bytes();
@@ -235,7 +237,7 @@ TEST_CASE("memory that could end our process, or is none, is not mapped") {
         {[&] { return plain_memory(bytes, F_SEAL_GROW); }, "is not sealed against resizing"},
         {[&] { return plain_memory(bytes - 4096, kSizeSeals); }, "promised were"},
         {[&] { return plain_memory(bytes + 4096, kSizeSeals); }, "promised were"},
-        {[] { return ntb::Descriptor(::open("/dev/zero", O_RDWR | O_CLOEXEC)); },
+        {[] { return Descriptor(::open("/dev/zero", O_RDWR | O_CLOEXEC)); },
          "is not sealed against resizing"},
     };
     for (const Case& each : cases) {

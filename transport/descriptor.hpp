@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace transport::ntb {
+namespace transport {
 
 // The one owner of a file descriptor.
 class Descriptor {
@@ -28,4 +28,4 @@ class Descriptor {
     int fd_ = -1;
 };
 
-}  // namespace transport::ntb
+}  // namespace transport

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace transport::ntb {
+namespace transport::link {
 
 class Schedule;
 
@@ -53,4 +53,4 @@ class Schedule : base::Pinned {
     std::vector<Scheduled*> waiting_;
 };
 
-}  // namespace transport::ntb
+}  // namespace transport::link

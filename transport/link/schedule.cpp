@@ -1,9 +1,9 @@
-#include "transport/ntb/schedule.hpp"
+#include "transport/link/schedule.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace transport::ntb {
+namespace transport::link {
 
 void Schedule::mark_ready(Scheduled& path) {
     if (!std::exchange(path.is_ready_, true)) ready_.push_back(&path);
@@ -63,4 +63,4 @@ std::optional<base::Timestamp> Schedule::wake_at() const {
     return first;
 }
 
-}  // namespace transport::ntb
+}  // namespace transport::link
