@@ -3,7 +3,6 @@
 #include "base/check.hpp"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/rand.h>
 #include <sys/socket.h>
 
@@ -22,10 +21,6 @@ constexpr std::size_t kWriteBudget = std::size_t{32} << 10;
 // Ciphertext made ahead of the socket: a turn's, by one system call, because by two the peer is
 // woken twice. Little enough that a vote does not stand behind it for long.
 constexpr std::size_t kCorkBytes = kWriteBudget;
-// The receive window: what 10 Gb/s bring in two round trips, within bounds.
-constexpr std::uint64_t kBytesPerMillisecond = 1'250'000;
-constexpr std::uint64_t kWindowMin = std::uint64_t{64} << 10;
-constexpr std::uint64_t kWindowMax = std::uint64_t{4} << 20;
 constexpr std::chrono::seconds kTuneEvery{1};
 constexpr std::string_view kBindingLabel = "EXPORTER-BoR channel 1";
 
@@ -399,6 +394,11 @@ void Connection::wait_writable() {
 
 // --- The clock and the end ------------------------------------------------------------------
 
+void Connection::tune_window() {
+    tuned_ = owner_.now();
+    window_.tune(socket_.native_handle());
+}
+
 void Connection::tick() {
     const Options& options = owner_.options();
     const base::Timestamp now = owner_.now();
@@ -428,19 +428,6 @@ void Connection::tick() {
         return fail(CloseReason::timed_out, "the peer takes no bytes");
     }
     detection_.tick(now);
-}
-
-// Bytes that wait in the kernel for us to read them are bytes that an urgent message stands
-// behind: the peer may send no more than the path itself holds.
-void Connection::tune_window() {
-    tuned_ = owner_.now();
-    tcp_info info{};
-    socklen_t size = sizeof info;
-    const int fd = socket_.native_handle();
-    if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return;
-    const std::uint64_t window = 2 * kBytesPerMillisecond * info.tcpi_rtt / 1'000;
-    const int clamp = static_cast<int>(std::clamp(window, kWindowMin, kWindowMax));
-    ::setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof clamp);
 }
 
 void Connection::fail(CloseReason reason, std::string text) {

@@ -11,6 +11,7 @@
 #include "transport/link/reassembly.hpp"
 #include "transport/link/send_queue.hpp"
 #include "transport/tcp/options.hpp"
+#include "transport/tcp/receive_window.hpp"
 #include "transport/tcp/tls.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -194,7 +195,8 @@ class Connection final : public Channel, private link::PathOwner, private link::
     base::Timestamp received_{};  // A byte last came.
     base::Timestamp sent_{};      // The peer's kernel last took bytes, or none waited.
     base::Timestamp progress_{};  // A slice last came, or no message was unfinished.
-    base::Timestamp tuned_{};     // The receive window.
+    ReceiveWindow window_;
+    base::Timestamp tuned_{};  // The window.
     base::Timestamp close_deadline_{};
 };
 
