@@ -178,6 +178,8 @@ std::string RdmaKind::description() const {
     std::string out = "device " + device_.name + " port " + std::to_string(device_.port) +
                       ", peers at most " + std::to_string(options_.peers_max) + ", each " +
                       std::to_string(bytes_for_peer() >> 10U) + " KiB locked";
+    out += has_huge_pages() ? ", on pages of 2 MiB"
+                            : ", on pages of 4 KiB (sysctl vm.nr_hugepages= reserves large ones)";
     if (!options_.shares_receives) out += ", no shared receive queue";
     if (lockable_)
         out += ", of " + std::to_string(*lockable_ >> 10U) + " KiB (LimitMEMLOCK= sets that)";

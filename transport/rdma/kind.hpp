@@ -64,7 +64,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
         const Request& request, link::FastUser& user) override;
     [[nodiscard]] Driver& driver() override { return *this; }
 
-    // For the log: device, how many peers, what bounds them.
+    // For the log: device, how many peers, what bounds them, and the pages that there are now.
     [[nodiscard]] std::string description() const;
     [[nodiscard]] const Counters& counters() const { return counters_; }
     [[nodiscard]] std::size_t pairs() const { return entries_.size(); }

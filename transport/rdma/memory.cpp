@@ -74,6 +74,12 @@ Memory::~Memory() {
     if (begin_ != nullptr) ::munmap(begin_, mapped_);
 }
 
+bool has_huge_pages() {
+    std::byte* page = map(kHugePageBytes, MAP_HUGETLB);
+    if (page != nullptr) ::munmap(page, kHugePageBytes);
+    return page != nullptr;
+}
+
 std::optional<std::size_t> lockable_bytes() {
     rlimit limit{};
     ::getrlimit(RLIMIT_MEMLOCK, &limit);

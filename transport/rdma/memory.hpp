@@ -48,6 +48,9 @@ class Memory : base::Pinned {
     RegionPtr region_;
 };
 
+// Whether the system has a page of 2 MiB left for us.
+[[nodiscard]] bool has_huge_pages();
+
 // How much memory this process may lock. Empty: any amount.
 [[nodiscard]] std::optional<std::size_t> lockable_bytes();
 

@@ -2,7 +2,7 @@
 // (channel_test.cpp), each over shared memory. And paths that lead nowhere or break off, peers
 // that are killed: TCP carries on, no message is lost, everything is given back.
 #include "kinds.hpp"
-#include "transport/tcp/peers.hpp"
+#include "transport/tcp/forwarding.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,65 +24,60 @@ struct Behaviour {
     std::atomic<int> frames_left = -1;  // Then the path of who reads the last one breaks.
     std::atomic<bool> leads_nowhere = false;
     std::atomic<int> paths = 0;  // That there are.
-    std::string host{};          // Of nodes that are made.
+    // Of those of marked nodes:
+    std::atomic<bool> keeps_credit = false;
+    std::atomic<const base::Bytes*> record = nullptr;  // Comes instead of the next one.
+    // Of nodes that are made:
+    std::string host{};
+    bool next_is_marked = false;
 };
-Behaviour behaviour;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+Behaviour behaviour{};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-class FaultyPath final : public link::FastPath {
+class FaultyPath final : public ForwardingPath {
   public:
-    explicit FaultyPath(std::unique_ptr<link::FastPath> inner) : inner_(std::move(inner)) {
+    FaultyPath(std::unique_ptr<link::FastPath> inner, bool is_marked)
+        : ForwardingPath(std::move(inner)), is_marked_(is_marked) {
         ++behaviour.paths;
     }
     ~FaultyPath() override { --behaviour.paths; }
 
-    [[nodiscard]] base::Bytes parameters() const override { return inner_->parameters(); }
-    [[nodiscard]] base::Result<void> bring_up(base::ByteView peer) override {
-        return inner_->bring_up(peer);
-    }
     [[nodiscard]] base::Result<std::optional<Received>> peek() override {
         if (behaviour.leads_nowhere) return std::optional<Received>();
-        auto received = inner_->peek();
-        if (!received || !*received || behaviour.frames_left < 0) return received;
+        auto received = ForwardingPath::peek();
+        if (!received || !*received) return received;
+        if (is_marked_ && record_ == nullptr) record_ = behaviour.record.exchange(nullptr);
+        if (record_ != nullptr) return std::optional<Received>({(*received)->lane, *record_});
+        if (behaviour.frames_left < 0) return received;
         if (behaviour.frames_left > 0) return received;
         behaviour.frames_left = -1;
         return base::fail(base::Errc::unavailable, "cable pulled");
     }
     void consume(Lane lane) override {
         if (behaviour.frames_left > 0) --behaviour.frames_left;
-        inner_->consume(lane);
+        ForwardingPath::consume(lane);
     }
-    void call_again() override { inner_->call_again(); }
-    [[nodiscard]] bool has_room(Lane lane) override { return inner_->has_room(lane); }
-    void send(Lane lane, base::ByteView frame) override { inner_->send(lane, frame); }
-    [[nodiscard]] std::uint64_t sent(Lane lane) const override { return inner_->sent(lane); }
-    [[nodiscard]] std::uint64_t taken(Lane lane) const override { return inner_->taken(lane); }
-    [[nodiscard]] base::Result<void> begin_turn() override { return inner_->begin_turn(); }
-    void end_turn(base::Timestamp now) override { inner_->end_turn(now); }
-    [[nodiscard]] base::Result<void> tick(base::Timestamp now) override {
-        return inner_->tick(now);
+    void end_turn(base::Timestamp now) override {
+        if (!is_marked_ || !behaviour.keeps_credit) ForwardingPath::end_turn(now);
     }
 
   private:
-    std::unique_ptr<link::FastPath> inner_;
+    bool is_marked_;
+    const base::Bytes* record_ = nullptr;  // That came instead.
 };
 
-class FaultyKind final : public link::FastKind {
+class FaultyKind final : public ForwardingKind {
   public:
     FaultyKind()
-        : inner_(make_shm({.control_log2 = 16, .data_log2 = 17, .host = behaviour.host})) {}
-
-    [[nodiscard]] Kind kind() const override { return inner_->kind(); }
-    [[nodiscard]] base::Bytes address() const override { return inner_->address(); }
-    [[nodiscard]] base::Result<std::unique_ptr<link::FastPath>> prepare(
-        const Request& request, link::FastUser& user) override {
-        auto path = inner_->prepare(request, user);
-        if (!path) return base::fail(path.error());
-        return std::unique_ptr<link::FastPath>(std::make_unique<FaultyPath>(std::move(*path)));
-    }
-    [[nodiscard]] transport::Driver& driver() override { return inner_->driver(); }
+        : ForwardingKind(make_shm({.control_log2 = 16, .data_log2 = 17, .host = behaviour.host})),
+          is_marked_(behaviour.next_is_marked) {}
 
   private:
-    std::unique_ptr<ntb::ShmKind> inner_;
+    [[nodiscard]] std::unique_ptr<link::FastPath> changed(
+        std::unique_ptr<link::FastPath> path) override {
+        return std::make_unique<FaultyPath>(std::move(path), is_marked_);
+    }
+
+    bool is_marked_;
 };
 
 Pair join_by_tcp(Node& client, Node& server) {
@@ -180,6 +175,117 @@ TEST_CASE("a path that leads nowhere is given up in time") {
     behaviour.leads_nowhere = false;
     check_talks(server, pair.of_server, client);
     CHECK(client.thread->counters().fast == 0);
+}
+
+TEST_CASE("a peer that never returns credit is given up in time, and nothing is left behind") {
+    tcp::Options options;
+    options.stall_max = 1s;
+    Node client(options);
+    behaviour.next_is_marked = true;
+    Node server;
+    behaviour.next_is_marked = false;
+    for (int round = 0; round < 2; ++round) {
+        const Pair pair = join(client, server);
+        behaviour.keeps_credit = true;
+        check_kept_credit_ends_channel(client, pair.of_client, server, behaviour.paths);
+        behaviour.keeps_credit = false;
+        CHECK(count_windows() == 0);
+    }
+}
+
+namespace {
+
+base::Bytes record_of(const link::FrameHeader& header, std::size_t bytes) {
+    const auto head = link::encode(header);
+    base::Bytes out(head.begin(), head.end());
+    out.resize(out.size() + bytes);
+    return out;
+}
+
+// What a member may seal, that no node would, and what is said of it.
+struct Garbage {
+    base::Bytes record;
+    const char* why;
+};
+
+std::vector<Garbage> all_garbage() {
+    using enum link::FrameKind;
+    constexpr std::uint16_t kFull = link::slice_bytes(Lane::data);
+    const link::FrameHeader five{
+        .lane = Lane::data, .is_first = true, .length = 5, .total_or_offset = 5};
+    link::FrameHeader elsewhere = five;
+    elsewhere.lane = Lane::control;
+    link::FrameHeader later{.lane = Lane::data, .length = kFull, .total_or_offset = kFull};
+    link::FrameHeader huge = later;
+    huge.is_first = true;
+    huge.total_or_offset = transport::kMessageBytesMax + 1;
+    base::Bytes torn = record_of(five, 5);
+    torn.resize(torn.size() + 3);
+    return {
+        {base::Bytes(3), "shorter than its header"},
+        {base::Bytes(8, std::byte{9}), "unknown kind 9"},
+        {record_of(five, 4), "a frame of 5 bytes has 4"},
+        {torn, "shorter than its header"},
+        {record_of(elsewhere, 5), "a frame that belongs elsewhere"},
+        {record_of({.kind = heartbeat}, 0), "a frame that belongs elsewhere"},
+        {record_of({.kind = prelude, .length = 9}, 9), "a frame that belongs elsewhere"},
+        {record_of(later, kFull), "continues no message"},
+        {record_of(huge, kFull), "not 8388609"},
+    };
+}
+
+}  // namespace
+
+TEST_CASE("a member that seals garbage loses its channel, which says why, and others keep theirs") {
+    behaviour.next_is_marked = true;
+    Node server;
+    behaviour.next_is_marked = false;
+    Node good;
+    const Pair pair = join(good, server);
+    for (const auto& [record, why] : all_garbage()) {
+        CAPTURE(why);
+        Node client;
+        const Pair bad = join(client, server);
+        behaviour.record = &record;
+        client.send(bad.of_client, Lane::data, 3, pattern(100));
+        const auto down = server.next<event::Down>();
+        REQUIRE(down);
+        CHECK(down->channel == bad.of_server);
+        CHECK(down->info.reason == transport::CloseReason::violation);
+        CHECK_THAT(down->info.text, Catch::Contains(why));
+        REQUIRE(client.next<event::Down>());
+        REQUIRE(comes_true([] { return behaviour.paths == 2; }));
+        CHECK(behaviour.record == nullptr);
+        CHECK(server.thread->counters().fast == 1);
+    }
+    check_talks(good, pair.of_client, server);
+    check_talks(server, pair.of_server, good);
+    server.drop_events();
+    CHECK(comes_true([&] { return server.thread->blocks_out() == 0; }));
+}
+
+TEST_CASE("a landing on a path without any ends the path, and what was sent comes by TCP") {
+    behaviour.next_is_marked = true;
+    Node server;
+    behaviour.next_is_marked = false;
+    Node client;
+    const Pair pair = join(client, server);
+    const auto landing = link::encode_landing(
+        {.lane = Lane::data, .is_first = true, .total_or_offset = link::kLandingBytes},
+        {.token = 0, .bytes = link::kLandingBytes});
+    const base::Bytes record(landing.begin(), landing.end());
+    behaviour.record = &record;
+    client.send(pair.of_client, Lane::data, 3, pattern(100));
+    const auto received = server.next<event::Received>();
+    REQUIRE(received);
+    CHECK(bytes_of(received->message) == pattern(100));
+    CHECK(behaviour.record == nullptr);
+    REQUIRE(comes_true([] { return behaviour.paths == 0; }));
+    CHECK(shows(server, [](const transport::ChannelStatus& channel) {
+        return channel.kind == Kind::tcp && channel.fallbacks == 1 &&
+               channel.why_not == "the peer names a landing, and this path has none";
+    }));
+    check_talks(server, pair.of_server, client);
 }
 
 TEST_CASE("nodes of two hosts stay on TCP") {

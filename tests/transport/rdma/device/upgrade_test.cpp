@@ -2,7 +2,7 @@
 // too (channel_test.cpp). And links that go down, peers that are killed or lie: TCP carries on, no
 // message is lost, everything is given back.
 #include "kinds.hpp"
-#include "transport/tcp/peers.hpp"
+#include "transport/tcp/forwarding.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -27,70 +27,52 @@ constexpr unsigned kDevices = 2;
 struct Plan {
     unsigned next_device = 0;
     bool lies = false;
-    std::atomic<int> paths = 0;  // That there are.
+    bool next_keeps_credit = false;
+    // Of all:
+    std::atomic<bool> keeps_credit = false;  // Those that were made so.
+    std::atomic<int> paths = 0;              // That there are.
 };
 Plan plan;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-class CountedPath final : public link::FastPath {
+class CountedPath final : public ForwardingPath {
   public:
-    CountedPath(std::unique_ptr<link::FastPath> inner, bool lies)
-        : inner_(std::move(inner)), lies_(lies) {
+    CountedPath(std::unique_ptr<link::FastPath> inner, bool lies, bool keeps_credit)
+        : ForwardingPath(std::move(inner)), lies_(lies), keeps_credit_(keeps_credit) {
         ++plan.paths;
     }
     ~CountedPath() override { --plan.paths; }
 
     // Of a liar: a queue pair that nobody has.
     [[nodiscard]] base::Bytes parameters() const override {
-        if (!lies_) return inner_->parameters();
+        if (!lies_) return ForwardingPath::parameters();
         return rdma::encode(rdma::Parameters{.pair = 0xFFFF00, .memory = 1U << 20U, .key = 77});
     }
     [[nodiscard]] base::Result<void> bring_up(base::ByteView peer) override {
         if (lies_) return {};
-        return inner_->bring_up(peer);
+        return ForwardingPath::bring_up(peer);
     }
-    [[nodiscard]] base::Result<std::optional<Received>> peek() override { return inner_->peek(); }
-    void consume(Lane lane) override { inner_->consume(lane); }
-    void call_again() override { inner_->call_again(); }
-    [[nodiscard]] bool has_room(Lane lane) override { return inner_->has_room(lane); }
-    void send(Lane lane, base::ByteView record) override { inner_->send(lane, record); }
-    [[nodiscard]] bool has_landings() const override { return inner_->has_landings(); }
-    [[nodiscard]] std::size_t landing_room() override { return inner_->landing_room(); }
-    void land(std::span<const link::Part> parts) override { inner_->land(parts); }
-    [[nodiscard]] base::Result<void> take_landing(const link::Landing& landing,
-                                                  std::span<std::byte> out) override {
-        return inner_->take_landing(landing, out);
-    }
-    [[nodiscard]] std::uint64_t sent(Lane lane) const override { return inner_->sent(lane); }
-    [[nodiscard]] std::uint64_t taken(Lane lane) const override { return inner_->taken(lane); }
-    [[nodiscard]] base::Result<void> begin_turn() override { return inner_->begin_turn(); }
-    void end_turn(base::Timestamp now) override { inner_->end_turn(now); }
-    [[nodiscard]] base::Result<void> tick(base::Timestamp now) override {
-        return inner_->tick(now);
+    void end_turn(base::Timestamp now) override {
+        if (!keeps_credit_ || !plan.keeps_credit) ForwardingPath::end_turn(now);
     }
 
   private:
-    std::unique_ptr<link::FastPath> inner_;
     bool lies_;
+    bool keeps_credit_;
 };
 
-class CountedKind final : public link::FastKind {
+class CountedKind final : public ForwardingKind {
   public:
-    CountedKind(unsigned device, bool lies) : inner_(make_kind(device)), lies_(lies) {}
-
-    [[nodiscard]] Kind kind() const override { return inner_->kind(); }
-    [[nodiscard]] base::Bytes address() const override { return inner_->address(); }
-    [[nodiscard]] base::Result<std::unique_ptr<link::FastPath>> prepare(
-        const Request& request, link::FastUser& user) override {
-        auto path = inner_->prepare(request, user);
-        if (!path) return base::fail(path.error());
-        return std::unique_ptr<link::FastPath>(
-            std::make_unique<CountedPath>(std::move(*path), lies_));
-    }
-    [[nodiscard]] transport::Driver& driver() override { return inner_->driver(); }
+    CountedKind(unsigned device, bool lies, bool keeps_credit)
+        : ForwardingKind(make_kind(device)), lies_(lies), keeps_credit_(keeps_credit) {}
 
   private:
-    std::unique_ptr<rdma::RdmaKind> inner_;
+    [[nodiscard]] std::unique_ptr<link::FastPath> changed(
+        std::unique_ptr<link::FastPath> path) override {
+        return std::make_unique<CountedPath>(std::move(path), lies_, keeps_credit_);
+    }
+
     bool lies_;
+    bool keeps_credit_;
 };
 
 void run(const std::string& command) {
@@ -102,7 +84,8 @@ void run(const std::string& command) {
 
 std::vector<std::unique_ptr<link::FastKind>> make_fast_kinds() {
     std::vector<std::unique_ptr<link::FastKind>> out;
-    out.push_back(std::make_unique<CountedKind>(plan.next_device, plan.lies));
+    out.push_back(
+        std::make_unique<CountedKind>(plan.next_device, plan.lies, plan.next_keeps_credit));
     plan.next_device = (plan.next_device + 1) % kDevices;
     return out;
 }
@@ -209,6 +192,23 @@ TEST_CASE("a peer that offers RDMA and has none costs a moment, and TCP goes on"
         CHECK(took < 5s);  // 1.5 s, and what the emulation takes besides.
         check_talks(client, up->channel, server);
         CHECK(client.thread->counters().fast == 0);
+    }
+}
+
+TEST_CASE("a peer that never returns credit is given up in time, and nothing is left behind",
+          "[faults]") {
+    plan.next_device = 0;
+    tcp::Options options;
+    options.stall_max = 1s;
+    Node client(options);
+    plan.next_keeps_credit = true;
+    Node server;
+    plan.next_keeps_credit = false;
+    for (int round = 0; round < 2; ++round) {
+        const Pair pair = join(client, server);
+        plan.keeps_credit = true;
+        check_kept_credit_ends_channel(client, pair.of_client, server, plan.paths);
+        plan.keeps_credit = false;
     }
 }
 
