@@ -56,10 +56,29 @@ void print_peer(const Json& peer) {
     if (!why_not.empty() && why_not != "-") fmt::print("{:<13} nothing faster: {}\n", "", why_not);
 }
 
+bool has_any(const Json& answer, std::string_view list) {
+    const Json* found = chain::abi::find_member(answer, list);
+    return found != nullptr && !found->empty();
+}
+
+// Of a node that has none by its configuration.
+bool print_why_none(const Json& answer) {
+    const std::string why = text_of(answer, "why_none");
+    if (!why.empty()) fmt::print("none: {}\n", why);
+    return !why.empty();
+}
+
 base::Result<void> peers(const Session& session, const Arguments& /*arguments*/) {
     if (session.json) return ask(session, "/v1/net/connections", Json());
     const auto answer = call(session.url, "/v1/bor/peers", Json());
     if (!answer) return fail(answer.error());
+    if (print_why_none(*answer)) return {};
+    if (!has_any(*answer, "peers") && !has_any(*answer, "dials")) {
+        fmt::print(
+            "none yet: this node connects to no other (p2p-peer-address), and no other has "
+            "connected to it\n");
+        return {};
+    }
     fmt::print("{:<13} {:<22} {:<5} {:<9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n",
                "peer",
                "address",
@@ -94,6 +113,7 @@ base::Result<void> transports(const Session& session, const Arguments& /*argumen
         print_json(*answer);
         return {};
     }
+    if (print_why_none(*answer)) return {};
     const Json* kinds = chain::abi::find_member(*answer, "transports");
     if (kinds == nullptr) return {};
     for (const Json& kind : *kinds) {

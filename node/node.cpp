@@ -158,13 +158,7 @@ base::Result<void> Node::Parts::open_core() {
     tcp.listen = options.p2p_listen_endpoints;
     transport =
         std::make_unique<transport::tcp::Thread>(tcp, *peers->node_key, *runtime, log("transport"));
-    transports =
-        std::make_unique<Transports>(Transports::Settings{.choice = options.transport,
-                                                          .rdma_address = options.rdma_address,
-                                                          .ntb_device = options.ntb_device,
-                                                          .ntb_memory = options.ntb_memory},
-                                     *transport,
-                                     log("transport"));
+    transports = std::make_unique<Transports>(options.transports, *transport, log("transport"));
     runtime->set_transport(*transport);
     return {};
 }

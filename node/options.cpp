@@ -1,7 +1,6 @@
 #include "node/options.hpp"
 
 #include "node/option_names.hpp"
-#include "node/transports.hpp"
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
@@ -393,10 +392,10 @@ void fill_peers(const po::variables_map& values, Options& out) {
     out.p2p_access_file = get<std::string>(values, "p2p-access-file");
     out.checkpoint = get<std::string>(values, "checkpoint");
     out.trust = get<std::string>(values, "trust");
-    out.transport = get<std::string>(values, "transport");
-    out.rdma_address = get<std::string>(values, "rdma-address");
-    out.ntb_device = get<std::string>(values, "ntb-device");
-    out.ntb_memory = get<std::string>(values, "ntb-memory");
+    out.transports = {.choice = get<std::string>(values, "transport"),
+                      .rdma_address = get<std::string>(values, "rdma-address"),
+                      .ntb_device = get<std::string>(values, "ntb-device"),
+                      .ntb_memory = get<std::string>(values, "ntb-memory")};
 }
 
 base::Result<void> check_peers(const Options& options) {
@@ -420,16 +419,7 @@ base::Result<void> check_peers(const Options& options) {
         return invalid("trust = certified: this release checks every signature; use trust = full");
     }
     if (options.trust != "full") return invalid("trust = " + options.trust + ": expected full");
-    const auto choices = transport_choices();
-    if (std::ranges::find(choices, options.transport) == choices.end()) {
-        return invalid(fmt::format(
-            "transport = {}: expected {}", options.transport, fmt::join(choices, " or ")));
-    }
-    const bool needs_device = options.transport == "ntb" || !options.ntb_memory.empty();
-    if (needs_device && options.ntb_device.empty()) {
-        return invalid("transport = ntb and ntb-memory need ntb-device, the slot of a PCI device");
-    }
-    return {};
+    return check_transports(options.transports);
 }
 
 // What each option allows alone but not together.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "node/transport_settings.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -64,10 +65,7 @@ struct Options {
     std::filesystem::path p2p_access_file;  // Local lists; empty: none.
     std::string checkpoint;                 // HEIGHT:ID; empty: none.
     std::string trust = "full";
-    std::string transport = "auto";  // One of transport_choices().
-    std::string rdma_address;        // Of the RDMA device; empty: the first that is connected.
-    std::string ntb_device;          // PCI device that shares memory with a machine; empty: none.
-    std::string ntb_memory;          // Of a bridge: the file of the memory that it writes here.
+    TransportSettings transports;
     [[nodiscard]] bool has_peers() const {
         return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
     }

@@ -40,6 +40,13 @@ std::string name_of(const PeerStatus& peer, const chain::Schedule& schedule) {
     return peer.organisation.to_string();
 }
 
+// Why there are neither peers nor ways to them; empty: there may be.
+std::string why_none(const Transports* transports) {
+    if (transports != nullptr) return {};
+    return "this node has no p2p-listen-endpoint and no p2p-peer-address: it speaks to no other "
+           "node, and needs no transport";
+}
+
 transport::ChannelStatuses channels_of(const Transports* transports) {
     if (transports != nullptr) return transports->channels();
     return std::make_shared<const std::vector<transport::ChannelStatus>>();
@@ -107,6 +114,7 @@ Answer get_peers(const Moment& moment, const ApiContext& context, const Transpor
         dials.push_back(dial_json(dial));
     return Json{{"peers", std::move(list)},
                 {"dials", std::move(dials)},
+                {"why_none", why_none(transports)},
                 {"go_aways_sent", json_integer(status->go_aways_sent)},
                 {"go_aways_received", json_integer(status->go_aways_received)},
                 {"duplicates_dropped", json_integer(status->duplicates_dropped)}};
@@ -174,6 +182,7 @@ Answer get_transports(const Moment& moment,
     }
     return Json{{"transport", transports != nullptr ? Json(transports->choice()) : Json(nullptr)},
                 {"transports", std::move(kinds)},
+                {"why_none", why_none(transports)},
                 {"peers", std::move(peers)}};
 }
 

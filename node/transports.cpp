@@ -15,19 +15,18 @@ namespace node {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kChoices = {"auto", "shm", "ntb", "rdma", "tcp"};
-constexpr std::string_view kAuto = kChoices[0];
+constexpr std::string_view kAuto = "auto";
 
 using Made = base::Result<std::unique_ptr<transport::link::FastKind>>;
 
-Made make_shm(const Transports::Settings& /*settings*/, const base::Log& /*log*/) {
+Made make_shm(const TransportSettings& /*settings*/, const base::Log& /*log*/) {
     auto kind = transport::ntb::ShmKind::create();
     if (!kind) return base::fail(std::move(kind.error()));
     return Made(std::move(*kind));
 }
 
 // Never a device that was not named: another program may use its memory.
-Made make_ntb(const Transports::Settings& settings, const base::Log& log) {
+Made make_ntb(const TransportSettings& settings, const base::Log& log) {
     auto memory = transport::ntb::open_pci_memory(
         {.slot = settings.ntb_device, .inbound = settings.ntb_memory});
     if (!memory) return base::fail(std::move(memory.error()));
@@ -39,14 +38,14 @@ Made make_ntb(const Transports::Settings& settings, const base::Log& log) {
 }
 
 #if BOR_HAS_RDMA
-Made make_rdma(const Transports::Settings& settings, const base::Log& log) {
+Made make_rdma(const TransportSettings& settings, const base::Log& log) {
     auto kind = transport::rdma::RdmaKind::create({.address = settings.rdma_address});
     if (!kind) return base::fail(std::move(kind.error()));
     log.info("transport kind=rdma {}", (*kind)->description());
     return Made(std::move(*kind));
 }
 #else
-Made make_rdma(const Transports::Settings& /*settings*/, const base::Log& /*log*/) {
+Made make_rdma(const TransportSettings& /*settings*/, const base::Log& /*log*/) {
     return base::fail(base::Errc::unavailable,
                       "no RDMA: libibverbs was not there when this was built");
 }
@@ -56,7 +55,7 @@ Made make_rdma(const Transports::Settings& /*settings*/, const base::Log& /*log*
 struct Maker {
     transport::Kind kind;
     std::string_view security;
-    Made (*make)(const Transports::Settings& settings, const base::Log& log);
+    Made (*make)(const TransportSettings& settings, const base::Log& log);
 };
 constexpr std::string_view kSeal = "AES-128-GCM with keys of the TLS session";
 constexpr std::array kMakers = {Maker{transport::Kind::shm, kSeal, make_shm},
@@ -65,11 +64,7 @@ constexpr std::array kMakers = {Maker{transport::Kind::shm, kSeal, make_shm},
 
 }  // namespace
 
-std::span<const std::string_view> transport_choices() {
-    return kChoices;
-}
-
-Transports::Transports(const Settings& settings,
+Transports::Transports(const TransportSettings& settings,
                        transport::tcp::Thread& thread,
                        const base::Log& log)
     : choice_(settings.choice), thread_(thread) {

@@ -113,7 +113,8 @@ class CommandLine(Case):
         self.assertIn('node', self.good('version', 'full'))
 
     def test_peers(self):
-        self.assertIn('trip ms', self.good('net', 'peers'))
+        self.assertIn('none: this node has no p2p-listen-endpoint', self.good('net', 'peers'))
+        self.assertIn('none: this node has no p2p-listen-endpoint', self.good('net', 'transports'))
         self.assertEqual(self.data('-j', 'net', 'peers'), [])
         self.assertIn('none', self.good('net', 'sync'))
         self.assertIn('invalid peer address', self.good('net', 'connect', 'nonsense'))

@@ -92,14 +92,6 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(options.p2p_access_file == "lists");
     CHECK(options.checkpoint == "7:00");
     CHECK(options.trust == "full");
-    CHECK(options.transport == "auto");
-    CHECK(read(peers + "transport = tcp\n").transport == "tcp");
-    CHECK(read(peers + "transport = rdma\nrdma-address = 10.0.0.1\n").rdma_address == "10.0.0.1");
-    CHECK(has(refusal("transport = sim\n"), "expected auto or shm or ntb or rdma or tcp"));
-    CHECK(read(peers + "ntb-device = 0:0:4.0\nntb-memory = m\n").ntb_memory == "m");
-    CHECK(has(refusal("transport = ntb\n"), "need ntb-device"));
-    CHECK(has(refusal("ntb-memory = m\n"), "need ntb-device"));
-    CHECK(has(refusal("rdma-device = x\n"), "transport, rdma-address"));
     CHECK_FALSE(options.accept_amnesia);
     CHECK(read("", {"--accept-amnesia"}).accept_amnesia);
     // It is for one start, not for all to come.
@@ -109,6 +101,49 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(has(refusal("trust = blind\n"), "expected full"));
     CHECK(read("recover-from = 00\n").recover_from == "00");
     CHECK(has(refusal("snapshot = x\n"), "no snapshots"));
+}
+
+TEST_CASE("options of transports are of the right form, with peers and without") {
+    const std::string peers = "p2p-listen-endpoint = 127.0.0.1:1\np2p-node-key = k\n";
+    for (const std::string& before : {std::string(), peers}) {
+        const auto transports = [&](const std::string& text) {
+            return read(before + text).transports;
+        };
+        const auto refused = [&](const std::string& text) { return refusal(before + text); };
+        CHECK(transports("").choice == "auto");
+        CHECK(transports("transport = tcp\n").choice == "tcp");
+        CHECK(has(refused("transport = sim\n"), "expected auto or shm or ntb or rdma or tcp"));
+        CHECK(has(refused("rdma-device = x\n"), "transport, rdma-address"));
+        for (const char* address : {"10.0.0.1", "fe80::1", "2001:db8::77", "::ffff:10.0.0.1"})
+            CHECK(transports("rdma-address = " + std::string(address) + "\n").rdma_address ==
+                  address);
+        for (const char* address : {"300.1.1.1", "10.0.0", "10.0.0.1:7", "fe80::1%eth0", "rxe0"}) {
+            const auto text = refused("rdma-address = " + std::string(address) + "\n");
+            CHECK(
+                has(text, "rdma-address = " + std::string(address) + ": expected the IP address"));
+            CHECK(has(text, "bor-transport-probe"));
+        }
+        for (const char* slot : {"0000:00:04.0", "0000:3a:1f.7", "10000:e1:00.0"})
+            CHECK(transports("ntb-device = " + std::string(slot) + "\n").ntb_device == slot);
+        for (const char* slot : {"../../../etc",
+                                 "00:04.0",
+                                 "0:0:4.0",
+                                 "0000:00:04",
+                                 "0000:00:04.8",
+                                 "0000:00:20.0",
+                                 "0000:00:04.0/",
+                                 "0000:3A:00.0",
+                                 "000g:00:04.0",
+                                 "0000-00:04.0",
+                                 "123456789:00:04.0"}) {
+            CAPTURE(slot);
+            const auto text = refused("ntb-device = " + std::string(slot) + "\n");
+            CHECK(has(text, "ntb-device = " + std::string(slot) + ": expected the slot"));
+        }
+        CHECK(transports("ntb-device = 0000:00:04.0\nntb-memory = m\n").ntb_memory == "m");
+        CHECK(has(refused("transport = ntb\n"), "need ntb-device"));
+        CHECK(has(refused("ntb-memory = m\n"), "need ntb-device"));
+    }
 }
 
 TEST_CASE("help names every option with its default and unit") {

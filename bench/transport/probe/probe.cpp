@@ -106,14 +106,14 @@ Finding look_for_rdma(const fs::path& root, const Build& build) {
         out.remedy =
             "modprobe ib_uverbs, and let the user read and write /dev/infiniband/uverbs* (udev "
             "rule, or group rdma).";
-    } else if (!build.has_rdma) {
-        out.found = "There is an RDMA device, but this program was built without RDMA.";
-        out.remedy = "Use a build that has it.";
     } else {
         out.found = "RDMA is there.";
-        out.is_usable = true;
-        out.instead.clear();
+        out.is_usable = build.has_rdma;
+        if (out.is_usable) out.instead.clear();
     }
+    if (build.has_rdma) return out;
+    out.found += " This program was built without RDMA: libibverbs was not there.";
+    out.remedy += std::string(out.remedy.empty() ? "Use" : " And use") + " a build that has it.";
     return out;
 }
 

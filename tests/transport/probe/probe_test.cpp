@@ -140,6 +140,13 @@ TEST_CASE("a card with an active port and an address of RoCE v2 is used") {
     CHECK_FALSE(finding(without, "RDMA").is_usable);
     CHECK_THAT(finding(without, "RDMA").found, Catch::Contains("built without RDMA"));
     CHECK(without.other_hosts == "tcp");
+    CHECK(finding(without, "RDMA").instead == "TCP with TLS 1.3 to other hosts");
+    // Who has neither is told of both.
+    const auto neither = Machine().look({.has_rdma = false});
+    CHECK_THAT(finding(neither, "RDMA").found,
+               Catch::Contains("no RDMA device") && Catch::Contains("built without RDMA"));
+    CHECK_THAT(finding(neither, "RDMA").remedy,
+               Catch::Contains("network card") && Catch::Contains("And use a build that has it."));
 }
 
 TEST_CASE("a card that can't be used says why") {
