@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Validators that speak by RDMA, each by a device of its own: finality; a blank node that fetches
-the chain by landings; a link that goes down and comes back; one that is killed. With --all also one
-that stands still for 10 s, one that has no RDMA, a device and an interface that are deleted in use
-and made again, and what it costs to be idle. Nobody ever writes to a peer that has no receive. The
-network is made here, and runs in the machine of vm/run.sh.
+the chain by landings; a link that goes down and comes back; one that may lock no memory; one that
+is killed. With --all also one that stands still for 10 s, one that has no RDMA, a device and an
+interface that are deleted in use and made again, and what it costs to be idle. Nobody ever writes
+to a peer that has no receive. The network is made here, and runs in the machine of vm/run.sh.
 
 usage: network.py --build BUILD_DIR [--count VALIDATORS] [--all]
 """
@@ -25,6 +25,9 @@ INTERVAL_MS = 2000      # Emulation is slow.
 PATIENCE = 240          # A path that failed twice is tried again after a minute.
 PATIENCE_ALL = 700      # One that failed thrice after two: for what takes long anyway.
 BLANK = 'bore'
+# Not even root may lock more than 64 KiB.
+LITTLE_MEMORY = ('setpriv', '--bounding-set=-ipc_lock', '--inh-caps=-ipc_lock',
+                 'prlimit', '--memlock=65536:65536')
 BULK = 24               # Transactions of so many bytes, for the blank node to fetch.
 BULK_BYTES = 48_000
 IDLE_SECONDS = 20
@@ -152,10 +155,11 @@ class Nodes:
     def validators(self):
         return [name for name in self.plan if name != BLANK]
 
-    def start(self, name, transport='rdma'):
+    def start(self, name, transport='rdma', before=()):
+        """With another command in front of it, that becomes it."""
         with open('/tmp/%s.log' % name, 'ab') as log:
             self.children[name] = subprocess.Popen(
-                [*self.plan[name]['command'], '--transport', transport,
+                [*before, *self.plan[name]['command'], '--transport', transport,
                  '--rdma-address', '10.77.0.%d' % (self.device(name) + 1)], stdout=log, stderr=log)
 
     def stop(self, name):
@@ -270,6 +274,27 @@ def link_down(nodes, last):
     settled(nodes, 'RDMA again with %s' % last)
 
 
+def limited(nodes, last):
+    """One that may lock no memory, as services may not by default: it says what to set."""
+    nodes.stop(last)
+    nodes.start(last, before=LITTLE_MEMORY)
+    settled(nodes, 'TCP with %s, which may lock 64 KiB of memory' % last, {last})
+    kinds = nodes.ask(last, '/v1/bor/transports')['transports']
+    reason = next(each['why_not'] for each in kinds if each['kind'] == 'rdma')
+    print('  %s: %s' % (last, reason), flush=True)
+    with open('/tmp/%s.log' % last, encoding='utf-8') as f:
+        log = f.read()
+    for words in ('may lock 64 KiB', 'LimitMEMLOCK=infinity'):
+        if words not in reason:
+            raise AssertionError('no reason and no remedy: "%s"' % reason)
+    if reason not in log:
+        raise AssertionError('the log does not have the reason')
+    others = {peer['why_not_faster'] for name in nodes.children if name != last
+              for peer in nodes.paths(name) if peer['name'] == last}
+    if others != {'the peer offers no rdma'}:
+        raise AssertionError('the peers give other reasons: %s' % others)
+
+
 def killed(nodes, last):
     nodes.stop(last)
     others = [name for name in nodes.children if name != last]
@@ -372,11 +397,11 @@ def idle(nodes, _last):
 def inside(options):
     nodes = Nodes(options.inside)
     last = nodes.validators()[-1]
-    situations = [blank, link_down, killed]
+    situations = [blank, link_down, limited, killed]
     if options.all:
         global PATIENCE
         PATIENCE = PATIENCE_ALL
-        situations = [blank, idle, link_down, stopped, killed, mixed, device_deleted,
+        situations = [blank, idle, link_down, stopped, limited, killed, mixed, device_deleted,
                       interface_deleted]
     try:
         for situation in situations:
