@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace cli {
 
 namespace {
@@ -68,6 +70,29 @@ bool print_why_none(const Json& answer) {
     return !why.empty();
 }
 
+// Whether a peer that listens there has connected to us.
+bool has_called(const Json& answer, const std::string& address) {
+    const Json* peers = chain::abi::find_member(answer, "peers");
+    return peers != nullptr && std::ranges::any_of(*peers, [&](const Json& peer) {
+               return shown(peer, "listen_address") == address;
+           });
+}
+
+// The addresses that the node is to be connected to, and is not.
+void print_dials(const Json& answer) {
+    const Json* dials = chain::abi::find_member(answer, "dials");
+    if (dials == nullptr) return;
+    for (const Json& dial : *dials) {
+        const std::string address = shown(dial, "address");
+        if (shown(dial, "connected") == "true" || has_called(answer, address)) continue;
+        const std::string error = shown(dial, "last_error");
+        fmt::print("{:<13} {:<22} not connected{}\n",
+                   "-",
+                   address,
+                   error.empty() ? " yet" : ": " + error);
+    }
+}
+
 base::Result<void> peers(const Session& session, const Arguments& /*arguments*/) {
     if (session.json) return ask(session, "/v1/net/connections", Json());
     const auto answer = call(session.url, "/v1/bor/peers", Json());
@@ -94,15 +119,7 @@ base::Result<void> peers(const Session& session, const Arguments& /*arguments*/)
         for (const Json& peer : *list)
             print_peer(peer);
     }
-    const Json* dials = chain::abi::find_member(*answer, "dials");
-    if (dials == nullptr) return {};
-    for (const Json& dial : *dials) {
-        if (shown(dial, "connected") == "true") continue;
-        fmt::print("{:<13} {:<22} not connected: {}\n",
-                   "-",
-                   shown(dial, "address"),
-                   shown(dial, "last_error"));
-    }
+    print_dials(*answer);
     return {};
 }
 
@@ -116,6 +133,7 @@ base::Result<void> transports(const Session& session, const Arguments& /*argumen
     if (print_why_none(*answer)) return {};
     const Json* kinds = chain::abi::find_member(*answer, "transports");
     if (kinds == nullptr) return {};
+    fmt::print("transport = {}\n", shown(*answer, "transport"));
     for (const Json& kind : *kinds) {
         const std::string why_not = shown(kind, "why_not");
         fmt::print("{:<5} {:>3} peers  {}{}\n",

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -38,7 +39,8 @@ base::Result<std::unique_ptr<link::FastKind>> make_rdma(unsigned number) {
 }
 #else
 base::Result<std::unique_ptr<link::FastKind>> make_rdma(unsigned /*number*/) {
-    return base::fail(base::Errc::unavailable, "built without RDMA");
+    return base::fail(base::Errc::unavailable,
+                      "no RDMA: libibverbs was not there when this was built");
 }
 #endif
 
@@ -56,8 +58,12 @@ void use_devices(std::vector<std::string> addresses) {
     devices() = std::move(addresses);
 }
 
-bool has_rdma() {
-    return make_rdma(0).has_value();
+std::string why_no_rdma() {
+    const auto count = static_cast<unsigned>(std::max<std::size_t>(devices().size(), 1));
+    for (unsigned number = 0; number < count; ++number) {
+        if (const auto kind = make_rdma(number); !kind) return kind.error().detail;
+    }
+    return {};
 }
 
 std::unique_ptr<link::FastKind> make_kind(Way way, unsigned number) {

@@ -19,8 +19,8 @@ enum class Way : std::uint8_t { tcp, shm, rdma };
 // The IP addresses of the RDMA devices that nodes have in turn; none: the first device.
 void use_devices(std::vector<std::string> addresses);
 [[nodiscard]] const std::vector<std::string>& used_devices();
-// An RDMA kind can be made.
-[[nodiscard]] bool has_rdma();
+// Why no RDMA kind can be made on these devices; empty: one can.
+[[nodiscard]] std::string why_no_rdma();
 // What a node's `number`-th way needs besides TCP; null: nothing.
 [[nodiscard]] std::unique_ptr<transport::link::FastKind> make_kind(Way way, unsigned number);
 

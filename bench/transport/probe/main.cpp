@@ -1,7 +1,7 @@
 // bor-transport-probe: what this machine offers for transports, what is missing, how to get it, and
 // what is used instead.
 //
-//   usage: bor-transport-probe [--json]
+//   usage: see kHelp below
 #include "bench/transport/probe/probe.hpp"
 #include "transport/ntb/shm_kind.hpp"
 
@@ -12,6 +12,13 @@
 
 namespace {
 
+constexpr std::string_view kHelp =
+    "usage: bor-transport-probe [--json]\n"
+    "\n"
+    "Says what this machine offers for a node's ways to its peers, what is missing, how to get it, "
+    "and\n"
+    "what is used instead. Changes nothing; the exit status is 0 whatever it finds.\n";
+
 // By trying it: nothing else says as much.
 std::string why_no_shared_memory() {
     const auto kind = transport::ntb::ShmKind::create();
@@ -21,9 +28,17 @@ std::string why_no_shared_memory() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bool is_json = argc == 2 && std::string_view(argv[1]) == "--json";
-    if (argc > 1 && !is_json) {
-        fmt::print(stderr, "usage: bor-transport-probe [--json]\n");
+    const std::string_view argument = argc > 1 ? argv[1] : "";
+    const bool is_json = argument == "--json";
+    if (argument == "--help" || argument == "-h") {
+        fmt::print("{}", kHelp);
+        return 0;
+    }
+    if (argc > 2 || (argc == 2 && !is_json)) {
+        fmt::print(stderr,
+                   "bor-transport-probe: unknown argument '{}'\n{}",
+                   is_json ? argv[2] : argument,
+                   kHelp);
         return 2;
     }
     const probe::Build build{.has_rdma = BOR_HAS_RDMA != 0,
