@@ -31,19 +31,25 @@ std::optional<Gid> gid_of(const std::string& ip) {
     return std::nullopt;
 }
 
-// All that can be written to with immediate and be routed, of every port.
-std::vector<ibv_gid_entry> addresses_of(ibv_context& context) {
-    std::vector<ibv_gid_entry> all(kGidsMax);
-    const auto count = ::ibv_query_gid_table(&context, all.data(), all.size(), 0);
-    all.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-    std::erase_if(all, [](const auto& entry) { return entry.gid_type == IBV_GID_TYPE_ROCE_V1; });
-    return all;
-}
-
 Gid value_of(const ibv_gid& gid) {
     Gid out{};
     std::memcpy(out.data(), gid.raw, out.size());
     return out;
+}
+
+// Whether what is written with immediate can be routed to it.
+bool is_useful(const ibv_gid_entry& entry) {
+    if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) return false;
+    return entry.gid_type == IBV_GID_TYPE_IB || special_use(value_of(entry.gid)).empty();
+}
+
+// All such, of every port.
+std::vector<ibv_gid_entry> addresses_of(ibv_context& context) {
+    std::vector<ibv_gid_entry> all(kGidsMax);
+    const auto count = ::ibv_query_gid_table(&context, all.data(), all.size(), 0);
+    all.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    std::erase_if(all, [](const auto& entry) { return !is_useful(entry); });
+    return all;
 }
 
 // The port's entry for an address; without one, the best.

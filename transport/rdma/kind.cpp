@@ -198,6 +198,10 @@ base::Result<std::unique_ptr<link::FastPath>> RdmaKind::prepare(const Request& r
     if (!failure_.empty()) return none(failure_);
     if (peer->is_ethernet != device_.address.is_ethernet)
         return none("one end is on InfiniBand, the other on Ethernet");
+    if (peer->is_ethernet) {
+        if (auto leads = check_route(device_.address.gid, peer->gid); !leads)
+            return base::fail(leads.error());
+    }
     if (entries_.size() >= options_.peers_max)
         return none("as many peers use RDMA as may: " + std::to_string(options_.peers_max));
     RdmaPath::Setting setting{.device = &device_,

@@ -85,7 +85,10 @@ base::Result<bool> Neighbour::is_found() {
         return refuse("event");
     }
     if (event.event == kAddressResolved) return true;
-    return base::fail(base::Errc::unavailable, "nobody answers at the peer's RDMA address");
+    // The kernel's, below zero.
+    const int error = -static_cast<int>(event.status);
+    return base::fail(base::Errc::unavailable,
+                      why_failed("nobody answers at the peer's RDMA address", error));
 }
 
 }  // namespace transport::rdma

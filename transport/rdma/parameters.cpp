@@ -3,9 +3,13 @@
 #include "base/codec.hpp"
 #include "transport/rdma/landing.hpp"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <string>
 
 namespace transport::rdma {
 
@@ -28,6 +32,18 @@ bool is_ring(unsigned log2) {
     return log2 >= kRingLog2Min && log2 <= kRingLog2Max;
 }
 
+std::string_view special_use_of_ipv4(unsigned first) {
+    if (first == 0) return "unspecified";
+    if (first == 127) return "loopback";
+    return first >= 224 ? "multicast" : "";  // Or reserved, or broadcast.
+}
+
+std::string to_text(const Gid& gid) {
+    std::array<char, INET6_ADDRSTRLEN> out{};
+    if (is_ipv4(gid)) return ::inet_ntop(AF_INET, gid.data() + kIpv4At, out.data(), out.size());
+    return ::inet_ntop(AF_INET6, gid.data(), out.data(), out.size());
+}
+
 // Changes with each bit of each word, and with their order.
 std::uint64_t mix(const Credit& credit) {
     constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
@@ -44,6 +60,33 @@ bool is_ipv4(const Gid& gid) {
     Gid begin{};
     begin[10] = begin[11] = std::byte{0xff};
     return std::equal(gid.begin(), gid.begin() + kIpv4At, begin.begin());
+}
+
+std::string_view special_use(const Gid& gid) {
+    const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(gid[i]); };
+    if (is_ipv4(gid)) return special_use_of_ipv4(byte(kIpv4At));
+    if (byte(0) == 0xff) return "multicast";
+    if (byte(0) == 0xfe && (byte(1) & 0xc0U) == 0x80) return "link-local";
+    const auto last = gid.end() - 1;
+    if (std::any_of(gid.begin(), last, [](std::byte each) { return each != std::byte{0}; }))
+        return "";
+    if (*last == std::byte{0}) return "unspecified";
+    return *last == std::byte{1} ? "loopback" : "";
+}
+
+base::Result<void> check_route(const Gid& own, const Gid& peer) {
+    for (const auto& [whose, gid] :
+         {std::pair("this node's", own), std::pair("the peer's", peer)}) {
+        const std::string_view use = special_use(gid);
+        if (use.empty()) continue;
+        return base::fail(base::Errc::invalid,
+                          std::string(whose) + " RDMA address " + to_text(gid) + " is " +
+                              std::string(use) + ", which leads to no node");
+    }
+    if (is_ipv4(own) == is_ipv4(peer)) return {};
+    return base::fail(base::Errc::invalid,
+                      "the peer's RDMA address " + to_text(peer) + " and this node's " +
+                          to_text(own) + " are of different families; rdma-address chooses");
 }
 
 base::Bytes encode(const Address& address) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 // What two ends of a path by RDMA tell each other, within TLS and by immediates.
 namespace transport::rdma {
@@ -17,6 +18,12 @@ namespace transport::rdma {
 using Gid = std::array<std::byte, 16>;
 inline constexpr std::size_t kIpv4At = 12;
 [[nodiscard]] bool is_ipv4(const Gid& gid);
+// What an IP address is that is no node's of a network: "link-local" (of IPv6: it says no
+// interface), "multicast", "loopback", "unspecified". Empty: an ordinary one.
+[[nodiscard]] std::string_view special_use(const Gid& gid);
+// Whether a node of RoCEv2 can look for another. invalid: their families differ, or one of them is
+// no node's; says which.
+[[nodiscard]] base::Result<void> check_route(const Gid& own, const Gid& peer);
 
 // Where a node is found on its RDMA network; what a node offers.
 struct Address {

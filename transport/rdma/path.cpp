@@ -78,8 +78,8 @@ base::Result<void> RdmaPath::bring_up(base::ByteView peer_parameters) {
     promised_ = *peers;
     schedule_.mark_ready(*this);
     const Address& own = setting_.device->address;
-    // Others than IP addresses are found without asking.
-    if (!own.is_ethernet || !is_ipv4(own.gid) || !is_ipv4(setting_.peer.gid)) return connect();
+    // On InfiniBand nobody has to be asked.
+    if (!own.is_ethernet) return connect();
     auto neighbour = Neighbour::seek(own.gid, setting_.peer.gid);
     if (!neighbour) return base::fail(neighbour.error());
     neighbour_ = std::move(*neighbour);

@@ -1,9 +1,12 @@
 // What two ends of a path by RDMA tell each other: as it was said, or refused by name.
 #include "transport/rdma/parameters.hpp"
 
+#include <arpa/inet.h>
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tests {
 
@@ -22,6 +25,18 @@ rdma::Parameters some_parameters() {
             .data_log2 = 22,
             .receives = 64,
             .landings = 16};
+}
+
+// As it stands in a table; "" where two nodes can be joined.
+rdma::Gid gid_of(const std::string& ip) {
+    rdma::Gid out{};
+    const std::string mapped = ip.find(':') == std::string::npos ? "::ffff:" + ip : ip;
+    REQUIRE(::inet_pton(AF_INET6, mapped.c_str(), out.data()) == 1);
+    return out;
+}
+std::string refusal_of_route(const std::string& own, const std::string& peer) {
+    const auto leads = rdma::check_route(gid_of(own), gid_of(peer));
+    return leads ? "" : leads.error().detail;
 }
 
 template <class Change>
@@ -54,6 +69,46 @@ TEST_CASE("an RDMA address comes back as it was, and nothing else does") {
         base::Bytes wrong = bytes;
         wrong[at] = std::byte{9};
         CHECK_FALSE(rdma::decode_address(wrong));
+    }
+}
+
+TEST_CASE("addresses of one family are joined, IPv4 and IPv6") {
+    CHECK(refusal_of_route("10.77.0.1", "10.77.0.2").empty());
+    CHECK(refusal_of_route("10.77.0.1", "192.168.255.254").empty());
+    CHECK(refusal_of_route("169.254.1.1", "169.254.1.2").empty());
+    CHECK(refusal_of_route("223.255.255.1", "1.0.0.0").empty());
+    CHECK(refusal_of_route("fd77::1", "fd77::2").empty());
+    CHECK(refusal_of_route("2001:db8::1", "::2").empty());
+    CHECK(refusal_of_route("fec0::1", "fe7f::1").empty());
+    for (const auto& [own, peer] :
+         {std::pair("10.77.0.1", "fd77::2"), std::pair("fd77::2", "10.77.0.1")}) {
+        CHECK_THAT(refusal_of_route(own, peer),
+                   Catch::Contains("different families") && Catch::Contains("10.77.0.1") &&
+                       Catch::Contains("fd77::2") && Catch::Contains("rdma-address"));
+    }
+}
+
+TEST_CASE("an address that is no node's is not looked for, whoever has it") {
+    const std::vector<std::pair<std::string, std::string>> uses{
+        {"0.0.0.0", "unspecified"},
+        {"0.1.2.3", "unspecified"},
+        {"127.0.0.1", "loopback"},
+        {"127.255.0.9", "loopback"},
+        {"224.0.0.1", "multicast"},
+        {"255.255.255.255", "multicast"},
+        {"::", "unspecified"},
+        {"::1", "loopback"},
+        {"ff02::1", "multicast"},
+        {"fe80::1", "link-local"},
+        {"febf:ffff::1", "link-local"},
+    };
+    for (const auto& [address, use] : uses) {
+        CHECK(rdma::special_use(gid_of(address)) == use);
+        const std::string other = address.find(':') == std::string::npos ? "10.7.7.1" : "fd77::1";
+        CHECK_THAT(refusal_of_route(other, address),
+                   Catch::Contains("the peer's RDMA address " + address) && Catch::Contains(use));
+        CHECK_THAT(refusal_of_route(address, other),
+                   Catch::Contains("this node's RDMA address " + address) && Catch::Contains(use));
     }
 }
 
