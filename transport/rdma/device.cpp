@@ -15,7 +15,8 @@ namespace transport::rdma {
 
 namespace {
 
-constexpr std::size_t kGidsMax = 256;
+// What names an entry of a port's table has 8 bits.
+constexpr std::uint32_t kGidIndexMax = 255;
 
 tl::unexpected<base::Error> none(std::string why) {
     return base::fail(base::Errc::unavailable, std::move(why));
@@ -43,11 +44,25 @@ bool is_useful(const ibv_gid_entry& entry) {
     return entry.gid_type == IBV_GID_TYPE_IB || special_use(value_of(entry.gid)).empty();
 }
 
+tl::unexpected<base::Error> silent(const Device& device, int error) {
+    return none(why_failed("RDMA device " + device.name + " does not answer", error));
+}
+
 // All such, of every port.
-std::vector<ibv_gid_entry> addresses_of(ibv_context& context) {
-    std::vector<ibv_gid_entry> all(kGidsMax);
-    const auto count = ::ibv_query_gid_table(&context, all.data(), all.size(), 0);
-    all.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+base::Result<std::vector<ibv_gid_entry>> addresses_of(const Device& device) {
+    std::size_t room = 0;
+    for (std::uint32_t i = 1; i <= device.limits.phys_port_cnt; ++i) {
+        ibv_port_attr port{};
+        const int error =
+            ::ibv_query_port(device.context.get(), static_cast<std::uint8_t>(i), &port);
+        if (error != 0) return silent(device, error);
+        room += static_cast<std::size_t>(std::max(port.gid_tbl_len, 0));
+    }
+    std::vector<ibv_gid_entry> all(room);
+    if (room == 0) return all;
+    const auto count = ::ibv_query_gid_table(device.context.get(), all.data(), all.size(), 0);
+    if (count < 0) return silent(device, static_cast<int>(-count));
+    all.resize(static_cast<std::size_t>(count));
     std::erase_if(all, [](const auto& entry) { return !is_useful(entry); });
     return all;
 }
@@ -76,10 +91,15 @@ std::uint64_t folder_of(const ibv_context& context) {
 base::Result<void> use_port(Device& device, const ibv_gid_entry& gid) {
     ibv_port_attr port{};
     device.port = static_cast<std::uint8_t>(gid.port_num);
-    if (::ibv_query_port(device.context.get(), device.port, &port) != 0)
-        return none("RDMA device " + device.name + " does not answer");
+    if (const int error = ::ibv_query_port(device.context.get(), device.port, &port); error != 0)
+        return silent(device, error);
     if (port.state != IBV_PORT_ACTIVE)
         return none("RDMA device " + device.name + " is not connected: its port is not active");
+    if (gid.gid_index > kGidIndexMax) {
+        return none("RDMA device " + device.name + " has the address at place " +
+                    std::to_string(gid.gid_index) + " of its table, " +
+                    std::to_string(kGidIndexMax) + " is the last that can be used: remove others");
+    }
     device.gid_index = static_cast<std::uint8_t>(gid.gid_index);
     device.address = {.is_ethernet = port.link_layer == IBV_LINK_LAYER_ETHERNET,
                       .mtu = static_cast<std::uint8_t>(port.active_mtu),
@@ -95,15 +115,16 @@ base::Result<Device> open(ibv_device& device, const std::optional<Gid>& wanted) 
     if (out.context == nullptr)
         return none(why_failed("RDMA device " + out.name + " can't be opened", errno));
     out.folder = folder_of(*out.context);
-    if (::ibv_query_device(out.context.get(), &out.limits) != 0)
-        return none("RDMA device " + out.name + " does not answer");
+    if (const int error = ::ibv_query_device(out.context.get(), &out.limits); error != 0)
+        return silent(out, error);
     if (device.transport_type == IBV_TRANSPORT_IWARP)
         return none("RDMA device " + out.name + " is iWARP, which has no write with immediate");
-    const auto addresses = addresses_of(*out.context);
+    const auto addresses = addresses_of(out);
+    if (!addresses) return base::fail(addresses.error());
     std::string why =
         "RDMA device " + out.name + " has no " + (wanted ? "such address" : "address for RoCEv2");
     for (std::uint32_t port = 1; port <= out.limits.phys_port_cnt; ++port) {
-        const auto gid = find_gid(addresses, port, wanted);
+        const auto gid = find_gid(*addresses, port, wanted);
         if (!gid) continue;
         const auto used = use_port(out, *gid);
         if (used) return out;

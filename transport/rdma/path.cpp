@@ -87,12 +87,20 @@ base::Result<void> RdmaPath::bring_up(base::ByteView peer_parameters) {
     return base::fail(base::Errc::unavailable, "nothing more can be waited for");
 }
 
-base::Result<void> RdmaPath::come_up() {
-    if (!neighbour_) return {};
+void RdmaPath::on_network() {
+    if (!neighbour_) return;
     const auto found = neighbour_->is_found();
-    if (!found) return base::fail(found.error());
-    if (!*found) return {};
+    if (found && !*found) return;
     neighbour_.reset();
+    if (!found) return fail(found.error().detail);
+    is_found_ = true;
+    schedule_.mark_ready(*this);
+}
+
+base::Result<void> RdmaPath::come_up() {
+    on_network();
+    if (!failure_.empty()) return base::fail(base::Errc::unavailable, failure_);
+    if (!std::exchange(is_found_, false)) return {};
     return connect();
 }
 
@@ -191,8 +199,10 @@ void RdmaPath::fail(std::string why) {
 // --- Records --------------------------------------------------------------------------------
 
 base::Result<std::optional<link::FastPath::Received>> RdmaPath::peek() {
-    if (auto up = come_up(); !up) return base::fail(up.error());
-    if (!peers_) return std::optional<Received>();
+    if (!peers_) {
+        if (auto up = come_up(); !up) return base::fail(up.error());
+        if (!peers_) return std::optional<Received>();
+    }
     for (const Lane lane : kBothLanes) {
         auto received = peek(lane);
         if (!received || *received) return received;

@@ -96,10 +96,9 @@ class RdmaPath final : public link::FastPath, public link::Scheduled {
     void run() override { user_.on_fast_ready(); }
     [[nodiscard]] bool arm() override { return true; }
 
-    // Something was heard of the network.
-    void on_network() {
-        if (neighbour_) schedule_.mark_ready(*this);
-    }
+    // Something was heard of the network. Taken at once, whether the user reads now or not: else
+    // the thread would be woken by it again and again.
+    void on_network();
     // What the completion queue tells.
     void on_receive(std::uint32_t immediate, std::uint32_t bytes);
     void on_sent(std::uint64_t id);
@@ -148,7 +147,8 @@ class RdmaPath final : public link::FastPath, public link::Scheduled {
     link::FastUser& user_;
 
     std::optional<Parameters> promised_;    // The peer's, until we are connected.
-    std::unique_ptr<Neighbour> neighbour_;  // While it is looked for.
+    std::unique_ptr<Neighbour> neighbour_;  // While it is looked for,
+    bool is_found_ = false;                 // and then until we are connected.
     std::optional<Parameters> peers_;
     bool has_heard_ = false;  // Of the peer, or we lead and know that it is ready.
     std::string failure_;

@@ -1,4 +1,5 @@
-// How peers are looked for, on real verbs: by IPv4 and IPv6, where nobody is, where nobody can be.
+// Which addresses of a device are used, and how peers are looked for, on real verbs: IPv4 and IPv6,
+// where nobody is, where nobody can be, and beyond the table that a queue pair can name.
 #include "kinds.hpp"
 
 #include <arpa/inet.h>
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <poll.h>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -162,6 +164,26 @@ TEST_CASE("an address of IPv6 where nobody is costs no waiting") {
                Catch::Contains("nobody answers at the peer's RDMA address: Connection timed out"));
 }
 
+TEST_CASE("a path whose user does not read leaves its thread asleep") {
+    const auto kind = make_kind(0);
+    Path path(*kind, offer(*kind, "::ffff:10.77.0.99"), true);
+    REQUIRE(path.path->bring_up(kNobodys));
+    const auto is_woken = [&](int ms) {
+        pollfd each{.fd = kind->driver().event_fd(), .events = POLLIN, .revents = 0};
+        return ::poll(&each, 1, ms) > 0;
+    };
+    // It has been heard that nobody is there.
+    REQUIRE(is_woken(10'000));
+    REQUIRE(comes_true([&] {
+        turn(*kind);
+        return !is_woken(0);
+    }));
+    CHECK_FALSE(is_woken(300));
+    const auto told = path.path->peek();
+    REQUIRE_FALSE(told);
+    CHECK_THAT(told.error().detail, Catch::Contains("nobody answers"));
+}
+
 TEST_CASE("a peer whose address leads to no node is refused before anything is taken for it") {
     run(kUseIpv6);
     const auto four = make_kind(0);
@@ -186,6 +208,27 @@ TEST_CASE("a peer whose address leads to no node is refused before anything is t
         CHECK(kind->pairs() == 0);
         CHECK(kind->locked_bytes() == 0);
     }
+}
+
+TEST_CASE("of a device with hundreds of addresses those are used that a queue pair can name") {
+    run("seq 1 300 | awk '{ printf \"addr add 10.78.%d.%d/32 dev rdma1\\n\", $1 / 200, "
+        "1 + $1 % 200 }' | ip -batch -");
+    // The last ones; those before them are there already.
+    std::string why;
+    REQUIRE(comes_true([&] {
+        const auto last = rdma::open_device("10.78.1.101");
+        REQUIRE_FALSE(last);
+        why = last.error().detail;
+        return why.find("of its table") != std::string::npos;
+    }));
+    CHECK_THAT(why, Catch::Contains("of its table, 255 is the last that can be used"));
+    const auto usual = rdma::open_device(address_of(1));
+    REQUIRE(usual);
+    CHECK(usual->name == "rxe1");
+    const auto early = rdma::open_device("10.78.0.3");
+    REQUIRE(early);
+    CHECK(early->gid_index > 1);
+    run("ip addr flush dev rdma1 to 10.78.0.0/16");
 }
 
 }  // namespace tests
