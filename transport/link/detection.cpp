@@ -119,6 +119,11 @@ base::Result<void> Detection::answer(base::Timestamp now, const prelude::Accept&
         return violation("an accept of what was not offered");
     }
     kind_ = accept.kind;
+    // Each attempt takes resources: a leader that never waits must not have them again and again.
+    if (has_just_failed(now, kind_)) {
+        resume();
+        return {};
+    }
     auto parameters = owner_.prepare(kind_, peer_offer->address);
     if (!parameters) {
         give_up(now, parameters.error().detail);
@@ -240,17 +245,31 @@ void Detection::give_up(base::Timestamp now, std::string why) {
     if (was_stable) backoffs_.erase(kind_);
     why_not_ = std::move(why);
     back_off(now);
+    resume();
+}
+
+void Detection::resume() {
     state_ = State::resuming;
     owner_.send_prelude(encode(prelude::Resume{attempt_, owner_.stop_fast()}));
 }
 
+base::Duration Detection::delay_after(int failures) const {
+    base::Duration delay = options_.backoff_first;
+    for (int i = 0; i < failures && delay < options_.backoff_max; ++i)
+        delay *= 2;
+    return std::min(delay, options_.backoff_max);
+}
+
 void Detection::back_off(base::Timestamp now) {
     Backoff& backoff = backoffs_[kind_];
-    base::Duration delay = options_.backoff_first;
-    for (int i = 0; i < backoff.failures && delay < options_.backoff_max; ++i)
-        delay *= 2;
-    ++backoff.failures;
-    backoff.until = now + std::min(delay, options_.backoff_max);
+    backoff.delay = delay_after(backoff.failures++);
+    backoff.until = now + backoff.delay;
+}
+
+// Both ends wait equally long, from nearly the same moment: half is more than they differ by.
+bool Detection::has_just_failed(base::Timestamp now, Kind kind) const {
+    const auto found = backoffs_.find(kind);
+    return found != backoffs_.end() && found->second.until - now > found->second.delay / 2;
 }
 
 // The leader offers again when the first of our kinds may be tried again.

@@ -48,7 +48,8 @@ class PathOwner {
 // everything until then and again afterwards.
 //
 // Pure: time comes as an argument. The end that opened the TCP connection leads: it chooses the
-// kind and decides when to try again (30 s, doubling up to 10 minutes, for each kind).
+// kind and decides when to try again (30 s, doubling up to 10 minutes, for each kind). The other
+// takes part in no attempt that comes much too early.
 class Detection : base::Pinned {
   public:
     enum class State : std::uint8_t {
@@ -96,6 +97,7 @@ class Detection : base::Pinned {
   private:
     struct Backoff {
         int failures = 0;
+        base::Duration delay{};
         base::Timestamp until{};
     };
 
@@ -115,6 +117,9 @@ class Detection : base::Pinned {
     void switch_if_proved();
     void finish_switch();
     void give_up(base::Timestamp now, std::string why);
+    void resume();
+    [[nodiscard]] bool has_just_failed(base::Timestamp now, Kind kind) const;
+    [[nodiscard]] base::Duration delay_after(int failures) const;
     void back_off(base::Timestamp now);
     void plan_retry(base::Timestamp now);
 

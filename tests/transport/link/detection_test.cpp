@@ -116,6 +116,7 @@ class End : public PathOwner {
     Outbox outbox;
     std::map<Priority, std::vector<std::uint32_t>> received;
     unsigned resources = 0;  // Taken from the pool of the fast kind.
+    unsigned prepared = 0;   // How often they were.
     unsigned fast_messages = 0;
 
   private:
@@ -135,6 +136,7 @@ class End : public PathOwner {
         CHECK(address.size() == 1);
         if (lie_ == Lie::no_resources) return base::fail(base::Errc::unavailable, "no window");
         ++resources;
+        ++prepared;
         return base::Bytes{std::byte{2}};
     }
     base::Result<void> bring_up(base::ByteView parameters) override {
@@ -385,6 +387,38 @@ TEST_CASE("a path that died is taken again, and its back-off is forgotten after 
     world.run(30s);
     CHECK(world.until(State::fast) <= 100ms);
     CHECK(world.leader.detection.why_not().empty());
+}
+
+TEST_CASE("a leader that does not wait between its attempts takes nothing of who follows") {
+    // Offers, names the kind, gives it up at once, again and again.
+    World victim;
+    Detection& follower = victim.follower.detection;
+    const std::vector<Offer> offers{{Kind::shm, {std::byte{1}}}};
+    const auto attempt = [&](std::uint32_t number) {
+        REQUIRE(follower.on_prelude(victim.now, encode(prelude::Offers{number, offers})));
+        REQUIRE(follower.on_prelude(victim.now,
+                                    encode(prelude::Accept{number, Kind::shm, {std::byte{2}}})));
+        REQUIRE(follower.on_prelude(victim.now, encode(prelude::Resume{number, {}})));
+        REQUIRE(follower.state() == State::tcp);
+    };
+    std::uint32_t number = 0;
+    attempt(++number);
+    CHECK(victim.follower.prepared == 1);
+    // 30 s, doubling up to 10 minutes; what is refused makes it no longer.
+    unsigned prepared = 1;
+    for (const auto delay : {30s, 60s, 120s, 240s, 480s, 600s, 600s}) {
+        const base::Timestamp failed_at = victim.now;
+        for (const auto after : {0s, delay / 10, delay / 2 - 1s}) {
+            victim.now = failed_at + after;
+            attempt(++number);
+            CHECK(victim.follower.prepared == prepared);
+            CHECK(victim.follower.resources == 0);
+            CHECK(follower.why_not() == "the peer gave the path up");
+        }
+        victim.now = failed_at + delay / 2;
+        attempt(++number);
+        CHECK(victim.follower.prepared == ++prepared);
+    }
 }
 
 TEST_CASE("prelude frames from the wrong state are violations") {
