@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kAuto = "auto";
 
-using Made = base::Result<std::unique_ptr<transport::link::FastKind>>;
+namespace link = transport::link;
+using Made = base::Result<std::unique_ptr<link::FastKind>>;
 
 Made make_shm(const TransportSettings& /*settings*/, const base::Log& /*log*/) {
     auto kind = transport::ntb::ShmKind::create();
@@ -39,9 +40,10 @@ Made make_ntb(const TransportSettings& settings, const base::Log& log) {
 
 #if BOR_HAS_RDMA
 Made make_rdma(const TransportSettings& settings, const base::Log& log) {
-    auto kind = transport::rdma::RdmaKind::create({.address = settings.rdma_address});
+    auto kind = transport::rdma::RdmaKind::create(
+        {.address = settings.rdma_address, .waits_for_device = true, .log = log});
     if (!kind) return base::fail(std::move(kind.error()));
-    log.info("transport kind=rdma {}", (*kind)->description());
+    if ((*kind)->why_not().empty()) log.info("transport kind=rdma {}", (*kind)->description());
     return Made(std::move(*kind));
 }
 #else
@@ -71,6 +73,7 @@ Transports::Transports(const TransportSettings& settings,
     for (const Maker& maker : kMakers) {
         const std::string_view name = transport::to_string(maker.kind);
         Kind& entry = kinds_.emplace_back(Kind{.kind = maker.kind, .security = maker.security});
+        const link::FastKind*& source = sources_.emplace_back(nullptr);
         if (choice_ != kAuto && choice_ != name) {
             entry.why_not = "transport = " + choice_;
             continue;
@@ -80,14 +83,23 @@ Transports::Transports(const TransportSettings& settings,
             continue;
         }
         auto made = maker.make(settings, log);
-        if (made) {
-            thread_.add(std::move(*made));
-            continue;
-        }
-        entry.why_not = made.error().detail;
-        log.warn("transport not to be had kind={} reason={}", name, entry.why_not);
+        entry.why_not = made ? (*made)->why_not() : made.error().detail;
+        if (!entry.why_not.empty())
+            log.warn("transport not to be had kind={} reason={}", name, entry.why_not);
+        if (!made) continue;
+        source = made->get();
+        thread_.add(std::move(*made));
     }
     kinds_.push_back({.kind = transport::Kind::tcp, .security = "TLS 1.3"});
+    sources_.push_back(nullptr);
+}
+
+std::vector<Transports::Kind> Transports::kinds() const {
+    std::vector<Kind> out = kinds_;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (sources_[i] != nullptr) out[i].why_not = sources_[i]->why_not();
+    }
+    return out;
 }
 
 transport::ChannelStatuses Transports::channels() const {

@@ -11,6 +11,9 @@
 namespace transport::tcp {
 class Thread;
 }
+namespace transport::link {
+class FastKind;
+}
 
 namespace node {
 
@@ -22,7 +25,7 @@ class Transports {
     struct Kind {
         transport::Kind kind = transport::Kind::tcp;
         std::string_view security{};
-        std::string why_not{};  // Why this node does without it; empty: it has it.
+        std::string why_not{};  // Why this node does without it now; empty: it has it.
     };
 
     // Gives `thread`, which outlives this, the kinds that the choice allows and this host has. What
@@ -33,7 +36,7 @@ class Transports {
 
     [[nodiscard]] const std::string& choice() const { return choice_; }
     // Best first.
-    [[nodiscard]] const std::vector<Kind>& kinds() const { return kinds_; }
+    [[nodiscard]] std::vector<Kind> kinds() const;
     // The channels, as of the last second; never null.
     [[nodiscard]] transport::ChannelStatuses channels() const;
 
@@ -41,6 +44,8 @@ class Transports {
     std::string choice_;
     transport::tcp::Thread& thread_;
     std::vector<Kind> kinds_;
+    // Who says why_not now, of each kind; null: nothing changes. Owned by the thread.
+    std::vector<const transport::link::FastKind*> sources_;
 };
 
 }  // namespace node

@@ -272,16 +272,22 @@ bool Detection::has_just_failed(base::Timestamp now, Kind kind) const {
     return found != backoffs_.end() && found->second.until - now > found->second.delay / 2;
 }
 
-// The leader offers again when the first of our kinds may be tried again.
+// The leader offers again when the first of our kinds may be tried again, and, for those that one
+// of us does not have, in case that it comes to have them.
 void Detection::plan_retry(base::Timestamp now) {
     retry_at_.reset();
+    bool is_in_vain = our_offers_.empty();
     for (const Offer& offer : our_offers_) {
         const auto found = backoffs_.find(offer.kind);
-        const base::Timestamp at = found == backoffs_.end() || found->second.until <= now
-                                       ? now + options_.backoff_max  // The peer has it not.
-                                       : found->second.until;
-        retry_at_ = std::min(retry_at_.value_or(at), at);
+        if (found == backoffs_.end() || found->second.until <= now) {
+            is_in_vain = true;
+        } else {
+            retry_at_ = std::min(retry_at_.value_or(found->second.until), found->second.until);
+        }
     }
+    if (!is_in_vain) return;
+    const base::Timestamp at = now + delay_after(vain_offers_++);
+    retry_at_ = std::min(retry_at_.value_or(at), at);
 }
 
 std::optional<base::Timestamp> Detection::wake_at() const {

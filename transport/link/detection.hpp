@@ -142,6 +142,7 @@ class Detection : base::Pinned {
     base::Timestamp fast_since_{};
     std::map<Kind, Backoff> backoffs_;
     std::optional<base::Timestamp> retry_at_;
+    int vain_offers_ = 0;  // For a kind that an end does not have.
     std::string why_not_;
 };
 

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 // What a connection knows of the kinds that are faster than TCP: paths of frames, and who makes
 // them. Everything here belongs to one I/O thread.
@@ -100,8 +101,10 @@ class FastKind : base::Pinned {
     virtual ~FastKind() = default;
 
     [[nodiscard]] virtual Kind kind() const = 0;
-    // For our offers.
+    // For our offers. Empty: none now.
     [[nodiscard]] virtual base::Bytes address() const = 0;
+    // Why this node has nothing of the kind now, for people; empty: it has. Any thread.
+    [[nodiscard]] virtual std::string why_not() const { return {}; }
     // Our end of a path. unavailable, malformed: not to this address, or not now; says why.
     // The user outlives the path, and the kind both.
     [[nodiscard]] virtual base::Result<std::unique_ptr<FastPath>> prepare(const Request& request,

@@ -143,7 +143,10 @@ base::Result<Device> open_device(const std::string& local_address) {
     std::optional<Gid> wanted;
     if (!local_address.empty()) {
         wanted = gid_of(local_address);
-        if (!wanted) return none("'" + local_address + "' is no IP address of an RDMA device");
+        if (!wanted) {
+            return base::fail(base::Errc::invalid,
+                              "'" + local_address + "' is no IP address of an RDMA device");
+        }
     }
     int count = 0;
     const std::unique_ptr<ibv_device*, Destroy<&ibv_free_device_list>> list(

@@ -22,7 +22,7 @@ struct Device {
 
 // The device that has this IP address in its table; of an empty one, the first that is connected.
 // No other stays open: a device that is removed waits for who has it open. unavailable: there is
-// none, and what to do about it.
+// none, and what to do about it. invalid: that is no IP address.
 [[nodiscard]] base::Result<Device> open_device(const std::string& local_address);
 
 // Whether the system has not taken it away; many drivers wait then, without a word, until nobody

@@ -24,7 +24,9 @@ constexpr std::uint32_t kEventsUnacknowledgedMax = 128;
 constexpr std::chrono::milliseconds kLeaveMax{100};
 // The event that a queue pair's last receive is done comes from few devices.
 constexpr std::chrono::milliseconds kStopMax{50};
+// Whether a device is still there; and whether one has come, which costs more.
 constexpr std::chrono::seconds kLookEvery{1};
+constexpr std::chrono::seconds kSeekEvery{10};
 
 tl::unexpected<base::Error> none(std::string why) {
     return base::fail(base::Errc::unavailable, std::move(why));
@@ -49,18 +51,27 @@ bool make_nonblocking(int fd) {
 
 base::Result<std::unique_ptr<RdmaKind>> RdmaKind::create(Options options) {
     auto device = open_device(options.address);
-    if (!device) return base::fail(device.error());
-    std::unique_ptr<RdmaKind> out(new RdmaKind(std::move(options), std::move(*device)));
-    if (auto done = out->set_up(); !done) return base::fail(done.error());
+    const bool may_come = options.waits_for_device;
+    if (!device && (!may_come || device.error().code != base::Errc::unavailable))
+        return base::fail(device.error());
+    std::unique_ptr<RdmaKind> out(new RdmaKind(std::move(options)));
+    out->epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    if (!out->epoll_) return none(why_failed("no RDMA: epoll", errno));
+    if (!device) {
+        out->published_ = out->failure_ = device.error().detail;
+    } else if (auto used = out->use(std::move(*device)); !used) {
+        return base::fail(used.error());
+    }
     return out;
 }
 
-base::Result<void> RdmaKind::set_up() {
-    if (auto fits = fit_into_limits(); !fits) return fits;
-    if (auto made = make_queues(); !made) return made;
-    epoll_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-    if (!epoll_) return none(why_failed("no RDMA: epoll", errno));
-    return watch_device();
+base::Result<void> RdmaKind::use(Device device) {
+    device_ = std::move(device);
+    auto done = fit_into_limits();
+    if (done) done = make_queues();
+    if (done) done = watch_device();
+    if (!done) close_device();
+    return done;
 }
 
 base::Result<void> RdmaKind::watch_device() {
@@ -83,21 +94,34 @@ void RdmaKind::close_device() {
     receives_due_ = 0;
 }
 
-base::Result<void> RdmaKind::open_again() {
+void RdmaKind::look_for_device() {
     auto device = open_device(options_.address);
-    if (!device) return base::fail(device.error());
-    const bool is_same = encode(device->address) == encode(device_.address);
-    device_ = std::move(*device);
-    auto made = make_queues();
-    if (made) made = watch_device();
-    if (!made) {
-        failure_ = made.error().detail;
-        close_device();
-        return made;
+    if (!device) {
+        failure_ = device.error().detail;
+    } else if (auto used = use(std::move(*device)); !used) {
+        failure_ = used.error().detail;
+    } else {
+        failure_.clear();
     }
-    failure_.clear();
-    if (is_same) return {};
-    return none("the RDMA device came back with another address, which is offered the next time");
+}
+
+base::Bytes RdmaKind::address() const {
+    return device_.name.empty() ? base::Bytes() : encode(device_.address);
+}
+
+std::string RdmaKind::why_not() const {
+    const std::scoped_lock lock(published_mutex_);
+    return published_;
+}
+
+void RdmaKind::publish() {
+    if (published_ == failure_) return;
+    if (options_.log && failure_.empty())
+        options_.log->info("transport to be had kind=rdma {}", description());
+    if (options_.log && published_.empty())
+        options_.log->warn("transport not to be had any more kind=rdma reason={}", failure_);
+    const std::scoped_lock lock(published_mutex_);
+    published_ = failure_;
 }
 
 std::size_t RdmaKind::Options::bytes_for_peer() const {
@@ -192,10 +216,7 @@ base::Result<std::unique_ptr<link::FastPath>> RdmaKind::prepare(const Request& r
                                                                 link::FastUser& user) {
     const auto peer = decode_address(request.peer_address);
     if (!peer) return base::fail(peer.error());
-    if (!is_open()) {
-        if (auto opened = open_again(); !opened) return base::fail(opened.error());
-    }
-    if (!failure_.empty()) return none(failure_);
+    if (!is_open() || !failure_.empty()) return none(failure_);
     if (peer->is_ethernet != device_.address.is_ethernet)
         return none("one end is on InfiniBand, the other on Ethernet");
     if (peer->is_ethernet) {
@@ -303,9 +324,10 @@ void RdmaKind::bury(base::Timestamp now) {
 
 std::size_t RdmaKind::progress(base::Timestamp now, std::size_t budget) {
     if (is_open()) take_completions();
-    if (is_open() && now >= next_look_) look_for_device(now);
+    if (now >= next_look_) look_at_device(now);
     bury(now);
     if (is_open() && !failure_.empty() && entries_.empty()) close_device();
+    publish();
     return schedule_.run(now, budget);
 }
 
@@ -322,8 +344,8 @@ Driver::Arm RdmaKind::arm() {
 }
 
 std::optional<base::Timestamp> RdmaKind::wake_at() const {
-    auto first = schedule_.wake_at();
-    if (is_open()) first = std::min(first.value_or(next_look_), next_look_);
+    std::optional<base::Timestamp> first = next_look_;
+    if (const auto due = schedule_.wake_at()) first = std::min(*first, *due);
     for (const auto& [pair, entry] : entries_) {
         if (entry.due) first = std::min(first.value_or(*entry.due), *entry.due);
     }
@@ -433,10 +455,14 @@ void RdmaKind::fail_device(std::string why) {
 }
 
 // The drivers that tell that a device is removed are few; the others wait until it is closed.
-void RdmaKind::look_for_device(base::Timestamp now) {
+void RdmaKind::look_at_device(base::Timestamp now) {
     next_look_ = now + kLookEvery;
-    if (failure_.empty() && !is_there(device_))
+    if (!is_open()) {
+        next_look_ = now + kSeekEvery;
+        look_for_device();
+    } else if (failure_.empty() && !is_there(device_)) {
         fail_device("RDMA device " + device_.name + " has been removed");
+    }
 }
 
 void RdmaKind::on_device_event(const ibv_async_event& event) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/log.hpp"
 #include "base/result.hpp"
 #include "transport/descriptor.hpp"
 #include "transport/driver.hpp"
@@ -13,13 +14,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 namespace transport::rdma {
 
 // Paths by RDMA writes to nodes of the same RDMA network: one completion queue and, where the
-// device has such, one queue of receives for all.
+// device has such, one queue of receives for all. A device that goes is let go, and used again when
+// it is back; so is one that comes later, where that is asked for.
 //
 // Thread: the I/O thread's that runs its driver; made on any. Outlives its paths.
 class RdmaKind final : public link::FastKind, private Driver, private Lender {
@@ -33,6 +36,9 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
         std::size_t peers_max = 32;
         std::uint16_t receives = 128;  // That each peer may use up before it hears of us.
         bool shares_receives = true;   // As far as the device can.
+        // Is made without the device too, which may come later.
+        bool waits_for_device = false;
+        std::optional<base::Log> log{};  // When the device comes and goes.
         QueuePair::Patience patience{};
         // What may be locked in memory; empty: what the system says.
         std::optional<std::size_t> lockable{};
@@ -51,7 +57,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     };
 
     // unavailable: this machine has no such thing, or may lock too little memory for one peer; says
-    // what to do.
+    // what to do. invalid: the options name none that could be.
     [[nodiscard]] static base::Result<std::unique_ptr<RdmaKind>> create(Options options);
     [[nodiscard]] static base::Result<std::unique_ptr<RdmaKind>> create() {
         return create(Options{});
@@ -59,7 +65,9 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     ~RdmaKind() override;
 
     [[nodiscard]] Kind kind() const override { return Kind::rdma; }
-    [[nodiscard]] base::Bytes address() const override { return encode(device_.address); }
+    // Of a device that is gone too: it may be back when an attempt comes to it.
+    [[nodiscard]] base::Bytes address() const override;
+    [[nodiscard]] std::string why_not() const override;
     [[nodiscard]] base::Result<std::unique_ptr<link::FastPath>> prepare(
         const Request& request, link::FastUser& user) override;
     [[nodiscard]] Driver& driver() override { return *this; }
@@ -84,16 +92,15 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
             due;  // Then the stage ends at the latest; empty: just begun.
     };
 
-    RdmaKind(Options options, Device device)
-        : options_(std::move(options)), device_(std::move(device)) {}
-    [[nodiscard]] base::Result<void> set_up();
+    explicit RdmaKind(Options options) : options_(std::move(options)) {}
+    [[nodiscard]] base::Result<void> use(Device device);
     [[nodiscard]] base::Result<void> fit_into_limits();
     [[nodiscard]] std::size_t bytes_for_peer() const { return options_.bytes_for_peer(); }
     [[nodiscard]] base::Result<void> make_queues();
     [[nodiscard]] base::Result<void> watch_device();
     [[nodiscard]] bool is_open() const { return device_.context != nullptr; }
     void close_device();
-    [[nodiscard]] base::Result<void> open_again();
+    void look_for_device();
 
     std::size_t progress(base::Timestamp now, std::size_t budget) override;
     [[nodiscard]] Arm arm() override;
@@ -116,7 +123,8 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     void on_pair_event(const ibv_async_event& event);
     void fail_all(const std::string& why);
     void fail_device(std::string why);
-    void look_for_device(base::Timestamp now);
+    void look_at_device(base::Timestamp now);
+    void publish();
     [[nodiscard]] Entry* find(std::uint32_t pair);
     void bury(base::Timestamp now);
     void stop(Entry& entry);
@@ -130,8 +138,11 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     Descriptor epoll_;
     std::optional<std::size_t> lockable_;
     std::size_t locked_ = 0;
-    base::Timestamp next_look_{};  // Whether the device is still there.
-    std::string failure_;          // Of the device or its port, until that is back or opened again.
+    base::Timestamp next_look_{};  // Whether the device is still there, or has come.
+    // Of the device or its port, until that is back or opened again; where there is none, why.
+    std::string failure_;
+    mutable std::mutex published_mutex_;
+    std::string published_;  // failure_, for any thread. Written by ours.
 
     link::Schedule schedule_;
     std::map<std::uint32_t, Entry> entries_;  // By the number of their queue pair.

@@ -30,8 +30,10 @@ base::Bytes secret_context(Kind kind, std::uint32_t attempt, bool from_leader, L
 
 std::vector<link::Offer> Connection::offers() {
     std::vector<link::Offer> out;
-    for (const auto& kind : owner_.fast_kinds())
-        out.push_back({kind->kind(), kind->address()});
+    for (const auto& kind : owner_.fast_kinds()) {
+        if (auto address = kind->address(); !address.empty())
+            out.push_back({kind->kind(), std::move(address)});
+    }
     return out;
 }
 

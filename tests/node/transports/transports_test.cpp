@@ -40,7 +40,7 @@ struct Ways {
         : thread({}, PrivateKey::generate(KeyType::r1), host, base::Log(log, "transport")),
           transports(settings, thread, base::Log(log, "transport")) {}
 
-    [[nodiscard]] const std::string& why_not(Kind kind) const {
+    [[nodiscard]] std::string why_not(Kind kind) const {
         for (const auto& each : transports.kinds())
             if (each.kind == kind) return each.why_not;
         FAIL("no such kind");

@@ -109,6 +109,8 @@ class End : public PathOwner {
         return queue.empty() && !wants_finish_ ? next : now;
     }
 
+    void change(Lie lie) { lie_ = lie; }
+
     End* peer = nullptr;
     std::deque<Piece> tcp_in;
     std::deque<Piece> fast_in;
@@ -387,6 +389,29 @@ TEST_CASE("a path that died is taken again, and its back-off is forgotten after 
     world.run(30s);
     CHECK(world.until(State::fast) <= 100ms);
     CHECK(world.leader.detection.why_not().empty());
+}
+
+TEST_CASE("a kind that an end comes to have later is found, by asking later and later") {
+    const auto begins = {std::pair(Lie::not_offered, Lie::none),
+                         std::pair(Lie::none, Lie::not_offered),
+                         std::pair(Lie::not_offered, Lie::not_offered)};
+    for (const auto& [one, other] : begins) {
+        World world(one, other);
+        world.until(State::tcp);
+        for (const auto delay : {30s, 60s, 120s, 240s, 480s, 600s, 600s}) {
+            const auto retry = world.leader.detection.wake_at();
+            REQUIRE(retry);
+            CHECK(*retry - world.now <= delay);
+            CHECK(*retry - world.now > delay - 1s);
+            CHECK_FALSE(world.follower.detection.wake_at());
+            world.run(*retry - world.now + 30ms);
+            world.check_settled_on_tcp();
+        }
+        world.leader.change(Lie::none);
+        world.follower.change(Lie::none);
+        world.run(600s);
+        CHECK(world.until(State::fast) <= 100ms);
+    }
 }
 
 TEST_CASE("a leader that does not wait between its attempts takes nothing of who follows") {

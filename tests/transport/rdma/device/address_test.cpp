@@ -1,25 +1,21 @@
 // Which addresses of a device are used, and how peers are looked for, on real verbs: IPv4 and IPv6,
 // where nobody is, where nobody can be, and beyond the table that a queue pair can name.
-#include "kinds.hpp"
+#include "paths.hpp"
 
 #include <arpa/inet.h>
 
-#include <array>
 #include <chrono>
 #include <cstdlib>
-#include <optional>
 #include <poll.h>
 #include <string>
-#include <thread>
+#include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace tests {
 
-using namespace std::chrono_literals;
+using namespace verbs;
 using Clock = std::chrono::steady_clock;
-using transport::Lane;
 
 namespace {
 
@@ -46,31 +42,6 @@ void run(const std::string& command) {
     REQUIRE(std::system(command.c_str()) == 0);
 }
 
-template <class F>
-bool comes_true(const F& condition) {
-    const auto deadline = Clock::now() + 30s;
-    while (!condition()) {
-        if (Clock::now() > deadline) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
-
-base::Timestamp now() {
-    return base::Timestamp(Clock::now().time_since_epoch());
-}
-
-void turn(rdma::RdmaKind& kind) {
-    kind.driver().drain_events();
-    kind.driver().progress(now(), 64);
-    (void)kind.driver().arm();
-}
-
-class Silent final : public link::FastUser {
-  public:
-    void on_fast_ready() override {}
-};
-
 rdma::Gid gid_of(const std::string& ipv6) {
     rdma::Gid out{};
     REQUIRE(::inet_pton(AF_INET6, ipv6.c_str(), out.data()) == 1);
@@ -84,38 +55,25 @@ base::Bytes offer(const rdma::RdmaKind& like, const std::string& ipv6) {
     return encode(address);
 }
 
-std::unique_ptr<rdma::RdmaKind> make_kind_at(const std::string& address) {
+rdma::RdmaKind::Options options_at(const std::string& address) {
     auto options = test_options(0);
     options.address = address;
     // The device hears of a new address a moment later.
     REQUIRE(comes_true([&] { return rdma::open_device(address).has_value(); }));
-    return make_kind(options);
+    return options;
 }
 
-// A path of a kind to whoever is at an address.
-struct Path {
-    Path(rdma::RdmaKind& owner, base::ByteView peer, bool leads) : kind(owner) {
-        link::FastUser& user = silent;
-        auto made = kind.prepare({.peer_address = peer, .leads = leads, .secrets = {}}, user);
-        if (!made) FAIL(made.error().detail);
-        path = std::move(*made);
+class Lines final : public base::LogSink {
+  public:
+    [[nodiscard]] bool enabled(base::Level level) const override {
+        return level != base::Level::debug;
     }
-    [[nodiscard]] bool has_come_up() {
-        turn(kind);
-        const auto received = path->peek();
-        if (!received) failure = received.error().detail;
-        if (received && *received) {
-            record = base::to_bytes((*received)->record);
-            path->consume((*received)->lane);
-        }
-        return path->has_room(Lane::control);
+    void write(base::Level /*level*/,
+               std::string_view /*component*/,
+               std::string_view line) override {
+        lines.emplace_back(line);
     }
-
-    Silent silent;
-    rdma::RdmaKind& kind;
-    std::unique_ptr<link::FastPath> path;
-    std::string failure;
-    base::Bytes record;
+    std::vector<std::string> lines;
 };
 
 const base::Bytes kNobodys = encode(rdma::Parameters{.pair = 17, .key = 1});
@@ -124,62 +82,50 @@ const base::Bytes kNobodys = encode(rdma::Parameters{.pair = 17, .key = 1});
 
 TEST_CASE("two nodes with addresses of IPv6 find each other, and write") {
     run(kUseIpv6);
-    const auto first = make_kind_at("fd77::1");
-    const auto second = make_kind_at("fd77::2");
-    Path leader(*first, second->address(), true);
-    Path follower(*second, first->address(), false);
-    REQUIRE(follower.path->bring_up(leader.path->parameters()));
-    REQUIRE(leader.path->bring_up(follower.path->parameters()));
-    REQUIRE(comes_true([&] {
-        (void)follower.has_come_up();
-        const bool is_up = leader.has_come_up();
-        REQUIRE(leader.failure.empty());
-        REQUIRE(follower.failure.empty());
-        return is_up;
-    }));
-    const base::Bytes record(100, std::byte{7});
-    leader.path->send(Lane::control, record);
-    leader.path->end_turn(now());
-    REQUIRE(comes_true([&] {
-        (void)leader.has_come_up();
-        return follower.has_come_up();
-    }));
-    CHECK(follower.record == record);
+    End leader(options_at("fd77::1"));
+    End follower(options_at("fd77::2"));
+    bring_up(leader, follower);
+    stream(leader, follower, 30);
+    stream(follower, leader, 30);
+    leave(leader);
+    leave(follower);
 }
 
 TEST_CASE("an address of IPv6 where nobody is costs no waiting") {
     run(kUseIpv6);
-    const auto kind = make_kind_at("fd77::1");
-    Path path(*kind, offer(*kind, "fd77::99"), true);
+    End end(options_at("fd77::1"));
+    end.prepare(offer(*end.kind, "fd77::99"), true);
     const auto begin = Clock::now();
-    REQUIRE(path.path->bring_up(kNobodys));
-    while (path.failure.empty()) {
+    REQUIRE(end.path->bring_up(kNobodys));
+    CHECK(Clock::now() - begin < 400ms);
+    while (end.failure.empty()) {
         const auto before = Clock::now();
-        (void)path.has_come_up();
-        // Nothing stands, neither the beginning nor any turn after it.
+        end.take();
+        // No turn stands either.
         CHECK(Clock::now() - before < 400ms);
-        REQUIRE(Clock::now() - begin < 30s);
+        REQUIRE(before - begin < kPatience);
     }
-    CHECK_THAT(path.failure,
+    CHECK_THAT(end.failure,
                Catch::Contains("nobody answers at the peer's RDMA address: Connection timed out"));
+    leave(end);
 }
 
 TEST_CASE("a path whose user does not read leaves its thread asleep") {
-    const auto kind = make_kind(0);
-    Path path(*kind, offer(*kind, "::ffff:10.77.0.99"), true);
-    REQUIRE(path.path->bring_up(kNobodys));
+    End end(0);
+    end.prepare(offer(*end.kind, "::ffff:10.77.0.99"), true);
+    REQUIRE(end.path->bring_up(kNobodys));
     const auto is_woken = [&](int ms) {
-        pollfd each{.fd = kind->driver().event_fd(), .events = POLLIN, .revents = 0};
+        pollfd each{.fd = end.kind->driver().event_fd(), .events = POLLIN, .revents = 0};
         return ::poll(&each, 1, ms) > 0;
     };
     // It has been heard that nobody is there.
     REQUIRE(is_woken(10'000));
     REQUIRE(comes_true([&] {
-        turn(*kind);
+        turn(*end.kind);
         return !is_woken(0);
     }));
     CHECK_FALSE(is_woken(300));
-    const auto told = path.path->peek();
+    const auto told = end.path->peek();
     REQUIRE_FALSE(told);
     CHECK_THAT(told.error().detail, Catch::Contains("nobody answers"));
 }
@@ -187,7 +133,7 @@ TEST_CASE("a path whose user does not read leaves its thread asleep") {
 TEST_CASE("a peer whose address leads to no node is refused before anything is taken for it") {
     run(kUseIpv6);
     const auto four = make_kind(0);
-    const auto six = make_kind_at("fd77::1");
+    const auto six = make_kind(options_at("fd77::1"));
     const std::vector<std::tuple<rdma::RdmaKind*, std::string, std::string>> wrong{
         {four.get(), "fd77::2", "different families"},
         {six.get(), "::ffff:10.77.0.2", "different families"},
@@ -229,6 +175,48 @@ TEST_CASE("of a device with hundreds of addresses those are used that a queue pa
     REQUIRE(early);
     CHECK(early->gid_index > 1);
     run("ip addr flush dev rdma1 to 10.78.0.0/16");
+}
+
+TEST_CASE("a device that comes after its node has begun is found, and told of once") {
+    run("rdma link delete rxe1");
+    REQUIRE(comes_true([] { return !rdma::open_device(address_of(1)); }));
+    auto options = test_options(1);
+    CHECK_FALSE(rdma::RdmaKind::create(options));
+    Lines log;
+    options.waits_for_device = true;
+    options.log = base::Log(log, "transport");
+    End late(options);
+    End other(0);
+    CHECK(late.kind->address().empty());
+    CHECK_THAT(late.kind->why_not(), Catch::Contains("has the address 10.77.0.2"));
+    const auto refused = late.kind->prepare(
+        {.peer_address = other.kind->address(), .leads = true, .secrets = {}}, late.user);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().detail == late.kind->why_not());
+    // It is looked for now and then only.
+    turn(*late.kind);
+    turn(*late.kind);
+    CHECK(late.kind->driver().wake_at() > now() + 8s);
+    CHECK(late.kind->driver().wake_at() <= now() + 10s);
+    CHECK(log.lines.empty());
+    run("rdma link add rxe1 type rxe netdev rdma1");
+    REQUIRE(comes_true([&] {
+        turn(*late.kind);
+        return late.kind->why_not().empty();
+    }));
+    CHECK(late.kind->address() == encode(rdma::open_device(address_of(1))->address));
+    REQUIRE(log.lines.size() == 1);
+    CHECK_THAT(log.lines.front(), Catch::Contains("to be had") && Catch::Contains("device rxe1"));
+    bring_up(late, other);
+    stream(late, other, 10);
+    CHECK(log.lines.size() == 1);
+}
+
+TEST_CASE("who looks for an address that can't be is refused, device or not") {
+    auto options = test_options(0);
+    options.address = "over there";
+    options.waits_for_device = true;
+    CHECK_FALSE(rdma::RdmaKind::create(options));
 }
 
 }  // namespace tests
