@@ -27,6 +27,7 @@ constexpr std::chrono::milliseconds kStopMax{50};
 // Whether a device is still there; and whether one has come, which costs more.
 constexpr std::chrono::seconds kLookEvery{1};
 constexpr std::chrono::seconds kSeekEvery{10};
+constexpr std::chrono::seconds kReadEvery{10};
 
 tl::unexpected<base::Error> none(std::string why) {
     return base::fail(base::Errc::unavailable, std::move(why));
@@ -462,7 +463,24 @@ void RdmaKind::look_at_device(base::Timestamp now) {
         look_for_device();
     } else if (failure_.empty() && !is_there(device_)) {
         fail_device("RDMA device " + device_.name + " has been removed");
+    } else if (!reading_ || now - read_at_ >= kReadEvery) {
+        look_at_load(now);
     }
+}
+
+// Peers are told when they take and are told something anyway.
+void RdmaKind::look_at_load(base::Timestamp now) {
+    const Reading reading = options_.readings ? options_.readings() : read_load(device_);
+    const Load load = load_between(reading_.value_or(reading), reading, now - read_at_);
+    reading_ = reading;
+    read_at_ = now;
+    const std::size_t before = std::exchange(landings_now_, landings_for(load, options_.landings));
+    if (!options_.log || before == landings_now_) return;
+    options_.log->debug("RDMA window landings={} of={} memory_used={} link_used={} of=1000",
+                        landings_now_,
+                        options_.landings,
+                        load.memory,
+                        load.link);
 }
 
 void RdmaKind::on_device_event(const ibv_async_event& event) {

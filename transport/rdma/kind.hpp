@@ -7,6 +7,7 @@
 #include "transport/link/fast_path.hpp"
 #include "transport/link/schedule.hpp"
 #include "transport/rdma/device.hpp"
+#include "transport/rdma/load.hpp"
 #include "transport/rdma/path.hpp"
 #include "transport/rdma/verbs.hpp"
 
@@ -39,6 +40,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
         // Is made without the device too, which may come later.
         bool waits_for_device = false;
         std::optional<base::Log> log{};  // When the device comes and goes.
+        Readings readings{};             // Empty: of this machine.
         QueuePair::Patience patience{};
         // What may be locked in memory; empty: what the system says.
         std::optional<std::size_t> lockable{};
@@ -77,6 +79,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     [[nodiscard]] const Counters& counters() const { return counters_; }
     [[nodiscard]] std::size_t pairs() const { return entries_.size(); }
     [[nodiscard]] std::size_t locked_bytes() const { return locked_; }
+    [[nodiscard]] std::size_t landings_now() const override { return landings_now_; }
 
   private:
     enum class Stage : std::uint8_t {
@@ -92,7 +95,8 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
             due;  // Then the stage ends at the latest; empty: just begun.
     };
 
-    explicit RdmaKind(Options options) : options_(std::move(options)) {}
+    explicit RdmaKind(Options options)
+        : options_(std::move(options)), landings_now_(options_.landings) {}
     [[nodiscard]] base::Result<void> use(Device device);
     [[nodiscard]] base::Result<void> fit_into_limits();
     [[nodiscard]] std::size_t bytes_for_peer() const { return options_.bytes_for_peer(); }
@@ -124,6 +128,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     void fail_all(const std::string& why);
     void fail_device(std::string why);
     void look_at_device(base::Timestamp now);
+    void look_at_load(base::Timestamp now);
     void publish();
     [[nodiscard]] Entry* find(std::uint32_t pair);
     void bury(base::Timestamp now);
@@ -138,7 +143,10 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     Descriptor epoll_;
     std::optional<std::size_t> lockable_;
     std::size_t locked_ = 0;
-    base::Timestamp next_look_{};  // Whether the device is still there, or has come.
+    base::Timestamp next_look_{};     // Whether the device is still there, or has come.
+    std::optional<Reading> reading_;  // The last, and when it was.
+    base::Timestamp read_at_{};
+    std::size_t landings_now_;
     // Of the device or its port, until that is back or opened again; where there is none, why.
     std::string failure_;
     mutable std::mutex published_mutex_;

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -53,6 +54,12 @@ base::Result<void> LandingWriter::take_credit(std::uint64_t taken) {
 LandingReader::LandingReader(std::span<const std::byte> memory, const base::Hash256& secret)
     : memory_(memory), seal_(secret, ring::Seal::Use::open) {
     CHECK(memory.size() % kLandingPlaceBytes == 0);
+}
+
+std::uint64_t LandingReader::freed(std::size_t window) const {
+    const std::size_t count = memory_.size() / kLandingPlaceBytes;
+    const std::uint64_t withheld = count - std::min(window, count);
+    return taken_ - std::min(taken_, withheld);
 }
 
 base::Result<void> LandingReader::check(const link::Landing& landing) const {

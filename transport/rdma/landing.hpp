@@ -73,6 +73,9 @@ class LandingReader : base::Pinned {
     // invalid: it is not the next one, or not what the peer's session sealed.
     [[nodiscard]] base::Result<void> take(const link::Landing& landing, std::span<std::byte> out);
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
+    // How many of those the peer may write over, so that no more than `window` are under way. May
+    // be less than before: what a peer was told stays.
+    [[nodiscard]] std::uint64_t freed(std::size_t window) const;
 
   private:
     [[nodiscard]] base::Result<void> check(const link::Landing& landing) const;

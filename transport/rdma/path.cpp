@@ -365,7 +365,9 @@ void RdmaPath::end_turn(base::Timestamp now) {
 }
 
 Credit RdmaPath::taken() const {
-    Credit out{.received = received_, .landed = landings_in_->taken()};
+    // Never less than was told, though fewer be wanted.
+    Credit out{.received = received_,
+               .landed = std::max(told_.landed, landings_in_->freed(lender_.landings_now()))};
     for (std::size_t i = 0; i < kLanes; ++i)
         out.read[i] = in_[i].consumer->position();
     return out;
@@ -379,7 +381,7 @@ bool RdmaPath::has_taken(const Credit& now, std::size_t part) const {
     return is_over(now.read[0] - told_.read[0], rings[0]) ||
            is_over(now.read[1] - told_.read[1], rings[1]) ||
            is_over(now.received - told_.received, setting_.ours.receives) ||
-           is_over(now.landed - told_.landed, setting_.ours.landings);
+           is_over(now.landed - told_.landed, lender_.landings_now());
 }
 
 bool RdmaPath::is_asked() const {

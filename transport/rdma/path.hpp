@@ -41,6 +41,8 @@ class Lender {
                                                                      Memory::Use use) = 0;
     // Runs the path when the descriptor, which it closes itself, can be read. False: it can't be.
     [[nodiscard]] virtual bool watch(int fd) = 0;
+    // How many landings each peer may have under way now.
+    [[nodiscard]] virtual std::size_t landings_now() const = 0;
     // The path is gone. `says_goodbye`: the peer may still be told.
     virtual void take_back(std::uint32_t pair, bool says_goodbye) = 0;
 };

@@ -138,6 +138,30 @@ TEST_CASE("who lands without room for it waits, and frames still go") {
     CHECK(leader.failure.empty());
 }
 
+TEST_CASE("a loaded end is landed on by less at a time, and all the same by all") {
+    auto options = test_options(1);
+    options.readings = [] { return rdma::Reading{.memory = 1000, .free = 100}; };
+    End leader(0);
+    End follower(options);
+    bring_up(leader, follower);
+    CHECK(leader.kind->landings_now() == rdma::kLandingsUsual);
+    CHECK(follower.kind->landings_now() == rdma::kLandingsMin);
+    // What was granted at first stays granted.
+    land(leader, follower, rdma::kLandingsUsual);
+    REQUIRE(comes_true([&] {
+        follower.take();
+        leader.take();
+        return leader.path->landing_room() == rdma::kLandingsMin;
+    }));
+    for (int i = 0; i < 20; ++i) {
+        land(leader, follower, 5);
+        CHECK(leader.path->landing_room() <= rdma::kLandingsMin);
+    }
+    land(follower, leader, 20);
+    leave(leader);
+    leave(follower);
+}
+
 TEST_CASE("an end that keeps no landings is sent frames only") {
     auto options = test_options(1);
     options.landings = 0;
