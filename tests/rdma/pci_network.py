@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Two validators on two virtual machines that share the memory of a PCI device with doorbells: they
-agree by it, and again after one of them was killed. The network is made here; each machine of
-vm/run.sh runs one validator, and the second machine asks both.
+"""Two validators on two virtual machines that share the memory of a PCI device with doorbells, and a
+network with RDMA: of both they choose the device, agree by it, and again after one of them was
+killed; one that is told of no device has RDMA. The network is made here; each machine of vm/run.sh
+runs one validator, and the second machine asks both.
 
 usage: pci_network.py --build BUILD_DIR
 """
@@ -64,12 +65,12 @@ class Machines(network.Nodes):
             each['http'] = 'http://%s:%d' % (address(machine),
                                              urllib.parse.urlsplit(each['http']).port)
 
-    def set_up(self, name, slot):
-        """What differs from a network on one machine: addresses and the device."""
+    def set_up(self, name):
+        """What differs from a network on one machine: the addresses."""
         command = self.plan[name]['command']
         file = os.path.join(command[command.index('--config-dir') + 1], 'config.ini')
         ours, theirs = ((address(i) for i in (self.device(name), 1 - self.device(name))))
-        out = ['transport = ntb', 'ntb-device = ' + slot]
+        out = ['transport = auto']
         for line in read(file).splitlines():
             key = line.split('=')[0].strip()
             if key in ('http-server-address', 'p2p-listen-endpoint'):
@@ -79,51 +80,54 @@ class Machines(network.Nodes):
             out.append(line)
         write(file, '\n'.join(out) + '\n')
 
-    def start(self, name):
+    def start(self, name, *options):
         with open('/tmp/%s.log' % name, 'ab') as log:
-            self.children[name] = subprocess.Popen(self.plan[name]['command'],
+            self.children[name] = subprocess.Popen([*self.plan[name]['command'], *options],
                                                    stdout=log, stderr=log)
 
-    def settled(self, what):
-        """The window between both, and blocks become final."""
+    def settled(self, what, kind):
+        """They speak by this kind, and blocks become final."""
         names = list(self.plan)
 
         def paths():
             kinds = [self.kinds(name) for name in names]
-            return kinds == [{names[1]: 'ntb'}, {names[0]: 'ntb'}], \
+            return kinds == [{names[1]: kind}, {names[0]: kind}], \
                 [self.ask(name, '/v1/bor/transports') for name in names]
         network.wait_for(what, paths)
         network.goes_on(self, '  finality', names)
 
 
-def serve(nodes, name):
+def serve(nodes, name, slot):
     """Until the other machine has asked all that it wants to know."""
     with socket.create_server((address(0), END_PORT)) as server:
-        nodes.start(name)
+        nodes.start(name, '--ntb-device', slot)
         server.settimeout(600)
         connection, _ = server.accept()
         connection.close()
 
 
-def ask(nodes, name):
-    nodes.start(name)
-    nodes.settled('a window between two machines')
+def ask(nodes, name, slot):
+    nodes.start(name, '--ntb-device', slot)
+    nodes.settled('a window between two machines', 'ntb')
     if 'doorbells=true' not in read('/tmp/%s.log' % name):
         raise AssertionError('the device has no doorbells')
     nodes.stop(name)
-    nodes.start(name)
-    nodes.settled('the window again after kill -9')
+    nodes.start(name, '--ntb-device', slot)
+    nodes.settled('the window again after kill -9', 'ntb')
     print('  bytes that each has of the other: %s' % [
         int(peer['bytes_in']) for each in nodes.plan for peer in nodes.paths(each)])
+    nodes.stop(name)
+    nodes.start(name)
+    nodes.settled('RDMA with a node that names no device', 'rdma')
 
 
 def inside(options):
     nodes = Machines(options.inside)
     machine = int(os.environ['RDMA_NODE'])
     name = list(nodes.plan)[machine]
-    nodes.set_up(name, device_with_doorbells())
+    nodes.set_up(name)
     try:
-        (serve, ask)[machine](nodes, name)
+        (serve, ask)[machine](nodes, name, device_with_doorbells())
         return 0
     except Exception:
         subprocess.run(['tail', '-n', '25', '/tmp/%s.log' % name], check=False)
