@@ -76,8 +76,10 @@ run_network() {
   tests/network/transports.py --build build/release
 }
 
-# RDMA on real verbs, in a machine of its own: paths and channels, then validators.
+# A build without libibverbs; then RDMA on real verbs, in a machine of its own: paths and channels,
+# then validators.
 run_rdma() {
+  tests/rdma/without_library.sh build/no-rdma
   tests/rdma/run.sh build/release --durations yes
   tests/rdma/network.py --build build/release
 }
