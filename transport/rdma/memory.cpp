@@ -54,10 +54,10 @@ base::Result<std::unique_ptr<Memory>> Memory::create(ibv_pd& domain, std::size_t
     int access = 0;
     if (use == Use::peer_writes) access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     // In brackets: not the macro of this name, which mixes signs.
-    out->region_.reset((::ibv_reg_mr)(&domain, out->begin_, out->mapped_, access));
+    out->region_.reset((::ibv_reg_mr)(&domain, out->begin_, bytes, access));
     if (out->region_ == nullptr) {
         return base::fail(base::Errc::unavailable,
-                          why_failed("registering " + std::to_string(out->mapped_) +
+                          why_failed("registering " + std::to_string(bytes) +
                                          " bytes with the RDMA device (LimitMEMLOCK= of the "
                                          "service, or ulimit -l, bounds them)",
                                      errno));

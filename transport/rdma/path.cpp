@@ -141,6 +141,8 @@ void RdmaPath::open_rings() {
         out_[i].seal = std::make_unique<ring::Seal>(secrets_.out[i], ring::Seal::Use::seal);
         out_[i].placer =
             std::make_unique<ring::RecordPlacer>(peers.ring_bytes[i], out_[i].seal.get());
+        out_[i].placer->seal_in_place(
+            holdings_.mirror->bytes().subspan(peers.ring_at(lane), peers.ring_bytes[i]));
         in_[i].seal = std::make_unique<ring::Seal>(secrets_.in[i], ring::Seal::Use::open);
         in_[i].consumer = std::make_unique<ring::Consumer>(
             holdings_.inbound->bytes().subspan(ours.ring_at(lane), ours.ring_bytes[i]),
@@ -310,13 +312,11 @@ base::Result<void> RdmaPath::take_landing(const link::Landing& landing, std::spa
     return landings_in_->take(landing, out);
 }
 
-// The mirror's place is free: the peer has read what stood there.
+// The mirror's place is free: the peer has read what stood there. The body was sealed into it.
 base::ByteView RdmaPath::place(Lane lane, const ring::StoredRecord& record) {
     const std::span<std::byte> out = holdings_.mirror->bytes().subspan(
-        peers_->geometry().ring_at(lane) + record.at, ring::kWordBytes + record.body.size());
+        peers_->geometry().ring_at(lane) + record.at, ring::kWordBytes + record.body_bytes);
     std::memcpy(out.data(), &record.word, ring::kWordBytes);
-    if (!record.body.empty())
-        std::memcpy(out.data() + ring::kWordBytes, record.body.data(), record.body.size());
     return out;
 }
 

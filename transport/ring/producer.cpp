@@ -51,6 +51,7 @@ StoredRecord RecordPlacer::make(RecordKind kind, base::ByteView payload, std::si
                           .kind = kind,
                           .sync_req = asks_for_credit(size)});
     record.body = payload;
+    record.body_bytes = payload.size();
     record.kind = kind;
     if (seal_ != nullptr) seal(record, payload);
     advance(size);
@@ -68,6 +69,7 @@ void RecordPlacer::advance(std::size_t bytes) {
 
 void RecordPlacer::seal(StoredRecord& record, base::ByteView payload) {
     const std::size_t size = payload.size() + kTagBytes;
+    record.body_bytes = size;
     if (ring_.empty()) {
         seal_->seal(produced_, record.word, payload, sealed_);
         record.body = base::ByteView(sealed_).first(size);

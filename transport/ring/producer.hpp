@@ -31,7 +31,8 @@ concept Store = requires(S& store, std::size_t offset, base::ByteView bytes, std
 struct StoredRecord {
     std::size_t at = 0;
     std::uint64_t word = 0;
-    base::ByteView body{};   // Behind the word; until the next record. Empty: it lies there.
+    base::ByteView body{};  // Behind the word; until the next record. Empty: it lies there.
+    std::size_t body_bytes = 0;
     std::size_t behind = 0;  // Where a zero word goes.
     RecordKind kind = RecordKind::frame;
 };
@@ -44,9 +45,9 @@ class RecordPlacer : base::Pinned {
     // `seal`: null leaves the records open; outlives this.
     RecordPlacer(std::size_t ring_bytes, Seal* seal);
 
-    // Where records can be sealed straight into the ring, which saves a copy: all of it. Only the
-    // peer reaches it: it may change what lies there while it is sealed, when GCM reads the output
-    // again for the tag, but knows the key, and so deceives only itself.
+    // Where records can be sealed straight into the ring, or what is sent of it, which saves a
+    // copy: all of it. Only the peer reaches it: it may change what lies there while it is sealed,
+    // when GCM reads the output again for the tag, but knows the key, and so deceives only itself.
     void seal_in_place(std::span<std::byte> ring) { ring_ = ring; }
 
     // The next record to store for a payload of 1..kPayloadBytesMax bytes: the payload's, or a
