@@ -152,6 +152,10 @@ base::Result<void> sync(const Session& session, const Arguments& /*arguments*/) 
         print_json(*answer);
         return {};
     }
+    if (text_of(*answer, "mode") == "none") {
+        fmt::print("none: no peer is connected, so nothing is fetched\n");
+        return {};
+    }
     const std::uint64_t height = number_of(*answer, "block_num");
     const std::uint64_t target = number_of(*answer, "target");
     fmt::print("{}: block {} of {}, {} blocks and {} KiB a second",

@@ -1,9 +1,11 @@
 // Peers and devices that take away what a node needs: its shared receives, its queue pairs, its
 // large pages. Each costs the path concerned, with a reason; all comes back, and is counted.
 #include "paths.hpp"
+#include "transport/ring/path.hpp"
+#include "transport/ring/seal.hpp"
 
 #include <array>
-#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -139,6 +141,47 @@ TEST_CASE("a queue pair that fails at either end is noticed soon, and no other s
     stream(friendly, victim, 20);
     leave(victim);
     leave(friendly);
+}
+
+TEST_CASE("a record that its peer sealed goes with an announcement of its length only") {
+    struct Case {
+        std::size_t announced;
+        std::size_t taken;
+        const char* why;
+    };
+    constexpr std::size_t kBytes = 100;
+    constexpr std::size_t kRecord = transport::ring::record_bytes(kBytes);
+    static_assert(kRecord == 128);
+    for (const auto& [announced, taken, why] :
+         {Case{kRecord - 64, 0, "announced another record than it wrote"},
+          Case{kRecord, 1, ""},
+          Case{kRecord + 64, 1, "announced another record than it wrote"}}) {
+        CAPTURE(announced);
+        End victim(0);
+        Hostile hostile(victim);
+        hostile.peer_address = victim.kind->address();
+        hostile.connect();
+        // The secrets of an End are known.
+        transport::ring::Seal seal({}, transport::ring::Seal::Use::seal);
+        const std::uint64_t word = transport::ring::encode({.lap = 1, .length = kBytes});
+        const auto record = hostile.memory->bytes().first(kRecord);
+        std::memcpy(record.data(), &word, sizeof word);
+        seal.seal(0,
+                  word,
+                  frame_of(kBytes, 1),
+                  record.subspan(sizeof word, kBytes + transport::ring::kTagBytes));
+        const std::size_t at = transport::ring::Geometry::kRingsAt;
+        hostile.write(at, kRecord, std::nullopt);
+        hostile.write(at, announced, rdma::Immediate{.line = 0});
+        REQUIRE(comes_true([&] {
+            victim.take();
+            return victim.frames.size() == taken &&
+                   victim.failure.empty() == std::string(why).empty();
+        }));
+        CHECK_THAT(victim.failure, Catch::Contains(why));
+        if (taken == 1) CHECK(victim.frames.front() == frame_of(kBytes, 1));
+        leave(victim);
+    }
 }
 
 namespace {
