@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Validators that speak by RDMA, each by a device of its own: finality; a blank node that fetches
-the chain by landings; a link that goes down and comes back; one that may lock no memory; one that
-is killed. With --all also one that stands still for 10 s, one that has no RDMA, a device and an
+the chain by landings; a link that goes down and comes back; one that stands still for 10 s; one
+that may lock no memory; one that is killed. With --all also one that has no RDMA, a device and an
 interface that are deleted in use and made again, and what it costs to be idle. Nobody ever writes
 to a peer that has no receive. The network is made here, and runs in the machine of vm/run.sh.
 
@@ -397,7 +397,7 @@ def idle(nodes, _last):
 def inside(options):
     nodes = Nodes(options.inside)
     last = nodes.validators()[-1]
-    situations = [blank, link_down, limited, killed]
+    situations = [blank, link_down, stopped, limited, killed]
     if options.all:
         global PATIENCE
         PATIENCE = PATIENCE_ALL
