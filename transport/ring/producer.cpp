@@ -6,21 +6,24 @@
 
 namespace transport::ring {
 
-RecordPlacer::RecordPlacer(std::size_t ring_bytes, Seal* seal)
-    : ring_bytes_(ring_bytes), seal_(seal) {
+RecordPlacer::RecordPlacer(std::size_t ring_bytes, Seal* seal, std::uint64_t laps_max)
+    : ring_bytes_(ring_bytes), seal_(seal), laps_max_(laps_max) {
+    CHECK(laps_max <= kLapsMax);
     CHECK(ring_bytes % kLineBytes == 0);
     CHECK(ring_bytes >= kRingBytesMin && ring_bytes <= kRingBytesMax);
 }
 
 // The line behind the record is written too.
 bool RecordPlacer::has_room(std::size_t size) const {
-    return !is_worn_out() && produced_ + size + kLineBytes - consumed_ <= ring_bytes_;
+    return produced_ + size + kLineBytes - consumed_ <= ring_bytes_;
 }
 
 bool RecordPlacer::fits(std::size_t length) const {
     const std::size_t size = record_bytes(length);
     const std::size_t rest = ring_bytes_ - at_;
-    return has_room(rest < size ? rest + size : size);
+    // Not asked between both: the skip may use up the last lap, and the record that was promised
+    // room stands behind it.
+    return !is_worn_out() && has_room(rest < size ? rest + size : size);
 }
 
 // A full ring holds a request, so that its consumer, who comes past it, makes room.

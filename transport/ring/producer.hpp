@@ -42,8 +42,8 @@ struct StoredRecord {
 // Thread: one.
 class RecordPlacer : base::Pinned {
   public:
-    // `seal`: null leaves the records open; outlives this.
-    RecordPlacer(std::size_t ring_bytes, Seal* seal);
+    // `seal`: null leaves the records open; outlives this. `laps_max`: as many laps it has.
+    RecordPlacer(std::size_t ring_bytes, Seal* seal, std::uint64_t laps_max = kLapsMax);
 
     // Where records can be sealed straight into the ring, or what is sent of it, which saves a
     // copy: all of it. Only the peer reaches it: it may change what lies there while it is sealed,
@@ -51,10 +51,10 @@ class RecordPlacer : base::Pinned {
     void seal_in_place(std::span<std::byte> ring) { ring_ = ring; }
 
     // The next record to store for a payload of 1..kPayloadBytesMax bytes: the payload's, or a
-    // skip before it. Empty: there is no room.
+    // skip before it. Empty: there is no room. Whether a lap is left, fits() asks.
     [[nodiscard]] std::optional<StoredRecord> place(base::ByteView payload);
 
-    // Whether place() would find room for a payload of this length.
+    // Whether place() would find room for a payload of this length, and a lap is left.
     [[nodiscard]] bool fits(std::size_t length) const;
 
     // The peer says how far it has read. invalid: it can't have.
@@ -65,7 +65,7 @@ class RecordPlacer : base::Pinned {
     [[nodiscard]] std::uint64_t consumed() const { return consumed_; }
     [[nodiscard]] std::uint64_t produced() const { return produced_; }
     // No lap is left: time for a new generation.
-    [[nodiscard]] bool is_worn_out() const { return lap_ > kLapsMax; }
+    [[nodiscard]] bool is_worn_out() const { return lap_ > laps_max_; }
 
   private:
     [[nodiscard]] bool has_room(std::size_t size) const;
@@ -76,6 +76,7 @@ class RecordPlacer : base::Pinned {
 
     std::size_t ring_bytes_;
     Seal* seal_;
+    std::uint64_t laps_max_;
     std::span<std::byte> ring_;
     std::uint64_t produced_ = 0;
     std::size_t at_ = 0;     // produced_ in the ring,
@@ -92,15 +93,20 @@ template <Store S>
 class Producer : base::Pinned {
   public:
     // The ring begins at `offset` of the peer's memory, where its first word is zero.
-    Producer(S& store, std::size_t offset, std::size_t ring_bytes, Seal* seal)
-        : store_(store), offset_(offset), placer_(ring_bytes, seal) {
+    Producer(S& store,
+             std::size_t offset,
+             std::size_t ring_bytes,
+             Seal* seal,
+             std::uint64_t laps_max = kLapsMax)
+        : store_(store), offset_(offset), placer_(ring_bytes, seal, laps_max) {
         if constexpr (requires { store.in_place(offset, ring_bytes); })
             placer_.seal_in_place(store.in_place(offset, ring_bytes));
     }
 
     // Writes a record of 1..kPayloadBytesMax bytes. False: there is no room until the peer
-    // returns its position; nothing of the payload was written.
+    // returns its position, or no lap is left; nothing of the payload was written.
     [[nodiscard]] bool push(base::ByteView payload) {
+        if (placer_.is_worn_out()) return false;
         while (const auto record = placer_.place(payload)) {
             write(*record);
             if (record->kind == RecordKind::frame) return true;

@@ -104,6 +104,33 @@ TEST_CASE("a full ring refuses, asks for credit, and goes on when it gets some")
         CHECK((ends.pop() == pattern(1000, read++)));
 }
 
+TEST_CASE("room that was promised is there, though a skip uses up the last lap") {
+    constexpr std::size_t kSize = 16'000;  // Four in a lap, and no place for a fifth.
+    Memory memory(kBytes);
+    MappedStore store(memory.bytes(), MappedStore::Mapping::of_two);
+    ring::Seal seal(test_secret(), ring::Seal::Use::seal);
+    ring::Seal opener(test_secret(), ring::Seal::Use::open);
+    ring::Producer<MappedStore> producer(store, 0, kBytes, &seal, 2);
+    ring::Consumer consumer(memory.bytes(), &opener);
+    unsigned count = 0;
+    for (; producer.placer().fits(kSize); ++count) {
+        CHECK_FALSE(producer.placer().is_worn_out());
+        REQUIRE(producer.push(pattern(kSize, count)));
+        const auto payload = consumer.peek();
+        REQUIRE(payload);
+        REQUIRE(*payload);
+        CHECK(base::equal(**payload, pattern(kSize, count)));
+        consumer.consume();
+        REQUIRE(producer.take_credit(consumer.position()));
+    }
+    // The last stands at the begin of a third lap, behind the skip that ended the second.
+    CHECK(count == 9);
+    CHECK(producer.placer().is_worn_out());
+    CHECK_FALSE(producer.placer().fits(1));
+    CHECK_FALSE(producer.push(pattern(1, 1)));
+    CHECK(producer.placer().produced() == 2 * kBytes + ring::record_bytes(kSize));
+}
+
 TEST_CASE("credit that cannot be is refused") {
     PlainEnds ends(false);
     REQUIRE(ends.producer->push(pattern(500, 1)));
