@@ -87,7 +87,7 @@ class End {
                 _mm_pause();
                 continue;
             }
-            const std::byte first = (*received)->frame[0];
+            const std::byte first = (*received)->record[0];
             path_.consume((*received)->lane);
             return first;
         }

@@ -87,7 +87,7 @@ base::Result<std::optional<link::FastPath::Received>> WindowPath::peek() {
     auto received = rings_->peek();
     if (!received) return base::fail(std::move(received.error()));
     is_drained_ = !received->has_value();
-    if (*received) return std::optional<Received>({(*received)->lane, (*received)->frame});
+    if (*received) return std::optional<Received>({(*received)->lane, (*received)->record});
     if (window_->link() == MemoryWindow::Link::failed) {
         return base::fail(base::Errc::unavailable, window_->failure());
     }

@@ -40,7 +40,8 @@ class QueuePair : base::Pinned {
     };
     // A write into the peer's memory.
     struct Write {
-        base::ByteView bytes{};  // In `from`; until post(). Empty: only asks whether the peer is
+        // In `from`; until post(). Empty: only asks whether the peer is there.
+        base::ByteView bytes{};
         const Memory* from = nullptr;
         std::uint64_t to = 0;
         std::optional<Immediate> immediate{};

@@ -50,7 +50,7 @@ struct Secrets {
 inline constexpr std::chrono::milliseconds kRingAgain{1};
 
 // Both directions of a path over remote memory: two rings to the peer, two from it, the credit
-// for them, and who sleeps. One line of stores for a short frame, nothing read from afar.
+// for them, and who sleeps. One line of stores for a short record, nothing read from afar.
 //
 // Sleeping: a side says that it is armed and looks once more; the other rings the doorbell when it
 // then has written something. Where both look too early (stores to remote memory are not ordered
@@ -63,7 +63,7 @@ class Path : base::Pinned {
   public:
     struct Received {
         Lane lane = Lane::control;
-        base::ByteView frame{};  // Private memory, until consume().
+        base::ByteView record{};  // Private memory, until consume().
     };
 
     // `inbound` is ours, zeroed, of region_bytes() of `ours`; `outbound` reaches the peer's, of
@@ -88,9 +88,9 @@ class Path : base::Pinned {
         }
     }
 
-    // Whether send() would take a frame of so many bytes now; if not, we wait for room.
-    [[nodiscard]] bool has_room(Lane lane, std::size_t frame_bytes) {
-        const bool fits = producers_[index(lane)]->placer().fits(frame_bytes);
+    // Whether send() would take a record of so many bytes now; if not, we wait for room.
+    [[nodiscard]] bool has_room(Lane lane, std::size_t bytes) {
+        const bool fits = producers_[index(lane)]->placer().fits(bytes);
         if (!fits) waits_for_room_ = true;
         return fits;
     }
@@ -103,19 +103,19 @@ class Path : base::Pinned {
     }
     [[nodiscard]] bool waits_for_room() const { return waits_for_room_; }
 
-    // Writes a frame of 1..kPayloadBytesMax bytes. False: there is no room now.
-    [[nodiscard]] bool send(Lane lane, base::ByteView frame) {
-        const bool is_sent = producers_[index(lane)]->push(frame);
+    // Writes a record of 1..kPayloadBytesMax bytes. False: there is no room now.
+    [[nodiscard]] bool send(Lane lane, base::ByteView record) {
+        const bool is_sent = producers_[index(lane)]->push(record);
         if (!is_sent) waits_for_room_ = true;
         return is_sent;
     }
 
-    // The next frame of the control lane, else of the data lane. invalid: the peer broke a ring.
+    // The next record of the control lane, else of the data lane. invalid: the peer broke a ring.
     [[nodiscard]] base::Result<std::optional<Received>> peek() {
         for (const Lane lane : {Lane::control, Lane::data}) {
-            auto frame = consumers_[index(lane)]->peek();
-            if (!frame) return base::fail(std::move(frame.error()));
-            if (*frame) return std::optional<Received>({lane, **frame});
+            auto record = consumers_[index(lane)]->peek();
+            if (!record) return base::fail(std::move(record.error()));
+            if (*record) return std::optional<Received>({lane, **record});
         }
         return std::optional<Received>();
     }

@@ -38,8 +38,8 @@ class Victim {
             const auto received = path_->peek();
             if (!received) return false;
             if (!*received) break;
-            CHECK(!(*received)->frame.empty());
-            CHECK((*received)->frame.size() <= ring::kPayloadBytesMax);
+            CHECK(!(*received)->record.empty());
+            CHECK((*received)->record.size() <= ring::kPayloadBytesMax);
             path_->consume((*received)->lane);
         }
         path_->return_credits();

@@ -39,8 +39,7 @@ struct Side {
             REQUIRE(received);
             if (!*received) break;
             const std::size_t lane = (*received)->lane == Lane::control ? 0 : 1;
-            const base::Bytes frame = base::to_bytes((*received)->frame);
-            arrived[lane].push_back(frame);
+            arrived[lane].push_back(base::to_bytes((*received)->record));
             path.consume((*received)->lane);
         }
         path.return_credits();
