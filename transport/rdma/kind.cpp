@@ -19,6 +19,8 @@ namespace transport::rdma {
 namespace {
 
 constexpr int kPollMax = 32;
+// So many of these a turn: who writes without pause keeps no other waiting.
+constexpr int kPollsMax = 16;
 constexpr std::uint32_t kReceivesReserve = 64;
 constexpr std::uint32_t kEventsUnacknowledgedMax = 128;
 constexpr std::chrono::milliseconds kLeaveMax{100};
@@ -91,7 +93,7 @@ void RdmaKind::close_device() {
     events_.reset();
     domain_.reset();
     device_.context.reset();
-    is_armed_ = false;
+    is_armed_ = has_completions_ = false;
     receives_due_ = 0;
 }
 
@@ -184,8 +186,7 @@ base::Result<void> RdmaKind::make_queues() {
     if (receives_ == nullptr)
         return none(why_failed("RDMA device " + device_.name + " makes no receive queue", errno));
     receives_due_ = receives;
-    give_receives();
-    return {};
+    return give_receives();
 }
 
 bool RdmaKind::watch(int fd) {
@@ -334,11 +335,11 @@ std::size_t RdmaKind::progress(base::Timestamp now, std::size_t budget) {
 
 // What came between the last look and the arming makes no event: so it is looked for again.
 Driver::Arm RdmaKind::arm() {
-    if (!schedule_.arm() || has_new_dead_) return Arm::busy;
+    if (!schedule_.arm() || has_new_dead_ || has_completions_) return Arm::busy;
     if (is_armed_ || !is_open()) return Arm::armed;
     if (::ibv_req_notify_cq(completions_.get(), 0) != 0) {
-        fail_all("the RDMA device tells of no completion any more");
-        return Arm::armed;
+        fail_device("the RDMA device tells of no completion any more");
+        return schedule_.arm() ? Arm::armed : Arm::busy;
     }
     is_armed_ = true;
     return take_completions() ? Arm::busy : Arm::armed;
@@ -382,16 +383,20 @@ void RdmaKind::acknowledge() {
 
 bool RdmaKind::take_completions() {
     std::array<ibv_wc, kPollMax> taken{};
+    has_completions_ = false;
     bool has_any = false;
     int count = 0;
-    while ((count = ::ibv_poll_cq(completions_.get(), kPollMax, taken.data())) > 0) {
+    for (int polls = 0; polls < kPollsMax; ++polls) {
+        count = ::ibv_poll_cq(completions_.get(), kPollMax, taken.data());
+        if (count <= 0) break;
         has_any = true;
         counters_.completions += static_cast<std::uint64_t>(count);
         for (int i = 0; i < count; ++i)
             take(taken[static_cast<std::size_t>(i)]);
-        give_receives();
+        if (auto given = give_receives(); !given) fail_device(given.error().detail);
     }
-    if (count < 0) fail_all("the RDMA device's completion queue has broken");
+    has_completions_ = count > 0;
+    if (count < 0) fail_device("the RDMA device's completion queue has broken");
     return has_any;
 }
 
@@ -422,7 +427,7 @@ void RdmaKind::take(const ibv_wc& completion) {
 }
 
 // They hold no memory: all that comes is written, and only announced by them.
-void RdmaKind::give_receives() {
+base::Result<void> RdmaKind::give_receives() {
     std::array<ibv_recv_wr, kPollMax> requests{};
     while (receives_due_ > 0) {
         const std::uint32_t count = std::min(receives_due_, std::uint32_t{kPollMax});
@@ -432,9 +437,10 @@ void RdmaKind::give_receives() {
         }
         ibv_recv_wr* bad = nullptr;
         if (::ibv_post_srq_recv(receives_.get(), requests.data(), &bad) != 0)
-            return fail_all("the RDMA device takes no receives any more");
+            return none("the RDMA device takes no receives any more");
         receives_due_ -= count;
     }
+    return {};
 }
 
 RdmaKind::Entry* RdmaKind::find(std::uint32_t pair) {
@@ -488,9 +494,6 @@ void RdmaKind::on_device_event(const ibv_async_event& event) {
         case IBV_EVENT_PORT_ERR:
             if (event.element.port_num != device_.port) return;
             return fail_device("the link of RDMA device " + device_.name + " is down");
-        case IBV_EVENT_PORT_ACTIVE:
-            if (event.element.port_num == device_.port) failure_.clear();
-            return;
         case IBV_EVENT_GID_CHANGE:
             // The first that is heard of an interface that is deleted.
             if (event.element.port_num != device_.port || has_address(device_)) return;

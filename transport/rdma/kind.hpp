@@ -118,10 +118,11 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     [[nodiscard]] bool watch(int fd) override;
     void take_back(std::uint32_t pair, bool says_goodbye) override;
 
-    // Takes completions until there are none; whether there were any.
+    // Takes completions, a turn's worth at most; whether there were any.
     bool take_completions();
     void take(const ibv_wc& completion);
-    void give_receives();
+    // unavailable: the device takes none.
+    [[nodiscard]] base::Result<void> give_receives();
     void acknowledge();
     void on_device_event(const ibv_async_event& event);
     void on_pair_event(const ibv_async_event& event);
@@ -147,7 +148,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     std::optional<Reading> reading_;  // The last, and when it was.
     base::Timestamp read_at_{};
     std::size_t landings_now_;
-    // Of the device or its port, until that is back or opened again; where there is none, why.
+    // Of the device or its port, until that is opened again; where there is none, why.
     std::string failure_;
     mutable std::mutex published_mutex_;
     std::string published_;  // failure_, for any thread. Written by ours.
@@ -155,6 +156,7 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
     link::Schedule schedule_;
     std::map<std::uint32_t, Entry> entries_;  // By the number of their queue pair.
     bool is_armed_ = false;
+    bool has_completions_ = false;  // More than a turn's worth had come.
     bool has_new_dead_ = false;
     std::uint32_t receives_due_ = 0;     // To be given to the device again.
     std::uint32_t events_received_ = 0;  // Not acknowledged yet.

@@ -194,7 +194,8 @@ void RdmaPath::on_sent(std::uint64_t id) {
 }
 
 void RdmaPath::fail(std::string why) {
-    if (failure_.empty()) failure_ = std::move(why);
+    if (!failure_.empty()) return;
+    failure_ = std::move(why);
     schedule_.mark_ready(*this);
 }
 

@@ -274,6 +274,35 @@ TEST_CASE("a device that is removed in use is let go, and used again when it is 
     leave(follower);
 }
 
+TEST_CASE("a device whose link was down is let go, and used again when it is up") {
+    End leader(0);
+    End follower(1);
+    bring_up(leader, follower);
+    REQUIRE(std::system("ip link set rdma1 down") == 0);
+    REQUIRE(comes_true([&] {
+        leader.take();
+        follower.take();
+        return !leader.failure.empty() && !follower.failure.empty();
+    }));
+    CHECK_THAT(follower.failure, Catch::Contains("the link of RDMA device rxe1 is down"));
+    REQUIRE(std::system("sh /run/rdma-vm/link-up 1") == 0);
+    for (End* end : {&leader, &follower}) {
+        leave(*end);
+        end->failure.clear();
+        // The other end of a cable hears of it later.
+        REQUIRE(comes_true([end] {
+            turn(*end->kind);
+            return end->kind->prepare({.peer_address = end->kind->address()}, end->user)
+                .has_value();
+        }));
+    }
+    bring_up(leader, follower);
+    stream(leader, follower, 50);
+    stream(follower, leader, 50);
+    leave(leader);
+    leave(follower);
+}
+
 TEST_CASE("a peer at an address where nobody is costs no waiting") {
     End victim(0);
     auto address = *rdma::decode_address(victim.kind->address());
@@ -405,6 +434,35 @@ TEST_CASE("a peer that ignores its credit ends its own path, and no other's") {
     victim.path = std::move(first);
     stream(victim, friendly, 20);
     stream(friendly, victim, 20);
+}
+
+TEST_CASE("a peer that writes without pause gets a part of a turn, and no write is forgotten") {
+    End victim(0);
+    Hostile hostile(victim);
+    hostile.peer_address = victim.kind->address();
+    hostile.connect();
+    const std::uint64_t before = victim.kind->counters().received_with_immediate;
+    const auto received = [&] { return victim.kind->counters().received_with_immediate - before; };
+    constexpr unsigned kRounds = 12;
+    constexpr unsigned kWrites = 100;
+    for (unsigned i = 0; i < kRounds; ++i) {
+        for (unsigned j = 0; j < kWrites; ++j)
+            hostile.write(0, 0, rdma::Immediate{.kind = rdma::Immediate::Kind::credit});
+        for (unsigned j = 0; j < kWrites; ++j)
+            REQUIRE(hostile.await() == IBV_WC_SUCCESS);
+    }
+    transport::Driver& driver = victim.kind->driver();
+    driver.progress(now(), 64);
+    CHECK(received() > 0);
+    CHECK(received() <= kRounds * kWrites / 2);
+    // Without another event.
+    CHECK(driver.arm() == transport::Driver::Arm::busy);
+    REQUIRE(comes_true([&] {
+        driver.progress(now(), 64);
+        return driver.arm() == transport::Driver::Arm::armed;
+    }));
+    CHECK(received() == kRounds * kWrites);
+    leave(victim);
 }
 
 TEST_CASE("a node that may lock little memory has fewer peers by RDMA, or none, and says so") {
