@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace transport::rdma {
 
@@ -12,6 +13,8 @@ namespace {
 
 // Positions that no ring reaches: so keys that no ring has.
 constexpr std::uint64_t kBeyondRings = std::uint64_t{1} << 63U;
+// A write more is a header and a request, which cost less than such bytes.
+constexpr std::size_t kGapBytesMax = 4096;
 
 std::uint64_t position_of(std::uint64_t token) {
     return kBeyondRings | token * link::kLandingBytes;
@@ -26,6 +29,16 @@ tl::unexpected<base::Error> invalid(const std::string& what) {
 }
 
 }  // namespace
+
+std::optional<LandingWriter::Written> LandingWriter::Written::go_on(const Written& next) {
+    const std::size_t end = at + bytes.size();
+    if (!bytes.empty() && next.at >= end && next.at - end <= kGapBytesMax) {
+        bytes = {bytes.data(), next.at - at + next.bytes.size()};
+        return std::nullopt;
+    }
+    const Written before = std::exchange(*this, next);
+    return before.bytes.empty() ? std::nullopt : std::optional(before);
+}
 
 LandingWriter::LandingWriter(std::span<std::byte> mirror, const base::Hash256& secret)
     : mirror_(mirror), seal_(secret, ring::Seal::Use::seal) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 // Landings: places behind the rings of a node's memory, which its peer writes with parts of long
@@ -43,10 +44,10 @@ class LandingWriter : base::Pinned {
         std::size_t at = 0;  // From the first place's begin.
         base::ByteView bytes{};
 
-        // With all up to the end of one that lies behind it.
-        [[nodiscard]] Written and_up_to(const Written& end) const {
-            return {at, {bytes.data(), end.at - at + end.bytes.size()}};
-        }
+        // Goes on up to the end of `next`, so that one write does for both; where that would write
+        // more that is neither one's than another write costs, or goes back, it becomes `next`, and
+        // gives what it was. An empty one becomes `next`.
+        [[nodiscard]] std::optional<Written> go_on(const Written& next);
     };
     // Seals 1..kLandingBytes bytes into the next place. There is room.
     [[nodiscard]] Written write(base::ByteView plain);

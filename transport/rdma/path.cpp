@@ -273,8 +273,9 @@ bool RdmaPath::has_landings() const {
 std::size_t RdmaPath::landing_room() {
     if (!is_open()) return 0;
     const std::size_t room = landings_out_->room();
+    // A write for each at most, and the record.
     const bool fits = room > 0 && out_[index(Lane::data)].placer->fits(room * kLandingFrame) &&
-                      free_immediates() > kReserve && holdings_.pair->room() > kReserve + 2;
+                      free_immediates() > kReserve && holdings_.pair->room() > kReserve + room;
     if (!fits) waits_for_room_ = true;
     return fits ? room : 0;
 }
@@ -292,9 +293,7 @@ void RdmaPath::land(std::span<const link::Part> parts) {
                                   .bytes = static_cast<std::uint32_t>(each.bytes.size())});
         std::ranges::copy(frame, frames.begin() + static_cast<std::ptrdiff_t>(filled));
         filled += frame.size();
-        const auto written = landings_out_->write(each.bytes);
-        if (written.at < row.at) add_landed(std::exchange(row, {}));
-        row = row.bytes.empty() ? written : row.and_up_to(written);
+        if (const auto before = row.go_on(landings_out_->write(each.bytes))) add_landed(*before);
     }
     add_landed(row);
     send({.kind = Immediate::Kind::landed,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace tests {
 
@@ -117,9 +118,9 @@ TEST_CASE("more landings than there are places destroy those before, which no lo
 TEST_CASE("landings in a row of places are one run of bytes") {
     Ends ends;
     const auto first = ends.write(link::kLandingBytes);
-    const auto row = ends.last;
+    auto both = ends.last;
     const auto second = ends.write(300);
-    const auto both = row.and_up_to(ends.last);
+    CHECK_FALSE(both.go_on(ends.last));
     CHECK(both.at == 0);
     CHECK(both.bytes.data() == ends.memory.data());
     CHECK(both.bytes.size() == kLandingPlaceBytes + 300 + 16);
@@ -132,6 +133,36 @@ TEST_CASE("landings in a row of places are one run of bytes") {
         REQUIRE(reader.take(each, out));
         CHECK(out == plain_of(each.bytes, each.token));
     }
+}
+
+TEST_CASE("a row of landings ends where it would carry what is none, or goes back") {
+    constexpr std::size_t kFull = link::kLandingBytes;
+    // Of each row, how many landings; each is written once, and little else with it.
+    const auto rows_of = [](std::size_t first, const std::vector<std::size_t>& sizes) {
+        Ends ends;
+        for (std::size_t i = 0; i < first; ++i)
+            REQUIRE(ends.take(ends.write(1)).empty());
+        REQUIRE(ends.writer.take_credit(first));
+        std::vector<std::size_t> bytes;
+        LandingWriter::Written row;
+        for (const std::size_t size : sizes) {
+            (void)ends.write(size);
+            if (const auto before = row.go_on(ends.last)) bytes.push_back(before->bytes.size());
+        }
+        CHECK(row.at + row.bytes.size() == ends.last.at + ends.last.bytes.size());
+        bytes.push_back(row.bytes.size());
+        return bytes;
+    };
+    using Rows = std::vector<std::size_t>;
+    CHECK(rows_of(0, {300}) == Rows{316});
+    CHECK(rows_of(0, {kFull, kFull, 300}) == Rows{2 * kLandingPlaceBytes + 316});
+    CHECK(rows_of(0, {300, kFull, kFull}) == Rows{316, kLandingPlaceBytes + kFull + 16});
+    CHECK(rows_of(0, {300, 300, 300}) == Rows{316, 316, 316});
+    CHECK(rows_of(3, {kFull, kFull}) == Rows{kFull + 16, kFull + 16});
+    // As near as it may be, and a line too short.
+    const std::size_t near = kLandingPlaceBytes - 4096 - 16;
+    CHECK(rows_of(0, {near, 1}) == Rows{kLandingPlaceBytes + 17});
+    CHECK(rows_of(0, {near - 1, 1}) == Rows{near + 15, 17});
 }
 
 TEST_CASE("an oversized landing is refused, and one of another length does not open") {
