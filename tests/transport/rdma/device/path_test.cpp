@@ -134,7 +134,7 @@ TEST_CASE("who lands without room for it waits, and frames still go") {
         return leader.path->landing_room() > 0;
     }));
     follower.frames.clear();
-    land(leader, follower, 0);
+    land(leader, follower, 5);
     CHECK(leader.failure.empty());
 }
 
@@ -238,11 +238,11 @@ TEST_CASE("a path that leaves tells the other end, and another can begin at once
 
 // Its driver tells nothing of it, and waits until nobody has the device open.
 TEST_CASE("a device that is removed in use is let go, and used again when it is back") {
+    std::future<int> removed;  // Waits for the device until the ends are gone.
     End leader(0);
     End follower(1);
     bring_up(leader, follower);
-    auto removed =
-        std::async(std::launch::async, [] { return std::system("rdma link delete rxe1"); });
+    removed = std::async(std::launch::async, [] { return std::system("rdma link delete rxe1"); });
     REQUIRE(comes_true([&] {
         follower.take();
         return !follower.failure.empty();
