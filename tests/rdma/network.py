@@ -180,9 +180,9 @@ class Nodes:
     def kinds(self, name):
         return {peer['name']: peer['kind'] for peer in self.paths(name)}
 
-    def reasons(self):
+    def reasons(self, names=None):
         return ['%s to %s by %s: %s' % (name, peer['name'], peer['kind'], peer['why_not_faster'])
-                for name in self.children for peer in self.paths(name)]
+                for name in names or self.children for peer in self.paths(name)]
 
 
 def wait_for(what, question):
@@ -336,6 +336,15 @@ def without_device(nodes, last, what, words):
     print('%s: after %.1f s' % (' '.join(words), time.monotonic() - begin), flush=True)
     wait_for('  its device is gone', lambda: (not os.path.exists(device), device))
     settled(nodes, 'TCP with %s, whose %s is deleted' % (last, what), {last})
+
+    # By name while it goes, by its address when it is looked for again; of some paths the other end
+    # has said first that they are gone.
+    def names_device():
+        reasons = nodes.reasons([last])
+        names = ['RDMA device rxe%d ' % nodes.device(last),
+                 'the address 10.77.0.%d ' % (nodes.device(last) + 1)]
+        return any(name in each for name in names for each in reasons), reasons
+    wait_for('  it says which device it lacks', names_device)
     for reason in nodes.reasons():
         if last in reason:
             print('  ' + reason, flush=True)
