@@ -1,6 +1,7 @@
 #include "transport/link/frame.hpp"
 
 #include "base/check.hpp"
+#include "transport/number.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,18 +13,6 @@ namespace {
 
 constexpr unsigned kFirstBit = 1U << 4U;
 constexpr std::size_t kTokenBytes = 8;
-
-// Little-endian, of all bytes given.
-void store_number(std::span<std::byte> out, std::uint64_t value) {
-    for (std::size_t i = 0; i < out.size(); ++i)
-        out[i] = static_cast<std::byte>(value >> (8 * i) & 0xFFU);
-}
-std::uint64_t load_number(base::ByteView bytes) {
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-    return value;
-}
 
 base::Result<FrameHeader> malformed(std::string_view what, std::uint64_t value) {
     return base::fail(base::Errc::malformed,

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "base/crypto/wipe.hpp"
+#include "transport/number.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/evp.h>
@@ -27,12 +28,6 @@ unsigned char* raw(std::byte* bytes) {
     return reinterpret_cast<unsigned char*>(bytes);
 }
 
-template <std::size_t N>
-void store_number(std::array<std::byte, N>& out, std::size_t at, std::uint64_t value) {
-    for (std::size_t i = 0; i < sizeof value; ++i)
-        out[at + i] = static_cast<std::byte>(value >> (8 * i));
-}
-
 // EVP_CIPHER_CTX_ctrl() makes the same, with more steps.
 std::array<OSSL_PARAM, 2> tag_at(std::byte* tag) {
     return {OSSL_PARAM_construct_octet_string(OSSL_CIPHER_PARAM_AEAD_TAG, tag, kTagBytes),
@@ -46,7 +41,7 @@ Key derive_key(const base::Hash256& secret, std::uint64_t epoch) {
     constexpr std::string_view kLabel = "bor ring key";
     std::array<std::byte, kLabel.size() + sizeof epoch> info{};
     std::memcpy(info.data(), kLabel.data(), kLabel.size());
-    store_number(info, kLabel.size(), epoch);
+    store_number(std::span(info).subspan<kLabel.size()>(), epoch);
     const std::unique_ptr<EVP_PKEY_CTX, void (*)(EVP_PKEY_CTX*)> context(
         EVP_PKEY_CTX_new_id(EVP_PKEY_HKDF, nullptr), EVP_PKEY_CTX_free);
     Key key{};
@@ -93,9 +88,9 @@ void Seal::choose_key(std::uint64_t position) {
 void Seal::begin(std::uint64_t position, std::uint64_t word) {
     choose_key(position);
     std::array<std::byte, kNonceBytes> nonce{};
-    store_number(nonce, kNonceBytes - sizeof position, position);
+    store_number(std::span(nonce).last<sizeof position>(), position);
     std::array<std::byte, kWordBytes> associated{};
-    store_number(associated, 0, word);
+    store_number(associated, word);
     int count = 0;
     CHECK(EVP_CipherInit_ex2(context_.get(), nullptr, nullptr, raw(nonce.data()), -1, nullptr) ==
           1);
