@@ -9,15 +9,9 @@ namespace transport::ntb {
 
 namespace {
 
-// A share begins with a line for each scratchpad, then one for the knock.
-constexpr std::size_t kPadStride = 64;
-constexpr std::size_t kKnockAt = kScratchpads * kPadStride;
+// A share begins with its scratchpads; then a line for the knock.
+constexpr std::size_t kKnockAt = kPadsBytes;
 static_assert(kKnockAt + kPadStride <= kWindowHeadBytes);
-
-std::uint32_t* pad_at(std::span<std::byte> share, unsigned number) {
-    CHECK(number < kScratchpads);
-    return reinterpret_cast<std::uint32_t*>(share.subspan(number * kPadStride, 4).data());
-}
 
 }  // namespace
 
@@ -85,14 +79,14 @@ std::span<std::byte> PciWindow::outbound() {
 }
 
 std::uint32_t PciWindow::read_scratchpad(unsigned number) const {
-    return __atomic_load_n(pad_at(inbound_, number), __ATOMIC_ACQUIRE);
+    return load_pad(inbound_, number);
 }
 
 void PciWindow::write_scratchpad(unsigned number, std::uint32_t value) {
     CHECK(link_ == Link::up);
     ring::MappedStore store(outbound_, layout_.mapping);
     store.fence();
-    __atomic_store_n(pad_at(outbound_, number), value, __ATOMIC_RELEASE);
+    store_pad(outbound_, number, value);
     store.fence();
 }
 

@@ -8,19 +8,6 @@
 
 namespace transport::ntb {
 
-namespace {
-
-// Scratchpads, a line each, so that who reads one disturbs no other.
-constexpr std::size_t kPadStride = 64;
-static_assert(kScratchpads * kPadStride <= kWindowHeadBytes);
-
-std::uint32_t* pad_at(std::span<std::byte> memory, unsigned number) {
-    CHECK(number < kScratchpads);
-    return reinterpret_cast<std::uint32_t*>(memory.subspan(number * kPadStride, 4).data());
-}
-
-}  // namespace
-
 ShmWindow::ShmWindow(ShmWatch& watch, Identity identity, std::unique_ptr<SharedMemory> own)
     : watch_(watch), identity_(identity), own_(std::move(own)) {}
 
@@ -43,12 +30,12 @@ std::span<std::byte> ShmWindow::outbound() {
 }
 
 std::uint32_t ShmWindow::read_scratchpad(unsigned number) const {
-    return __atomic_load_n(pad_at(own_->bytes(), number), __ATOMIC_ACQUIRE);
+    return load_pad(own_->bytes(), number);
 }
 
 void ShmWindow::write_scratchpad(unsigned number, std::uint32_t value) {
     CHECK(peer_ != nullptr);
-    __atomic_store_n(pad_at(peer_->bytes(), number), value, __ATOMIC_RELEASE);
+    store_pad(peer_->bytes(), number, value);
 }
 
 void ShmWindow::ring_doorbell() {

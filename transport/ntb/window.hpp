@@ -18,6 +18,12 @@ inline constexpr unsigned kScratchpads = 8;
 inline constexpr std::size_t kPageBytes = 4096;
 // Where scratchpads lie in the memory itself: a page of them, then the rings.
 inline constexpr std::size_t kWindowHeadBytes = kPageBytes;
+// A line each, so that who reads one disturbs no other.
+inline constexpr std::size_t kPadStride = 64;
+inline constexpr std::size_t kPadsBytes = kScratchpads * kPadStride;
+static_assert(kPadsBytes <= kWindowHeadBytes);
+[[nodiscard]] std::uint32_t load_pad(std::span<std::byte> memory, unsigned number);
+void store_pad(std::span<std::byte> memory, unsigned number, std::uint32_t value);
 // What a window needs for so many bytes of rings, in whole pages.
 [[nodiscard]] constexpr std::size_t window_bytes(std::size_t region_bytes) {
     return kWindowHeadBytes + (region_bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
