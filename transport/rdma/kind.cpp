@@ -143,12 +143,13 @@ std::size_t RdmaKind::bytes_for_peer_max(const Options& options) {
 // As many peers as memory may be locked for, and as the device has receives and completions for.
 base::Result<void> RdmaKind::fit_into_limits() {
     lockable_ = options_.lockable ? options_.lockable : lockable_bytes();
-    if (lockable_ && *lockable_ < bytes_for_peer()) {
+    const std::size_t each = options_.bytes_for_peer();
+    if (lockable_ && *lockable_ < each) {
         return none("no RDMA: this process may lock " + std::to_string(*lockable_ >> 10U) +
-                    " KiB of memory, one peer takes " + std::to_string(bytes_for_peer() >> 10U) +
+                    " KiB of memory, one peer takes " + std::to_string(each >> 10U) +
                     " KiB; set LimitMEMLOCK=infinity for the service, or ulimit -l unlimited");
     }
-    if (lockable_) options_.peers_max = std::min(options_.peers_max, *lockable_ / bytes_for_peer());
+    if (lockable_) options_.peers_max = std::min(options_.peers_max, *lockable_ / each);
     const std::size_t completions_each = std::size_t{options_.receives} + QueuePair::kSendsMax;
     const auto completions_max = static_cast<std::size_t>(device_.limits.max_cqe);
     options_.peers_max =
@@ -203,7 +204,7 @@ RdmaKind::~RdmaKind() {
 std::string RdmaKind::description() const {
     std::string out = "device " + device_.name + " port " + std::to_string(device_.port) +
                       ", peers at most " + std::to_string(options_.peers_max) + ", each " +
-                      std::to_string(bytes_for_peer() >> 10U) + " KiB locked";
+                      std::to_string(options_.bytes_for_peer() >> 10U) + " KiB locked";
     out += has_huge_pages() ? ", on pages of 2 MiB"
                             : ", on pages of 4 KiB (sysctl vm.nr_hugepages= reserves large ones)";
     if (!options_.shares_receives) out += ", no shared receive queue";

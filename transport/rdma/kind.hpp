@@ -99,7 +99,6 @@ class RdmaKind final : public link::FastKind, private Driver, private Lender {
         : options_(std::move(options)), landings_now_(options_.landings) {}
     [[nodiscard]] base::Result<void> use(Device device);
     [[nodiscard]] base::Result<void> fit_into_limits();
-    [[nodiscard]] std::size_t bytes_for_peer() const { return options_.bytes_for_peer(); }
     [[nodiscard]] base::Result<void> make_queues();
     [[nodiscard]] base::Result<void> watch_device();
     [[nodiscard]] bool is_open() const { return device_.context != nullptr; }
