@@ -196,12 +196,7 @@ bool Connection::take(base::Result<link::Reassembly::Taken> taken) {
         return false;
     }
     if (taken->is_short_of_memory) {
-        // Waiting is safe only for who holds nothing himself: else all could wait for each other.
-        if (reassembly_.open_bytes() == 0) {
-            pause();
-        } else {
-            fail(CloseReason::limit, "all memory for messages is in use; see PoolOptions::bytes");
-        }
+        wait_for_memory();
         return false;
     }
     progress_ = owner_.now();
@@ -211,6 +206,12 @@ bool Connection::take(base::Result<link::Reassembly::Taken> taken) {
         handler_.on_message(*this, std::move(*taken->message));
     }
     return true;
+}
+
+// Waiting is safe only for who holds nothing himself: else all could wait for each other.
+void Connection::wait_for_memory() {
+    if (reassembly_.open_bytes() == 0) return pause();
+    fail(CloseReason::limit, "all memory for messages is in use; see PoolOptions::bytes");
 }
 
 void Connection::take_other(const link::Frame& frame) {

@@ -149,6 +149,7 @@ class Connection final : public Channel, private link::PathOwner, private link::
     [[nodiscard]] bool take_slice(const link::Frame& frame);
     [[nodiscard]] bool may_take(const link::FrameHeader& header);
     [[nodiscard]] bool take(base::Result<link::Reassembly::Taken> taken);
+    void wait_for_memory();
     void on_prelude(base::ByteView payload);
     void on_last_prelude(base::ByteView payload);
     void on_goodbye(base::ByteView payload);

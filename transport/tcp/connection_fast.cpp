@@ -153,8 +153,14 @@ bool Connection::take_landing(const link::Frame& frame) {
     }
     if (!may_take(frame.header)) return false;
     const auto place = reassembly_.place(frame.header, landing->bytes);
-    if (!place) return take(base::fail(place.error()));
-    if (place->is_short_of_memory) return take(link::Reassembly::Taken{.is_short_of_memory = true});
+    if (!place) {
+        fail(CloseReason::violation, place.error().detail);
+        return false;
+    }
+    if (place->is_short_of_memory) {
+        wait_for_memory();
+        return false;
+    }
     if (auto taken = fast_.path()->take_landing(*landing, place->bytes); !taken) {
         fail_fast(taken.error().detail);
         return false;
