@@ -111,7 +111,7 @@ TEST_CASE("two nodes of one host go on by shared memory, and leave nothing behin
         Node server;
         const Pair pair = join(client, server);
         CHECK(behaviour.paths == 2);
-        CHECK_THAT(client.log.text(), Catch::Contains("kind=shm"));
+        CHECK(logs(client, "kind=shm"));
         for (const Node* node : {&client, &server}) {
             CHECK(shows(*node, [](const transport::ChannelStatus& channel) {
                 return channel.kind == Kind::shm && channel.fallbacks == 0 &&

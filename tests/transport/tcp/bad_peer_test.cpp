@@ -37,16 +37,6 @@ struct Bystander {
     Pair pair;
 };
 
-// Waits until the node's log has the text, which a goodbye may precede.
-bool logs(Node& node, const std::string& text) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (node.log.text().find(text) == std::string::npos) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
-
 tcp::OpensslPtr<EVP_PKEY> make_key(const char* curve) {
     return tcp::OpensslPtr<EVP_PKEY>(EVP_EC_gen(curve));
 }

@@ -168,6 +168,11 @@ bool comes_true(const F& condition) {
     return true;
 }
 
+// Its log comes to have the text, which a goodbye or a counter may precede.
+inline bool logs(const Node& node, const std::string& text) {
+    return comes_true([&] { return node.log.text().find(text) != std::string::npos; });
+}
+
 // All channels of a node have a faster path than TCP.
 inline bool becomes_fast(const Node& node) {
     const auto& counters = node.thread->counters();

@@ -97,7 +97,7 @@ TEST_CASE("two nodes of one RDMA network go on by RDMA, and leave nothing behind
         Node server;
         const Pair pair = join(client, server);
         CHECK(plan.paths == 2);
-        CHECK_THAT(client.log.text(), Catch::Contains("kind=rdma"));
+        CHECK(logs(client, "kind=rdma"));
         check_talks(client, pair.of_client, server);
         check_talks(server, pair.of_server, client);
         client.post(command::Close{pair.of_client, "enough"});
