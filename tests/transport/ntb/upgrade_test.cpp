@@ -202,6 +202,14 @@ base::Bytes record_of(const link::FrameHeader& header, std::size_t bytes) {
     return out;
 }
 
+// A landing that is said to be a message's part.
+base::Bytes landing_of(bool is_first, std::uint32_t total_or_offset, std::uint32_t bytes) {
+    const auto frame = link::encode_landing(
+        {.lane = Lane::data, .is_first = is_first, .total_or_offset = total_or_offset},
+        {.token = 0, .bytes = bytes});
+    return {frame.begin(), frame.end()};
+}
+
 // What a member may seal, that no node would, and what is said of it.
 struct Garbage {
     base::Bytes record;
@@ -229,7 +237,10 @@ std::vector<Garbage> all_garbage() {
         {record_of(elsewhere, 5), "a frame that belongs elsewhere"},
         {record_of({.kind = heartbeat}, 0), "a frame that belongs elsewhere"},
         {record_of({.kind = prelude, .length = 9}, 9), "a frame that belongs elsewhere"},
+        {record_of({.kind = goodbye, .length = 1}, 1), "a frame that belongs elsewhere"},
         {record_of(later, kFull), "continues no message"},
+        {landing_of(false, link::kLandingBytes, 10), "continues no message"},
+        {landing_of(true, 70'000, 10), "a landing is neither full nor its message's last"},
         {record_of(huge, kFull), "not 8388609"},
     };
 }
@@ -265,27 +276,32 @@ TEST_CASE("a member that seals garbage loses its channel, which says why, and ot
 }
 
 TEST_CASE("a landing on a path without any ends the path, and what was sent comes by TCP") {
-    behaviour.next_is_marked = true;
-    Node server;
-    behaviour.next_is_marked = false;
-    Node client;
-    const Pair pair = join(client, server);
-    const auto landing = link::encode_landing(
-        {.lane = Lane::data, .is_first = true, .total_or_offset = link::kLandingBytes},
-        {.token = 0, .bytes = link::kLandingBytes});
-    const base::Bytes record(landing.begin(), landing.end());
-    behaviour.record = &record;
-    client.send(pair.of_client, Lane::data, 3, pattern(100));
-    const auto received = server.next<event::Received>();
-    REQUIRE(received);
-    CHECK(bytes_of(received->message) == pattern(100));
-    CHECK(behaviour.record == nullptr);
-    REQUIRE(comes_true([] { return behaviour.paths == 0; }));
-    CHECK(shows(server, [](const transport::ChannelStatus& channel) {
-        return channel.kind == Kind::tcp && channel.fallbacks == 1 &&
-               channel.why_not == "the peer names a landing, and this path has none";
-    }));
-    check_talks(server, pair.of_server, client);
+    const std::vector<Garbage> cases{
+        {landing_of(true, link::kLandingBytes, link::kLandingBytes),
+         "the peer names a landing, and this path has none"},
+        {landing_of(true, 70'000, 0), "a landing has 1 byte to 64 KiB, not 0"},
+        {landing_of(true, 70'000, 65'537), "a landing has 1 byte to 64 KiB, not 65537"},
+    };
+    for (const auto& [record, why] : cases) {
+        CAPTURE(why);
+        behaviour.next_is_marked = true;
+        Node server;
+        behaviour.next_is_marked = false;
+        Node client;
+        const Pair pair = join(client, server);
+        behaviour.record = &record;
+        client.send(pair.of_client, Lane::data, 3, pattern(100));
+        const auto received = server.next<event::Received>();
+        REQUIRE(received);
+        CHECK(bytes_of(received->message) == pattern(100));
+        CHECK(behaviour.record == nullptr);
+        REQUIRE(comes_true([] { return behaviour.paths == 0; }));
+        const std::string reason = why;
+        CHECK(shows(server, [&](const transport::ChannelStatus& channel) {
+            return channel.kind == Kind::tcp && channel.fallbacks == 1 && channel.why_not == reason;
+        }));
+        check_talks(server, pair.of_server, client);
+    }
 }
 
 TEST_CASE("nodes of two hosts stay on TCP") {
