@@ -86,10 +86,8 @@ void print_dials(const Json& answer) {
         const std::string address = shown(dial, "address");
         if (shown(dial, "connected") == "true" || has_called(answer, address)) continue;
         const std::string error = shown(dial, "last_error");
-        fmt::print("{:<13} {:<22} not connected{}\n",
-                   "-",
-                   address,
-                   error.empty() ? " yet" : ": " + error);
+        fmt::print(
+            "{:<13} {:<22} not connected{}\n", "-", address, error.empty() ? " yet" : ": " + error);
     }
 }
 
