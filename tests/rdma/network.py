@@ -2,8 +2,9 @@
 """Validators that speak by RDMA, each by a device of its own: finality; a blank node that fetches
 the chain by landings; a link that goes down and comes back; one that stands still for 10 s; one
 that may lock no memory; one that is killed. With --all also one that has no RDMA, a device and an
-interface that are deleted in use and made again, and what it costs to be idle. Nobody ever writes
-to a peer that has no receive. The network is made here, and runs in the machine of vm/run.sh.
+interface that are deleted in use and made again, a device that comes later than its node, and what
+it costs to be idle. Nobody ever writes to a peer that has no receive. The network is made here, and
+runs in the machine of vm/run.sh.
 
 usage: network.py --build BUILD_DIR [--count VALIDATORS] [--all]
 """
@@ -357,6 +358,27 @@ def device_deleted(nodes, last):
     settled(nodes, 'RDMA again with %s, whose device is made again' % last)
 
 
+def device_later(nodes, last):
+    """Its device comes when the node runs already, which says so."""
+    number = str(nodes.device(last))
+
+    def has_rdma():
+        kind, = [each for each in nodes.ask(last, '/v1/bor/transports')['transports']
+                 if each['kind'] == 'rdma']
+        return kind['available'], kind['why_not']
+    nodes.stop(last)
+    run('rdma', 'link', 'delete', 'rxe' + number)
+    nodes.start(last)
+    settled(nodes, 'TCP with %s, which has no device yet' % last, {last})
+    available, why_not = has_rdma()
+    if available or 'RDMA device' not in why_not:
+        raise AssertionError('%s has RDMA without a device: %s' % (last, why_not))
+    print('  ' + why_not, flush=True)
+    run('rdma', 'link', 'add', 'rxe' + number, 'type', 'rxe', 'netdev', 'rdma' + number)
+    wait_for('  its device is found', has_rdma)
+    settled(nodes, 'RDMA with %s, whose device has come' % last)
+
+
 def interface_deleted(nodes, last):
     number = nodes.device(last)
     name, port = 'rdma%d' % number, 'port%d' % number
@@ -411,7 +433,7 @@ def inside(options):
         global PATIENCE
         PATIENCE = PATIENCE_ALL
         situations = [blank, idle, link_down, stopped, limited, killed, mixed, device_deleted,
-                      interface_deleted]
+                      device_later, interface_deleted]
     try:
         for situation in situations:
             situation(nodes, last)
