@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Two validators on two virtual machines that share the memory of a PCI device with doorbells, and a
 network with RDMA: of both they choose the device, agree by it, and again after one of them was
-killed; one that is told of no device has RDMA. The network is made here; each machine of vm/run.sh
-runs one validator, and the second machine asks both.
+killed, and stood still for 10 s; one that is told of no device has RDMA. The network is made here;
+each machine of vm/run.sh runs one validator, and the second machine asks both.
 
 usage: pci_network.py --build BUILD_DIR
 """
 import argparse
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.parse
 
 import network
@@ -106,6 +108,20 @@ def serve(nodes, name, slot):
         connection.close()
 
 
+def stopped(nodes, name):
+    """Long enough for the other to give it up."""
+    other = next(each for each in nodes.plan if each != name)
+    nodes.children[name].send_signal(signal.SIGSTOP)
+    try:
+        time.sleep(10)
+        if nodes.kinds(other).get(name) == 'ntb':
+            raise AssertionError('%s still speaks by the window to %s, which stands still'
+                                 % (other, name))
+    finally:
+        nodes.children[name].send_signal(signal.SIGCONT)
+    nodes.settled('the window again after 10 s of standing still', 'ntb')
+
+
 def ask(nodes, name, slot):
     nodes.start(name, '--ntb-device', slot)
     nodes.settled('a window between two machines', 'ntb')
@@ -114,6 +130,7 @@ def ask(nodes, name, slot):
     nodes.stop(name)
     nodes.start(name, '--ntb-device', slot)
     nodes.settled('the window again after kill -9', 'ntb')
+    stopped(nodes, name)
     print('  bytes that each has of the other: %s' % [
         int(peer['bytes_in']) for each in nodes.plan for peer in nodes.paths(each)])
     nodes.stop(name)

@@ -250,9 +250,11 @@ TEST_CASE("a peer that is killed while it writes is noticed, and all is given ba
         for (int i = 0; i < 20; ++i)
             REQUIRE(server.next<event::Received>());
         ::kill(child, SIGKILL);
+        const auto killed = std::chrono::steady_clock::now();
         const auto down = server.next<event::Down>();
         REQUIRE(down);
         CHECK(down->info.reason == transport::CloseReason::lost);
+        CHECK(std::chrono::steady_clock::now() - killed < 10s);
         int status = 0;
         REQUIRE(::waitpid(child, &status, 0) == child);
         REQUIRE(comes_true([] { return plan.paths == 0; }));
