@@ -19,8 +19,6 @@ namespace tests {
 
 namespace {
 
-using transport::Kind;
-
 constexpr unsigned kDevices = 2;
 
 // What nodes get that are made.
