@@ -3,6 +3,10 @@
 network with RDMA: of both they choose the device, agree by it, and again after one of them was
 killed, and stood still for 10 s; one that is told of no device has RDMA. The network is made here;
 each machine of vm/run.sh runs one validator, and the second machine asks both.
+=======
+killed. The device is removed in use, with its driver and, when it is back, without: they go on by
+RDMA, as with one that is told of no device. The network is made here; each machine of vm/run.sh runs
+one validator, and the second machine asks both.
 
 usage: pci_network.py --build BUILD_DIR
 """
@@ -122,6 +126,16 @@ def stopped(nodes, name):
     nodes.settled('the window again after 10 s of standing still', 'ntb')
 
 
+def remove(nodes, name, slot):
+    """Returns when nobody has the device any more."""
+    write(os.path.join(DEVICES, slot, 'remove'), '1')
+    nodes.settled('RDMA after the device was removed in use', 'rdma')
+    reason = next(each['why_not'] for each in nodes.ask(name, '/v1/bor/transports')['transports']
+                  if each['kind'] == 'ntb')
+    if 'PCI device has been removed' not in reason:
+        raise AssertionError('the device was removed, and the node says: %s' % reason)
+
+
 def ask(nodes, name, slot):
     nodes.start(name, '--ntb-device', slot)
     nodes.settled('a window between two machines', 'ntb')
@@ -133,6 +147,13 @@ def ask(nodes, name, slot):
     stopped(nodes, name)
     print('  bytes that each has of the other: %s' % [
         int(peer['bytes_in']) for each in nodes.plan for peer in nodes.paths(each)])
+    remove(nodes, name, slot)
+    nodes.stop(name)
+    # Without its driver: it is looked at instead of ringing, and goes without a question.
+    write('/sys/bus/pci/rescan', '1')
+    nodes.start(name, '--ntb-device', slot)
+    nodes.settled('the window again without a driver', 'ntb')
+    remove(nodes, name, slot)
     nodes.stop(name)
     nodes.start(name)
     nodes.settled('RDMA with a node that names no device', 'rdma')

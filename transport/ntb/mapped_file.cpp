@@ -25,12 +25,18 @@ base::Result<std::unique_ptr<MappedFile>> MappedFile::open(const std::filesystem
     const auto size = static_cast<std::size_t>(about.st_size);
     void* begin = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, opened.get(), 0);
     if (begin == MAP_FAILED) return refuse("can't be mapped");
+    auto mapping = DeviceMapping::create(begin, size);
+    if (!mapping) return base::fail(mapping.error());
     return std::unique_ptr<MappedFile>(
-        new MappedFile(std::move(opened), static_cast<std::byte*>(begin), size));
+        new MappedFile(file, std::move(opened), std::move(*mapping)));
 }
 
-MappedFile::~MappedFile() {
-    munmap(begin_, size_);
+// A device that is back at its slot has another file.
+bool MappedFile::is_gone() const {
+    struct stat now {};
+    struct stat ours {};
+    if (mapping_->is_lost() || ::stat(path_.c_str(), &now) != 0) return true;
+    return fstat(file_.get(), &ours) != 0 || now.st_ino != ours.st_ino || now.st_dev != ours.st_dev;
 }
 
 }  // namespace transport::ntb

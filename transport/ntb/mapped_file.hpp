@@ -3,6 +3,7 @@
 #include "base/pinned.hpp"
 #include "base/result.hpp"
 #include "transport/descriptor.hpp"
+#include "transport/ntb/device_mapping.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -19,17 +20,19 @@ class MappedFile : base::Pinned {
     // unavailable: it can't be opened, is empty, or another process has it.
     [[nodiscard]] static base::Result<std::unique_ptr<MappedFile>> open(
         const std::filesystem::path& file);
-    ~MappedFile();
 
-    [[nodiscard]] std::span<std::byte> bytes() { return {begin_, size_}; }
+    [[nodiscard]] std::span<std::byte> bytes() { return mapping_->bytes(); }
+    // Its device has gone: what is mapped does not go with it, and may be another's by now. A
+    // system call.
+    [[nodiscard]] bool is_gone() const;
 
   private:
-    MappedFile(Descriptor file, std::byte* begin, std::size_t size)
-        : file_(std::move(file)), begin_(begin), size_(size) {}
+    MappedFile(std::filesystem::path path, Descriptor file, std::unique_ptr<DeviceMapping> mapping)
+        : path_(std::move(path)), file_(std::move(file)), mapping_(std::move(mapping)) {}
 
+    std::filesystem::path path_;
     Descriptor file_;  // Holds the lock.
-    std::byte* begin_;
-    std::size_t size_;
+    std::unique_ptr<DeviceMapping> mapping_;
 };
 
 }  // namespace transport::ntb

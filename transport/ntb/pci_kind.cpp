@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <fcntl.h>
 #include <unistd.h>
 #include <utility>
 
@@ -21,6 +22,9 @@ constexpr std::size_t kSharesMax = 64;
 constexpr std::size_t kMachineBytesMax = 64;
 constexpr std::chrono::milliseconds kLookFirst{1};
 constexpr std::chrono::milliseconds kLookMax{16};
+constexpr std::chrono::seconds kLookAtDeviceEvery{1};
+constexpr const char* kGone =
+    "the PCI device has been removed; one that comes later is used when the node is started again";
 
 std::size_t share_bytes(const PciAddress& address) {
     return static_cast<std::size_t>(address.end_bytes) / address.shares / kPageBytes * kPageBytes;
@@ -76,10 +80,11 @@ base::Result<std::unique_ptr<PciKind>> PciKind::create(std::unique_ptr<PciMemory
                           "no window: an end has " + std::to_string(has) +
                               " bytes, and each share needs " + std::to_string(needed));
     }
-    Descriptor never(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    if (!never) return base::fail(base::Errc::unavailable, "no window: eventfd is not to be had");
+    Descriptor event(memory->position() ? ::fcntl(memory->doorbell_fd(), F_DUPFD_CLOEXEC, 0)
+                                        : eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    if (!event) return base::fail(base::Errc::unavailable, "no window: eventfd is not to be had");
     return std::unique_ptr<PciKind>(
-        new PciKind(std::move(memory), std::move(options), std::move(address), std::move(never)));
+        new PciKind(std::move(memory), std::move(options), std::move(address), std::move(event)));
 }
 
 // --- Paths ----------------------------------------------------------------------------------
@@ -115,6 +120,7 @@ base::Result<std::unique_ptr<link::FastPath>> PciKind::prepare(const Request& re
                                                                link::FastUser& user) {
     const auto peer = decode_pci_address(request.peer_address);
     if (!peer) return base::fail(peer.error());
+    if (is_gone_) return base::fail(base::Errc::unavailable, kGone);
     if (auto fits = check(*peer); !fits) return base::fail(fits.error());
     const auto share = free_share();
     if (!share) return base::fail(base::Errc::unavailable, "all shares of the window are in use");
@@ -145,17 +151,30 @@ base::Result<std::unique_ptr<link::FastPath>> PciKind::prepare(const Request& re
     return std::unique_ptr<link::FastPath>(std::move(path));
 }
 
+base::Bytes PciKind::address() const {
+    return is_gone_ ? base::Bytes() : encode(address_);
+}
+
+std::string PciKind::why_not() const {
+    return is_gone_ ? kGone : "";
+}
+
+void PciKind::look_at_device() {
+    if (is_gone_ || !memory_->is_gone()) return;
+    is_gone_ = true;
+    for (auto& [share, entry] : windows_) {
+        entry.window->fail(kGone);
+        schedule_.mark_ready(*entry.path);
+    }
+}
+
 void PciKind::ring(std::uint16_t position) {
-    if (!address_.position) return;
+    if (!address_.position || is_gone_) return;
     memory_->ring(position);
     ++counters_.rung;
 }
 
 // --- Turns ----------------------------------------------------------------------------------
-
-int PciKind::event_fd() const {
-    return address_.position ? memory_->doorbell_fd() : never_.get();
-}
 
 // One doorbell for all windows.
 void PciKind::drain_events() {
@@ -194,8 +213,14 @@ void PciKind::look(base::Timestamp now) {
 
 std::size_t PciKind::progress(base::Timestamp now, std::size_t budget) {
     now_ = now;
+    if (now >= next_look_) {
+        next_look_ = now + kLookAtDeviceEvery;
+        look_at_device();
+    }
     if (now >= look_at_ && looks()) look(now);
-    return schedule_.run(now, budget);
+    const std::size_t ran = schedule_.run(now, budget);
+    if (is_gone_ && windows_.empty()) memory_.reset();
+    return ran;
 }
 
 Driver::Arm PciKind::arm() {
@@ -207,9 +232,10 @@ Driver::Arm PciKind::arm() {
 }
 
 std::optional<base::Timestamp> PciKind::wake_at() const {
-    const auto due = schedule_.wake_at();
-    if (!looks()) return due;
-    return std::min(due.value_or(look_at_), look_at_);
+    auto due = schedule_.wake_at();
+    if (!is_gone_) due = std::min(due.value_or(next_look_), next_look_);
+    if (looks()) due = std::min(due.value_or(look_at_), look_at_);
+    return due;
 }
 
 }  // namespace transport::ntb

@@ -35,6 +35,8 @@ struct PciAddress {
 // Paths to the machine at the other end of a bridge, or of memory between virtual machines. Each
 // end of the memory is divided into equal shares, handed out round-robin, one to each path.
 //
+// A device that is removed is let go, with its paths; one that comes later is not used.
+//
 // Without doorbells it looks by itself: after 1 ms, then later and later up to 16 ms while nothing
 // comes.
 //
@@ -62,7 +64,8 @@ class PciKind final : public link::FastKind, private Driver, private ShareOwner 
     }
 
     [[nodiscard]] Kind kind() const override { return Kind::ntb; }
-    [[nodiscard]] base::Bytes address() const override { return encode(address_); }
+    [[nodiscard]] base::Bytes address() const override;
+    [[nodiscard]] std::string why_not() const override;
     [[nodiscard]] base::Result<std::unique_ptr<link::FastPath>> prepare(
         const Request& request, link::FastUser& user) override;
     [[nodiscard]] Driver& driver() override { return *this; }
@@ -81,20 +84,21 @@ class PciKind final : public link::FastKind, private Driver, private ShareOwner 
     PciKind(std::unique_ptr<PciMemory> memory,
             Options options,
             PciAddress address,
-            Descriptor never)
+            Descriptor event)
         : memory_(std::move(memory)),
           options_(std::move(options)),
           address_(std::move(address)),
-          never_(std::move(never)) {}
+          event_(std::move(event)) {}
 
     std::size_t progress(base::Timestamp now, std::size_t budget) override;
     [[nodiscard]] Arm arm() override;
     [[nodiscard]] std::optional<base::Timestamp> wake_at() const override;
-    [[nodiscard]] int event_fd() const override;
+    [[nodiscard]] int event_fd() const override { return event_.get(); }
     void drain_events() override;
 
     void ring(std::uint16_t position) override;
     void give_back(std::uint16_t share) override { windows_.erase(share); }
+    void look_at_device() override;
 
     [[nodiscard]] base::Result<void> check(const PciAddress& peer) const;
     [[nodiscard]] std::optional<std::uint16_t> free_share();
@@ -103,10 +107,12 @@ class PciKind final : public link::FastKind, private Driver, private ShareOwner 
     [[nodiscard]] bool wants_look(const Entry& entry) const;
     [[nodiscard]] bool looks() const;
 
-    std::unique_ptr<PciMemory> memory_;
+    std::unique_ptr<PciMemory> memory_;  // Null: the device has gone, and nobody uses it.
+    std::atomic<bool> is_gone_ = false;
+    base::Timestamp next_look_{};  // Whether the device is still there.
     Options options_;
     PciAddress address_;
-    Descriptor never_;  // To wait on where there are no doorbells.
+    Descriptor event_;  // Its doorbell's, which outlives it, or one that never comes.
     link::Schedule schedule_;
     std::map<std::uint16_t, Entry> windows_;  // By the share that we read.
     std::string peer_machine_{};  // Of the windows, if there are any: one memory joins two.

@@ -39,6 +39,7 @@ class PlainIvshmem final : public PciMemory {
     [[nodiscard]] std::optional<std::uint16_t> position() const override { return std::nullopt; }
     [[nodiscard]] int doorbell_fd() const override { return -1; }
     void ring(std::uint16_t /*position*/) override {}
+    [[nodiscard]] bool is_gone() override { return bar_->is_gone(); }
 
   private:
     std::unique_ptr<MappedFile> bar_;
@@ -63,6 +64,7 @@ class VfioIvshmem final : public PciMemory {
     void ring(std::uint16_t position) override {
         device_->write_register(kDoorbellAt, std::uint32_t{position} << 16U);
     }
+    [[nodiscard]] bool is_gone() override { return device_->is_wanted_back(); }
 
   private:
     std::unique_ptr<VfioDevice> device_;
@@ -86,6 +88,7 @@ class Bridge final : public PciMemory {
     [[nodiscard]] std::optional<std::uint16_t> position() const override { return std::nullopt; }
     [[nodiscard]] int doorbell_fd() const override { return -1; }
     void ring(std::uint16_t /*position*/) override {}
+    [[nodiscard]] bool is_gone() override { return bar_->is_gone() || inbound_->is_gone(); }
 
   private:
     std::unique_ptr<MappedFile> bar_;

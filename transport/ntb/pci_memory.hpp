@@ -38,6 +38,10 @@ class PciMemory : base::Pinned {
     // Readable when the doorbell was rung: an eventfd. Only with a position.
     [[nodiscard]] virtual int doorbell_fd() const = 0;
     virtual void ring(std::uint16_t position) = 0;
+
+    // The device has been removed, or is to be and waits until this is destroyed; for good. May be
+    // a system call: for once a second, and when something is wrong.
+    [[nodiscard]] virtual bool is_gone() = 0;
 };
 
 struct PciOptions {

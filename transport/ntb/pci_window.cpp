@@ -4,6 +4,7 @@
 #include "base/codec.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace transport::ntb {
 
@@ -67,6 +68,11 @@ void PciWindow::look() {
     if (link_ != Link::down || outbound_.empty()) return;
     const auto* cell = reinterpret_cast<const std::uint64_t*>(inbound_.data() + kKnockAt);
     if (__atomic_load_n(cell, __ATOMIC_ACQUIRE) == knock_) link_ = Link::up;
+}
+
+void PciWindow::fail(std::string why) {
+    link_ = Link::failed;
+    failure_ = std::move(why);
 }
 
 std::span<std::byte> PciWindow::inbound() {

@@ -19,6 +19,8 @@ class ShareOwner {
 
     virtual void ring(std::uint16_t position) = 0;
     virtual void give_back(std::uint16_t share) = 0;
+    // Fails its windows if the device has gone.
+    virtual void look_at_device() = 0;
 };
 
 // What a window's end says by TLS: where the peer is to write, and what it is to write there
@@ -64,9 +66,11 @@ class PciWindow final : public MemoryWindow {
     [[nodiscard]] std::uint32_t read_scratchpad(unsigned number) const override;
     void write_scratchpad(unsigned number, std::uint32_t value) override;
     void ring_doorbell() override { owner_.ring(layout_.peer_position); }
+    void look_at_device() override { owner_.look_at_device(); }
 
     // Whether the peer has knocked meanwhile: now and then, until the link is up.
     void look();
+    void fail(std::string why);
 
   private:
     [[nodiscard]] std::span<std::byte> share_of(std::span<std::byte> end,
@@ -80,7 +84,7 @@ class PciWindow final : public MemoryWindow {
     std::span<std::byte> inbound_;
     std::span<std::byte> outbound_;  // Empty: not told yet.
     Link link_ = Link::down;
-    std::string failure_;  // There is none: who has gone is silent, or has said so.
+    std::string failure_;  // Of the device: a peer that has gone is silent, or has said so.
 };
 
 }  // namespace transport::ntb

@@ -38,18 +38,13 @@ base::Result<std::unique_ptr<VfioDevice>> VfioDevice::open(const fs::path& root,
     if (auto done = out->attach(root, device); !done) return base::fail(done.error());
     auto registers = out->map_bar(VFIO_PCI_BAR0_REGION_INDEX);
     if (!registers) return base::fail(registers.error());
-    out->registers_ = *registers;
+    out->registers_ = std::move(*registers);
     auto memory = out->map_bar(VFIO_PCI_BAR2_REGION_INDEX);
     if (!memory) return base::fail(memory.error());
-    out->memory_ = *memory;
+    out->memory_ = std::move(*memory);
     if (auto done = out->allow_interrupts(); !done) return base::fail(done.error());
     if (auto done = out->take_interrupts(); !done) return base::fail(done.error());
     return out;
-}
-
-VfioDevice::~VfioDevice() {
-    for (const auto& each : {registers_, memory_})
-        if (!each.empty()) munmap(each.data(), each.size());
 }
 
 base::Result<void> VfioDevice::attach(const fs::path& root, const PciDevice& device) {
@@ -85,7 +80,7 @@ base::Result<void> VfioDevice::attach(const fs::path& root, const PciDevice& dev
     return {};
 }
 
-base::Result<std::span<std::byte>> VfioDevice::map_bar(std::uint32_t bar) {
+base::Result<std::unique_ptr<DeviceMapping>> VfioDevice::map_bar(std::uint32_t bar) {
     vfio_region_info info{};
     info.argsz = sizeof info;
     info.index = bar;
@@ -100,7 +95,7 @@ base::Result<std::span<std::byte>> VfioDevice::map_bar(std::uint32_t bar) {
                        device_.get(),
                        static_cast<off_t>(info.offset));
     if (begin == MAP_FAILED) return no_device("BAR " + std::to_string(bar) + " can't be mapped");
-    return std::span(static_cast<std::byte*>(begin), size);
+    return DeviceMapping::create(begin, size);
 }
 
 // An interrupt is a write by the device, which only a bus master may do.
@@ -123,35 +118,51 @@ base::Result<void> VfioDevice::allow_interrupts() {
     return {};
 }
 
-base::Result<void> VfioDevice::take_interrupts() {
-    interrupt_ = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    if (!interrupt_) return no_device("eventfd");
+bool VfioDevice::take_interrupt(std::uint32_t index, int event) {
     alignas(vfio_irq_set) std::array<std::byte, sizeof(vfio_irq_set) + sizeof(std::int32_t)> raw{};
     vfio_irq_set set{};
     set.argsz = raw.size();
     set.flags = VFIO_IRQ_SET_DATA_EVENTFD | VFIO_IRQ_SET_ACTION_TRIGGER;
-    set.index = VFIO_PCI_MSIX_IRQ_INDEX;
+    set.index = index;
     set.start = 0;
     set.count = 1;
-    const std::int32_t fd = interrupt_.get();
+    const std::int32_t fd = event;
     std::memcpy(raw.data(), &set, sizeof set);
     std::memcpy(raw.data() + sizeof set, &fd, sizeof fd);
-    if (ioctl(device_.get(), VFIO_DEVICE_SET_IRQS, raw.data()) != 0) {
-        return no_device("its MSI-X interrupts");
+    return ioctl(device_.get(), VFIO_DEVICE_SET_IRQS, raw.data()) == 0;
+}
+
+base::Result<void> VfioDevice::take_interrupts() {
+    for (Descriptor* each : {&interrupt_, &request_}) {
+        *each = Descriptor(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+        if (!*each) return no_device("eventfd");
     }
+    if (!take_interrupt(VFIO_PCI_MSIX_IRQ_INDEX, interrupt_.get()))
+        return no_device("its MSI-X interrupts");
+    if (!take_interrupt(VFIO_PCI_REQ_IRQ_INDEX, request_.get()))
+        return no_device("to be told when it is asked for");
     return {};
 }
 
+bool VfioDevice::is_wanted_back() {
+    std::uint64_t count = 0;
+    const bool is_asked = ::read(request_.get(), &count, sizeof count) == sizeof count;
+    is_wanted_back_ = is_wanted_back_ || is_asked || registers_->is_lost() || memory_->is_lost();
+    return is_wanted_back_;
+}
+
 std::uint32_t VfioDevice::read_register(std::size_t offset) const {
-    CHECK(offset + sizeof(std::uint32_t) <= registers_.size());
-    return __atomic_load_n(reinterpret_cast<const std::uint32_t*>(registers_.data() + offset),
-                           __ATOMIC_ACQUIRE);
+    CHECK(offset + sizeof(std::uint32_t) <= registers_->bytes().size());
+    return __atomic_load_n(
+        reinterpret_cast<const std::uint32_t*>(registers_->bytes().data() + offset),
+        __ATOMIC_ACQUIRE);
 }
 
 void VfioDevice::write_register(std::size_t offset, std::uint32_t value) {
-    CHECK(offset + sizeof value <= registers_.size());
-    __atomic_store_n(
-        reinterpret_cast<std::uint32_t*>(registers_.data() + offset), value, __ATOMIC_RELEASE);
+    CHECK(offset + sizeof value <= registers_->bytes().size());
+    __atomic_store_n(reinterpret_cast<std::uint32_t*>(registers_->bytes().data() + offset),
+                     value,
+                     __ATOMIC_RELEASE);
 }
 
 }  // namespace transport::ntb

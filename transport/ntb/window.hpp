@@ -49,6 +49,8 @@ class MemoryWindow : base::Pinned {
     [[nodiscard]] virtual base::Result<void> connect(base::ByteView peer_place,
                                                      std::size_t peer_bytes) = 0;
     [[nodiscard]] virtual Link link() const = 0;
+    // Something is wrong: whether the window itself has gone; link() then tells.
+    virtual void look_at_device() {}
     // Why it failed; for people.
     [[nodiscard]] virtual const std::string& failure() const = 0;
 

@@ -61,7 +61,8 @@ base::Result<bool> WindowPath::come_up() {
     if (!promised_ || window_->link() != MemoryWindow::Link::up) return false;
     if (!std::exchange(is_announced_, true)) announce(*window_, ours_);
     auto ready = is_ready(*window_, *promised_);
-    if (ready && *ready) open_rings();
+    if (!ready) return base::fail(reason_of(std::move(ready.error())));
+    if (*ready) open_rings();
     return ready;
 }
 
@@ -85,7 +86,7 @@ base::Result<std::optional<link::FastPath::Received>> WindowPath::peek() {
     if (!up) return base::fail(up.error());
     if (!*up) return std::optional<Received>();
     auto received = rings_->peek();
-    if (!received) return base::fail(std::move(received.error()));
+    if (!received) return base::fail(reason_of(std::move(received.error())));
     is_drained_ = !received->has_value();
     if (*received) return std::optional<Received>({(*received)->lane, (*received)->record});
     if (window_->link() == MemoryWindow::Link::failed) {
@@ -120,7 +121,9 @@ std::uint64_t WindowPath::taken(Lane lane) const {
 
 base::Result<void> WindowPath::begin_turn() {
     if (!rings_) return {};
-    return rings_->take_credits();
+    auto taken = rings_->take_credits();
+    if (!taken) return base::fail(reason_of(std::move(taken.error())));
+    return taken;
 }
 
 void WindowPath::end_turn(base::Timestamp now) {
@@ -154,6 +157,18 @@ bool WindowPath::arm() {
 
 base::Result<void> WindowPath::tick(base::Timestamp now) {
     if (!rings_) return {};
+    auto alive = check_peer(now);
+    if (!alive) return base::fail(reason_of(std::move(alive.error())));
+    return alive;
+}
+
+base::Error WindowPath::reason_of(base::Error error) {
+    window_->look_at_device();
+    if (window_->link() != MemoryWindow::Link::failed) return error;
+    return {base::Errc::unavailable, window_->failure()};
+}
+
+base::Result<void> WindowPath::check_peer(base::Timestamp now) {
     if (rings_->is_worn_out()) {
         return base::fail(base::Errc::unavailable, "the rings have used up their laps");
     }

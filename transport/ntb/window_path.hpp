@@ -58,6 +58,9 @@ class WindowPath final : public link::FastPath, public link::Scheduled {
     [[nodiscard]] base::Result<bool> come_up();
     void open_rings();
     [[nodiscard]] base::Result<void> listen_for_heartbeat(base::Timestamp now);
+    [[nodiscard]] base::Result<void> check_peer(base::Timestamp now);
+    // What is wrong with the rings may be that the window has gone.
+    [[nodiscard]] base::Error reason_of(base::Error error);
     // How soon to look by ourselves at a peer that owes us something.
     [[nodiscard]] base::Duration first_look() const;
 

@@ -3,6 +3,7 @@
 // that claim to be another's, that write anything anywhere, that start anew.
 #include "base/rng.hpp"
 #include "ends.hpp"
+#include "transport/ntb/device_mapping.hpp"
 #include "transport/ntb/pci_kind.hpp"
 
 #include <sys/eventfd.h>
@@ -44,16 +45,7 @@ struct Device {
 class MachineMemory final : public PciMemory {
   public:
     MachineMemory(const Device& device, std::optional<std::uint16_t> position)
-        : device_(device),
-          position_(position),
-          bytes_(static_cast<std::byte*>(mmap(nullptr,
-                                              kMemoryBytes,
-                                              PROT_READ | PROT_WRITE,
-                                              MAP_SHARED,
-                                              device.memory.get(),
-                                              0)),
-                 kMemoryBytes) {}
-    ~MachineMemory() override { munmap(bytes_.data(), bytes_.size()); }
+        : device_(device), position_(position), mapping_(map(device)), bytes_(mapping_->bytes()) {}
 
     [[nodiscard]] Ends ends(Side ours) override {
         const auto first = bytes_.first(end_bytes());
@@ -71,11 +63,23 @@ class MachineMemory final : public PciMemory {
         REQUIRE(::write(device_.bells.at(position).get(), &one, sizeof one) == sizeof one);
     }
 
+    [[nodiscard]] bool is_gone() override { return mapping_->is_lost(); }
+
     [[nodiscard]] std::span<std::byte> all() { return bytes_; }
 
   private:
+    static std::unique_ptr<ntb::DeviceMapping> map(const Device& device) {
+        void* const begin =
+            mmap(nullptr, kMemoryBytes, PROT_READ | PROT_WRITE, MAP_SHARED, device.memory.get(), 0);
+        REQUIRE(begin != MAP_FAILED);
+        auto mapping = ntb::DeviceMapping::create(begin, kMemoryBytes);
+        REQUIRE(mapping);
+        return std::move(*mapping);
+    }
+
     const Device& device_;
     std::optional<std::uint16_t> position_;
+    std::unique_ptr<ntb::DeviceMapping> mapping_;
     std::span<std::byte> bytes_;
 };
 
@@ -179,8 +183,9 @@ TEST_CASE("ends with doorbells sleep, ends without look ever more seldom") {
                    ends.follower.path->has_room(Lane::control);
         }));
         ends.run();
-        CHECK_FALSE(ends.leader.kind->driver().wake_at());
-        CHECK_FALSE(ends.follower.kind->driver().wake_at());
+        // But to see whether the device is still there.
+        CHECK(ends.leader.kind->driver().wake_at() == base::Timestamp{2s});
+        CHECK(ends.follower.kind->driver().wake_at() == base::Timestamp{2s});
     }
     PciEnds ends(make_kind(device, std::nullopt, "a"), make_kind(device, std::nullopt, "b"));
     REQUIRE(ends.run_until([&] {
@@ -359,6 +364,31 @@ TEST_CASE("a device that is gone reads as ones, and ends the path") {
     CHECK_FALSE(ends.leader.path->tick(ends.now));
 }
 
+// As when a PCI device is removed: its pages go, whoever has them mapped.
+TEST_CASE("a device that is removed in use is let go with its paths, which say so") {
+    for (const bool has_doorbells : {true, false}) {
+        Device device;
+        const auto position = [&](std::uint16_t number) {
+            return has_doorbells ? std::optional(number) : std::nullopt;
+        };
+        PciEnds ends(make_kind(device, position(0), "a"), make_kind(device, position(1), "b"));
+        check_frames(ends, 20);
+        REQUIRE(ends.leader.kind->why_not().empty());
+        REQUIRE(ftruncate(device.memory.get(), 0) == 0);
+        for (PciEnd* end : {&ends.leader, &ends.follower}) {
+            REQUIRE(ends.run_until([&] { return !end->failure.empty(); }));
+            CHECK_THAT(end->failure, Catch::Contains("PCI device has been removed"));
+            CHECK(end->path == nullptr);
+            CHECK_THAT(end->kind->why_not(), Catch::Contains("has been removed"));
+            CHECK(end->kind->address().empty());
+            CHECK(end->kind->windows() == 0);
+            const auto refused = end->prepare(encode(end->kind->offered()), true);
+            REQUIRE_FALSE(refused);
+            CHECK_THAT(refused.error().detail, Catch::Contains("has been removed"));
+        }
+    }
+}
+
 TEST_CASE("whatever a machine writes into the memory ends paths or nothing") {
     base::Rng rng(11);
     unsigned failed = 0;
@@ -452,6 +482,19 @@ TEST_CASE("the memory of an ivshmem device without a driver is divided in halves
     CHECK(ntb::open_pci_memory({.slot = "0000:00:04.0", .root = machine.root}));
     CHECK_THAT(refusal({.slot = "0000:00:05.0", .root = machine.root}),
                Catch::Contains("0000:00:05.0 is no ivshmem device"));
+}
+
+TEST_CASE("a device that was removed is gone, though it stays mapped and another has its slot") {
+    Machine machine;
+    const fs::path folder = machine.put_device("0000:00:04.0", "0x1af4", "0x1110");
+    auto memory = ntb::open_pci_memory({.root = machine.root});
+    REQUIRE(memory);
+    CHECK_FALSE((*memory)->is_gone());
+    fs::remove_all(folder);
+    CHECK((*memory)->is_gone());
+    machine.put_device("0000:00:04.0", "0x1af4", "0x1110");
+    CHECK((*memory)->is_gone());
+    CHECK((*memory)->ends(PciMemory::Side::first).inbound[0] == std::byte{0});
 }
 
 TEST_CASE("a device that a driver has, or that is off, is refused by name") {
