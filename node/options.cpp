@@ -150,10 +150,11 @@ po::options_description peer_options() {
         po::value<std::string>()->default_value("auto"),
         "how messages reach peers; auto: by shared memory where the peer runs on this host, by "
         "the memory of ntb-device where the peer is at its other end, by RDMA where both are on "
-        "one RDMA network, else by TCP with TLS; shm, ntb, rdma: by this one or TCP; tcp: by TCP "
-        "only")("rdma-address",
-                po::value<std::string>()->default_value(""),
-                "IP address of the RDMA device to use; empty: the first that is connected")(
+        "one RDMA network, else by TCP with TLS; shm, ntb, rdma, or several with commas between, "
+        "the preferred first: by these or TCP; tcp: by TCP only")(
+        "rdma-address",
+        po::value<std::string>()->default_value(""),
+        "IP address of the RDMA device to use; empty: the first that is connected")(
         "ntb-device",
         po::value<std::string>()->default_value(""),
         "slot of the PCI device that shares memory with another machine, as 0000:00:04.0: an "

@@ -12,7 +12,11 @@ namespace node {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kChoices = {"auto", "shm", "ntb", "rdma", "tcp"};
+using transport::Kind;
+
+tl::unexpected<base::Error> invalid(std::string text) {
+    return base::fail(base::Errc::invalid, std::move(text));
+}
 
 bool is_ip_address(const std::string& text) {
     std::array<std::byte, sizeof(in6_addr)> unused{};
@@ -38,14 +42,30 @@ bool is_pci_slot(std::string_view text) {
 
 }  // namespace
 
-base::Result<void> check_transports(const TransportSettings& settings) {
-    const auto invalid = [](std::string text) {
-        return base::fail(base::Errc::invalid, std::move(text));
-    };
-    if (std::ranges::find(kChoices, settings.choice) == kChoices.end()) {
-        return invalid(fmt::format(
-            "transport = {}: expected {}", settings.choice, fmt::join(kChoices, " or ")));
+base::Result<std::vector<Kind>> kinds_of(std::string_view choice) {
+    if (choice == "auto") return std::vector<Kind>(kFastKinds.begin(), kFastKinds.end());
+    std::vector<Kind> out;
+    if (choice == "tcp") return out;
+    for (std::size_t begin = 0; begin <= choice.size();) {
+        const std::size_t end = std::min(choice.find(',', begin), choice.size());
+        const std::string_view name = choice.substr(begin, end - begin);
+        const auto* const kind = std::ranges::find(
+            kFastKinds, name, [](Kind each) { return transport::to_string(each); });
+        if (kind == kFastKinds.end() || std::ranges::find(out, *kind) != out.end()) {
+            return invalid(
+                fmt::format("transport = {}: expected auto, tcp, or one or more of shm, "
+                            "ntb and rdma, the preferred first, as rdma,shm",
+                            choice));
+        }
+        out.push_back(*kind);
+        begin = end + 1;
     }
+    return out;
+}
+
+base::Result<void> check_transports(const TransportSettings& settings) {
+    const auto kinds = kinds_of(settings.choice);
+    if (!kinds) return base::fail(kinds.error());
     if (!settings.rdma_address.empty() && !is_ip_address(settings.rdma_address)) {
         return invalid("rdma-address = " + settings.rdma_address +
                        ": expected the IP address of an RDMA device's interface, as 10.0.0.1 "
@@ -56,8 +76,9 @@ base::Result<void> check_transports(const TransportSettings& settings) {
                        ": expected the slot of a PCI device, as 0000:3a:00.0 "
                        "('bor-transport-probe' shows those that share memory)");
     }
-    const bool needs_device = settings.choice == "ntb" || !settings.ntb_memory.empty();
-    if (needs_device && settings.ntb_device.empty()) {
+    const bool names_ntb =
+        settings.choice != "auto" && std::ranges::find(*kinds, Kind::ntb) != kinds->end();
+    if ((names_ntb || !settings.ntb_memory.empty()) && settings.ntb_device.empty()) {
         return invalid("transport = ntb and ntb-memory need ntb-device, the slot of a PCI device");
     }
     return {};

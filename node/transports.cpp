@@ -1,5 +1,6 @@
 #include "node/transports.hpp"
 
+#include "base/check.hpp"
 #include "transport/ntb/pci_kind.hpp"
 #include "transport/ntb/shm_kind.hpp"
 #include "transport/tcp/thread.hpp"
@@ -8,14 +9,12 @@
 #include "transport/rdma/kind.hpp"
 #endif
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
 namespace node {
 
 namespace {
-
-constexpr std::string_view kAuto = "auto";
 
 namespace link = transport::link;
 using Made = base::Result<std::unique_ptr<link::FastKind>>;
@@ -53,16 +52,12 @@ Made make_rdma(const TransportSettings& /*settings*/, const base::Log& /*log*/) 
 }
 #endif
 
-// A kind that a program may have, and how it is made. Best first.
-struct Maker {
-    transport::Kind kind;
-    std::string_view security;
-    Made (*make)(const TransportSettings& settings, const base::Log& log);
-};
+Made make(transport::Kind kind, const TransportSettings& settings, const base::Log& log) {
+    if (kind == transport::Kind::shm) return make_shm(settings, log);
+    return kind == transport::Kind::ntb ? make_ntb(settings, log) : make_rdma(settings, log);
+}
+
 constexpr std::string_view kSeal = "AES-128-GCM with keys of the TLS session";
-constexpr std::array kMakers = {Maker{transport::Kind::shm, kSeal, make_shm},
-                                Maker{transport::Kind::ntb, kSeal, make_ntb},
-                                Maker{transport::Kind::rdma, kSeal, make_rdma}};
 
 }  // namespace
 
@@ -70,28 +65,36 @@ Transports::Transports(const TransportSettings& settings,
                        transport::tcp::Thread& thread,
                        const base::Log& log)
     : choice_(settings.choice), thread_(thread) {
-    for (const Maker& maker : kMakers) {
-        const std::string_view name = transport::to_string(maker.kind);
-        Kind& entry = kinds_.emplace_back(Kind{.kind = maker.kind, .security = maker.security});
-        const link::FastKind*& source = sources_.emplace_back(nullptr);
-        if (choice_ != kAuto && choice_ != name) {
-            entry.why_not = "transport = " + choice_;
-            continue;
-        }
-        if (maker.kind == transport::Kind::ntb && settings.ntb_device.empty()) {
-            entry.why_not = "no device is named by ntb-device";
-            continue;
-        }
-        auto made = maker.make(settings, log);
-        entry.why_not = made ? (*made)->why_not() : made.error().detail;
-        if (!entry.why_not.empty())
-            log.warn("transport not to be had kind={} reason={}", name, entry.why_not);
-        if (!made) continue;
-        source = made->get();
-        thread_.add(std::move(*made));
-    }
+    const auto chosen = kinds_of(choice_);
+    CHECK(chosen);
+    for (const transport::Kind kind : *chosen)
+        add(kind, settings, log);
     kinds_.push_back({.kind = transport::Kind::tcp, .security = "TLS 1.3"});
-    sources_.push_back(nullptr);
+    for (const transport::Kind kind : kFastKinds) {
+        if (std::ranges::find(*chosen, kind) != chosen->end()) continue;
+        kinds_.push_back({.kind = kind, .security = kSeal, .why_not = "transport = " + choice_});
+    }
+    sources_.resize(kinds_.size());
+}
+
+void Transports::add(transport::Kind kind,
+                     const TransportSettings& settings,
+                     const base::Log& log) {
+    Kind& entry = kinds_.emplace_back(Kind{.kind = kind, .security = kSeal});
+    const link::FastKind*& source = sources_.emplace_back(nullptr);
+    if (kind == transport::Kind::ntb && settings.ntb_device.empty()) {
+        entry.why_not = "no device is named by ntb-device";
+        return;
+    }
+    auto made = make(kind, settings, log);
+    entry.why_not = made ? (*made)->why_not() : made.error().detail;
+    if (!entry.why_not.empty()) {
+        log.warn(
+            "transport not to be had kind={} reason={}", transport::to_string(kind), entry.why_not);
+    }
+    if (!made) return;
+    source = made->get();
+    thread_.add(std::move(*made));
 }
 
 std::vector<Transports::Kind> Transports::kinds() const {

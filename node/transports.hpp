@@ -35,12 +35,14 @@ class Transports {
                const base::Log& log);
 
     [[nodiscard]] const std::string& choice() const { return choice_; }
-    // Best first.
+    // Preferred first, and those that were not chosen last.
     [[nodiscard]] std::vector<Kind> kinds() const;
     // The channels, as of the last second; never null.
     [[nodiscard]] transport::ChannelStatuses channels() const;
 
   private:
+    void add(transport::Kind kind, const TransportSettings& settings, const base::Log& log);
+
     std::string choice_;
     transport::tcp::Thread& thread_;
     std::vector<Kind> kinds_;

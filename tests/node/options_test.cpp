@@ -112,7 +112,12 @@ TEST_CASE("options of transports are of the right form, with peers and without")
         const auto refused = [&](const std::string& text) { return refusal(before + text); };
         CHECK(transports("").choice == "auto");
         CHECK(transports("transport = tcp\n").choice == "tcp");
-        CHECK(has(refused("transport = sim\n"), "expected auto or shm or ntb or rdma or tcp"));
+        CHECK(transports("transport = rdma,shm\n").choice == "rdma,shm");
+        for (const char* choice :
+             {"sim", "rdma,", ",rdma", "rdma,rdma", "rdma shm", "auto,shm", "shm,tcp"}) {
+            const auto text = refused("transport = " + std::string(choice) + "\n");
+            CHECK(has(text, "transport = " + std::string(choice) + ": expected auto, tcp, or one"));
+        }
         CHECK(has(refused("rdma-device = x\n"), "transport, rdma-address"));
         for (const char* address : {"10.0.0.1", "fe80::1", "2001:db8::77", "::ffff:10.0.0.1"})
             CHECK(transports("rdma-address = " + std::string(address) + "\n").rdma_address ==
@@ -142,6 +147,7 @@ TEST_CASE("options of transports are of the right form, with peers and without")
         }
         CHECK(transports("ntb-device = 0000:00:04.0\nntb-memory = m\n").ntb_memory == "m");
         CHECK(has(refused("transport = ntb\n"), "need ntb-device"));
+        CHECK(has(refused("transport = shm,ntb\n"), "need ntb-device"));
         CHECK(has(refused("ntb-memory = m\n"), "need ntb-device"));
     }
 }

@@ -77,20 +77,19 @@ const Offer* Detection::find_offer(const std::vector<Offer>& offers, Kind kind) 
     return found == offers.end() ? nullptr : &*found;
 }
 
-// Takes the best kind that both have and that has not failed lately.
+// Takes the first of our kinds that the peer has too and that has not failed lately.
 void Detection::lead(base::Timestamp now, const std::vector<Offer>& theirs) {
-    for (const Kind kind : options_.preference) {
-        const Offer* peer_offer = find_offer(theirs, kind);
-        if (peer_offer == nullptr || find_offer(our_offers_, kind) == nullptr) continue;
-        if (backoffs_[kind].until > now) continue;
-        kind_ = kind;
-        auto parameters = owner_.prepare(kind, peer_offer->address);
+    for (const Offer& ours : our_offers_) {
+        const Offer* peer_offer = find_offer(theirs, ours.kind);
+        if (peer_offer == nullptr || backoffs_[ours.kind].until > now) continue;
+        kind_ = ours.kind;
+        auto parameters = owner_.prepare(kind_, peer_offer->address);
         if (!parameters) {
             why_not_ = parameters.error().detail;
             back_off(now);
             continue;
         }
-        owner_.send_prelude(encode(prelude::Accept{attempt_, kind, std::move(*parameters)}));
+        owner_.send_prelude(encode(prelude::Accept{attempt_, kind_, std::move(*parameters)}));
         state_ = State::preparing;
         deadline_ = now + options_.answer_max;
         return;

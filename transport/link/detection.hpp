@@ -63,7 +63,6 @@ class Detection : base::Pinned {
     };
     struct Options {
         bool leads = false;
-        std::vector<Kind> preference{Kind::shm, Kind::ntb, Kind::rdma};
         base::Duration answer_max = std::chrono::seconds(1);
         base::Duration probe_max = std::chrono::seconds(1);
         int probe_tries = 3;
@@ -72,8 +71,8 @@ class Detection : base::Pinned {
         std::uint64_t nonce_seed = 0;
     };
 
-    Detection(Options options, PathOwner& owner)
-        : options_(std::move(options)), owner_(owner), rng_(options_.nonce_seed) {}
+    Detection(const Options& options, PathOwner& owner)
+        : options_(options), owner_(owner), rng_(options_.nonce_seed) {}
 
     void start(base::Timestamp now);
     // invalid, malformed: the peer broke the protocol; the connection must end.

@@ -10,8 +10,7 @@
 
 namespace transport::tcp {
 
-// Where to listen, and every bound. Socket buffers are left to the kernel, which sizes them by
-// bandwidth and delay.
+// Where to listen, and every bound but the receive window (ReceiveWindow).
 struct Options {
     std::vector<std::string> listen{};  // "host:port"; port 0: any free one.
     std::size_t channels_max = 256;     // Up or being opened.

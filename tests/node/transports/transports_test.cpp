@@ -91,6 +91,16 @@ TEST_CASE("a PCI device that is not there is left out with the reason") {
     CHECK(ways.why_not(Kind::shm).empty());
 }
 
+TEST_CASE("kinds stand in the order in which they are preferred") {
+    const Ways ways({.choice = "rdma,shm"});
+    std::vector<Kind> kinds;
+    for (const auto& each : ways.transports.kinds())
+        kinds.push_back(each.kind);
+    CHECK(kinds == std::vector<Kind>{Kind::rdma, Kind::shm, Kind::tcp, Kind::ntb});
+    CHECK(ways.why_not(Kind::ntb) == "transport = rdma,shm");
+    CHECK(ways.why_not(Kind::shm).empty());
+}
+
 TEST_CASE("what was not chosen is left out by that reason, and not looked for") {
     const Ways ways({.choice = "tcp", .rdma_address = "192.0.2.77"});
     for (const Kind kind : {Kind::shm, Kind::ntb, Kind::rdma})
