@@ -119,9 +119,10 @@ TEST_CASE("options of transports are of the right form, with peers and without")
             CHECK(has(text, "transport = " + std::string(choice) + ": expected auto, tcp, or one"));
         }
         CHECK(has(refused("rdma-device = x\n"), "transport, rdma-address"));
-        for (const char* address : {"10.0.0.1", "fe80::1", "2001:db8::77", "::ffff:10.0.0.1"})
+        for (const char* address : {"10.0.0.1", "fe80::1", "2001:db8::77", "::ffff:10.0.0.1"}) {
             CHECK(transports("rdma-address = " + std::string(address) + "\n").rdma_address ==
                   address);
+        }
         for (const char* address : {"300.1.1.1", "10.0.0", "10.0.0.1:7", "fe80::1%eth0", "rxe0"}) {
             const auto text = refused("rdma-address = " + std::string(address) + "\n");
             CHECK(
