@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """Two validators on two virtual machines that share the memory of a PCI device with doorbells, and a
 network with RDMA: of both they choose the device, agree by it, and again after one of them was
-killed, and stood still for 10 s; one that is told of no device has RDMA. The network is made here;
-each machine of vm/run.sh runs one validator, and the second machine asks both.
-=======
-killed. The device is removed in use, with its driver and, when it is back, without: they go on by
-RDMA, as with one that is told of no device. The network is made here; each machine of vm/run.sh runs
-one validator, and the second machine asks both.
+killed, and stood still for 10 s. The device is removed in use, with its driver and, when it is back,
+without: they go on by RDMA, as with one that is told of no device. The network is made here; each
+machine of vm/run.sh runs one validator, and the second machine asks both.
 
 usage: pci_network.py --build BUILD_DIR
 """

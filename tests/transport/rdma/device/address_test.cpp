@@ -193,7 +193,7 @@ TEST_CASE("a device that comes after its node has begun is found, and told of on
         {.peer_address = other.kind->address(), .leads = true, .secrets = {}}, late.user);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().detail == late.kind->why_not());
-    // It is looked for now and then only.
+    // Turns in between look for no device: the next look is 10 s after the first.
     turn(*late.kind);
     turn(*late.kind);
     CHECK(late.kind->driver().wake_at() > now() + 8s);
