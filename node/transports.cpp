@@ -69,38 +69,38 @@ Transports::Transports(const TransportSettings& settings,
     CHECK(chosen);
     for (const transport::Kind kind : *chosen)
         add(kind, settings, log);
-    kinds_.push_back({.kind = transport::Kind::tcp, .security = "TLS 1.3"});
+    entries_.push_back({.kind = {.kind = transport::Kind::tcp, .security = "TLS 1.3"}});
     for (const transport::Kind kind : kFastKinds) {
         if (std::ranges::find(*chosen, kind) != chosen->end()) continue;
-        kinds_.push_back({.kind = kind, .security = kSeal, .why_not = "transport = " + choice_});
+        entries_.push_back(
+            {.kind = {.kind = kind, .security = kSeal, .why_not = "transport = " + choice_}});
     }
-    sources_.resize(kinds_.size());
 }
 
 void Transports::add(transport::Kind kind,
                      const TransportSettings& settings,
                      const base::Log& log) {
-    Kind& entry = kinds_.emplace_back(Kind{.kind = kind, .security = kSeal});
-    const link::FastKind*& source = sources_.emplace_back(nullptr);
+    Entry& entry = entries_.emplace_back(Entry{.kind = {.kind = kind, .security = kSeal}});
+    std::string& why_not = entry.kind.why_not;
     if (kind == transport::Kind::ntb && settings.ntb_device.empty()) {
-        entry.why_not = "no device is named by ntb-device";
+        why_not = "no device is named by ntb-device";
         return;
     }
     auto made = make(kind, settings, log);
-    entry.why_not = made ? (*made)->why_not() : made.error().detail;
-    if (!entry.why_not.empty()) {
-        log.warn(
-            "transport not to be had kind={} reason={}", transport::to_string(kind), entry.why_not);
+    why_not = made ? (*made)->why_not() : made.error().detail;
+    if (!why_not.empty()) {
+        log.warn("transport not to be had kind={} reason={}", transport::to_string(kind), why_not);
     }
     if (!made) return;
-    source = made->get();
+    entry.source = made->get();
     thread_.add(std::move(*made));
 }
 
 std::vector<Transports::Kind> Transports::kinds() const {
-    std::vector<Kind> out = kinds_;
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        if (sources_[i] != nullptr) out[i].why_not = sources_[i]->why_not();
+    std::vector<Kind> out;
+    for (const Entry& each : entries_) {
+        out.push_back(each.kind);
+        if (each.source != nullptr) out.back().why_not = each.source->why_not();
     }
     return out;
 }

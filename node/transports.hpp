@@ -41,13 +41,17 @@ class Transports {
     [[nodiscard]] transport::ChannelStatuses channels() const;
 
   private:
+    struct Entry {
+        Kind kind;
+        // Says why_not now; null: nothing changes. Owned by the thread.
+        const transport::link::FastKind* source = nullptr;
+    };
+
     void add(transport::Kind kind, const TransportSettings& settings, const base::Log& log);
 
     std::string choice_;
     transport::tcp::Thread& thread_;
-    std::vector<Kind> kinds_;
-    // Who says why_not now, of each kind; null: nothing changes. Owned by the thread.
-    std::vector<const transport::link::FastKind*> sources_;
+    std::vector<Entry> entries_;
 };
 
 }  // namespace node
