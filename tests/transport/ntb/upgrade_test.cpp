@@ -80,6 +80,18 @@ class FaultyKind final : public ForwardingKind {
     bool is_marked_;
 };
 
+// A node of whose paths `behaviour` has more to say.
+Node marked_node() {
+    struct Mark {
+        Mark() { behaviour.next_is_marked = true; }
+        ~Mark() { behaviour.next_is_marked = false; }
+        Mark(const Mark&) = delete;
+        Mark& operator=(const Mark&) = delete;
+    };
+    const Mark mark;
+    return Node();
+}
+
 Pair join_by_tcp(Node& client, Node& server) {
     client.connect(server);
     const auto up = client.next<event::Up>();
@@ -181,9 +193,7 @@ TEST_CASE("a peer that never returns credit is given up in time, and nothing is 
     tcp::Options options;
     options.stall_max = 1s;
     Node client(options);
-    behaviour.next_is_marked = true;
-    Node server;
-    behaviour.next_is_marked = false;
+    Node server = marked_node();
     for (int round = 0; round < 2; ++round) {
         const Pair pair = join(client, server);
         behaviour.keeps_credit = true;
@@ -248,9 +258,7 @@ std::vector<Garbage> all_garbage() {
 }  // namespace
 
 TEST_CASE("a member that seals garbage loses its channel, which says why, and others keep theirs") {
-    behaviour.next_is_marked = true;
-    Node server;
-    behaviour.next_is_marked = false;
+    Node server = marked_node();
     Node good;
     const Pair pair = join(good, server);
     for (const auto& [record, why] : all_garbage()) {
@@ -284,9 +292,7 @@ TEST_CASE("a landing on a path without any ends the path, and what was sent come
     };
     for (const auto& [record, why] : cases) {
         CAPTURE(why);
-        behaviour.next_is_marked = true;
-        Node server;
-        behaviour.next_is_marked = false;
+        Node server = marked_node();
         Node client;
         const Pair pair = join(client, server);
         behaviour.record = &record;

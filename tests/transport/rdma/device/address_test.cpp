@@ -84,11 +84,7 @@ TEST_CASE("two nodes with addresses of IPv6 find each other, and write") {
     run(kUseIpv6);
     End leader(options_at("fd77::1"));
     End follower(options_at("fd77::2"));
-    bring_up(leader, follower);
-    stream(leader, follower, 30);
-    stream(follower, leader, 30);
-    leave(leader);
-    leave(follower);
+    check_path(leader, follower, 30);
 }
 
 TEST_CASE("an address of IPv6 where nobody is costs no waiting") {

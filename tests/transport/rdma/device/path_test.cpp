@@ -181,11 +181,7 @@ TEST_CASE("without a shared receive queue all works the same") {
     End leader(options);
     options.address = address_of(1);
     End follower(options);
-    bring_up(leader, follower);
-    stream(leader, follower, 200);
-    stream(follower, leader, 200);
-    leave(leader);
-    leave(follower);
+    check_path(leader, follower, 200);
 }
 
 TEST_CASE("a sender without credit waits, and nothing is lost or refused") {
@@ -267,11 +263,7 @@ TEST_CASE("a device that is removed in use is let go, and used again when it is 
         turn(*follower.kind);
         return follower.kind->why_not().empty();
     }));
-    bring_up(leader, follower);
-    stream(leader, follower, 50);
-    stream(follower, leader, 50);
-    leave(leader);
-    leave(follower);
+    check_path(leader, follower, 50);
 }
 
 TEST_CASE("a device whose link was down is let go, and used again when it is up") {
@@ -296,11 +288,7 @@ TEST_CASE("a device whose link was down is let go, and used again when it is up"
                 .has_value();
         }));
     }
-    bring_up(leader, follower);
-    stream(leader, follower, 50);
-    stream(follower, leader, 50);
-    leave(leader);
-    leave(follower);
+    check_path(leader, follower, 50);
 }
 
 TEST_CASE("a peer at an address where nobody is costs no waiting") {

@@ -139,6 +139,15 @@ inline void leave(End& end) {
     CHECK(end.kind->locked_bytes() == 0);
 }
 
+// A path from its begin to its end, with so many records each way.
+inline void check_path(End& leader, End& follower, unsigned count) {
+    bring_up(leader, follower);
+    stream(leader, follower, count);
+    stream(follower, leader, count);
+    leave(leader);
+    leave(follower);
+}
+
 // A peer with a queue pair of its own that writes what it likes to a path of `victim`.
 struct Hostile {
     explicit Hostile(End& victim) : device(std::move(*rdma::open_device(address_of(1)))) {
