@@ -38,9 +38,13 @@ vm::Limits vm_limits(const WasmConfig& config) {
 vm::Prices vm_prices(const PriceTable& table) {
     return {.plain = table[Cost::plain].base,
             .memory = table[Cost::memory].base,
+            .memory_mid = table[Cost::memory_mid].base,
+            .memory_far = table[Cost::memory_far].base,
             .divide = table[Cost::divide].base,
             .floating = table[Cost::floating].base,
+            .root = table[Cost::root].base,
             .call = table[Cost::call].base,
+            .local = table[Cost::local].base,
             .page = table[Cost::page].base,
             .data = table[Cost::data].base,
             .run = table[Cost::run].base};

@@ -9,21 +9,26 @@
 
 namespace chain {
 
-// What metered work costs, in units of deterministic work: about a nanosecond of what gcc makes
-// of a contract, and less of what tcc makes (bench/vm, bench/execution). A table that is a chain
-// parameter (spec 03, "Metering"), since a block that one node can pay for every node must.
+// What metered work costs, in units of deterministic work: a unit is a nanosecond of what the
+// compiler of chain/vm makes of a contract, on the reference machine. A table that is a chain
+// parameter (spec 03, "Resources"), since a block that one node can pay for every node must.
 
 // One row of the table. Enumerators have the order of the table in prices.cpp.
 enum class Cost : std::uint8_t {
     // Instructions and memory of contracts; see vm::Prices.
     plain,
     memory,
+    memory_mid,
+    memory_far,
     divide,
     floating,
+    root,
     call,
+    local,
     page,
     data,
     run,
+    load,  // The first use of a contract in a block, with its bytes, and setcode.
     // Transactions: each, with its packed bytes, and each of its signatures.
     transaction,
     signature,
