@@ -15,16 +15,20 @@ namespace chain::vm {
 
 class Compiler;
 
-// Bounds on a module and its run. Part of consensus; the defaults are Antelope's
-// wasm_config, except for the code size.
+// Bounds on a module and its run (spec 03, "Limits at setcode"). Part of consensus. Those that
+// Antelope's wasm_config has, too, have its defaults, except for the code size.
 struct Limits {
     std::uint32_t max_mutable_global_bytes = 1024;
     std::uint32_t max_table_elements = 1024;
     std::uint32_t max_section_elements = 8192;
     std::uint32_t max_linear_memory_init = 64 * 1024;  // End of the last data segment.
-    std::uint32_t max_func_local_bytes = 8192;         // Parameters and locals.
+    std::uint32_t max_func_local_bytes = 8192;         // Parameters and locals, by their size.
+    std::uint32_t max_frame_bytes = 16384;  // The same and the highest operand stack, 8 bytes each.
+    std::uint32_t max_params = 64;          // Of a function type,
+    std::uint32_t max_module_params = 10000;  // of all function types.
+    std::uint32_t max_imports = 1023;
     std::uint32_t max_nested_structures = 1024;
-    std::uint32_t max_symbol_bytes = 8192;  // Names of imports and exports.
+    std::uint32_t max_symbol_bytes = 8192;  // A name of an import or an export.
     std::uint32_t max_module_bytes = 512 * 1024;
     std::uint32_t max_code_bytes = 512 * 1024;  // One function body.
     std::uint32_t max_br_table_elements = 8191;
@@ -62,8 +66,8 @@ struct ModuleInfo {
     std::uint32_t data_bytes = 0;  // End of the last data segment.
 };
 
-// Decides whether a module may be set as code: our scan, then WABT's validator with MVP
-// features. Pure. invalid: the reason names what, where and the limit; `exception` is
+// Decides whether a module may be set as code: a valid one of the WebAssembly MVP, within the
+// limits. Pure. invalid: the reason names what, where and the limit; `exception` is
 // Antelope's 3070003 (wasm_serialization_error) or 3070000 (an unknown import).
 [[nodiscard]] base::Result<ModuleInfo> validate(base::ByteView wasm,
                                                 const Limits& limits,

@@ -286,13 +286,6 @@ class Interpreter final : public WabtInstance {
 
 }  // namespace
 
-std::string wabt_validate(const std::uint8_t* wasm, std::size_t size) {
-    return guarded([&] {
-        wabt::Module module;
-        return read_module(wasm, size, &module);
-    });
-}
-
 WabtC wabt_write_c(const std::uint8_t* wasm, std::size_t size) {
     WabtC out;
     out.error = guarded([&]() -> std::string {

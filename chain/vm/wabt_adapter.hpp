@@ -10,10 +10,6 @@
 // No exception leaves these functions. Thread: any, each object by one.
 namespace chain::vm {
 
-// Validates a module with the features of the WebAssembly MVP (and exported mutable
-// globals). Returns the reason of a refusal, or nothing. The module has passed scan().
-std::string wabt_validate(const std::uint8_t* wasm, std::size_t size);
-
 // Writes a rewritten module as C. False: `error` says why. WABT may abort here; run it in a
 // process of its own. `signatures` receives "<index> <result><params>" of each import, one a
 // line, types as the letters v i l f d.
@@ -26,7 +22,7 @@ struct WabtC {
 };
 WabtC wabt_write_c(const std::uint8_t* wasm, std::size_t size);
 
-// WebAssembly text to binary; for tests and benchmarks.
+// WebAssembly text to binary, valid or not; for tests and benchmarks.
 bool wabt_parse_text(const char* text,
                      std::size_t size,
                      std::vector<std::uint8_t>* out,
