@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "chain/vm/vm.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -85,7 +86,9 @@ class Locals {
     void assign(const FunctionType& type, const Module::Body& body);
     [[nodiscard]] std::uint32_t count() const { return runs_.empty() ? 0 : runs_.back().end; }
     // `index` is below count().
-    [[nodiscard]] ValueType type(std::uint32_t index) const;
+    [[nodiscard]] ValueType type(std::uint32_t index) const {
+        return index < first_.size() ? first_[index] : type_by_run(index);
+    }
 
   private:
     struct Run {
@@ -93,8 +96,10 @@ class Locals {
         ValueType type;
     };
     void add(std::uint32_t many, ValueType type);
+    [[nodiscard]] ValueType type_by_run(std::uint32_t index) const;
 
-    std::vector<Run> runs_;  // None is empty; neighbours differ in type.
+    std::array<ValueType, 64> first_{};  // Of the first ones: no search.
+    std::vector<Run> runs_;              // None is empty; neighbours differ in type.
 };
 
 // What scan() demands beyond WebAssembly's own rules.

@@ -495,7 +495,10 @@ void Locals::assign(const FunctionType& type, const Module::Body& body) {
 
 void Locals::add(std::uint32_t many, ValueType type) {
     if (many == 0) return;
-    const std::uint32_t end = count() + many;
+    const std::uint32_t begin = count();
+    const std::uint32_t end = begin + many;
+    for (std::size_t i = begin; i < end && i < first_.size(); ++i)
+        first_[i] = type;
     if (!runs_.empty() && runs_.back().type == type) {
         runs_.back().end = end;
     } else {
@@ -503,7 +506,7 @@ void Locals::add(std::uint32_t many, ValueType type) {
     }
 }
 
-ValueType Locals::type(std::uint32_t index) const {
+ValueType Locals::type_by_run(std::uint32_t index) const {
     const auto run =
         std::upper_bound(runs_.begin(), runs_.end(), index, [](std::uint32_t at, const Run& one) {
             return at < one.end;

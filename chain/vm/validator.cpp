@@ -17,22 +17,16 @@ constexpr std::uint64_t kSlotBytes = 8;
 constexpr std::size_t kBytesBetweenCharges = 4096;
 constexpr std::uint32_t kLoopsWeighed = 5;
 constexpr std::uint32_t kWeightMax = std::uint32_t{1} << 30U;
-constexpr auto kI32 = static_cast<std::uint8_t>(ValueType::i32);
-
-std::uint8_t type_of(ValueType type) {
-    return static_cast<std::uint8_t>(type);
-}
 
 std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
     return a + b < a ? std::numeric_limits<std::uint64_t>::max() : a + b;
 }
 
-const char* name_of(std::uint8_t type) {
-    constexpr std::array<const char*, 6> kNames{"i32", "i64", "f32", "f64", "any", "nothing"};
-    return kNames[type];
-}
-
 }  // namespace
+
+BodyValidator::Type BodyValidator::type_of(ValueType type) {
+    return static_cast<Type>(type);
+}
 
 BodyValidator::BodyValidator(const Module& module, const Limits& limits, const Prices& prices)
     : module_(module), limits_(limits), local_price_(prices.local) {
@@ -43,15 +37,48 @@ BodyValidator::BodyValidator(const Module& module, const Limits& limits, const P
     }
 }
 
+// Operands: inlined, for there are some to each instruction.
+
+inline BodyValidator::Type BodyValidator::pop(Type wanted) {
+    if (operands_.size() == floor_) return pop_nothing(wanted);
+    const Type found = operands_.back();
+    operands_.pop_back();
+    return found == wanted ? found : agree(wanted, found);
+}
+
+inline void BodyValidator::push(Type type) {
+    operands_.push_back(type);
+    if (reachable_ && operands_.size() > height_max_) height_max_ = operands_.size();
+}
+
+BodyValidator::Type BodyValidator::pop_nothing(Type wanted) {
+    if (!blocks_.back().polymorphic) in_.set_error("an operand is missing");
+    return wanted;
+}
+
+BodyValidator::Type BodyValidator::agree(Type wanted, Type found) {
+    if (wanted == Type::any) return found;
+    if (found == Type::any) return wanted;
+    constexpr std::array<const char*, 4> kNames{"i32", "i64", "f32", "f64"};
+    in_.set_error(fmt::format("{} where {} is wanted",
+                              kNames[static_cast<std::size_t>(found)],
+                              kNames[static_cast<std::size_t>(wanted)]));
+    return wanted;
+}
+
+void BodyValidator::no_such(const char* what, std::uint32_t index, std::size_t count) {
+    in_.set_error(fmt::format("{} {} of {}", what, index, count));
+}
+
 base::Result<void> BodyValidator::run(std::size_t index, Plan& out) {
     plan_ = &out;
     start(index);
     while (in_.ok() && !blocks_.empty())
         step();
     settle();
-    out.height_max = height_max_;
+    out.height_max = static_cast<std::uint32_t>(height_max_);
     if (in_.ok() && !in_.done()) in_.set_error("code after the end of the function");
-    const std::uint64_t frame = kSlotBytes * (std::uint64_t{locals_.count()} + height_max_);
+    const std::uint64_t frame = kSlotBytes * (locals_.count() + height_max_);
     if (in_.ok() && frame > limits_.max_frame_bytes) {
         in_.set_error(fmt::format(
             "{} bytes of locals and operands, limit {}", frame, limits_.max_frame_bytes));
@@ -74,13 +101,14 @@ void BodyValidator::start(std::size_t index) {
     plan_->uses.clear();
     blocks_.clear();
     operands_.clear();
+    floor_ = 0;
     previous_ = op::nop;
     loops_ = 0;
     height_max_ = 0;
     reachable_ = true;
     Block whole;
     whole.opcode = op::block;
-    whole.result = type.result ? type_of(*type.result) : kNone;
+    whole.result = type.result ? type_of(*type.result) : Type::none;
     whole.entered = true;
     blocks_.push_back(whole);
     plan_->charges.push_back({});
@@ -97,7 +125,7 @@ void BodyValidator::step() {
     const OpRule& rule = kOpRules[opcode];
     if (reachable_) {
         if (at - charged_at_ > kBytesBetweenCharges) poll(at, opcode);
-        pay(prices_[opcode]);
+        price_ = saturating_add(price_, prices_[opcode]);
     }
     switch (rule.form) {
         case OpForm::control:
@@ -126,10 +154,13 @@ void BodyValidator::step() {
             plain(rule);
             break;
         case OpForm::unknown:
-            in_.set_error(fmt::format("opcode 0x{:02x} is not of the WebAssembly MVP", opcode));
-            break;
+            return unknown(opcode);
     }
     if (opcode != op::nop) previous_ = opcode;
+}
+
+void BodyValidator::unknown(std::uint8_t opcode) {
+    in_.set_error(fmt::format("opcode 0x{:02x} is not of the WebAssembly MVP", opcode));
 }
 
 void BodyValidator::control(std::uint8_t opcode) {
@@ -153,7 +184,7 @@ void BodyValidator::control(std::uint8_t opcode) {
             return call_indirect();
         case op::return_: {
             const Type result = blocks_.front().result;
-            if (result != kNone) pop(result);
+            if (result != Type::none) pop(result);
             return no_way_on();
         }
         case op::unreachable:
@@ -171,11 +202,12 @@ void BodyValidator::open(std::uint8_t opcode) {
     } else if (byte != kEmptyBlock) {
         return in_.set_error("unknown block type");
     }
-    if (opcode == op::if_) pop(kI32);
+    if (opcode == op::if_) pop(Type::i32);
     if (opcode == op::loop) ++loops_;
     block.opcode = opcode;
     block.entered = reachable_;
-    block.height = static_cast<std::uint32_t>(operands_.size());
+    block.height = operands_.size();
+    floor_ = block.height;
     blocks_.push_back(block);
     if (blocks_.size() > limits_.max_nested_structures) {
         in_.set_error(fmt::format("blocks nested deeper than {}", limits_.max_nested_structures));
@@ -185,7 +217,7 @@ void BodyValidator::open(std::uint8_t opcode) {
 
 // The operand stack must hold the result and nothing else.
 void BodyValidator::leave_block(const Block& block) {
-    if (block.result != kNone) pop(block.result);
+    if (block.result != Type::none) pop(block.result);
     if (operands_.size() > block.height) {
         in_.set_error(fmt::format("{} values too many at the end of a block",
                                   operands_.size() - block.height));
@@ -204,14 +236,15 @@ void BodyValidator::close_else() {
 
 void BodyValidator::close_end() {
     const Block block = blocks_.back();
-    if (block.opcode == op::if_ && block.result != kNone) {
+    if (block.opcode == op::if_ && block.result != Type::none) {
         return in_.set_error("if with a result has no else");
     }
     leave_block(block);
     blocks_.pop_back();
+    floor_ = blocks_.empty() ? 0 : blocks_.back().height;
     if (block.opcode == op::loop) --loops_;
     if (block.targeted || (block.opcode == op::if_ && block.entered)) reachable_ = true;
-    if (block.result != kNone) push(block.result);
+    if (block.result != Type::none) push(block.result);
     const bool closes_if = block.opcode == op::if_ || block.opcode == op::else_;
     if ((closes_if || block.targeted) && !blocks_.empty()) lead();
 }
@@ -219,7 +252,7 @@ void BodyValidator::close_end() {
 // The block that a label names; null and an error when there is none.
 BodyValidator::Block* BodyValidator::target(std::uint32_t label) {
     if (label >= blocks_.size()) {
-        in_.set_error(fmt::format("label {} of {}", label, blocks_.size()));
+        no_such("label", label, blocks_.size());
         return nullptr;
     }
     Block& block = blocks_[blocks_.size() - 1 - label];
@@ -228,37 +261,37 @@ BodyValidator::Block* BodyValidator::target(std::uint32_t label) {
 }
 
 void BodyValidator::branch(std::uint8_t opcode) {
-    if (opcode == op::br_if) pop(kI32);
+    if (opcode == op::br_if) pop(Type::i32);
     const Block* const block = target(in_.u32());
     if (block == nullptr) return;
-    const Type carried = block->opcode == op::loop ? kNone : block->result;
-    if (carried != kNone) pop(carried);
+    const Type carried = block->opcode == op::loop ? Type::none : block->result;
+    if (carried != Type::none) pop(carried);
     if (opcode == op::br) return no_way_on();
-    if (carried != kNone) push(carried);
+    if (carried != Type::none) push(carried);
     lead();
 }
 
 void BodyValidator::branch_table() {
-    pop(kI32);
+    pop(Type::i32);
     const std::uint32_t labels = in_.count(limits_.max_br_table_elements, "br_table targets");
-    Type carried = kUnknown;
+    Type carried = Type::any;
     for (std::uint32_t i = 0; in_.ok() && i <= labels; ++i) {
         const Block* const block = target(in_.u32());
         if (block == nullptr) return;
-        const Type here = block->opcode == op::loop ? kNone : block->result;
-        if (carried != kUnknown && carried != here) {
+        const Type here = block->opcode == op::loop ? Type::none : block->result;
+        if (carried != Type::any && carried != here) {
             return in_.set_error("labels of br_table with different types");
         }
         carried = here;
     }
-    if (in_.ok() && carried != kNone) pop(carried);
+    if (in_.ok() && carried != Type::none) pop(carried);
     no_way_on();
 }
 
 void BodyValidator::call_direct() {
     const std::uint32_t function = in_.u32();
     if (function >= module_.function_count()) {
-        return in_.set_error(fmt::format("function {} of {}", function, module_.function_count()));
+        return no_such("function", function, module_.function_count());
     }
     call(module_.type_of(function));
 }
@@ -268,9 +301,9 @@ void BodyValidator::call_indirect() {
     read_zero();
     if (!module_.table) return in_.set_error("call_indirect without a table");
     if (type >= module_.types.size()) {
-        return in_.set_error(fmt::format("type {} of {}", type, module_.types.size()));
+        return no_such("type", type, module_.types.size());
     }
-    pop(kI32);
+    pop(Type::i32);
     call(module_.types[type]);
 }
 
@@ -282,15 +315,15 @@ void BodyValidator::call(const FunctionType& type) {
 }
 
 void BodyValidator::parametric(std::uint8_t opcode) {
-    if (opcode == op::select) pop(kI32);
-    const Type first = pop(kUnknown);
+    if (opcode == op::select) pop(Type::i32);
+    const Type first = pop(Type::any);
     if (opcode == op::select) push(pop(first));
 }
 
 void BodyValidator::local(std::uint8_t opcode) {
     const std::uint32_t index = in_.u32();
     if (index >= locals_.count()) {
-        return in_.set_error(fmt::format("local {} of {}", index, locals_.count()));
+        return no_such("local", index, locals_.count());
     }
     const Type type = type_of(locals_.type(index));
     if (opcode != op::local_get) pop(type);
@@ -301,7 +334,7 @@ void BodyValidator::local(std::uint8_t opcode) {
 void BodyValidator::global(std::uint8_t opcode) {
     const std::uint32_t index = in_.u32();
     if (index >= module_.globals.size()) {
-        return in_.set_error(fmt::format("global {} of {}", index, module_.globals.size()));
+        return no_such("global", index, module_.globals.size());
     }
     const Module::Global& found = module_.globals[index];
     if (opcode == op::global_get) return push(type_of(found.type));
@@ -324,15 +357,15 @@ void BodyValidator::access(const OpRule& rule) {
     need_memory();
     if (reachable_) ++accesses_;
     if (rule.form == OpForm::store) pop(type_of(rule.operand));
-    pop(kI32);
+    pop(Type::i32);
     if (rule.form == OpForm::load) push(type_of(rule.result));
 }
 
 void BodyValidator::size_or_grow(std::uint8_t opcode) {
     read_zero();
     need_memory();
-    if (opcode == op::memory_grow) pop(kI32);
-    push(kI32);
+    if (opcode == op::memory_grow) pop(Type::i32);
+    push(Type::i32);
     if (opcode == op::memory_grow) lead();
 }
 
@@ -361,44 +394,12 @@ void BodyValidator::plain(const OpRule& rule) {
     push(type_of(rule.result));
 }
 
-BodyValidator::Type BodyValidator::pop(Type wanted) {
-    const Block& block = blocks_.back();
-    if (operands_.size() == block.height) {
-        if (!block.polymorphic) missing();
-        return wanted;
-    }
-    const Type found = operands_.back();
-    operands_.pop_back();
-    if (found == wanted || wanted == kUnknown) return found;
-    if (found != kUnknown) mismatch(wanted, found);
-    return wanted;
-}
-
-void BodyValidator::push(Type type) {
-    operands_.push_back(type);
-    if (reachable_) {
-        height_max_ = std::max(height_max_, static_cast<std::uint32_t>(operands_.size()));
-    }
-}
-
-void BodyValidator::missing() {
-    in_.set_error("an operand is missing");
-}
-
-void BodyValidator::mismatch(Type wanted, Type found) {
-    in_.set_error(fmt::format("{} where {} is wanted", name_of(found), name_of(wanted)));
-}
-
 // The rest of the block cannot be reached: its stack is empty and gives whatever is asked for.
 void BodyValidator::no_way_on() {
     Block& block = blocks_.back();
     operands_.resize(block.height);
     block.polymorphic = true;
     reachable_ = false;
-}
-
-void BodyValidator::pay(std::uint64_t price) {
-    price_ = saturating_add(price_, price);
 }
 
 // A leader: the instruction that is read next.

@@ -48,18 +48,16 @@ class BodyValidator {
     [[nodiscard]] base::Result<void> run(std::size_t index, Plan& out);
 
   private:
-    // A ValueType, or one of these.
-    using Type = std::uint8_t;
-    static constexpr Type kUnknown = 4;  // From the empty stack of unreachable code: fits any.
-    static constexpr Type kNone = 5;     // No value.
+    // Values as in ValueType; any: from the empty stack of unreachable code, fits everywhere.
+    enum class Type : std::uint8_t { i32, i64, f32, f64, any, none };
 
     struct Block {
         std::uint8_t opcode = 0;   // block, loop, if, or else after an else.
-        Type result = kNone;       //
+        Type result = Type::none;  //
         bool entered = false;      // Its first instruction can be reached.
         bool polymorphic = false;  // What follows an unconditional branch: any operand is there.
         bool targeted = false;     // A reachable branch goes to its end.
-        std::uint32_t height = 0;  // Of the operand stack below it.
+        std::size_t height = 0;    // Of the operand stack below it.
     };
     // Tells whether a local is in Plan::uses, without clearing a table for each body.
     struct Seen {
@@ -67,6 +65,7 @@ class BodyValidator {
         std::uint32_t place = 0;
     };
 
+    static Type type_of(ValueType type);
     void start(std::size_t index);
     void step();
     void control(std::uint8_t opcode);
@@ -92,11 +91,12 @@ class BodyValidator {
     Block* target(std::uint32_t label);
     Type pop(Type wanted);
     void push(Type type);
+    Type pop_nothing(Type wanted);
+    Type agree(Type wanted, Type found);
     void no_way_on();
-    void mismatch(Type wanted, Type found);
-    void missing();
+    void no_such(const char* what, std::uint32_t index, std::size_t count);
+    void unknown(std::uint8_t opcode);
 
-    void pay(std::uint64_t price);
     void lead();
     void settle();
     void poll(std::size_t at, std::uint8_t opcode);
@@ -113,14 +113,15 @@ class BodyValidator {
     Locals locals_;
     std::vector<Block> blocks_;
     std::vector<Type> operands_;
+    std::size_t floor_ = 0;       // Height of the innermost block.
+    std::size_t height_max_ = 0;  // Of reachable code.
     bool reachable_ = false;
-    std::uint8_t previous_ = 0;     // Opcode; no nop.
-    std::uint32_t loops_ = 0;       // Open ones.
-    std::uint32_t height_max_ = 0;  //
-    std::uint32_t accesses_ = 0;    // Of the open charge.
-    std::uint64_t price_ = 0;       // Of the open charge.
-    std::size_t open_charge_ = 0;   // Its index.
-    std::size_t charged_at_ = 0;    // Offset of the last charge, open or not.
+    std::uint8_t previous_ = 0;    // Opcode; no nop.
+    std::uint32_t loops_ = 0;      // Open ones.
+    std::uint32_t accesses_ = 0;   // Of the open charge.
+    std::uint64_t price_ = 0;      // Of the open charge.
+    std::size_t open_charge_ = 0;  // Its index.
+    std::size_t charged_at_ = 0;   // Offset of the last charge, open or not.
     std::uint32_t generation_ = 0;
     std::vector<Seen> seen_;  // By local.
 };
