@@ -1,12 +1,10 @@
 #include "chain/vm/validator.hpp"
 
-#include "base/check.hpp"
 #include "chain/vm/op_rules.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace chain::vm {
 
@@ -17,10 +15,6 @@ constexpr std::uint64_t kSlotBytes = 8;
 constexpr std::size_t kBytesBetweenCharges = 4096;
 constexpr std::uint32_t kLoopsWeighed = 5;
 constexpr std::uint32_t kWeightMax = std::uint32_t{1} << 30U;
-
-std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
-    return a + b < a ? std::numeric_limits<std::uint64_t>::max() : a + b;
-}
 
 }  // namespace
 
@@ -125,7 +119,7 @@ void BodyValidator::step() {
     const OpRule& rule = kOpRules[opcode];
     if (reachable_) {
         if (at - charged_at_ > kBytesBetweenCharges) poll(at, opcode);
-        price_ = saturating_add(price_, prices_[opcode]);
+        price_ += prices_[opcode];  // No overflow: 2^32 each, fewer than 2^31 bytes of code.
     }
     switch (rule.form) {
         case OpForm::control:
@@ -228,6 +222,7 @@ void BodyValidator::close_else() {
     Block& block = blocks_.back();
     if (block.opcode != op::if_) return in_.set_error("else without if");
     leave_block(block);
+    if (reachable_) block.targeted = true;  // The first arm goes on to the end.
     block.opcode = op::else_;
     block.polymorphic = false;
     reachable_ = block.entered;
