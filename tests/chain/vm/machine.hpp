@@ -108,6 +108,32 @@ inline base::Bytes assemble(const std::string& text) {
     return {first, first + out.size()};
 }
 
+inline std::string repeat(const std::string& text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i)
+        out += text;
+    return out;
+}
+
+inline std::string leb(std::size_t value) {
+    std::string out;
+    for (; value >= 0x80; value >>= 7U)
+        out += static_cast<char>(value | 0x80U);
+    return out + static_cast<char>(value);
+}
+
+// A module whose only function is apply, with these bytes as its code and no locals.
+inline base::Bytes with_body(const std::string& code, const std::string& end = "\x0b") {
+    base::Bytes wasm = assemble("(module (func (export \"apply\") (param i64 i64 i64)))");
+    wasm.resize(wasm.size() - 5);  // Size of the section, count, size of the body, locals, end.
+    const std::string body = std::string(1, '\0') + code + end;
+    const std::string section = "\x01" + leb(body.size()) + body;
+    const std::string tail = leb(section.size()) + section;
+    const base::ByteView more = base::as_bytes(tail);
+    wasm.insert(wasm.end(), more.begin(), more.end());
+    return wasm;
+}
+
 // Everything that consensus could see of a run.
 struct Seen {
     vm::Outcome::Kind kind{};
