@@ -47,6 +47,7 @@ class Scanner {
     base::Result<Module> run(base::ByteView wasm);
 
   private:
+    void next_section(WasmReader& in);
     void read_section(std::uint8_t id, WasmReader& in);
     void read_types(WasmReader& in);
     void read_imports(WasmReader& in);
@@ -82,6 +83,7 @@ class Scanner {
     const HostTable& hosts_;
     const ScanOptions& options_;
     Module module_;
+    std::uint8_t last_ = custom;  // Section; they ascend.
     std::optional<std::uint32_t> apply_;
     std::optional<base::Error> error_;
 };
@@ -98,35 +100,35 @@ base::Result<Module> Scanner::run(base::ByteView wasm) {
         return base::fail(refused("no WebAssembly module of version 1"));
     }
     module_.without_custom = base::to_bytes(in.since(0));
-    std::uint8_t last = custom;
-    while (in.ok() && !in.done() && !error_) {
-        const std::size_t section_start = in.offset();
-        const std::uint8_t id = in.u8();
-        const std::uint32_t size = in.u32();
-        const std::size_t body_start = in.offset();
-        const base::ByteView body = in.raw(size);
-        if (!in.ok()) break;
-        WasmReader section(body, body_start);
-        if (id == custom) {
-            section.name(size);
-            if (!section.ok()) refuse(refused("custom section: " + section.error()));
-            continue;
-        }
-        if (id > data || id <= last) {
-            in.set_error(fmt::format("section {} after section {}", id, last));
-            break;
-        }
-        last = id;
-        const base::ByteView whole = in.since(section_start);
-        module_.without_custom.insert(module_.without_custom.end(), whole.begin(), whole.end());
-        read_section(id, section);
-        if (section.ok() && !section.done()) section.set_error("bytes after the section's end");
-        if (!section.ok()) refuse(refused(fmt::format("section {}: {}", id, section.error())));
-    }
+    while (in.ok() && !in.done() && !error_)
+        next_section(in);
     if (!in.ok()) refuse(refused(in.error()));
     if (!error_) check_whole();
     if (error_) return base::fail(*error_);
     return std::move(module_);
+}
+
+void Scanner::next_section(WasmReader& in) {
+    const std::size_t start = in.offset();
+    const std::uint8_t id = in.u8();
+    const std::uint32_t size = in.u32();
+    const std::size_t body_start = in.module_offset();
+    WasmReader section(in.raw(size), body_start);
+    if (!in.ok()) return;
+    if (id == custom) {
+        section.name(size);
+        if (!section.ok()) refuse(refused("custom section: " + section.error()));
+        return;
+    }
+    if (id > data || id <= last_) {
+        return in.set_error(fmt::format("section {} after section {}", id, last_));
+    }
+    last_ = id;
+    const base::ByteView whole = in.since(start);
+    module_.without_custom.insert(module_.without_custom.end(), whole.begin(), whole.end());
+    read_section(id, section);
+    if (section.ok() && !section.done()) section.set_error("bytes after the section's end");
+    if (!section.ok()) refuse(refused(fmt::format("section {}: {}", id, section.error())));
 }
 
 void Scanner::read_section(std::uint8_t id, WasmReader& in) {
