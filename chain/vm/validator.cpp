@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint32_t kSerializationError = 3070003;
 constexpr std::uint64_t kSlotBytes = 8;
 constexpr std::size_t kBytesBetweenCharges = 4096;
+// The densest code, of calls. Room that is not written to costs nothing; growing does.
+constexpr std::size_t kBytesPerCharge = 2;
 constexpr std::uint32_t kLoopsWeighed = 5;
 constexpr std::uint32_t kWeightMax = std::uint32_t{1} << 30U;
 
@@ -92,6 +94,7 @@ void BodyValidator::start(std::size_t index) {
     ++generation_;
     if (seen_.size() < locals_.count()) seen_.resize(locals_.count());
     plan_->charges.clear();
+    plan_->charges.reserve(body.code.size() / kBytesPerCharge + 1);
     plan_->uses.clear();
     blocks_.clear();
     operands_.clear();
