@@ -69,13 +69,17 @@ std::vector<Mapping> mappings() {
     return out;
 }
 
-// The access of the mapping that `address` lies in; empty: in none.
-std::string access_at(const void* address) {
+// The mapping that `address` lies in; empty: none.
+Mapping mapping_at(const void* address) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(address);
     for (const Mapping& each : mappings()) {
-        if (each.begin <= wanted && wanted < each.end) return each.access;
+        if (each.begin <= wanted && wanted < each.end) return each;
     }
     return {};
+}
+
+std::string access_at(const void* address) {
+    return mapping_at(address).access;
 }
 
 std::size_t code_mappings() {
@@ -243,6 +247,8 @@ TEST_CASE("the stack has a guard page under it and one above") {
     CHECK_FALSE(faults(end - 1));
     CHECK_FALSE(faults(end - kStack));
     constexpr std::size_t kPages = (kStack + 4095) / 4096 * 4096;
+    // A guard of its own, not what happens to lie there.
+    CHECK(mapping_at(end).end == reinterpret_cast<std::uintptr_t>(end) + 4096);
     for (std::byte* const guard : {end, end + 4095, end - kPages - 1, end - kPages - 4096}) {
         CHECK(faults(guard));
         CHECK(access_at(guard) == "---p");
@@ -337,6 +343,17 @@ TEST_CASE("without address space there is no room, and a reason; with it again t
               const auto* const room = machine.room(kBelow, kStack);
               if (room == nullptr) return 6;
               return *(room->memory - 1) == std::byte{0x7F} ? 0 : 7;
+          }) == 0);
+}
+
+TEST_CASE("a room that fails half way is given back") {
+    CHECK(in_child([] {
+              ContractMachine machine;
+              constexpr std::size_t kTerabytes = 1ULL << 42U;
+              const rlimit limit{1ULL << 40U, RLIM_INFINITY};
+              if (::setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+              if (machine.room(kBelow, kTerabytes) != nullptr) return 2;
+              return machine.room(kBelow, kStack) != nullptr ? 0 : 3;
           }) == 0);
 }
 
