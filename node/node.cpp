@@ -77,8 +77,6 @@ class Node::Parts {
         : options(options_in),
           log_sink(logging),
           ledger(std::move(ledger_in)),
-          core_execution(ledger.compiler.get()),
-          dry_execution(ledger.compiler.get()),
           history(*ledger.storage) {}
 
     base::Result<void> open();

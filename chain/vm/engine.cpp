@@ -1,5 +1,5 @@
 #include "base/check.hpp"
-#include "base/crypto/hash.hpp"
+#include "chain/vm/machine.hpp"
 #include "chain/vm/rewrite.hpp"
 #include "chain/vm/sandbox.hpp"
 #include "chain/vm/vm.hpp"
@@ -11,17 +11,14 @@ namespace chain::vm {
 
 namespace {
 
-// A loaded module. Has the rewritten bytes, and code of one tier or the other.
+// A loaded module.
 struct Loaded {
     base::Hash256 code_hash;
-    base::Hash256 key;  // SHA-256 of `rewritten`.
     base::Bytes rewritten;
     Sandbox::Image image;
     std::uint64_t start_price = 0;
-    std::uint64_t asked_generation = 0;  // Of the compiler when it was last asked.
-    std::string refusal;                 // Not empty: the code is no valid module.
+    std::string refusal;  // Not empty: the code is no valid module.
     std::unique_ptr<WabtInstance> interpreted;
-    std::unique_ptr<NativeCode> native;
 };
 
 // A memory that grew in the interpreter is given back when it is larger than this.
@@ -57,11 +54,8 @@ Outcome outcome_of(Trap trap, const Context& context) {
 
 class Engine::State {
   public:
-    State(const HostTable& hosts, const Options& options, Compiler* compiler)
-        : hosts_(hosts),
-          options_(options),
-          compiler_(compiler),
-          sandbox_(std::make_unique<Sandbox>(hosts, options.limits.max_pages)) {
+    State(const HostTable& hosts, const Options& options, Machine& machine)
+        : hosts_(hosts), options_(options), machine_(machine), sandbox_(hosts) {
         CHECK(options.cached_modules > 0);
         CHECK(options.limits.max_call_depth <= kMaxCallDepth);
     }
@@ -73,18 +67,17 @@ class Engine::State {
                 Meter& meter);
     std::string warm_up(const base::Hash256& code_hash, base::ByteView wasm);
     void configure(const Limits& limits, const Prices& prices);
-    [[nodiscard]] Tier tier(const base::Hash256& code_hash) const;
 
   private:
     Loaded& load(const base::Hash256& code_hash, base::ByteView wasm);
     void prepare(Loaded& loaded, base::ByteView wasm) const;
-    void improve(Loaded& loaded);
     void interpret(Loaded& loaded);
 
     const HostTable& hosts_;
     Options options_;
-    Compiler* compiler_;
-    std::unique_ptr<Sandbox> sandbox_;
+    // Of no use to the interpreter.
+    [[maybe_unused]] Machine& machine_;
+    Sandbox sandbox_;
     std::list<Loaded> loaded_;  // The most recently used first.
     std::map<base::Hash256, std::list<Loaded>::iterator> by_hash_;
 };
@@ -97,8 +90,6 @@ Loaded& Engine::State::load(const base::Hash256& code_hash, base::ByteView wasm)
         return loaded_.front();
     }
     if (loaded_.size() >= options_.cached_modules) {
-        // The sandbox may hold the image of the module that goes.
-        sandbox_->forget_image();
         by_hash_.erase(loaded_.back().code_hash);
         loaded_.pop_back();
     }
@@ -117,7 +108,6 @@ void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) const {
         return;
     }
     loaded.rewritten = rewrite(*module, options_.limits, options_.prices);
-    loaded.key = base::crypto::sha256(loaded.rewritten);
     loaded.image.bytes.resize(module->data_end());
     for (const Module::Data& segment : module->data) {
         std::copy(segment.bytes.begin(),
@@ -131,34 +121,13 @@ void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) const {
         options_.prices.run + pages * options_.prices.page + data * options_.prices.data;
 }
 
-// Takes better code if the compiler has some by now. Which tier runs changes nothing but
-// the time it takes.
-void Engine::State::improve(Loaded& loaded) {
-    if (compiler_ == nullptr) return;
-    const Tier now = loaded.native ? loaded.native->tier() : Tier::interpreter;
-    if (now == Tier::optimised) return;
-    const std::uint64_t generation = compiler_->generation() + 1;
-    if (loaded.asked_generation == generation) return;
-    loaded.asked_generation = generation;
-    std::unique_ptr<NativeCode> better = compiler_->load(loaded.key, now);
-    if (better) {
-        loaded.native = std::move(better);
-        loaded.interpreted.reset();
-    }
-    if (loaded.native && loaded.native->tier() == Tier::optimised) {
-        loaded.rewritten = {};  // No other code will be made of it.
-    } else {
-        compiler_->request(loaded.key, loaded.rewritten);
-    }
-}
-
 void Engine::State::interpret(Loaded& loaded) {
     std::string error;
     loaded.interpreted =
         WabtInstance::make(reinterpret_cast<const std::uint8_t*>(loaded.rewritten.data()),
                            loaded.rewritten.size(),
                            &Sandbox::call_interpreted,
-                           sandbox_.get(),
+                           &sandbox_,
                            &error);
     // The module was validated before it was rewritten.
     if (!loaded.interpreted) base::check_failed(error, __FILE__, __LINE__);
@@ -173,22 +142,16 @@ Outcome Engine::State::run(const base::Hash256& code_hash,
     if (!loaded.refusal.empty()) {
         return {Outcome::Kind::trapped, Trap::invalid_module, loaded.refusal};
     }
-    improve(loaded);
     if (!meter.charge(loaded.start_price)) return outcome_of(Trap::out_of_fuel, context);
-    sandbox_->attach(context, meter, initial_stack(options_.limits));
-    if (loaded.native) {
-        return outcome_of(sandbox_->run(*loaded.native, loaded.image, args), context);
-    }
+    sandbox_.attach(context, meter, initial_stack(options_.limits));
     if (!loaded.interpreted) interpret(loaded);
-    const Trap trap = sandbox_->run(*loaded.interpreted, loaded.image, args);
+    const Trap trap = sandbox_.run(*loaded.interpreted, loaded.image, args);
     if (loaded.interpreted->memory_size() > kKeptInterpreterMemory) loaded.interpreted.reset();
     return outcome_of(trap, context);
 }
 
 std::string Engine::State::warm_up(const base::Hash256& code_hash, base::ByteView wasm) {
-    Loaded& loaded = load(code_hash, wasm);
-    if (loaded.refusal.empty()) improve(loaded);
-    return loaded.refusal;
+    return load(code_hash, wasm).refusal;
 }
 
 void Engine::State::configure(const Limits& limits, const Prices& prices) {
@@ -197,17 +160,10 @@ void Engine::State::configure(const Limits& limits, const Prices& prices) {
     CHECK(limits.max_call_depth <= kMaxCallDepth);
     options_.limits = limits;
     options_.prices = prices;
-    sandbox_ = std::make_unique<Sandbox>(hosts_, limits.max_pages);
 }
 
-Tier Engine::State::tier(const base::Hash256& code_hash) const {
-    const auto at = by_hash_.find(code_hash);
-    if (at == by_hash_.end() || !at->second->native) return Tier::interpreter;
-    return at->second->native->tier();
-}
-
-Engine::Engine(const HostTable& hosts, const Options& options, Compiler* compiler)
-    : state_(std::make_unique<State>(hosts, options, compiler)) {}
+Engine::Engine(const HostTable& hosts, const Options& options, Machine& machine)
+    : state_(std::make_unique<State>(hosts, options, machine)) {}
 
 Engine::~Engine() = default;
 
@@ -221,10 +177,6 @@ Outcome Engine::run(const base::Hash256& code_hash,
 
 void Engine::configure(const Limits& limits, const Prices& prices) {
     state_->configure(limits, prices);
-}
-
-Tier Engine::tier(const base::Hash256& code_hash) const {
-    return state_->tier(code_hash);
 }
 
 base::Result<void> Engine::prepare(const base::Hash256& code_hash, base::ByteView wasm) {

@@ -4,7 +4,7 @@
 
 namespace chain::vm {
 
-// The rewritten module, which both tiers run. It differs from the original thus:
+// The rewritten module, which the engine runs. It differs from the original thus:
 // * every stretch of straight code first takes its price from the global "fuel"; at loop
 //   heads, function entries and memory.grow the module traps when fuel is below zero
 //   (elsewhere it may run a little further, which no one can observe);

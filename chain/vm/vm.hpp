@@ -10,10 +10,9 @@
 
 namespace chain::vm {
 
-// The contract VM (spec 03, "Contracts"). Both tiers, the interpreter and the code compiled
-// ahead of time, run one rewritten module, so that results, traps and units are equal.
+// The contract VM (spec 03, "Contracts").
 
-class Compiler;
+class Machine;
 
 // Bounds on a module and its run. Part of consensus; the defaults are Antelope's
 // wasm_config, except for the code size.
@@ -97,10 +96,8 @@ struct ApplyArgs {
     std::uint64_t action = 0;
 };
 
-enum class Tier : std::uint8_t { interpreter, quick, optimised };
-
 // Runs contracts. Keeps loaded modules and one linear memory; nothing of a run is left to
-// the next. Thread: one. Engines of several threads may share a HostTable and a Compiler.
+// the next. Thread: one. Engines of several threads may share a HostTable, but no machine.
 class Engine : base::Pinned {
   public:
     struct Options {
@@ -109,9 +106,8 @@ class Engine : base::Pinned {
         std::size_t cached_modules = 64;  // The least recently used goes first.
     };
 
-    // `hosts`, and `compiler` unless it is null, outlive the engine. Without a compiler
-    // everything is interpreted.
-    Engine(const HostTable& hosts, const Options& options, Compiler* compiler);
+    // `hosts` and `machine` outlive the engine, which has the machine for itself.
+    Engine(const HostTable& hosts, const Options& options, Machine& machine);
     ~Engine();
 
     // Runs apply(receiver, code, action) of the module whose SHA-256 is `code_hash`. Not
@@ -126,11 +122,7 @@ class Engine : base::Pinned {
     // Changes the rules from the next run on; loaded modules are dropped.
     void configure(const Limits& limits, const Prices& prices);
 
-    // The tier in which the module would run now; interpreter for one not seen yet.
-    [[nodiscard]] Tier tier(const base::Hash256& code_hash) const;
-
-    // Loads a module ahead of its first run and asks for its compilation. invalid: as
-    // validate().
+    // Loads a module ahead of its first run. invalid: as validate().
     [[nodiscard]] base::Result<void> prepare(const base::Hash256& code_hash, base::ByteView wasm);
 
   private:

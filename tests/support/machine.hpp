@@ -3,6 +3,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "node/core/core.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/support/memory_storage.hpp"
 
 #include <deque>
@@ -82,8 +83,9 @@ class Machine {
         REQUIRE(journal.has_value());
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error&) {};
+        contract_machine_ = std::make_unique<node::ContractMachine>();
         engine_ = std::make_unique<chain::vm::Engine>(
-            chain::host_table(), chain::vm::Engine::Options{}, nullptr);
+            chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
         executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table());
         node::Core::Options options{.genesis = genesis_};
         options.started = now_;
@@ -104,6 +106,8 @@ class Machine {
     void stop() {
         core_.reset();
         executor_.reset();
+        engine_.reset();
+        contract_machine_.reset();
         answers_.clear();
         view_ = nullptr;
     }
@@ -293,6 +297,7 @@ class Machine {
     SilentLog log_;
     MemoryStorage storage_;
     std::vector<base::Bytes> pages_;
+    std::unique_ptr<node::ContractMachine> contract_machine_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;
     std::unique_ptr<node::Core> core_;

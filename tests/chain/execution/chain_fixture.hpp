@@ -7,6 +7,7 @@
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
 #include "chain/state/empty_view.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/support/paths.hpp"
 
 #include <algorithm>
@@ -78,8 +79,8 @@ class TestChain {
         return options;
     }
 
-    explicit TestChain(const Options& options = open_options(), vm::Compiler* compiler = nullptr)
-        : state_(empty_), engine_(host_table(), {}, compiler), executor_(engine_, host_table()) {
+    explicit TestChain(const Options& options = open_options())
+        : state_(empty_), engine_(host_table(), {}, machine_), executor_(engine_, host_table()) {
         GenesisParameters genesis;
         genesis.times.initial = TimePoint{1'800'000'000'000'000};
         genesis.system_authority = Authority::of_key(public_key("eosio"));
@@ -207,6 +208,7 @@ class TestChain {
   private:
     EmptyView empty_;
     StateDelta state_;
+    node::ContractMachine machine_;
     vm::Engine engine_;
     Executor executor_;
     BlockContext block_;

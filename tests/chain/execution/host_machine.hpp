@@ -6,6 +6,7 @@
 #include "chain/execution/transaction_context.hpp"
 #include "chain/state/empty_view.hpp"
 #include "chain/vm/vm.hpp"
+#include "node/machine/machine.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -111,7 +112,8 @@ class Machine {
     chain::StateDelta state{empty};
     chain::BlockContext block;
     chain::Rules rules;
-    chain::vm::Engine engine{chain::host_table(), {}, nullptr};
+    node::ContractMachine contract_machine;
+    chain::vm::Engine engine{chain::host_table(), {}, contract_machine};
     chain::PermissionCache permissions;
     chain::ExecutionOptions options;
     chain::TransactionPtr decoded;

@@ -1,6 +1,7 @@
-// Runs in the interpreter: every end that a contract can come to, what it costs, and that
-// nothing of a run is left to the next. That compiled code does the same is another test.
+// Every end that a contract can come to, what it costs, and that nothing of a run is left to the
+// next.
 #include "machine.hpp"
+#include "node/machine/machine.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,7 +13,8 @@ namespace {
 machine::Seen run(const std::string& fields,
                   const vm::ApplyArgs& args = {},
                   std::uint64_t fuel = 100'000'000) {
-    vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
     return machine::run(engine, machine::assemble("(module " + fields + ")"), args, fuel);
 }
 
@@ -198,7 +200,8 @@ TEST_CASE("a NaN has one spelling, whatever made it") {
 }
 
 TEST_CASE("a run leaves nothing to the next, of the same module or another") {
-    vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
     const std::string sum = "(import \"env\" \"sum\" (func $sum (param i32 i32) (result i64)))";
     const base::Bytes first = machine::assemble(
         "(module " + kTell + sum +
@@ -221,7 +224,8 @@ TEST_CASE("a run leaves nothing to the next, of the same module or another") {
 TEST_CASE("the least recently used module is forgotten, and comes back") {
     vm::Engine::Options options;
     options.cached_modules = 2;
-    vm::Engine engine(machine::hosts(), options, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), options, contract_machine);
     for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 4; ++i) {
             const auto wasm = machine::assemble(
@@ -234,7 +238,8 @@ TEST_CASE("the least recently used module is forgotten, and comes back") {
 }
 
 TEST_CASE("code that is no valid module fails the action, and new prices take effect") {
-    vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
     const auto seen = machine::run(engine, base::Bytes(10));
     CHECK(seen.trap == vm::Trap::invalid_module);
     CHECK_FALSE(engine.prepare({}, base::Bytes(3)));

@@ -113,8 +113,9 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     // One that is damaged counts as lost.
     auto journal = consensus::SafetyJournal::read(pages_);
     if (!journal) journal = consensus::SafetyJournal();
+    contract_machine_ = std::make_unique<node::ContractMachine>();
     engine_ = std::make_unique<chain::vm::Engine>(
-        chain::host_table(), chain::vm::Engine::Options{}, nullptr);
+        chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
     executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table(), rules_known);
     node::Core::Options options{.genesis = genesis_};
     options.started = now;
@@ -166,6 +167,7 @@ void Machine::kill() {
     core_.reset();
     executor_.reset();
     engine_.reset();
+    contract_machine_.reset();
     view = nullptr;
     in_flight_.clear();
 }

@@ -3,6 +3,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/execution/rows.hpp"
 #include "node/core/networked_core.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/sim/chance.hpp"
 #include "tests/sim/clock.hpp"
 #include "tests/sim/consensus/universe.hpp"
@@ -162,6 +163,7 @@ class Machine : base::Pinned {
     bool is_broken_ = false;
     bool has_refused_write_ = false;
     std::optional<Copy> copy_;
+    std::unique_ptr<node::ContractMachine> contract_machine_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;
     std::unique_ptr<node::NetworkedCore> core_;
