@@ -2,7 +2,7 @@
 
 #include "base/crypto/hash.hpp"
 #include "chain/vm/vm.hpp"
-#include "chain/vm/wabt_adapter.hpp"
+#include "tests/wabt/text.hpp"
 
 #include <string>
 
@@ -100,12 +100,9 @@ inline const vm::HostTable& hosts() {
 }
 
 inline base::Bytes assemble(const std::string& text) {
-    std::vector<std::uint8_t> out;
-    std::string error;
-    const bool ok = vm::wabt_parse_text(text.data(), text.size(), &out, &error);
-    if (!ok) base::check_failed(error, __FILE__, __LINE__);
-    const auto* first = reinterpret_cast<const std::byte*>(out.data());
-    return {first, first + out.size()};
+    const wabt_text::Assembled out = wabt_text::assemble(text);
+    if (!out.error.empty()) base::check_failed(out.error, __FILE__, __LINE__);
+    return base::to_bytes(std::as_bytes(std::span(out.bytes)));
 }
 
 // Everything that consensus could see of a run.

@@ -11,13 +11,13 @@ enum : std::uint8_t {
     nop = 0x01,
     block = 0x02,
     loop = 0x03,
-    if_ = 0x04,
-    else_ = 0x05,
+    if_ = 0x04,    // NOLINT(readability-identifier-naming): a keyword without it;
+    else_ = 0x05,  // NOLINT(readability-identifier-naming)
     end = 0x0B,
     br = 0x0C,
     br_if = 0x0D,
     br_table = 0x0E,
-    return_ = 0x0F,
+    return_ = 0x0F,  // NOLINT(readability-identifier-naming)
     call = 0x10,
     call_indirect = 0x11,
     drop = 0x1A,

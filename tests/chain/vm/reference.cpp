@@ -50,20 +50,18 @@ End run_both(Instance& instance,
 
 }  // namespace
 
-Result run(base::ByteView wasm,
-           const Rules& rules,
-           const chain::vm::HostTable& hosts,
+Result run(const Contract& contract,
            const chain::vm::ApplyArgs& args,
            chain::vm::Context& context,
            chain::vm::Meter& meter) {
-    const base::Result<Module> module = decode(wasm);
+    const base::Result<Module> module = decode(contract.wasm);
     CHECK(module);
     const auto find = [&](std::string_view from,
                           std::string_view name) -> const chain::vm::HostFunction* {
-        const auto at = from == "env" ? hosts.find(name) : std::nullopt;
-        return at ? &hosts.at(*at) : nullptr;
+        const auto at = from == "env" ? contract.hosts.find(name) : std::nullopt;
+        return at ? &contract.hosts.at(*at) : nullptr;
     };
-    const auto instance = Instance::make(*module, rules, find);
+    const auto instance = Instance::make(*module, contract.rules, find);
     CHECK(instance);
     const std::uint64_t before = meter.remaining();
     const End end = run_both(**instance, args, context, meter);

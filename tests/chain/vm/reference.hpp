@@ -13,11 +13,16 @@ struct Result {
     std::vector<std::uint64_t> globals;  // Raw bits.
 };
 
-// Runs apply(receiver, code, action) of a module that the product's validator accepted, with the
-// start function before it. Takes what it used from `meter`.
-[[nodiscard]] Result run(base::ByteView wasm,
-                         const Rules& rules,
-                         const chain::vm::HostTable& hosts,
+// All of it outlives the call of run().
+struct Contract {
+    base::ByteView wasm;  // The product's validator accepted it.
+    const chain::vm::HostTable& hosts;
+    const Rules& rules;
+};
+
+// Runs apply(receiver, code, action), and the start function before it. Takes what it used from
+// `meter`.
+[[nodiscard]] Result run(const Contract& contract,
                          const chain::vm::ApplyArgs& args,
                          chain::vm::Context& context,
                          chain::vm::Meter& meter);

@@ -31,7 +31,7 @@ std::size_t width_of(std::uint8_t opcode) {
 // The low bits of a number as a signed one of type From, in the bits of To.
 template <class From, class To>
 std::uint64_t sign_extended(std::uint64_t bits) {
-    const To wide = static_cast<From>(bits);
+    const auto wide = static_cast<To>(static_cast<From>(bits));
     return static_cast<std::make_unsigned_t<To>>(wide);
 }
 

@@ -26,7 +26,7 @@ Run run(const std::string& fields, std::uint64_t fuel = kFuel, const reference::
     vm::Meter meter(fuel);
     const base::Bytes wasm = machine::assemble("(module " + fields + ")");
     Run out;
-    out.result = reference::run(wasm, rules, machine::hosts(), {7, 8, 9}, context, meter);
+    out.result = reference::run({wasm, machine::hosts(), rules}, {7, 8, 9}, context, meter);
     out.told = context.told;
     return out;
 }

@@ -7,7 +7,7 @@
 #include "chain/vm/module.hpp"
 #include "chain/vm/rewrite.hpp"
 #include "node/compiler/process_compiler.hpp"
-#include "random_module.hpp"
+#include "../../chain/vm/random_module.hpp"
 
 #include <catch2/catch.hpp>
 
