@@ -77,6 +77,28 @@ inline bool mix(vm::Context& context,
     return true;
 }
 
+// many(...) -> i64: more arguments than there are registers for, of all types.
+inline bool many(
+    vm::Context&, vm::Memory&, vm::Meter&, const std::uint64_t* args, std::uint64_t* result) {
+    *result = 0;
+    for (std::size_t i = 0; i < 12; ++i)
+        *result = *result * 31 + args[i];
+    return true;
+}
+
+// low(i64) -> i32 and halves(i64) -> f32: results of 32 bits.
+inline bool low(
+    vm::Context&, vm::Memory&, vm::Meter&, const std::uint64_t* args, std::uint64_t* result) {
+    *result = args[0] & 0xFFFFFFFFU;
+    return true;
+}
+
+inline bool halves(
+    vm::Context&, vm::Memory&, vm::Meter& meter, const std::uint64_t* args, std::uint64_t* result) {
+    *result = (args[0] ^ (args[0] >> 32U)) & 0xFFFFFFFFU;
+    return meter.charge(3);
+}
+
 // digest(): hashes the whole memory.
 inline bool digest(
     vm::Context& context, vm::Memory& memory, vm::Meter&, const std::uint64_t*, std::uint64_t*) {
@@ -95,6 +117,24 @@ inline const vm::HostTable& hosts() {
         {"leave", {}, std::nullopt, &leave, 1},
         {"mix", {T::f32, T::f64}, T::f64, &mix, 5},
         {"digest", {}, std::nullopt, &digest, 0},
+        {"many",
+         {T::i32,
+          T::f32,
+          T::i64,
+          T::f64,
+          T::i32,
+          T::i64,
+          T::f64,
+          T::f32,
+          T::i64,
+          T::i32,
+          T::f64,
+          T::i64},
+         T::i64,
+         &many,
+         7},
+        {"low", {T::i64}, T::i32, &low, 2},
+        {"halves", {T::i64}, T::f32, &halves, 0},
     });
     return kTable;
 }

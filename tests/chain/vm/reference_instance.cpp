@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 namespace reference {
 
@@ -28,28 +27,27 @@ std::size_t width_of(std::uint8_t opcode) {
     return op::is_load(opcode) ? kLoads[opcode - op::i32_load] : kStores[opcode - op::i32_store];
 }
 
-// The low bits of a number as a signed one of type From, in the bits of To.
-template <class From, class To>
-std::uint64_t sign_extended(std::uint64_t bits) {
-    const auto wide = static_cast<To>(static_cast<From>(bits));
-    return static_cast<std::make_unsigned_t<To>>(wide);
+// The low `bits` bits of a number, as a signed one.
+std::uint64_t sign_extended(std::uint64_t number, unsigned bits) {
+    const unsigned unused = 64 - bits;
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(number << unused) >> unused);
 }
 
 // What a load makes of the bytes that it read.
-std::uint64_t extended(std::uint8_t opcode, std::uint64_t bits) {
+std::uint64_t extended(std::uint8_t opcode, std::uint64_t number) {
     switch (opcode) {
-        case 0x2C:
-            return sign_extended<std::int8_t, std::int32_t>(bits);
-        case 0x2E:
-            return sign_extended<std::int16_t, std::int32_t>(bits);
-        case 0x30:
-            return sign_extended<std::int8_t, std::int64_t>(bits);
-        case 0x32:
-            return sign_extended<std::int16_t, std::int64_t>(bits);
-        case 0x34:
-            return sign_extended<std::int32_t, std::int64_t>(bits);
+        case 0x2C:  // i32.load8_s
+            return static_cast<std::uint32_t>(sign_extended(number, 8));
+        case 0x2E:  // i32.load16_s
+            return static_cast<std::uint32_t>(sign_extended(number, 16));
+        case 0x30:  // i64.load8_s
+            return sign_extended(number, 8);
+        case 0x32:  // i64.load16_s
+            return sign_extended(number, 16);
+        case 0x34:  // i64.load32_s
+            return sign_extended(number, 32);
         default:
-            return bits;
+            return number;
     }
 }
 
@@ -394,7 +392,8 @@ std::uint64_t Instance::price_of(const Instruction& instruction) const {
 // the present price of an access is the one that was charged. A trap at a function's entry (the
 // stack) is one at the end of the caller's block.
 std::uint64_t Instance::rest_of_block() const {
-    if (frames_.empty()) return 0;
+    // Who runs out of fuel pays all that there was.
+    if (frames_.empty() || trap_ == Trap::out_of_fuel) return 0;
     const Frame& frame = frames_.back();
     const std::vector<Instruction>& code = frame.function->code;
     std::uint64_t units = 0;

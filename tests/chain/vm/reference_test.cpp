@@ -167,6 +167,9 @@ TEST_CASE("the oracle says when a charge by blocks runs out of fuel") {
     // Enough for what is executed, but not for the block.
     CHECK(run(fields, block - 1).result.outcome.trap == Trap::divide_by_zero);
     CHECK(bill(block - 1) == reference::Bill{Kind::trapped, Trap::out_of_fuel, block - 1});
+    // At the first instruction.
+    CHECK(bill(kPrices.run) ==
+          reference::Bill{Kind::trapped, Trap::out_of_fuel, std::uint64_t{kPrices.run}});
     CHECK(bill(0) == reference::Bill{Kind::trapped, Trap::out_of_fuel, 0});
 }
 

@@ -1,0 +1,116 @@
+// Modules made by chance, run by engines that share nothing: the reference interpreter, WABT's,
+// and the product's. BOR_ORACLE_MODULES says how many (a campaign: 10,000 and more) and
+// BOR_ORACLE_FIRST from which seed; a failure names its seed.
+#include "oracle_engines.hpp"
+#include "random_binary.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+namespace vm = chain::vm;
+
+namespace {
+
+constexpr std::uint64_t kFuel = 200'000;
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+struct Seeds {
+    std::uint64_t first = from_environment("BOR_ORACLE_FIRST", 1);
+    std::uint64_t count = 0;
+};
+
+Seeds seeds(std::uint64_t usual) {
+    Seeds out;
+    out.count = from_environment("BOR_ORACLE_MODULES", usual);
+    return out;
+}
+
+// The generator is of use only if its modules end in all ways, and often come to their end.
+class Ends {
+  public:
+    void add(const oracle::Seen& seen) { ++of_[{seen.kind, seen.trap}]; }
+    void check(std::uint64_t count) const {
+        using Kind = vm::Outcome::Kind;
+        for (const auto& [end, many] : of_) {
+            UNSCOPED_INFO("kind " << int(end.first) << " trap " << int(end.second) << ": " << many);
+        }
+        CHECK(of_.at({Kind::ok, vm::Trap::none}) >= count / 4);
+        if (count >= 1000) CHECK(of_.size() >= 10);
+    }
+
+  private:
+    std::map<std::pair<vm::Outcome::Kind, vm::Trap>, std::uint64_t> of_;
+};
+
+// Whether an engine without fuel and limits of ours would come to this end.
+bool is_of_the_module(vm::Trap trap) {
+    return trap != vm::Trap::out_of_fuel && trap != vm::Trap::call_depth &&
+           trap != vm::Trap::stack_bytes;
+}
+
+}  // namespace
+
+TEST_CASE("modules made by chance are valid") {
+    const Seeds all = seeds(2'000);
+    for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
+        for (const bool canonical : {false, true}) {
+            const base::Bytes wasm = random_binary::make(seed, {canonical});
+            const auto valid = vm::validate(wasm, {}, machine::hosts());
+            if (valid) continue;
+            FAIL("seed " << seed << ": " << valid.error().detail);
+        }
+    }
+}
+
+TEST_CASE("the reference interpreter does what WABT's does") {
+    const Seeds all = seeds(2'000);
+    oracle::ReferenceEngine reference({});
+    oracle::WabtEngine other;
+    Ends ends;
+    std::uint64_t compared = 0;
+    for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
+        const base::Bytes wasm = random_binary::make(seed, {.canonical_nans = true});
+        const auto expected = reference.run(wasm, kFuel);
+        ends.add(*expected);
+        if (!is_of_the_module(expected->trap)) continue;
+        const auto found = other.run(wasm, kFuel);
+        if (!found) continue;
+        ++compared;
+        INFO("seed " << seed);
+        const std::string difference = oracle::difference(*expected, *found);
+        if (!difference.empty()) FAIL(difference);
+    }
+    CHECK(compared >= all.count * 3 / 5);
+    ends.check(all.count);
+}
+
+// Not with the engine that this tree has: it leaves code unpaid.
+TEST_CASE("the product bills what the reference interpreter executes", "[.product]") {
+    const Seeds all = seeds(2'000);
+    oracle::ReferenceEngine reference({});
+    vm::Engine engine(machine::hosts(), {}, nullptr);
+    oracle::ProductEngine product(engine);
+    Ends ends;
+    for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
+        const base::Bytes wasm = random_binary::make(seed, {});
+        const auto whole = reference.run(wasm, kFuel);
+        ends.add(*whole);
+        const std::uint64_t block_end = whole->used + whole->rest;
+        // All of it; half; what is needed to the last unit, and one unit less.
+        for (const std::uint64_t fuel : {kFuel, whole->used / 2, block_end, block_end - 1}) {
+            const auto expected = fuel == kFuel ? whole : reference.run(wasm, fuel);
+            const auto found = product.run(wasm, fuel);
+            const std::string difference = oracle::difference_by_blocks(*expected, *found, fuel);
+            if (!difference.empty())
+                FAIL("seed " << seed << " fuel " << fuel << ": " << difference);
+        }
+    }
+    ends.check(all.count);
+}
