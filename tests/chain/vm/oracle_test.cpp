@@ -91,26 +91,98 @@ TEST_CASE("the reference interpreter does what WABT's does") {
     ends.check(all.count);
 }
 
+namespace {
+
+// Runs the module with all its fuel, with half of what it used, with what it needs to the last
+// unit, and with one unit less. What differs, or nothing.
+std::string compare_bills(oracle::Engine& reference,
+                          oracle::Engine& other,
+                          const base::Bytes& wasm,
+                          Ends* ends) {
+    const auto whole = reference.run(wasm, kFuel);
+    if (ends != nullptr) ends->add(*whole);
+    const std::uint64_t block_end = whole->used + whole->rest;
+    for (const std::uint64_t fuel : {kFuel, whole->used / 2, block_end, block_end - 1}) {
+        const auto expected = fuel == kFuel ? whole : reference.run(wasm, fuel);
+        const auto found = other.run(wasm, fuel);
+        const std::string difference = oracle::difference_by_blocks(*expected, *found, fuel);
+        if (!difference.empty()) return "fuel " + std::to_string(fuel) + ": " + difference;
+    }
+    return {};
+}
+
+// Prices of which no sum looks like another, and limits that are reached.
+reference::Rules narrow_rules() {
+    reference::Rules rules;
+    rules.prices = {.plain = 3,
+                    .memory = 17,
+                    .memory_mid = 101,
+                    .memory_far = 211,
+                    .divide = 37,
+                    .floating = 53,
+                    .root = 71,
+                    .call = 89,
+                    .local = 7,
+                    .page = 1009,
+                    .data = 307,
+                    .run = 401};
+    rules.limits.max_call_depth = 12;
+    rules.limits.max_stack_bytes = 3000;
+    return rules;
+}
+
+}  // namespace
+
+// What the comparison itself is worth: an engine that charges by blocks, and is right by
+// construction, agrees; without any one of the leaders it does not.
+TEST_CASE("the comparison of bills finds each leader that is missing") {
+    const Seeds all = seeds(400);
+    struct Mutant {
+        const char* name;
+        bool reference::Leaders::*rule;
+    };
+    using reference::Leaders;
+    constexpr Mutant kMutants[] = {{"none", nullptr},
+                                   {"loop", &Leaders::after_loop},
+                                   {"if", &Leaders::after_if},
+                                   {"else", &Leaders::after_else},
+                                   {"br_if", &Leaders::after_br_if},
+                                   {"call", &Leaders::after_call},
+                                   {"call_indirect", &Leaders::after_call_indirect},
+                                   {"memory.grow", &Leaders::after_memory_grow},
+                                   {"end of if", &Leaders::after_end_of_if},
+                                   {"target", &Leaders::after_target}};
+    oracle::ReferenceEngine reference({});
+    for (const Mutant& mutant : kMutants) {
+        reference::Rules rules;
+        rules.by_blocks.emplace();
+        if (mutant.rule != nullptr) (*rules.by_blocks).*mutant.rule = false;
+        oracle::ReferenceEngine by_blocks(rules);
+        std::string difference;
+        std::uint64_t seed = all.first;
+        for (; seed < all.first + all.count && difference.empty(); ++seed) {
+            const base::Bytes wasm = random_binary::make(seed, {});
+            difference = compare_bills(reference, by_blocks, wasm, nullptr);
+        }
+        INFO("without " << mutant.name << ": seed " << seed - 1 << " " << difference);
+        CHECK(difference.empty() == (mutant.rule == nullptr));
+    }
+}
+
 // Not with the engine that this tree has: it leaves code unpaid.
 TEST_CASE("the product bills what the reference interpreter executes", "[.product]") {
     const Seeds all = seeds(2'000);
-    oracle::ReferenceEngine reference({});
-    vm::Engine engine(machine::hosts(), {}, nullptr);
-    oracle::ProductEngine product(engine);
-    Ends ends;
-    for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
-        const base::Bytes wasm = random_binary::make(seed, {});
-        const auto whole = reference.run(wasm, kFuel);
-        ends.add(*whole);
-        const std::uint64_t block_end = whole->used + whole->rest;
-        // All of it; half; what is needed to the last unit, and one unit less.
-        for (const std::uint64_t fuel : {kFuel, whole->used / 2, block_end, block_end - 1}) {
-            const auto expected = fuel == kFuel ? whole : reference.run(wasm, fuel);
-            const auto found = product.run(wasm, fuel);
-            const std::string difference = oracle::difference_by_blocks(*expected, *found, fuel);
-            if (!difference.empty())
-                FAIL("seed " << seed << " fuel " << fuel << ": " << difference);
+    for (const reference::Rules& rules : {reference::Rules{}, narrow_rules()}) {
+        oracle::ReferenceEngine reference(rules);
+        vm::Engine engine(
+            machine::hosts(), {.limits = rules.limits, .prices = rules.prices}, nullptr);
+        oracle::ProductEngine product(engine);
+        Ends ends;
+        for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
+            const base::Bytes wasm = random_binary::make(seed, {});
+            const std::string difference = compare_bills(reference, product, wasm, &ends);
+            if (!difference.empty()) FAIL("seed " << seed << " " << difference);
         }
+        ends.check(all.count);
     }
-    ends.check(all.count);
 }

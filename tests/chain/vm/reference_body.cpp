@@ -169,7 +169,7 @@ class Planner {
         height_ = height;
         function_.height_max = std::max(function_.height_max, static_cast<std::uint32_t>(height_));
     }
-    void begin(Instruction& instruction, std::size_t at);
+    void begin(const Instruction& instruction, std::size_t at);
     bool otherwise(std::size_t at);
     void end(Instruction& instruction, std::size_t at);
     bool target(std::uint32_t label);
@@ -189,13 +189,12 @@ bool Planner::apply(Effect effect) {
     return true;
 }
 
-void Planner::begin(Instruction& instruction, std::size_t at) {
+void Planner::begin(const Instruction& instruction, std::size_t at) {
     open_.push_back({.opcode = instruction.opcode,
                      .at = at,
                      .height = height_,
                      .results = instruction.results,
                      .is_dead = is_dead_});
-    instruction.leader_follows = instruction.opcode != op::block;
 }
 
 bool Planner::otherwise(std::size_t at) {
@@ -211,7 +210,8 @@ bool Planner::otherwise(std::size_t at) {
 void Planner::end(Instruction& instruction, std::size_t at) {
     const Open block = open_.back();
     open_.pop_back();
-    instruction.leader_follows = block.opcode == op::if_ || block.is_target || open_.empty();
+    instruction.closes_if = block.opcode == op::if_;
+    instruction.is_target = block.is_target;
     is_dead_ = block.is_dead;
     if (!is_dead_) set_height(block.height + block.results);
     if (open_.empty()) return;
@@ -259,7 +259,6 @@ bool Planner::add(Instruction instruction) {
             break;
         case op::else_:
             ok = otherwise(at);
-            instruction.leader_follows = true;
             break;
         case op::end:
             end(instruction, at);
@@ -272,17 +271,36 @@ bool Planner::add(Instruction instruction) {
         default:
             break;
     }
-    const std::uint8_t opcode = instruction.opcode;
-    if (opcode == op::br_if || is_call || opcode == op::call_indirect ||
-        opcode == op::memory_grow) {
-        instruction.leader_follows = true;
-    }
-    if (op::never_goes_on(opcode)) is_dead_ = true;
+    if (op::never_goes_on(instruction.opcode)) is_dead_ = true;
     function_.code.push_back(std::move(instruction));
     return ok;
 }
 
 }  // namespace
+
+bool is_followed_by_leader(const Instruction& instruction, const Leaders& leaders) {
+    switch (instruction.opcode) {
+        case op::loop:
+            return leaders.after_loop;
+        case op::if_:
+            return leaders.after_if;
+        case op::else_:
+            return leaders.after_else;
+        case op::br_if:
+            return leaders.after_br_if;
+        case op::call:
+            return leaders.after_call;
+        case op::call_indirect:
+            return leaders.after_call_indirect;
+        case op::memory_grow:
+            return leaders.after_memory_grow;
+        case op::end:
+            return (instruction.closes_if && leaders.after_end_of_if) ||
+                   (instruction.is_target && leaders.after_target);
+        default:
+            return false;
+    }
+}
 
 bool decode_body(ByteReader& in, const Module& module, Function& out) {
     Planner planner(module, out);

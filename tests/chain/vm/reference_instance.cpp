@@ -14,6 +14,7 @@ using chain::vm::ValueType;
 
 constexpr std::uint64_t kPageBytes = 65536;
 constexpr std::uint64_t kFrameBytes = 48;
+constexpr std::uint64_t kStepsByBlocks = 3'000'000;
 
 std::uint64_t pages_limit(const Module& module, const Rules& rules) {
     const std::uint64_t limit = rules.limits.max_pages;
@@ -118,6 +119,7 @@ End Instance::call(std::uint32_t function,
     labels_.clear();
     frames_.clear();
     stack_bytes_ = 0;
+    steps_ = 0;
     enter(function);
     while (trap_ == Trap::none && !frames_.empty())
         step();
@@ -190,7 +192,7 @@ void Instance::leave() {
 void Instance::step() {
     Frame& frame = frames_.back();
     const Instruction& instruction = frame.function->code[frame.next];
-    if (!charge(price_of(instruction))) return;
+    if (!charge_next(frame)) return;
     ++frame.next;
     if (instruction.opcode <= op::call_indirect) return control(instruction);
     if (op::is_access(instruction.opcode)) return access(instruction);
@@ -383,6 +385,36 @@ std::uint64_t Instance::price_of(const Instruction& instruction) const {
     }
 }
 
+// Takes what must be paid before the frame's next instruction runs.
+bool Instance::charge_next(const Frame& frame) {
+    const std::vector<Instruction>& code = frame.function->code;
+    if (!rules_.by_blocks) return charge(price_of(code[frame.next]));
+    // With a leader missing a loop may cost nothing.
+    if (++steps_ > kStepsByBlocks) {
+        trap(Trap::out_of_fuel);
+        return false;
+    }
+    const bool is_leader =
+        frame.next == 0 || is_followed_by_leader(code[frame.next - 1], *rules_.by_blocks);
+    return !is_leader || charge(price_of_block(code, frame.next, *rules_.by_blocks));
+}
+
+// Of what runs from instruction `at` on up to the next leader, in straight line.
+std::uint64_t Instance::price_of_block(const std::vector<Instruction>& code,
+                                       std::size_t at,
+                                       const Leaders& leaders) const {
+    std::uint64_t units = 0;
+    for (; at < code.size(); ++at) {
+        const Instruction& next = code[at];
+        // Into an else code falls from the other branch's end. It goes on behind the `end`, where
+        // a leader is.
+        if (next.opcode == op::else_) break;
+        units += price_of(next);
+        if (is_followed_by_leader(next, leaders) || op::never_goes_on(next.opcode)) break;
+    }
+    return units;
+}
+
 // A compiler that charges by blocks takes, at each leader, the price of all instructions up to
 // the next leader before the first of them runs. When an instruction inside a block ends the run,
 // what stands behind it in the block was charged and not executed: this is its price.
@@ -393,19 +425,12 @@ std::uint64_t Instance::price_of(const Instruction& instruction) const {
 // stack) is one at the end of the caller's block.
 std::uint64_t Instance::rest_of_block() const {
     // Who runs out of fuel pays all that there was.
-    if (frames_.empty() || trap_ == Trap::out_of_fuel) return 0;
+    if (frames_.empty() || trap_ == Trap::out_of_fuel || rules_.by_blocks) return 0;
     const Frame& frame = frames_.back();
     const std::vector<Instruction>& code = frame.function->code;
-    std::uint64_t units = 0;
-    for (std::size_t at = frame.next; at < code.size(); ++at) {
-        const Instruction& last = code[at - 1];
-        if (last.leader_follows || op::never_goes_on(last.opcode)) break;
-        // Into `else` code falls from the end of the other branch; it then stands behind the
-        // `end`, where a leader is.
-        if (code[at].opcode == op::else_) break;
-        units += price_of(code[at]);
-    }
-    return units;
+    const Instruction& last = code[frame.next - 1];
+    if (is_followed_by_leader(last, {}) || op::never_goes_on(last.opcode)) return 0;
+    return price_of_block(code, frame.next, {});
 }
 
 }  // namespace reference

@@ -12,6 +12,9 @@ namespace reference {
 struct Rules {
     chain::vm::Limits limits;
     chain::vm::Prices prices;
+    // Nothing: each instruction is charged by itself, immediately before it runs. Else by blocks
+    // as a compiler does it, at these leaders: to test what compares with a compiler.
+    std::optional<Leaders> by_blocks;
 };
 
 // How a call from outside ended.
@@ -25,7 +28,7 @@ struct End {
 };
 
 // A module that runs: memory, table and globals stay from call to call. Slow and plain: it walks
-// the decoded instructions, and charges each one by itself, immediately before it runs.
+// the decoded instructions.
 // Thread: one.
 class Instance : base::Pinned {
   public:
@@ -90,6 +93,10 @@ class Instance : base::Pinned {
     bool charge(std::uint64_t units);
     [[nodiscard]] std::uint64_t price_of(const Instruction& instruction) const;
     [[nodiscard]] std::uint64_t access_price() const;
+    [[nodiscard]] bool charge_next(const Frame& frame);
+    [[nodiscard]] std::uint64_t price_of_block(const std::vector<Instruction>& code,
+                                               std::size_t at,
+                                               const Leaders& leaders) const;
     [[nodiscard]] std::uint64_t rest_of_block() const;
     void trap(chain::vm::Trap trap) { trap_ = trap; }
     void push(std::uint64_t bits) { operands_.push_back(bits); }
@@ -111,6 +118,7 @@ class Instance : base::Pinned {
     std::vector<Label> labels_;
     std::vector<Frame> frames_;
     std::uint64_t stack_bytes_ = 0;
+    std::uint64_t steps_ = 0;
 };
 
 }  // namespace reference

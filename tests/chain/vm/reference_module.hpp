@@ -27,8 +27,8 @@ struct FunctionType {
 struct Instruction {
     std::uint8_t opcode = 0;
     Class price = Class::plain;
-    // The charge of a compiler by blocks stands behind it, see rest_of_block().
-    bool leader_follows = false;
+    bool closes_if = false;       // Of an end.
+    bool is_target = false;       // Of an end: a branch that can be reached leads there.
     std::uint32_t index = 0;      // Label, local, global, function or type; offset of an access.
     std::uint64_t bits = 0;       // Of a constant.
     std::uint32_t results = 0;    // Of block, loop and if: 0 or 1.
@@ -36,6 +36,22 @@ struct Instruction {
     std::uint32_t otherwise = 0;  // Of an if: where its `else` stands; its `end` without one.
     std::vector<std::uint32_t> labels;  // Of br_table, the default last.
 };
+
+// Behind which instructions a compiler that charges by blocks begins a new block (spec 03,
+// "Metering"): all of them; tests take one away to see that the difference shows. The beginning
+// of a function is always a leader.
+struct Leaders {
+    bool after_loop = true;
+    bool after_if = true;
+    bool after_else = true;
+    bool after_br_if = true;
+    bool after_call = true;
+    bool after_call_indirect = true;
+    bool after_memory_grow = true;
+    bool after_end_of_if = true;
+    bool after_target = true;
+};
+[[nodiscard]] bool is_followed_by_leader(const Instruction& instruction, const Leaders& leaders);
 
 struct Function {
     std::uint32_t type = 0;
@@ -129,7 +145,7 @@ class ByteReader {
 };
 
 // Reads the instructions of `out`, whose type and locals are set, and plans them: where blocks
-// end, how high the operand stack gets, where leaders are. False: they cannot be read.
+// end, how high the operand stack gets, which ends are branched to. False: unreadable.
 [[nodiscard]] bool decode_body(ByteReader& in, const Module& module, Function& out);
 
 }  // namespace reference
