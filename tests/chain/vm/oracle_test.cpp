@@ -49,12 +49,6 @@ class Ends {
     std::map<std::pair<vm::Outcome::Kind, vm::Trap>, std::uint64_t> of_;
 };
 
-// Whether an engine without fuel and limits of ours would come to this end.
-bool is_of_the_module(vm::Trap trap) {
-    return trap != vm::Trap::out_of_fuel && trap != vm::Trap::call_depth &&
-           trap != vm::Trap::stack_bytes;
-}
-
 }  // namespace
 
 TEST_CASE("modules made by chance are valid") {
@@ -71,16 +65,16 @@ TEST_CASE("modules made by chance are valid") {
 
 TEST_CASE("the reference interpreter does what WABT's does") {
     const Seeds all = seeds(2'000);
-    oracle::ReferenceEngine reference({});
-    oracle::WabtEngine other;
+    oracle::ReferenceEngine reference(machine::hosts(), {});
+    oracle::WabtEngine other(machine::hosts());
     Ends ends;
     std::uint64_t compared = 0;
     for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
         const base::Bytes wasm = random_binary::make(seed, {.canonical_nans = true});
-        const auto expected = reference.run(wasm, kFuel);
+        const auto expected = reference.run(wasm, {.fuel = kFuel});
         ends.add(*expected);
-        if (!is_of_the_module(expected->trap)) continue;
-        const auto found = other.run(wasm, kFuel);
+        if (!oracle::is_of_the_module(expected->trap)) continue;
+        const auto found = other.run(wasm, {.fuel = kFuel});
         if (!found) continue;
         ++compared;
         INFO("seed " << seed);
@@ -92,24 +86,6 @@ TEST_CASE("the reference interpreter does what WABT's does") {
 }
 
 namespace {
-
-// Runs the module with all its fuel, with half of what it used, with what it needs to the last
-// unit, and with one unit less. What differs, or nothing.
-std::string compare_bills(oracle::Engine& reference,
-                          oracle::Engine& other,
-                          const base::Bytes& wasm,
-                          Ends* ends) {
-    const auto whole = reference.run(wasm, kFuel);
-    if (ends != nullptr) ends->add(*whole);
-    const std::uint64_t block_end = whole->used + whole->rest;
-    for (const std::uint64_t fuel : {kFuel, whole->used / 2, block_end, block_end - 1}) {
-        const auto expected = fuel == kFuel ? whole : reference.run(wasm, fuel);
-        const auto found = other.run(wasm, fuel);
-        const std::string difference = oracle::difference_by_blocks(*expected, *found, fuel);
-        if (!difference.empty()) return "fuel " + std::to_string(fuel) + ": " + difference;
-    }
-    return {};
-}
 
 // Prices of which no sum looks like another, and limits that are reached.
 reference::Rules narrow_rules() {
@@ -152,17 +128,17 @@ TEST_CASE("the comparison of bills finds each leader that is missing") {
                                    {"memory.grow", &Leaders::after_memory_grow},
                                    {"end of if", &Leaders::after_end_of_if},
                                    {"target", &Leaders::after_target}};
-    oracle::ReferenceEngine reference({});
+    oracle::ReferenceEngine reference(machine::hosts(), {});
     for (const Mutant& mutant : kMutants) {
         reference::Rules rules;
         rules.by_blocks.emplace();
         if (mutant.rule != nullptr) (*rules.by_blocks).*mutant.rule = false;
-        oracle::ReferenceEngine by_blocks(rules);
+        oracle::ReferenceEngine by_blocks(machine::hosts(), rules);
         std::string difference;
         std::uint64_t seed = all.first;
         for (; seed < all.first + all.count && difference.empty(); ++seed) {
             const base::Bytes wasm = random_binary::make(seed, {});
-            difference = compare_bills(reference, by_blocks, wasm, nullptr);
+            difference = oracle::difference_at_fuels(reference, by_blocks, wasm, {.fuel = kFuel});
         }
         INFO("without " << mutant.name << ": seed " << seed - 1 << " " << difference);
         CHECK(difference.empty() == (mutant.rule == nullptr));
@@ -173,14 +149,16 @@ TEST_CASE("the comparison of bills finds each leader that is missing") {
 TEST_CASE("the product bills what the reference interpreter executes", "[.product]") {
     const Seeds all = seeds(2'000);
     for (const reference::Rules& rules : {reference::Rules{}, narrow_rules()}) {
-        oracle::ReferenceEngine reference(rules);
+        oracle::ReferenceEngine reference(machine::hosts(), rules);
         vm::Engine engine(
             machine::hosts(), {.limits = rules.limits, .prices = rules.prices}, nullptr);
         oracle::ProductEngine product(engine);
         Ends ends;
         for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
             const base::Bytes wasm = random_binary::make(seed, {});
-            const std::string difference = compare_bills(reference, product, wasm, &ends);
+            ends.add(*reference.run(wasm, {.fuel = kFuel}));
+            const std::string difference =
+                oracle::difference_at_fuels(reference, product, wasm, {.fuel = kFuel});
             if (!difference.empty()) FAIL("seed " << seed << " " << difference);
         }
         ends.check(all.count);

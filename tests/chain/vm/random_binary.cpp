@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kHostNames[] = {
     "tell", "sum", "fill", "leave", "mix", "digest", "many", "low", "halves"};
-static_assert(std::size(kHostNames) == kHosts);
+static_assert(std::size(kHostNames) == host_count);
 
 constexpr std::uint32_t kMaxPages = 528;
 
@@ -117,8 +117,8 @@ base::Bytes ModuleMaker::types() {
 
 base::Bytes ModuleMaker::imports() {
     WasmWriter out;
-    out.u32(kHosts);
-    for (std::uint32_t i = 0; i < kHosts; ++i) {
+    out.u32(host_count);
+    for (std::uint32_t i = 0; i < host_count; ++i) {
         out.name("env");
         out.name(kHostNames[i]);
         out.u8(0);
@@ -129,8 +129,8 @@ base::Bytes ModuleMaker::imports() {
 
 base::Bytes ModuleMaker::functions() {
     WasmWriter out;
-    out.u32(static_cast<std::uint32_t>(plan_.functions.size() - kHosts));
-    for (std::size_t i = kHosts; i < plan_.functions.size(); ++i)
+    out.u32(static_cast<std::uint32_t>(plan_.functions.size() - host_count));
+    for (std::size_t i = host_count; i < plan_.functions.size(); ++i)
         out.u32(plan_.functions[i]);
     return out.take();
 }
@@ -196,8 +196,8 @@ base::Bytes ModuleMaker::elements() {
 
 base::Bytes ModuleMaker::code() {
     WasmWriter out;
-    out.u32(static_cast<std::uint32_t>(plan_.functions.size() - kHosts));
-    for (std::size_t i = kHosts; i < plan_.functions.size(); ++i)
+    out.u32(static_cast<std::uint32_t>(plan_.functions.size() - host_count));
+    for (std::size_t i = host_count; i < plan_.functions.size(); ++i)
         out.sized(make_body(plan_, static_cast<std::uint32_t>(i), options_, rng_));
     return out.take();
 }

@@ -37,7 +37,7 @@ struct GlobalPlan {
 };
 
 // Imports of machine::hosts(), in the order of the module's functions.
-enum Host : std::uint32_t { tell, sum, fill, leave, mix, digest, many, low, halves, kHosts };
+enum Host : std::uint32_t { tell, sum, fill, leave, mix, digest, many, low, halves, host_count };
 
 // What function bodies refer to.
 struct Plan {

@@ -166,7 +166,7 @@ void BodyMaker::call() {
     const auto all = static_cast<std::uint32_t>(plan_.functions.size());
     std::uint32_t to = index_ + 1;
     if (chance(5)) {
-        to = kHosts + below(all - kHosts);
+        to = host_count + below(all - host_count);
     } else if (to < all) {
         to += below(all - to);
     }
@@ -182,7 +182,7 @@ void BodyMaker::call_indirect() {
     if (plan_.table.empty() || chance(50)) return;
     const auto element = below(static_cast<std::uint32_t>(plan_.table.size()));
     const std::uint32_t function = plan_.table[element];
-    if (function == leave || (function <= index_ && function >= kHosts && chance(90))) return;
+    if (function == leave || (function <= index_ && function >= host_count && chance(90))) return;
     std::uint32_t type_index = plan_.functions[function];
     if (chance(2)) type_index = below(static_cast<std::uint32_t>(plan_.types.size()));
     const Signature& type = plan_.types[type_index];
@@ -199,7 +199,7 @@ void BodyMaker::call_indirect() {
 }
 
 void BodyMaker::call_host() {
-    const std::uint32_t host = below(kHosts);
+    const std::uint32_t host = below(host_count);
     if (host == leave && !chance(3)) return;
     if (host == digest && !chance(3)) return;
     if (host == sum || host == fill) {
