@@ -96,7 +96,7 @@ class PendingBlock : base::Pinned {
     Parent parent_;
     BlockContext context_;
     BlockSchedule schedule_;
-    Rules rules_;  // Those after what was pushed.
+    BlockRun run_;  // As it is after what was pushed.
     std::vector<TransactionReceipt> receipts_;
     std::vector<TransactionTrace> traces_;
     std::vector<Digest> action_digests_;

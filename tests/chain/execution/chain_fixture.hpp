@@ -123,6 +123,7 @@ class TestChain {
         auto begun = executor_.begin_block(state_, block_);
         if (!begun) throw std::runtime_error("begin_block");
         open_ = true;
+        run_ = {};
         return *std::move(begun);
     }
     // height(final) of the parent of each further block.
@@ -153,10 +154,10 @@ class TestChain {
             transaction.signatures.push_back(signature);
         }
         const TransactionPtr decoded = make_transaction(transaction);
-        Rules rules = executor_.rules(state_);
+        run_.rules = executor_.rules(state_);
         TransactionResult result =
-            executor_.execute({*decoded, keys}, state_, block_, options, rules);
-        if (rules != executor_.rules(state_)) throw std::runtime_error("stale rules");
+            executor_.execute({*decoded, keys}, state_, block_, options, run_);
+        if (run_.rules != executor_.rules(state_)) throw std::runtime_error("stale rules");
         return result;
     }
     TransactionResult push(std::vector<Action> actions, const std::vector<std::string>& signers) {
@@ -210,6 +211,7 @@ class TestChain {
     vm::Engine engine_;
     Executor executor_;
     BlockContext block_;
+    BlockRun run_;
     bool open_ = false;
     std::uint32_t count_ = 0;
 };
