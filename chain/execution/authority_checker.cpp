@@ -11,7 +11,7 @@ namespace {
 
 // Units for an entry of an authority, used or not, since all are put in order; and for the
 // permission that has them.
-constexpr std::uint64_t kEntryUnits = 50;
+constexpr std::uint64_t kEntryUnits = 25;
 constexpr std::uint64_t kPermissionUnits = 1'000;
 constexpr std::size_t kFoundMax = 16;
 

@@ -250,7 +250,10 @@ struct Argument<CString> {
             parsing.memory.size() - std::min<std::uint64_t>(offset, parsing.memory.size());
         const auto limit = static_cast<std::uint32_t>(std::min(left, parsing.payable));
         const auto text = parsing.memory.c_string(offset, limit);
-        if (!text) return limit < left ? Fault::unpaid : Fault::access_violation;
+        if (!text) {
+            parsing.bytes += limit;
+            return limit < left ? Fault::unpaid : Fault::access_violation;
+        }
         out.text = *text;
         parsing.bytes += text->size();
         return Fault::none;

@@ -165,7 +165,12 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
         std::tuple<std::remove_cvref_t<Args>...> args;
         const Fault fault = List::parse(parsing, slots, args);
         if (fault == Fault::unpaid) return meter.charge(meter.remaining() + 1);
-        if (fault != Fault::none) return refuse(context, fault);
+        if (fault != Fault::none) {
+            // Of arguments that are refused, only a text was walked over.
+            const bool paid = fault != Fault::access_violation ||
+                              meter.charge(price.of(parsing.bytes) - price.base);
+            return paid && refuse(context, fault);
+        }
         if (List::overlapping(args)) return refuse_overlap(context);
         if constexpr (kAccess != Access::anyone) {
             if (!may_call(context, kAccess)) return false;

@@ -127,6 +127,15 @@ bool TransactionRun::check_accounts() {
     return fail(Exception::tx_no_auths, "transaction must have at least one authorization");
 }
 
+// Two rows to look up, and one to write, for each but the first that authorizes: its are in the
+// price of the transaction.
+bool TransactionRun::pay_for_actor(Name actor) {
+    if (actor == payer_ || !actors_.insert(actor).second) return true;
+    const PriceTable& prices = context_.prices();
+    const std::uint64_t units = 2 * prices[Cost::state].of(0) + prices[Cost::row_write].of(0);
+    return context_.meter().charge(units) || context_.fail_cpu_exceeded();
+}
+
 bool TransactionRun::check_action_accounts(const Action& action, bool& has_authorization) {
     if (context_.find_account(action.account) == nullptr) {
         return fail(Exception::transaction_exception,
@@ -139,6 +148,7 @@ bool TransactionRun::check_action_accounts(const Action& action, bool& has_autho
     }
     for (const PermissionLevel& level : action.authorization) {
         has_authorization = true;
+        if (!pay_for_actor(level.actor)) return false;
         if (context_.find_account(level.actor) == nullptr) {
             return fail(
                 Exception::transaction_exception,

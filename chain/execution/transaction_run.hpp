@@ -3,6 +3,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/execution/resource_limits.hpp"
 
+#include <set>
 #include <vector>
 
 namespace chain {
@@ -24,6 +25,7 @@ class TransactionRun : base::Pinned {
     [[nodiscard]] bool check_tapos();
     [[nodiscard]] bool check_duplicate();
     [[nodiscard]] bool check_accounts();
+    [[nodiscard]] bool pay_for_actor(Name actor);
     [[nodiscard]] bool check_action_accounts(const Action& action, bool& has_authorization);
     [[nodiscard]] bool pay_base();
     [[nodiscard]] std::uint64_t base_units() const;
@@ -47,6 +49,7 @@ class TransactionRun : base::Pinned {
     std::vector<PublicKey> keys_;
     ResourceWindows windows_;
     Name payer_;
+    std::set<Name> actors_;  // Of all actions, but for payer_.
     std::uint64_t net_usage_ = 0;
     std::uint64_t net_limit_ = 0;
     std::uint64_t eager_net_limit_ = 0;

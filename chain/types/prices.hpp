@@ -61,10 +61,10 @@ enum class Cost : std::uint8_t {
     recover,       // K1;
     recover_r1,    // R1 and WebAuthn pay this besides.
     refused,       // Fail whenever they are called.
-    state,         // Look up one row, which may be on disk.
-    iterate,       // Search in order.
+    state,         // Look up one row, which may be on disk, and its bytes.
+    iterate,       // Search in order, and the bytes of what is found.
     row_read,      // Copy a row that an iterator holds.
-    row_write,
+    row_write,     // The bytes of the row before and after: both are in the digest.
     index_write,
     send,  // Decode an action; its run is an action besides.
     check_authority,

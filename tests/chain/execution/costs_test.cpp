@@ -77,6 +77,50 @@ TEST_CASE("each action of a transaction is paid, with its data and its levels") 
           us(100 * (kPrices[Cost::action].kibibyte + kPrices[Cost::transaction].kibibyte)));
 }
 
+TEST_CASE("each account that authorizes pays for its rows, once") {
+    TestChain chain(no_minimum());
+    for (const char* account : {"alice", "bob", "carol"})
+        REQUIRE(chain.create(account).succeeded());
+    const auto cost_of = [&chain](const std::vector<std::string>& actors) {
+        Action action{name("alice"), name("act"), {}, {}};
+        for (const std::string& actor : actors)
+            action.authorization.push_back({name(actor), name("active")});
+        return cpu_of(chain.push(std::vector<Action>(2, action), {"alice", "bob", "carol"}));
+    };
+    const std::uint64_t three = cost_of({"alice", "bob", "carol"});
+    chain.next_block();
+    CHECK(three >= us(3 * kPrices[Cost::signature].base + 2 * kPrices[Cost::action].base +
+                      6 * kPrices[Cost::authorization].base + 4 * kPrices[Cost::state].base +
+                      2 * kPrices[Cost::row_write].base));
+}
+
+TEST_CASE("a row pays for its bytes when it is found, replaced and removed") {
+    constexpr std::uint64_t kTable = "t"_n.value;
+    constexpr std::uint64_t kRow = 100 * 1'024;
+    Host host;
+    const auto used_by = [&host](std::string_view function,
+                                 std::initializer_list<std::uint64_t> args) {
+        const std::uint64_t before = host.meter.remaining();
+        REQUIRE(host.call(function, args));
+        return before - host.meter.remaining();
+    };
+    REQUIRE(host.call("db_store_i64", {0, kTable, "alice"_n.value, 1, 0, kRow}));
+    REQUIRE(host.call("db_store_i64", {0, kTable, "alice"_n.value, 2, 0, kRow}));
+    const std::uint64_t code = "contract"_n.value;
+    const std::uint64_t found = 100 * kPrices[Cost::state].kibibyte;
+    const std::uint64_t searched = 100 * kPrices[Cost::iterate].kibibyte;
+    const std::uint64_t written = 100 * kPrices[Cost::row_write].kibibyte;
+    CHECK(used_by("db_find_i64", {code, 0, kTable, 1}) > found);
+    CHECK(used_by("db_find_i64", {code, 0, kTable, 3}) < found);
+    CHECK(used_by("db_lowerbound_i64", {code, 0, kTable, 1}) > searched);
+    CHECK(used_by("db_upperbound_i64", {code, 0, kTable, 1}) > searched);
+    CHECK(used_by("db_next_i64", {0, 8}) > searched);
+    CHECK(used_by("db_previous_i64", {1, 8}) > searched);
+    CHECK(used_by("db_update_i64", {0, 0, 0, 1}) > written);
+    CHECK(used_by("db_update_i64", {0, 0, 0, 1}) < written);
+    CHECK(used_by("db_remove_i64", {1}) > written);
+}
+
 TEST_CASE("actions and authorizations are paid before any account is looked up") {
     TestChain chain(no_minimum());
     // None of these accounts exists: whoever looks first says so.
@@ -85,8 +129,9 @@ TEST_CASE("actions and authorizations are paid before any account is looked up")
           std::string::npos);
     Action many = unknown;
     many.authorization.resize(4'000, many.authorization[0]);
-    const TransactionResult result = chain.push(std::vector<Action>(20, many), {"eosio"});
-    CHECK(failure_of(result).code == 3080004);
+    SignedTransaction transaction = chain.make(std::vector<Action>(20, many));
+    transaction.max_cpu_usage_ms = 50;
+    CHECK(failure_of(chain.push(transaction, {"eosio"})).code == 3080004);
 }
 
 TEST_CASE("a compressed transaction pays for what it holds, not for what it weighs") {
@@ -238,7 +283,9 @@ TEST_CASE("a text is searched no further than its units reach") {
     // Who can pay for all of it learns that it has no end.
     Host rich;
     std::ranges::fill(rich.bytes, std::byte{'x'});
+    const std::uint64_t before = rich.meter.remaining();
     CHECK_FALSE(rich.call("eosio_assert", {1, 0}));
+    CHECK(before - rich.meter.remaining() >= kPrices[Cost::text].of(Host::kMemory));
     CHECK(rich.failure().find("access violation") != std::string::npos);
 }
 
