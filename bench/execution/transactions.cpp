@@ -134,6 +134,7 @@ Result measure(const Case& one) {
     const std::uint64_t signature = PriceTable()[Cost::signature].base;
     const TransactionPtr decoded = make_transaction(transaction);
     std::vector<PublicKey> keys;
+    keys.reserve(one.signers.size());
     for (const std::string& signer : one.signers)
         keys.push_back(public_key(signer));
     Clock clock;
