@@ -46,6 +46,7 @@ base::Result<std::unique_ptr<PendingBlock>> PendingBlock::begin(Executor& execut
 
 TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
                                     const ExecutionOptions& options) {
+    facts_ = {};
     const DecodedTransaction& decoded = *transaction.transaction;
     const std::size_t bytes = packed_bytes(decoded.packed) + kReceiptBytes;
     const std::size_t limit = rules_.parameters.max_block_bytes;
@@ -60,6 +61,7 @@ TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
     }
     TransactionResult result =
         executor_.execute({decoded, transaction.keys}, delta(), context_, options, rules_);
+    facts_ = result.facts;
     if (!result.succeeded()) return std::move(result.trace);
     CHECK(result.trace.receipt.has_value());
     TransactionReceipt& receipt = receipts_.emplace_back();

@@ -9,6 +9,7 @@
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/options.hpp"
 #include "node/signer.hpp"
+#include "node/stop_flag.hpp"
 
 #include <memory>
 
@@ -38,8 +39,11 @@ class Execution : base::Pinned {
     explicit Execution(chain::vm::Compiler* compiler);
 
     [[nodiscard]] chain::Executor& executor() { return executor_; }
+    // What the engine runs on: to end a run from another thread.
+    [[nodiscard]] chain::vm::Machine& machine() { return machine_; }
 
   private:
+    StopFlag machine_;
     chain::vm::Engine engine_;
     chain::Executor executor_;
 };

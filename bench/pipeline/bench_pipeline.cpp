@@ -88,7 +88,7 @@ class Feeder : public node::Plugin {
         for (chain::PackedTransaction& each : packed) {
             wait_for_room();
             bench::must(
-                runtime_.submit(std::move(each), [this](const node::effect::Answer& answer) {
+                runtime_.submit(std::move(each), {}, [this](const node::effect::Answer& answer) {
                     if (!answer.outcome) bench::give_up(answer.outcome.error().detail);
                     const std::scoped_lock lock(mutex_);
                     --under_way_;

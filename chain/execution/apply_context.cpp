@@ -215,7 +215,7 @@ bool ApplyContext::execute_one() {
     stop = vm::Stop::error;
     const std::uint64_t used_before = transaction_.cpu_used_us();
     const std::uint64_t price = kRunUnits + kActionByteUnits * action_->data.size();
-    bool done = transaction_.meter().charge(price) ? transaction_.check_deadline()
+    bool done = transaction_.meter().charge(price) ? transaction_.check_going()
                                                    : transaction_.fail_cpu_exceeded();
     if (done && transaction_.find_account(receiver_) == nullptr) {
         done = fail(Exception::std_exception,
@@ -259,6 +259,7 @@ bool ApplyContext::run_code() {
         transaction_.engine().run(hash, code_bytes(*code), args, *this, transaction_.meter());
     if (outcome.kind != vm::Outcome::Kind::trapped) return true;
     if (has_failed()) return false;
+    if (outcome.trap == vm::Trap::stopped) return transaction_.fail_stopped();
     if (transaction_.meter().exhausted()) return transaction_.fail_cpu_exceeded();
     return fail(Exception::wasm_execution_error, outcome.text);
 }

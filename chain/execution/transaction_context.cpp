@@ -180,6 +180,8 @@ std::uint64_t TransactionContext::cpu_used_us() const {
 bool TransactionContext::fail_cpu_exceeded() {
     const std::string used = std::to_string(cpu_used_us());
     const std::string limit = std::to_string(cpu_limit_us_);
+    const bool is_own = cpu_limit_ != CpuLimit::block && cpu_limit_ != CpuLimit::account;
+    if (!failure_ && is_own) facts_.is_over_limit = true;
     if (cpu_limit_ == CpuLimit::block) {
         return fail(make_error(
             Exception::block_cpu_usage_exceeded,
@@ -207,11 +209,13 @@ bool TransactionContext::fail_cpu_exceeded() {
                                std::string(reason) + " " + limit + "us"));
 }
 
-bool TransactionContext::check_deadline() {
+bool TransactionContext::check_going() {
     if (meter_.exhausted()) return fail_cpu_exceeded();
-    if (!environment_.options.deadline_reached || !environment_.options.deadline_reached()) {
-        return true;
-    }
+    return !is_stopped() || fail_stopped();
+}
+
+bool TransactionContext::fail_stopped() {
+    if (!failure_) facts_.is_over_limit = true;
     return fail(make_error(Exception::deadline_exception,
                            "deadline exceeded " + std::to_string(cpu_used_us()) + "us"));
 }

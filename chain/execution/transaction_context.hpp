@@ -57,14 +57,26 @@ struct ExecutionOptions {
     bool dry_run = false;             // Unsatisfied authority is no error; the caller drops it.
     // A limit of the producer's own, in microseconds of billed CPU; 0: none.
     std::uint32_t max_cpu_us = 0;
-    // Asked between actions; true: a producer gives up on the transaction (not billed).
-    std::function<bool()> deadline_reached;
+    // Whether the machine that runs it was told to stop (vm::Machine): the producer's or the dry
+    // run's wall clock, which never decides about a block. Asked between actions and in host
+    // calls that may take long; the engine looks by itself. Empty: nobody stops it. The
+    // transaction fails with deadline_exception.
+    std::function<bool()> is_stopped;
+};
+
+// How far a transaction came, for whoever must know whom its time counts against.
+struct RunFacts {
+    bool is_authorized = false;  // Its authorization was found good, or was not asked for.
+    // The clock stopped it, or it used all that any transaction may here: to run it again would
+    // only take the same time again. Not when what was left to its account or block ended it.
+    bool is_over_limit = false;
 };
 
 // What of a finished transaction is not in its trace.
 struct TransactionResult {
     TransactionTrace trace;              // `except` is set when it failed.
     std::vector<Digest> action_digests;  // Of receipts, in the order of execution.
+    RunFacts facts;
     [[nodiscard]] bool succeeded() const { return !trace.except.has_value(); }
 };
 
@@ -131,8 +143,13 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] std::uint64_t cpu_used_us() const;
     // Fails with the limit that was reached, in nodeos' words.
     bool fail_cpu_exceeded();
-    // False: the producer's deadline has passed; the failure is recorded.
-    [[nodiscard]] bool check_deadline();
+    // False: its units are used up or the clock has stopped it; the failure is recorded.
+    [[nodiscard]] bool check_going();
+    // For host calls that take long, and the trap of a stopped run: fails with what nodeos says.
+    [[nodiscard]] bool is_stopped() const {
+        return environment_.options.is_stopped && environment_.options.is_stopped();
+    }
+    bool fail_stopped();
 
     // --- Actions ---
     [[nodiscard]] ActionTrace& trace_of(std::uint32_t ordinal) { return traces_[ordinal - 1]; }
@@ -178,6 +195,7 @@ class TransactionContext : base::Pinned {
     std::vector<Name> ram_to_check_;  // Sorted.
     std::optional<TraceException> failure_;
     std::optional<std::uint64_t> error_code_;
+    RunFacts facts_;
     std::uint64_t cpu_limit_us_ = 0;
     CpuLimit cpu_limit_ = CpuLimit::on_chain;
 };

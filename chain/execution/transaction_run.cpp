@@ -44,7 +44,9 @@ bool TransactionRun::fail(Exception exception, std::string text) {
 bool TransactionRun::run() {
     if (!check_header() || !check_accounts() || !set_limits()) return false;
     if (!context_.read_only() && !check_duplicate()) return false;
-    return check_authorization() && execute_actions() && finish();
+    if (!check_authorization()) return false;
+    context_.facts_.is_authorized = true;
+    return execute_actions() && finish();
 }
 
 bool TransactionRun::check_header() {
@@ -380,6 +382,7 @@ bool TransactionRun::check_cpu_usage(std::uint64_t billed, std::int64_t account_
                         " us) is greater than the billable CPU time left in the block (" +
                         std::to_string(limit) + " us)");
     }
+    if (!of_account) context_.facts_.is_over_limit = true;
     return fail(Exception::tx_cpu_usage_exceeded,
                 "billed CPU time (" + std::to_string(billed) +
                     " us) is greater than the maximum billable CPU time for the transaction (" +
@@ -390,6 +393,7 @@ bool TransactionRun::check_cpu_usage(std::uint64_t billed, std::int64_t account_
 
 TransactionResult TransactionRun::take_result() {
     TransactionResult result;
+    result.facts = context_.facts_;
     TransactionTrace& trace = result.trace;
     trace.id = context_.decoded().id;
     trace.block_num = context_.block().height;

@@ -81,6 +81,7 @@ enum class Trap : std::uint8_t {
     stack_bytes,
     out_of_fuel,
     host_stop,       // A host function said no; see Context.
+    stopped,         // Machine::stop(), by the wall clock: never the same on two machines.
     invalid_module,  // The stored code does not pass validate().
 };
 
