@@ -30,7 +30,6 @@ base::Result<StoppedTransactions::Entry> entry_of(base::ByteView id, base::ByteV
     StoppedTransactions::Entry entry;
     base::Reader in(row);
     entry.expiration.seconds = in.u32(kName);
-    entry.reason.code = base::Errc::invalid;
     entry.reason.exception = in.u32(kName);
     entry.reason.detail = in.string(kName, kReasonBytesMax);
     if (auto done = in.finish(); !done) {

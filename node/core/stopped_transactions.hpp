@@ -30,8 +30,8 @@ class StoppedTransactions : base::Pinned {
 
     struct Entry {
         chain::TransactionId id;
-        chain::TimePointSec expiration;
-        base::Error reason;
+        chain::TimePointSec expiration{};
+        base::Error reason{base::Errc::invalid, {}, 0};
     };
     // What must be written, and what is forgotten for it, go to `batch`.
     void add(const Entry& entry, base::Batch& batch);

@@ -40,6 +40,23 @@ class Watch {
     virtual void signed_vote(std::size_t machine, const chain::Vote& vote) = 0;
 };
 
+// The clock of a machine's runs: now and then one takes as long as the producer allows. By chance,
+// from a seed, so that it is the same again.
+class ChanceTimer final : public node::RunTimer {
+  public:
+    explicit ChanceTimer(std::uint64_t seed) : chance_(seed) {}
+
+    void arm(base::Duration limit) override;
+    [[nodiscard]] bool has_fired() const override { return has_fired_; }
+    void disarm() override { has_fired_ = false; }
+    [[nodiscard]] base::Duration reading() const override { return reading_; }
+
+  private:
+    Chance chance_;
+    base::Duration reading_{};
+    bool has_fired_ = false;
+};
+
 // The keys of one member: it rotates from one to the other and back.
 class MemberKeys final : public node::Signer {
   public:
@@ -164,6 +181,7 @@ class Machine : base::Pinned {
     std::optional<Copy> copy_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;
+    std::unique_ptr<ChanceTimer> timer_;
     std::unique_ptr<node::NetworkedCore> core_;
     const consensus::Consensus* agreement_ = nullptr;  // The core's.
     std::uint64_t life_ = 0;  // Counts starts and ends: what was meant for another life is lost.
