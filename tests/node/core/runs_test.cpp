@@ -128,6 +128,17 @@ TEST_CASE("what the end of our slot cuts off comes first, with the whole limit",
             std::get<chain::PackedTransaction>(node.view().head->transactions.front().transaction);
         CHECK(first.packed_trx == cut->packed.packed_trx);
     }
+    SECTION("before what was there earlier, and however little is left of that slot") {
+        // Nobody makes the block of slot 2; that of slot 10 is begun 25 ms before it is too late.
+        node.timer.limits.clear();
+        node.timer.takes = {milliseconds(150)};
+        node.tick_at(10, 100);
+        CHECK(node.timer.limits.front() == kWhole);
+        REQUIRE(node.timer.limits.size() >= 2);
+        REQUIRE_FALSE(node.dropped.empty());
+        CHECK(node.dropped[0].id == cut->id);
+        CHECK(error_of(node, ticket).exception == kDeadline);
+    }
     SECTION("and is stopped there for good") {
         node.timer.takes = {milliseconds(150)};
         node.tick_at(2);
