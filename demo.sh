@@ -20,7 +20,7 @@ say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 say "1. Installing what is missing, and building"
 install_packages build
-build_preset release bor-node bor-cli bor-wallet bor-wasm-compile contracts
+build_preset release bor-node bor-cli bor-wallet contracts
 
 network=$(mktemp -d)
 bor() { build/release/bin/bor-cli --dir "$network" "$@"; }

@@ -23,7 +23,7 @@ cmake --build build/release --target "${programs[@]}" bor-transport-bench bor-no
 uptime
 "$bin/bench_vm"
 "$bin/bench_execution"
-"$bin/bench_host" --benchmark_min_time=0.05
+"$bin/bench_host"
 "$bin/bench_state"
 "$bin/bench_replay"
 "$bin/bench_pipeline"

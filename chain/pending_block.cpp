@@ -40,15 +40,16 @@ base::Result<std::unique_ptr<PendingBlock>> PendingBlock::begin(Executor& execut
     auto begun = executor.begin_block(block->delta(), block->context_);
     if (!begun) return base::fail(std::move(begun).error());
     block->schedule_ = *std::move(begun);
-    block->rules_ = executor.rules(block->delta());
+    block->run_.rules = executor.rules(block->delta());
     return block;
 }
 
 TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
                                     const ExecutionOptions& options) {
+    facts_ = {};
     const DecodedTransaction& decoded = *transaction.transaction;
     const std::size_t bytes = packed_bytes(decoded.packed) + kReceiptBytes;
-    const std::size_t limit = rules_.parameters.max_block_bytes;
+    const std::size_t limit = run_.rules.parameters.max_block_bytes;
     if (packed_bytes_ + bytes > limit) {
         TransactionTrace trace;
         trace.id = decoded.id;
@@ -59,7 +60,8 @@ TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
         return trace;
     }
     TransactionResult result =
-        executor_.execute({decoded, transaction.keys}, delta(), context_, options, rules_);
+        executor_.execute({decoded, transaction.keys}, delta(), context_, options, run_);
+    facts_ = result.facts;
     if (!result.succeeded()) return std::move(result.trace);
     CHECK(result.trace.receipt.has_value());
     TransactionReceipt& receipt = receipts_.emplace_back();

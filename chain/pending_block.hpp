@@ -53,6 +53,8 @@ class PendingBlock : base::Pinned {
     // else nothing of it remains.
     [[nodiscard]] TransactionTrace push(const PooledTransaction& transaction,
                                         const ExecutionOptions& options);
+    // Of the last push(): how far it came.
+    [[nodiscard]] const RunFacts& facts() const { return facts_; }
 
     // What the header says besides the contents; absent: as in the parent's header.
     struct Progress {
@@ -96,13 +98,14 @@ class PendingBlock : base::Pinned {
     Parent parent_;
     BlockContext context_;
     BlockSchedule schedule_;
-    Rules rules_;  // Those after what was pushed.
+    BlockRun run_;  // As it is after what was pushed.
     std::vector<TransactionReceipt> receipts_;
     std::vector<TransactionTrace> traces_;
     std::vector<Digest> action_digests_;
     std::size_t packed_bytes_ = 0;  // Of the receipts.
     bool keep_traces_;
     std::optional<StateLanes> lanes_;
+    RunFacts facts_;
 };
 
 }  // namespace chain

@@ -61,6 +61,8 @@ base::Result<void> genesis_init(const Session& /*session*/, const Arguments& arg
             return fail(set.error());
         }
     }
+    genesis.config = genesis::default_config(genesis.times.interval_milliseconds,
+                                             genesis.parameters.cpu_units_per_us);
     if (auto good = genesis::check(genesis); !good) return good;
     if (auto done = write_file(arguments.at("file"), genesis::to_json(genesis)); !done) return done;
     fmt::print("{}: chain {}\n", arguments.at("file"), base::to_hex(genesis.chain_id().bytes));

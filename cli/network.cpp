@@ -152,6 +152,7 @@ genesis::Genesis genesis_of(const Plan& plan) {
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();
     genesis.times = {{(now - now % plan.interval_ms) * 1000}, plan.interval_ms};
+    genesis.config = genesis::default_config(plan.interval_ms, genesis.parameters.cpu_units_per_us);
     genesis.system_authority = Authority::of_key(plan.system.public_key());
     for (const PlannedNode& node : plan.nodes) {
         const chain::Name name = *chain::Name::from_string(node.name);

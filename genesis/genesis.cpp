@@ -189,6 +189,23 @@ void decode_parameters(base::Reader& in, chain::BorParameters& parameters) {
 
 }  // namespace
 
+chain::ChainConfig default_config(std::uint32_t interval_milliseconds,
+                                  std::uint64_t cpu_units_per_us) {
+    constexpr std::uint64_t kUnitsPerPercent = 10'000;  // Of a millisecond: a unit is a nanosecond.
+    constexpr std::uint64_t kLeast = 30;
+    constexpr std::uint64_t kMost = 4'000'000'000;
+    const std::uint64_t percent =
+        kUnitsPerPercent * interval_milliseconds / std::max<std::uint64_t>(cpu_units_per_us, 1);
+    const auto microseconds = [&](std::uint64_t share, std::uint64_t least) {
+        return static_cast<std::uint32_t>(std::clamp(share * percent, least, kMost + least));
+    };
+    chain::ChainConfig config;
+    config.max_block_cpu_usage = microseconds(30, kLeast);
+    config.max_transaction_cpu_usage = microseconds(28, kLeast - 2);
+    config.min_transaction_cpu_usage = 0;
+    return config;
+}
+
 chain::Authority members_authority(const std::vector<Member>& members) {
     chain::Authority authority;
     for (const Member& member : members) {

@@ -52,6 +52,12 @@ struct Genesis {
     [[nodiscard]] chain::ChainId chain_id() const;
 };
 
+// What a new chain has where its genesis file says nothing: Antelope's values, but for CPU. A
+// block may hold what runs in 30 % of its interval, so that one of the worst code ends within
+// 90 % (spec 03, "Resources"), a transaction 28 %, and none is billed for more than it used.
+[[nodiscard]] chain::ChainConfig default_config(std::uint32_t interval_milliseconds,
+                                                std::uint64_t cpu_units_per_us);
+
 // Reads a genesis file's text (JSON, at most 1 MiB). Strict: unknown fields, missing fields and
 // values out of range are errors that name the field and what it may be.
 [[nodiscard]] base::Result<Genesis> from_json(std::string_view text);

@@ -235,7 +235,24 @@ void each_wasm_field(Config& config, const Use& use) {
     use("max_call_depth", config.max_call_depth);
 }
 
+void read_parameters(Fields& fields, const Json& json, Genesis& genesis) {
+    const Json* parameters = Fields::find(json, "parameters");
+    if (parameters == nullptr) return;
+    if (!parameters->is_object()) return fields.error("parameters", "an object is needed");
+    for (const auto& [name, value] : parameters->items()) {
+        std::uint64_t number = 0;
+        fields.number(*parameters, name, "parameters", number);
+        if (!fields.ok()) return;
+        if (auto set = genesis.parameters.set(name, number); !set) {
+            fields.error("parameters." + name, set.error().detail);
+        }
+    }
+}
+
+// After the parameters and the interval, on which defaults depend.
 void read_configurations(Fields& fields, const Json& json, Genesis& genesis) {
+    genesis.config =
+        default_config(genesis.times.interval_milliseconds, genesis.parameters.cpu_units_per_us);
     std::vector<std::string_view> known;
     const auto note = [&](std::string_view name, auto&) { known.push_back(name); };
     if (const Json* config = Fields::find(json, "initial_configuration")) {
@@ -252,17 +269,6 @@ void read_configurations(Fields& fields, const Json& json, Genesis& genesis) {
         each_wasm_field(genesis.wasm, [&](std::string_view name, auto& member) {
             fields.number(*config, name, "wasm_configuration", member);
         });
-    }
-    const Json* parameters = Fields::find(json, "parameters");
-    if (parameters == nullptr) return;
-    if (!parameters->is_object()) return fields.error("parameters", "an object is needed");
-    for (const auto& [name, value] : parameters->items()) {
-        std::uint64_t number = 0;
-        fields.number(*parameters, name, "parameters", number);
-        if (!fields.ok()) return;
-        if (auto set = genesis.parameters.set(name, number); !set) {
-            fields.error("parameters." + name, set.error().detail);
-        }
     }
 }
 
@@ -335,6 +341,7 @@ base::Result<Genesis> from_json(std::string_view text) {
     if (const Json* authority = Fields::find(json, "system_authority")) {
         genesis.system_authority = read_authority(fields, *authority, "system_authority");
     }
+    read_parameters(fields, json, genesis);
     read_configurations(fields, json, genesis);
     if (!fields.ok()) return fail(Errc::invalid, "genesis file: " + fields.error_text());
     if (auto good = check(genesis); !good) {

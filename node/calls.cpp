@@ -57,6 +57,13 @@ void Calls::plain(const Options& options, Plain call) {
 }
 
 void Calls::later(const Options& options, Later call) {
+    asked(options,
+          [call = std::move(call)](Asked asked, const std::function<void(http::Response)>& reply) {
+              call(asked.params, reply);
+          });
+}
+
+void Calls::asked(const Options& options, LaterAsked call) {
     const auto handler = [this, options, call = std::move(call)](const http::Request& request,
                                                                  const http::Reply& reply) {
         if (options.local_only && !request.remote.is_local) {
@@ -68,7 +75,8 @@ void Calls::later(const Options& options, Later call) {
             reply(error_response(params.error(), context_.verbose_errors));
             return;
         }
-        call(params, [reply](http::Response response) { reply(std::move(response)); });
+        call({params, request.remote},
+             [reply](http::Response response) { reply(std::move(response)); });
     };
     router_.add(options.path, {.handler = handler, .category = options.category, .queries = {}});
 }

@@ -27,6 +27,7 @@ struct ApiContext {
     bool verbose_errors = false;
     std::chrono::milliseconds response_time{15};  // To collect one answer.
     const ProducerSettings& settings;
+    std::size_t answer_bytes_max = SIZE_MAX;  // Of a dry run: contracts fill it.
 
     // What a dry run may take.
     [[nodiscard]] std::chrono::milliseconds dry_run_time() const {
@@ -65,6 +66,12 @@ struct Moment {
     chain::BlockPtr block;  // Whose state it is.
 };
 
+// The parameters of a call, and who asks.
+struct Asked {
+    Params& params;
+    const http::Remote& remote;
+};
+
 // Ends the collecting of an answer.
 class Deadline {
   public:
@@ -83,6 +90,7 @@ class Calls {
     using Plain = std::function<Answer(Params&)>;
     // Answers when it likes; errors of its parameters were refused before.
     using Later = std::function<void(Params&, std::function<void(http::Response)>)>;
+    using LaterAsked = std::function<void(Asked, std::function<void(http::Response)>)>;
 
     struct Options {
         std::string path;
@@ -98,6 +106,8 @@ class Calls {
     void read(const Options& options, Read call);
     void plain(const Options& options, Plain call);
     void later(const Options& options, Later call);
+    // The same for a call that depends on who asks.
+    void asked(const Options& options, LaterAsked call);
 
     [[nodiscard]] const ApiContext& context() const { return context_; }
     [[nodiscard]] http::Router& router() { return router_; }

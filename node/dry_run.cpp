@@ -5,20 +5,17 @@
 namespace node {
 
 base::Result<void> DryRun::run(Job job, Done done) {
-    if (waiting_ >= options_.queue_max) {
-        return base::fail(base::Errc::would_block,
-                          "too many dry runs are waiting; send again later");
-    }
-    ++waiting_;
-    worker_.post([this, job = std::move(job), done = std::move(done)] {
-        --waiting_;
-        done(execute(job));
-    });
-    return {};
+    const std::string client = job.client;
+    const bool is_taken = workers_.post(
+        client, [this, job = std::move(job), done = std::move(done)](std::size_t thread) {
+            done(execute(lanes_[thread], job));
+        });
+    if (is_taken) return {};
+    return base::fail(base::Errc::would_block, "too many dry runs are waiting; send again later");
 }
 
 // As the first transaction of the block after the head.
-base::Result<chain::TransactionTrace> DryRun::execute(const Job& job) {
+base::Result<chain::TransactionTrace> DryRun::execute(const Lane& lane, const Job& job) {
     const chain::BlockHeader& head = job.view->head->header;
     chain::BlockContext block;
     block.height = head.height + 1;
@@ -31,14 +28,19 @@ base::Result<chain::TransactionTrace> DryRun::execute(const Job& job) {
     block.chain_id = options_.chain_id;
     block.interval_milliseconds = options_.times.interval_milliseconds;
     chain::StateDelta delta(job.view->pending_state);
-    if (auto begun = executor_.begin_block(delta, block); !begun) return base::fail(begun.error());
-    const auto end = std::chrono::steady_clock::now() + job.time_max;
+    if (auto begun = lane.executor.begin_block(delta, block); !begun) {
+        return base::fail(begun.error());
+    }
     chain::ExecutionOptions how;
     how.read_only = job.read_only;
     how.dry_run = !job.read_only;
     how.skip_authorization = job.read_only;
-    how.deadline_reached = [end] { return std::chrono::steady_clock::now() >= end; };
-    return executor_.execute({*job.transaction, {}}, delta, block, how).trace;
+    how.is_stopped = [&timer = lane.timer] { return timer.has_fired(); };
+    lane.timer.arm(job.time_max);
+    chain::TransactionTrace trace =
+        lane.executor.execute({*job.transaction, {}}, delta, block, how).trace;
+    lane.timer.disarm();
+    return trace;
 }
 
 }  // namespace node

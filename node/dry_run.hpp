@@ -3,50 +3,59 @@
 #include "base/pinned.hpp"
 #include "chain/execution/executor.hpp"
 #include "node/core/core.hpp"
-#include "node/worker_pool.hpp"
+#include "node/fair_workers.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace node {
 
 // Executes transactions on a published state without keeping what they did: compute_transaction
 // and send_read_only_transaction.
 //
-// Thread: one of its own, that of its executor; run() is for any. Bounded: `queue_max` runs wait.
+// Threads: one of its own for each executor; run() is for any. Bounds: of a client one run at a
+// time, and few wait (FairWorkers); of a run the time.
 class DryRun : base::Pinned {
   public:
     struct Options {
         chain::ChainId chain_id;
         chain::SlotTimes times;
-        std::size_t queue_max = 256;
+    };
+    // What one thread works with.
+    struct Lane {
+        chain::Executor& executor;
+        RunTimer& timer;  // Of the machine of the executor's engine.
     };
     struct Job {
+        std::string client;  // Its address.
         std::shared_ptr<const Published> view;
         chain::TransactionPtr transaction;
         bool read_only = false;  // Else a dry run, which may write and checks authorities.
         std::chrono::milliseconds time_max{150};
     };
-    // On the thread of the runs.
+    // On the thread of the run.
     using Done = std::function<void(base::Result<chain::TransactionTrace>)>;
 
-    // `executor` is used by the thread of this only, and outlives it.
-    DryRun(const Options& options, chain::Executor& executor)
-        : options_(options), executor_(executor), worker_(1) {}
+    // The executors and timers are used by the threads of this only, and outlive it.
+    DryRun(const Options& options, std::vector<Lane> lanes)
+        : options_(options),
+          lanes_(std::move(lanes)),
+          workers_({.threads = static_cast<unsigned>(lanes_.size())}) {}
 
     // would_block: too many wait.
     base::Result<void> run(Job job, Done done);
-    void stop() { worker_.stop(); }
+    // Who still waits gets no answer from here.
+    void stop() { workers_.stop(); }
 
   private:
-    [[nodiscard]] base::Result<chain::TransactionTrace> execute(const Job& job);
+    [[nodiscard]] base::Result<chain::TransactionTrace> execute(const Lane& lane, const Job& job);
 
     const Options options_;
-    chain::Executor& executor_;
-    std::atomic<std::size_t> waiting_ = 0;
-    WorkerPool worker_;
+    const std::vector<Lane> lanes_;
+    FairWorkers workers_;
 };
 
 }  // namespace node

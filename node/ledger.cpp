@@ -187,17 +187,11 @@ base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
     if (auto opened = open_journal(options, ledger, log); !opened)
         return base::fail(opened.error());
     if (auto made = make_first_state(ledger, log); !made) return base::fail(made.error());
-    ProcessCompiler::Options compiler;
-    compiler.directory = options.data_dir / "compiled";
-    ledger.compiler = std::make_unique<ProcessCompiler>(compiler, log);
-    if (!ledger.compiler->available()) {
-        log.warn("contracts are interpreted, which is slow: {}", ledger.compiler->reason());
-    }
     return ledger;
 }
 
-Execution::Execution(chain::vm::Compiler* compiler)
-    : engine_(chain::host_table(), chain::vm::Engine::Options{}, compiler),
+Execution::Execution()
+    : engine_(chain::host_table(), chain::vm::Engine::Options{}, machine_),
       executor_(engine_, chain::host_table()) {}
 
 }  // namespace node

@@ -4,9 +4,9 @@
 #include "chain/execution/executor.hpp"
 #include "chain/vm/vm.hpp"
 #include "genesis/genesis.hpp"
-#include "node/compiler/process_compiler.hpp"
 #include "node/disk/journal_file.hpp"
 #include "node/disk/rocksdb_storage.hpp"
+#include "node/machine/machine.hpp"
 #include "node/options.hpp"
 #include "node/signer.hpp"
 
@@ -21,7 +21,6 @@ struct Ledger {
     std::unique_ptr<base::AppendLog> journal;  // Of no effect when there is no key.
     consensus::SafetyJournal safety;
     std::unique_ptr<NodeSigner> signer;
-    std::unique_ptr<ProcessCompiler> compiler;
 };
 
 // Its name in the data directory.
@@ -35,11 +34,16 @@ inline constexpr const char* kGenesisFile = "genesis.json";
 // An engine with its executor, for one thread.
 class Execution : base::Pinned {
   public:
-    explicit Execution(chain::vm::Compiler* compiler);
+    Execution();
 
+    // As vm::Engine::open(): without it the first contract asks for its room.
+    [[nodiscard]] base::Result<void> open() { return engine_.open(); }
     [[nodiscard]] chain::Executor& executor() { return executor_; }
+    // What the engine runs on: to end a run from another thread.
+    [[nodiscard]] chain::vm::Machine& machine() { return machine_; }
 
   private:
+    ContractMachine machine_;
     chain::vm::Engine engine_;
     chain::Executor executor_;
 };

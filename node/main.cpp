@@ -1,4 +1,5 @@
 // bor-node: one node of a BoR network.
+#include "node/machine/processor.hpp"
 #include "node/node.hpp"
 #include "node/option_names.hpp"
 #include "node/service_manager.hpp"
@@ -59,6 +60,12 @@ int run(const std::vector<std::string>& arguments) {
     if (!command->text.empty()) {
         std::cout << command->text;
         return EXIT_SUCCESS;
+    }
+    const std::string lacking = node::unsupported_processor();
+    if (!lacking.empty()) {
+        return complain(
+            {base::Errc::unavailable,
+             "this processor lacks " + lacking + "; contracts need x86-64-v2 (SSE4.2 and POPCNT)"});
     }
     const node::Options& options = command->options;
     auto log = node::Logging::open({options.log_file, options.log_level, options.log_json});

@@ -8,6 +8,7 @@
 #include "node/page.hpp"
 #include "node/peers.hpp"
 #include "node/recovery.hpp"
+#include "node/run_timer.hpp"
 #include "node/stream.hpp"
 #include "node/transaction_api.hpp"
 #include "node/transports.hpp"
@@ -32,6 +33,17 @@ chain::StateManager::Options state_options(const base::Log& log) {
     };
     return state;
 }
+
+// Threads of dry runs (spec 10).
+constexpr std::size_t kDryRunThreads = 2;
+
+// What a thread of dry runs works with.
+struct TimedExecution {
+    TimedExecution() : timer(execution.machine()) {}
+
+    Execution execution;
+    ThreadRunTimer timer;
+};
 
 http::Options http_options(const Options& options) {
     http::Options http;
@@ -77,8 +89,7 @@ class Node::Parts {
         : options(options_in),
           log_sink(logging),
           ledger(std::move(ledger_in)),
-          core_execution(ledger.compiler.get()),
-          dry_execution(ledger.compiler.get()),
+          core_timer(core_execution.machine()),
           history(*ledger.storage) {}
 
     base::Result<void> open();
@@ -89,7 +100,8 @@ class Node::Parts {
     Logging& log_sink;
     Ledger ledger;
     Execution core_execution;
-    Execution dry_execution;
+    ThreadRunTimer core_timer;
+    std::vector<std::unique_ptr<TimedExecution>> dry_executions;
     History history;
     AbiCache abis;
     ProducerSettings settings;
@@ -117,6 +129,7 @@ class Node::Parts {
 };
 
 base::Result<void> Node::Parts::open_core() {
+    if (auto opened = core_execution.open(); !opened) return opened;
     auto peers = read_peers(options);
     if (!peers) return base::fail(peers.error());
     dials = std::move(peers->dials);
@@ -130,17 +143,21 @@ base::Result<void> Node::Parts::open_core() {
     core_options.reset = *std::move(reset);
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
+    core_options.max_transaction_time = options.max_transaction_time;
+    core_options.failures_per_minute = options.failures_per_minute;
     chain::ExecutionOptions limits;
     const auto microseconds = options.max_transaction_time.count() * 1000;
     limits.max_cpu_us =
         static_cast<std::uint32_t>(std::min<std::int64_t>(microseconds, UINT32_MAX));
-    const Core::Environment environment{*ledger.storage,
-                                        core_execution.executor(),
-                                        *ledger.signer,
-                                        limits,
-                                        state_options(log("storage")),
-                                        {.blocks = 0, .traces = options.history_blocks},
-                                        log("core")};
+    limits.is_stopped = [this] { return core_timer.has_fired(); };
+    Core::Environment environment{*ledger.storage,
+                                  core_execution.executor(),
+                                  *ledger.signer,
+                                  limits,
+                                  state_options(log("storage")),
+                                  {.blocks = 0, .traces = options.history_blocks},
+                                  log("core")};
+    environment.timer = &core_timer;
     Effects first;
     auto core = Core::open(core_options, environment, std::move(ledger.safety), first);
     if (!core) return base::fail(core.error());
@@ -193,9 +210,16 @@ base::Result<void> Node::Parts::open() {
                                                       chain_id,
                                                       options.verbose_http_errors,
                                                       options.http_max_response_time,
-                                                      settings});
-    dry_runs = std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times},
-                                        dry_execution.executor());
+                                                      settings,
+                                                      options.max_body_size});
+    std::vector<DryRun::Lane> lanes;
+    for (std::size_t i = 0; i < kDryRunThreads; ++i) {
+        TimedExecution& each = *dry_executions.emplace_back(std::make_unique<TimedExecution>());
+        if (auto opened = each.execution.open(); !opened) return base::fail(opened.error());
+        lanes.push_back({each.execution.executor(), each.timer});
+    }
+    dry_runs =
+        std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times}, std::move(lanes));
     stream = std::make_unique<StreamHub>(*context);
     metrics = std::make_unique<Metrics>(Metrics::Sources{
         *runtime, *ledger.storage, [this] { return server->counters(); }, transports.get()});

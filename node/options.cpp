@@ -101,9 +101,12 @@ po::options_description ledger_options() {
         "max-transaction-time",
         po::value<std::int64_t>()->default_value(150),
         "a transaction may run, ms; it is dropped, not billed, after that; -1: no limit")(
-        "history",
-        po::value<std::uint32_t>()->default_value(0),
-        "blocks whose traces are kept; 0: all")(
+        "subjective-failure-ms-per-minute",
+        po::value<std::uint32_t>()->default_value(200),
+        "ms a minute that failing transactions of an account may take here, at most 60000; over "
+        "it they are refused at once; 0: no limit")("history",
+                                                    po::value<std::uint32_t>()->default_value(0),
+                                                    "blocks whose traces are kept; 0: all")(
         "producer-name", po::value<Texts>()->composing(), "validator of this node")(
         "signature-provider",
         po::value<Texts>()->composing(),
@@ -374,6 +377,8 @@ void fill_ledger(const po::variables_map& values, Options& out) {
     out.chain_threads = get<unsigned>(values, "chain-threads");
     out.pool_bytes_max = get<std::size_t>(values, "pool-size-mb") << 20U;
     out.max_transaction_time = time_limit(get<std::int64_t>(values, "max-transaction-time"));
+    out.failures_per_minute =
+        std::chrono::milliseconds(get<std::uint32_t>(values, "subjective-failure-ms-per-minute"));
     out.history_blocks = get<std::uint32_t>(values, "history");
     out.producer_names = get_list(values, "producer-name");
     out.signature_providers = get_list(values, "signature-provider");

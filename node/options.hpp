@@ -46,7 +46,8 @@ struct Options {
     unsigned chain_threads = 1;
     std::size_t pool_bytes_max = 0;
     std::chrono::milliseconds max_transaction_time{0};
-    std::uint32_t history_blocks = 0;  // Blocks whose traces are kept; 0: all.
+    std::chrono::milliseconds failures_per_minute{0};  // By account, and by sender; 0: no limit.
+    std::uint32_t history_blocks = 0;                  // Blocks whose traces are kept; 0: all.
 
     // Production.
     std::vector<std::string> producer_names;

@@ -19,6 +19,12 @@ struct PushStyle {
     bool return_failure_trace = false;
 };
 
+// Who answers for a transaction until its authorization is found good: nobody for those who share
+// the machine's own address, as all do who come through a proxy.
+std::string sender_of(const http::Remote& remote) {
+    return remote.is_local ? std::string() : remote.address;
+}
+
 http::Response refusal(const ApiContext& context, const base::Error& error) {
     if (error.code == base::Errc::would_block || error.code == base::Errc::unavailable) {
         api::ErrorReport report;
@@ -63,6 +69,7 @@ http::Response response_of(const ApiContext& context,
 
 void push(const ApiContext& context,
           const Json& json,
+          const std::string& sender,
           const PushStyle& style,
           const Respond& reply) {
     auto packed = packed_from_json(context, json);
@@ -70,14 +77,15 @@ void push(const ApiContext& context,
         reply(refusal(context, packed.error()));
         return;
     }
-    auto submitted = context.runtime.submit(std::move(*packed),
-                                            [&context, style, reply](const effect::Answer& answer) {
-                                                reply(response_of(context, answer, style));
-                                            });
+    auto submitted = context.runtime.submit(
+        std::move(*packed), sender, [&context, style, reply](const effect::Answer& answer) {
+            reply(response_of(context, answer, style));
+        });
     if (!submitted) reply(refusal(context, submitted.error()));
 }
 
-void send_transaction2(const ApiContext& context, Params& params, const Respond& reply) {
+void send_transaction2(const ApiContext& context, Asked asked, const Respond& reply) {
+    Params& params = asked.params;
     PushStyle style;
     style.return_failure_trace = params.boolean("return_failure_trace", true);
     const bool retry = params.boolean("retry_trx");
@@ -94,7 +102,11 @@ void send_transaction2(const ApiContext& context, Params& params, const Respond&
         return;
     }
     const Json* transaction = params.find("transaction");
-    push(context, transaction == nullptr ? Json(nullptr) : *transaction, style, reply);
+    push(context,
+         transaction == nullptr ? Json(nullptr) : *transaction,
+         sender_of(asked.remote),
+         style,
+         reply);
 }
 
 // The transactions of push_transactions, one after the other, and the answers so far.
@@ -102,6 +114,7 @@ struct Batch {
     Json transactions;
     std::size_t next = 0;
     Json answers = Json::array();
+    std::string sender;
     Respond reply;
 };
 
@@ -126,14 +139,15 @@ void push_next(const ApiContext& context, const std::shared_ptr<Batch>& batch) {
             }
             push_next(context, batch);
         };
-        auto submitted = context.runtime.submit(std::move(*packed), answered);
+        auto submitted = context.runtime.submit(std::move(*packed), batch->sender, answered);
         if (submitted) return;  // Goes on when it is answered.
         add_failure(*batch, submitted.error());
     }
     batch->reply(json_response(batch->answers, 202));
 }
 
-void push_transactions(const ApiContext& context, Params& params, const Respond& reply) {
+void push_transactions(const ApiContext& context, Asked asked, const Respond& reply) {
+    const Params& params = asked.params;
     if (params.body().size() > kBatchMax) {
         reply(refusal(context,
                       chain::make_error(Exception::too_many_tx_at_once,
@@ -142,15 +156,13 @@ void push_transactions(const ApiContext& context, Params& params, const Respond&
     }
     const auto batch = std::make_shared<Batch>();
     batch->transactions = params.body();
+    batch->sender = sender_of(asked.remote);
     batch->reply = reply;
     push_next(context, batch);
 }
 
-void push_plain(const ApiContext& context,
-                Params& params,
-                api::TraceForm form,
-                const Respond& reply) {
-    push(context, params.body(), {form, false}, reply);
+void push_plain(const ApiContext& context, Asked asked, api::TraceForm form, const Respond& reply) {
+    push(context, asked.params.body(), sender_of(asked.remote), {form, false}, reply);
 }
 
 }  // namespace
@@ -167,22 +179,22 @@ void add_push_calls(Calls& calls) {
     const auto options = [](const char* path) {
         return Calls::Options{.path = path, .need = Need::required, .category = "chain_rw"};
     };
-    calls.later(options("/v1/chain/push_transaction"),
-                [&context](Params& params, const Respond& reply) {
-                    push_plain(context, params, api::TraceForm::nested, reply);
+    calls.asked(options("/v1/chain/push_transaction"),
+                [&context](Asked asked, const Respond& reply) {
+                    push_plain(context, asked, api::TraceForm::nested, reply);
                 });
-    calls.later(options("/v1/chain/send_transaction"),
-                [&context](Params& params, const Respond& reply) {
-                    push_plain(context, params, api::TraceForm::flat, reply);
+    calls.asked(options("/v1/chain/send_transaction"),
+                [&context](Asked asked, const Respond& reply) {
+                    push_plain(context, asked, api::TraceForm::flat, reply);
                 });
-    calls.later(options("/v1/chain/send_transaction2"),
-                [&context](Params& params, const Respond& reply) {
-                    send_transaction2(context, params, reply);
+    calls.asked(options("/v1/chain/send_transaction2"),
+                [&context](Asked asked, const Respond& reply) {
+                    send_transaction2(context, asked, reply);
                 });
     Calls::Options list = options("/v1/chain/push_transactions");
     list.need = Need::list;
-    calls.later(list, [&context](Params& params, const Respond& reply) {
-        push_transactions(context, params, reply);
+    calls.asked(list, [&context](Asked asked, const Respond& reply) {
+        push_transactions(context, asked, reply);
     });
 }
 

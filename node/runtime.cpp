@@ -115,7 +115,9 @@ std::shared_ptr<const Published> Runtime::published_with_pending() {
     return view_;
 }
 
-base::Result<void> Runtime::submit(chain::PackedTransaction transaction, Answered answered) {
+base::Result<void> Runtime::submit(chain::PackedTransaction transaction,
+                                   const std::string& sender,
+                                   Answered answered) {
     if (closed_) return base::fail(base::Errc::unavailable, "the node stops");
     std::size_t writes = 0;
     {
@@ -133,14 +135,14 @@ base::Result<void> Runtime::submit(chain::PackedTransaction transaction, Answere
         answered_.emplace(ticket, std::move(answered));
     }
     ++submitted_;
-    workers_.post([this, ticket, transaction = std::move(transaction)]() mutable {
-        prepare(ticket, std::move(transaction));
+    workers_.post([this, ticket, sender, transaction = std::move(transaction)]() mutable {
+        prepare(ticket, std::move(transaction), sender);
     });
     return {};
 }
 
 // On a worker: everything that needs no state.
-void Runtime::prepare(Ticket ticket, chain::PackedTransaction packed) {
+void Runtime::prepare(Ticket ticket, chain::PackedTransaction packed, const std::string& sender) {
     auto decoded = chain::decode_transaction(std::move(packed));
     if (!decoded) return refuse(ticket, decoded.error());
     if (admission_) {
@@ -150,7 +152,7 @@ void Runtime::prepare(Ticket ticket, chain::PackedTransaction packed) {
     }
     auto keys = recovery_.keys_of(**decoded);
     if (!keys) return refuse(ticket, keys.error());
-    post(Input(input::Submit{ticket, std::move(*decoded), std::move(*keys)}));
+    post(Input(input::Submit{ticket, std::move(*decoded), std::move(*keys), sender}));
 }
 
 void Runtime::refuse(Ticket ticket, base::Error error) {

@@ -94,8 +94,10 @@ class Runtime : public transport::Host, base::Pinned {
     // asks the core to show it if need be, and waits a little. Any thread but the core's.
     [[nodiscard]] std::shared_ptr<const Published> published_with_pending();
     // Decodes, recovers keys and executes on the pending block. would_block: too much is under
-    // way; `answered` is not called then.
-    base::Result<void> submit(chain::PackedTransaction transaction, Answered answered);
+    // way; `answered` is not called then. `sender`: of input::Submit.
+    base::Result<void> submit(chain::PackedTransaction transaction,
+                              const std::string& sender,
+                              Answered answered);
     void set_paused(bool paused);
     // For the conversation with peers: Dial, Hangup, ListsChanged, Stop.
     void tell_peers(p2p::Input said);
@@ -134,7 +136,7 @@ class Runtime : public transport::Host, base::Pinned {
         const effect::Recover& recover);
     [[nodiscard]] base::Result<void> write(effect::Write& write);
     void post(Item item);
-    void prepare(Ticket ticket, chain::PackedTransaction packed);
+    void prepare(Ticket ticket, chain::PackedTransaction packed, const std::string& sender);
     void refuse(Ticket ticket, base::Error error);
     [[nodiscard]] std::optional<Answered> take_answered(Ticket ticket);
 

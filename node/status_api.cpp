@@ -15,9 +15,36 @@ http::Response refusal(const ApiContext& context, const base::Error& error) {
                           context.verbose_errors);
 }
 
+// What contracts fill of an answer: texts and return values, which are twice as long in JSON. So
+// that one that is much too large is not even made.
+std::size_t least_bytes(const chain::TransactionTrace& trace) {
+    std::size_t bytes = 0;
+    for (const chain::ActionTrace& action : trace.action_traces) {
+        bytes += action.console.size() + 2 * action.return_value.size();
+    }
+    return bytes;
+}
+
+http::Response answer_of(const ApiContext& context,
+                         const chain::TransactionTrace& trace,
+                         const std::shared_ptr<const chain::StateView>& state) {
+    const std::size_t limit = context.answer_bytes_max;
+    http::Response response;
+    if (least_bytes(trace) <= limit) {
+        const auto resolver = context.abis.resolver(state);
+        response = json_response(api::processed_to_json(trace, resolver, api::TraceForm::flat));
+        if (response.body.size() <= limit) return response;
+    }
+    return refusal(context,
+                   chain::make_error(Exception::tx_resource_exhaustion,
+                                     "the answer is larger than " + std::to_string(limit) +
+                                         " bytes (max-body-size)"));
+}
+
 // compute_transaction and send_read_only_transaction: failures are in the trace.
 void dry_run(
-    const ApiContext& context, DryRun& runs, bool read_only, Params& params, const Respond& reply) {
+    const ApiContext& context, DryRun& runs, bool read_only, Asked asked, const Respond& reply) {
+    Params& params = asked.params;
     const Json* json = params.find("transaction");
     auto packed = packed_from_json(context, json == nullptr ? Json(nullptr) : *json);
     auto decoded = packed ? chain::decode_transaction(std::move(*packed))
@@ -32,16 +59,18 @@ void dry_run(
             chain::make_error(Exception::transaction_exception, "transaction cannot be delayed")));
         return;
     }
-    DryRun::Job job{
-        context.runtime.published_with_pending(), *decoded, read_only, context.dry_run_time()};
+    const DryRun::Job job{asked.remote.address,
+                          context.runtime.published_with_pending(),
+                          *decoded,
+                          read_only,
+                          context.dry_run_time()};
     auto started =
         runs.run(job, [&context, job, reply](base::Result<chain::TransactionTrace> trace) {
             if (!trace) {
                 reply(refusal(context, trace.error()));
                 return;
             }
-            const auto resolver = context.abis.resolver(job.view->pending_state);
-            reply(json_response(api::processed_to_json(*trace, resolver, api::TraceForm::flat)));
+            reply(answer_of(context, *trace, job.view->pending_state));
         });
     if (!started) reply(refusal(context, started.error()));
 }
@@ -124,13 +153,13 @@ Answer get_transaction_status(const ApiContext& context,
 
 void add_dry_run_calls(Calls& calls, DryRun& runs) {
     const ApiContext& context = calls.context();
-    calls.later({.path = "/v1/chain/compute_transaction", .need = Need::required},
-                [&context, &runs](Params& params, const Respond& reply) {
-                    dry_run(context, runs, false, params, reply);
+    calls.asked({.path = "/v1/chain/compute_transaction", .need = Need::required},
+                [&context, &runs](Asked asked, const Respond& reply) {
+                    dry_run(context, runs, false, asked, reply);
                 });
-    calls.later({.path = "/v1/chain/send_read_only_transaction", .need = Need::required},
-                [&context, &runs](Params& params, const Respond& reply) {
-                    dry_run(context, runs, true, params, reply);
+    calls.asked({.path = "/v1/chain/send_read_only_transaction", .need = Need::required},
+                [&context, &runs](Asked asked, const Respond& reply) {
+                    dry_run(context, runs, true, asked, reply);
                 });
 }
 

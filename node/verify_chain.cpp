@@ -104,10 +104,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     auto first = Core::first_batch(*genesis);
     if (!first) return base::fail(first.error());
     if (auto done = made.storage->commit(*first, false); !done) return base::fail(done.error());
-    ProcessCompiler::Options compiler_options;
-    compiler_options.directory = options.data_dir / "compiled";
-    ProcessCompiler compiler(compiler_options, log);
-    Execution execution(&compiler);
+    Execution execution;
     chain::StateManager::Options state;
     state.on_fault = [log](const base::Error& error) {
         log.error("stopped: the state cannot be read: {}", error.detail);

@@ -185,6 +185,7 @@ struct TransactionArrived {
     ChannelId channel;
     base::Hash256 id;  // packed_digest().
     chain::PackedTransaction transaction;
+    PublicKey peer = {};  // Who sent it.
 };
 // Also an answer to our hello: the newest vote that a peer has seen of a key of ours.
 struct VoteArrived {

@@ -76,7 +76,7 @@ void TransactionGossip::on_transaction(Peer& peer, chain::PackedTransaction tran
     SharedBytes message = pack_message(transaction);
     const std::size_t bytes = message->size();
     transactions_.insert(id, {std::move(message), false, {}}, bytes).holders.add(peer.slot);
-    peers_.emit(effect::TransactionArrived{peer.channel, id, std::move(transaction)});
+    peers_.emit(effect::TransactionArrived{peer.channel, id, std::move(transaction), peer.key});
 }
 
 void TransactionGossip::on_offer(Peer& peer, const std::vector<base::Hash256>& ids) {

@@ -35,7 +35,7 @@ void make_chain(const fs::path& data, const Plan& plan) {
     bench::Ledger ledger(data);
     if (bench::must(chain::BlockReader(*ledger.storage).at(2)) != nullptr) return;
     bench::Chain chain(ledger);
-    bench::make_users(chain, ledger, {plan.accounts, true});
+    bench::make_users(chain, {plan.accounts, true});
 }
 
 // What a client needs to know of a running chain.

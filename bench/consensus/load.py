@@ -46,7 +46,7 @@ def main():
         cli('network', 'up', '-n', '4', '--open', '--block-interval', '100')
         with open(os.path.join(place, 'network.json'), encoding='utf-8') as f:
             pids = [each['pid'] for each in json.load(f)['validators']]
-        load(50)        # Accounts, and the contract compiled.
+        load(50)        # Accounts, and the contract.
         before = cpu_seconds(pids)
         sent = load(200)['sent']
         each = (cpu_seconds(pids) - before) / sent / 4

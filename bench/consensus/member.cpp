@@ -47,7 +47,6 @@ Member::Member(const Parts& parts)
       moments_(parts.moments),
       log_(parts.log),
       ledger_(must(node::open_ledger(options_, base::Log(log_, "node")))),
-      execution_(ledger_.compiler.get()),
       storage_(*ledger_.storage, parts.sync_delay, parts.times),
       journal_(*ledger_.journal, parts.sync_delay, parts.times),
       peers_(must(node::read_peers(options_))) {

@@ -12,7 +12,7 @@ if [ "${1:-}" = --built ]; then
 else
   cmake --preset release > /dev/null
   cmake --build build/release --target bench_consensus bor-node bor-cli bor-wallet bor-sim \
-    bor-wasm-compile contracts
+    contracts
 fi
 uptime
 "$build/bin/bench_consensus" --validators 4

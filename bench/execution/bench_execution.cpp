@@ -1,26 +1,18 @@
 // What a token transfer costs the executor: everything but decoding, signature recovery, state
-// digest and disk. Compiled code and interpreter; the state lies in memory.
+// digest and disk. The state lies in memory.
 //
 //   usage: bench_execution [--benchmark_format=json]
 #include "chain_fixture.hpp"
-#include "node/compiler/process_compiler.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 
 namespace {
 
 using namespace chain;        // NOLINT(google-build-using-namespace): a program of one file.
 using namespace chain::test;  // NOLINT(google-build-using-namespace)
-
-class Silence final : public base::LogSink {
-  public:
-    [[nodiscard]] bool enabled(base::Level) const override { return false; }
-    void write(base::Level, std::string_view, std::string_view) override {}
-};
 
 constexpr std::int64_t kSymbol = 0x53595304;  // "4,SYS"
 constexpr std::size_t kAccounts = 1'000;
@@ -42,7 +34,7 @@ base::Bytes amount(std::int64_t value) {
 }
 
 struct Token {
-    explicit Token(vm::Compiler* compiler) : chain(TestChain::open_options(), compiler) {
+    Token() {
         check(chain.create("token"));
         check(chain.set_code("token", read_contract("contracts", "token")));
         base::Writer create;
@@ -84,8 +76,8 @@ struct Input {
     std::vector<PublicKey> keys;
 };
 
-void run_transfers(benchmark::State& state, vm::Compiler* compiler) {
-    Token token(compiler);
+void run_transfers(benchmark::State& state) {
+    Token token;
     std::vector<Input> inputs;
     for (std::size_t i = 0; i < kAccounts; ++i) {
         SignedTransaction transaction = token.chain.make(
@@ -121,26 +113,8 @@ void run_transfers(benchmark::State& state, vm::Compiler* compiler) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    char directory[] = "/tmp/bench_execution_XXXXXX";
-    if (mkdtemp(directory) == nullptr) return 1;
-    Silence sink;
-    const base::Log log(sink, "bench");
-    {
-        node::ProcessCompiler::Options options;
-        options.directory = directory;
-        node::ProcessCompiler compiler(options, log);
-        {
-            // The first run asks for the compilation of the contract.
-            Token warm(&compiler);
-            compiler.wait_idle();
-        }
-        benchmark::RegisterBenchmark("transfer, compiled", run_transfers, &compiler)
-            ->Unit(benchmark::kMicrosecond);
-        benchmark::RegisterBenchmark("transfer, interpreted", run_transfers, nullptr)
-            ->Unit(benchmark::kMicrosecond);
-        benchmark::Initialize(&argc, argv);
-        benchmark::RunSpecifiedBenchmarks();
-    }
-    std::filesystem::remove_all(directory);
+    benchmark::RegisterBenchmark("transfer", run_transfers)->Unit(benchmark::kMicrosecond);
+    benchmark::Initialize(&argc, argv);
+    benchmark::RunSpecifiedBenchmarks();
     return 0;
 }

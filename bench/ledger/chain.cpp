@@ -77,12 +77,6 @@ std::unique_ptr<node::RocksDbStorage> open_storage(const fs::path& directory,
     return storage;
 }
 
-node::ProcessCompiler::Options compiler_options(const fs::path& directory) {
-    node::ProcessCompiler::Options options;
-    options.directory = directory / "compiled";
-    return options;
-}
-
 }  // namespace
 
 void give_up(std::string_view text) {
@@ -135,11 +129,8 @@ Ledger::Ledger(const fs::path& directory_in, std::uint32_t interval_ms)
       genesis(open_genesis(directory, interval_ms)),
       storage(open_storage(directory, genesis)),
       journal(must(node::JournalFile::open((directory / node::kJournalFileName).string()))),
-      compiler(compiler_options(directory), base::Log(log, "compiler")),
-      engine(chain::host_table(), chain::vm::Engine::Options{}, &compiler),
-      executor(engine, chain::host_table()) {
-    if (!compiler.available()) give_up("contracts cannot be compiled: " + compiler.reason());
-}
+      engine(chain::host_table(), chain::vm::Engine::Options{}, machine),
+      executor(engine, chain::host_table()) {}
 
 chain::ChainIdentity Ledger::identity() const {
     return {genesis.chain_id(), genesis.times, genesis.schedule};

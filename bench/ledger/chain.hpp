@@ -4,10 +4,10 @@
 #include "chain/execution/executor.hpp"
 #include "chain/vm/vm.hpp"
 #include "genesis/genesis.hpp"
-#include "node/compiler/process_compiler.hpp"
 #include "node/core/core.hpp"
 #include "node/disk/journal_file.hpp"
 #include "node/disk/rocksdb_storage.hpp"
+#include "node/machine/machine.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -72,7 +72,7 @@ struct Ledger : base::Pinned {
     genesis::Genesis genesis;
     std::unique_ptr<node::RocksDbStorage> storage;
     std::unique_ptr<node::JournalFile> journal;
-    node::ProcessCompiler compiler;
+    node::ContractMachine machine;
     chain::vm::Engine engine;
     chain::Executor executor;
     BenchSigner signer;
@@ -122,13 +122,13 @@ class Chain : base::Pinned {
 
 [[nodiscard]] chain::Name account_name(std::uint64_t index);
 
-// Deploys the token, waits until gcc has compiled it, and makes this many accounts, each with some
-// of the token. `progress` is told how many there are.
+// Deploys the token and makes this many accounts, each with some of it. `progress` is told how many
+// there are.
 struct Users {
     std::uint64_t count = 1'000;
     bool progress = false;
 };
-void make_users(Chain& chain, Ledger& ledger, const Users& users);
+void make_users(Chain& chain, const Users& users);
 
 // A transfer of one unit between two users; different for every `number`.
 [[nodiscard]] chain::Action transfer(std::uint64_t from, std::uint64_t to, const std::string& memo);

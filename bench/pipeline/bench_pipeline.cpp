@@ -1,5 +1,5 @@
 // The whole way of token transfers but for HTTP: from packed transactions in memory through
-// signature recovery on workers, execution by compiled code and blocks to the commit in RocksDB,
+// signature recovery on workers, execution and blocks to the commit in RocksDB,
 // by the node's own runtime. Prints what a transfer costs in R, one bare recovery in the same
 // run (spec 03, "Numbers to reach"), and which threads spend it.
 //
@@ -88,7 +88,7 @@ class Feeder : public node::Plugin {
         for (chain::PackedTransaction& each : packed) {
             wait_for_room();
             bench::must(
-                runtime_.submit(std::move(each), [this](const node::effect::Answer& answer) {
+                runtime_.submit(std::move(each), {}, [this](const node::effect::Answer& answer) {
                     if (!answer.outcome) bench::give_up(answer.outcome.error().detail);
                     const std::scoped_lock lock(mutex_);
                     --under_way_;
@@ -190,7 +190,7 @@ void measure(const Plan& plan, bool json) {
     chain::Height from = 0;
     {
         bench::Chain chain(ledger);
-        bench::make_users(chain, ledger, {plan.accounts});
+        bench::make_users(chain, {plan.accounts});
         packed = sign_transfers(ledger, chain, plan);
         from = chain.view().head->header.height + 1;
     }

@@ -25,7 +25,7 @@ struct Plan {
 // Returns the height of the first block with transfers.
 chain::Height make_chain(bench::Ledger& ledger, const Plan& plan) {
     bench::Chain chain(ledger);
-    bench::make_users(chain, ledger, {plan.accounts});
+    bench::make_users(chain, {plan.accounts});
     const chain::Height first = chain.view().head->header.height + 1;
     base::Rng rng(1);
     for (unsigned long i = 0; i < plan.transactions; ++i) {

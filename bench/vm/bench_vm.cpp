@@ -1,29 +1,18 @@
-// What a contract's run costs: the overhead of a run in each tier, calls to the host, fib(30),
-// and the worst uses of each price, as nanoseconds a unit (compiled code should stay below 3).
+// What a contract's run costs: the overhead of a run, calls to the host, fib(30), and the worst
+// uses of each price, as units a second (nothing should take more than 3 ns a unit).
 //
 //   usage: bench_vm [--benchmark_format=json]
 #include "../../tests/chain/vm/machine.hpp"
-#include "chain/vm/compiler.hpp"
-#include "node/compiler/process_compiler.hpp"
+#include "node/machine/machine.hpp"
 
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <iostream>
+#include <string>
+#include <vector>
 
 namespace vm = chain::vm;
-namespace fs = std::filesystem;
 
 namespace {
-
-class Silence final : public base::LogSink {
-  public:
-    [[nodiscard]] bool enabled(base::Level) const override { return true; }
-    void write(base::Level, std::string_view, std::string_view line) override {
-        std::cerr << line << '\n';
-    }
-};
 
 std::string entry(const std::string& code, const std::string& locals = "") {
     return "(func (export \"apply\") (param i64 i64 i64) " + locals + code + ")";
@@ -42,7 +31,6 @@ const std::string kSum = "(import \"env\" \"sum\" (func $sum (param i32 i32) (re
 struct Case {
     const char* name;
     std::string fields;
-    bool interpreted = true;  // Quick enough to run in the interpreter too.
 };
 
 std::vector<Case> cases() {
@@ -63,48 +51,39 @@ std::vector<Case> cases() {
          "(func $fib (param i32) (result i32) (if (result i32) (i32.lt_s (local.get 0)"
          " (i32.const 2)) (then (local.get 0)) (else (i32.add (call $fib (i32.sub (local.get 0)"
          " (i32.const 1))) (call $fib (i32.sub (local.get 0) (i32.const 2)))))))" +
-             entry("(drop (call $fib (i32.const 30)))"),
-         false},
+             entry("(drop (call $fib (i32.const 30)))")},
         {"plain: add",
          loop("(local.set 4 (i64.add (i64.mul (local.get 4) (i64.const 3))"
               " (i64.const 7)))",
-              100000),
-         false},
+              100000)},
         {"memory: store, load",
          "(memory 16)" + loop("(i64.store (i32.and (i32.mul (local.get 3) (i32.const 4099))"
                               " (i32.const 0xfffff)) (i64.load (i32.and (i32.mul (local.get 3)"
                               " (i32.const 8209)) (i32.const 0xfffff))))",
-                              100000),
-         false},
+                              100000)},
         {"divide",
          loop("(local.set 4 (i64.div_s (i64.const -9000000000000000000)"
               " (i64.add (i64.extend_i32_u (local.get 3)) (i64.const 3))))",
-              100000),
-         false},
+              100000)},
         {"floating: sqrt, div",
          loop("(local.set 5 (f64.nearest (f64.sqrt (f64.div (f64.convert_i32_s (local.get 3))"
               " (f64.const 7)))))",
-              100000),
-         false},
+              100000)},
         {"call indirect",
          "(type $t (func)) (table 1 funcref) (elem (i32.const 0) $f) (func $f (type $t))" +
-             loop("(call_indirect (type $t) (i32.const 0))", 100000),
-         false},
+             loop("(call_indirect (type $t) (i32.const 0))", 100000)},
         {"page: touch all of 33 MiB",
          "(memory 528)" + loop("(i32.store8 (i32.shl (local.get 3) (i32.const 12))"
                                " (local.get 3))",
-                               8447),
-         false},
+                               8447)},
     };
 }
 
 constexpr std::uint64_t kFuel = 1'000'000'000'000;
 
-void measure(benchmark::State& state, vm::Engine* engine, vm::Tier tier, const base::Bytes* wasm) {
+void measure(benchmark::State& state, vm::Engine* engine, const base::Bytes* wasm) {
     const base::Hash256 hash = base::crypto::sha256(*wasm);
-    if (!engine->prepare(hash, *wasm) || engine->tier(hash) != tier) {
-        return state.SkipWithError("the module does not run in this tier");
-    }
+    if (!engine->prepare(hash, *wasm)) return state.SkipWithError("not a valid module");
     machine::Recorder context;
     std::uint64_t used = 0;
     for (auto round : state) {
@@ -119,61 +98,18 @@ void measure(benchmark::State& state, vm::Engine* engine, vm::Tier tier, const b
                                                    benchmark::Counter::kIsIterationInvariantRate);
 }
 
-struct TierUnderTest {
-    TierUnderTest(vm::Tier which, const char* label, const fs::path& directory)
-        : tier(which), name(label) {
-        node::ProcessCompiler::Options options;
-        options.directory = directory / label;
-        if (which == vm::Tier::quick) options.optimised = "/nonexistent/gcc";
-        if (which == vm::Tier::optimised) options.quick = "/nonexistent/tcc";
-        compiler = std::make_unique<node::ProcessCompiler>(options, base::Log(silence, "bench"));
-        engine =
-            std::make_unique<vm::Engine>(machine::hosts(),
-                                         vm::Engine::Options{},
-                                         which == vm::Tier::interpreter ? nullptr : compiler.get());
-    }
-
-    vm::Tier tier;
-    const char* name;
-    Silence silence;
-    std::unique_ptr<node::ProcessCompiler> compiler;
-    std::unique_ptr<vm::Engine> engine;
-};
-
-// Asks for the module's compilation and registers its measurement.
-void add(const Case& each, const base::Bytes* wasm, TierUnderTest& tier) {
-    if (tier.tier == vm::Tier::interpreter && !each.interpreted) return;
-    (void)tier.engine->prepare(base::crypto::sha256(*wasm), *wasm);
-    const std::string name = std::string(each.name) + " / " + tier.name;
-    benchmark::RegisterBenchmark(name.c_str(), [&tier, wasm](benchmark::State& state) {
-        measure(state, tier.engine.get(), tier.tier, wasm);
-    });
-}
-
-void run_all(const fs::path& directory) {
-    TierUnderTest interpreter(vm::Tier::interpreter, "interpreter", directory);
-    TierUnderTest quick(vm::Tier::quick, "tcc", directory);
-    TierUnderTest optimised(vm::Tier::optimised, "gcc", directory);
-    std::vector<std::unique_ptr<base::Bytes>> modules;
-    for (const Case& each : cases()) {
-        const std::string text = "(module " + each.fields + ")";
-        modules.push_back(std::make_unique<base::Bytes>(machine::assemble(text)));
-        add(each, modules.back().get(), interpreter);
-        add(each, modules.back().get(), quick);
-        add(each, modules.back().get(), optimised);
-    }
-    quick.compiler->wait_idle();
-    optimised.compiler->wait_idle();
-    benchmark::RunSpecifiedBenchmarks();
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
     benchmark::Initialize(&argc, argv);
-    std::string name = (fs::temp_directory_path() / "bor-bench-XXXXXX").string();
-    const fs::path directory = mkdtemp(name.data());
-    run_all(directory);
-    fs::remove_all(directory);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
+    for (const Case& each : cases()) {
+        const base::Bytes wasm = machine::assemble("(module " + each.fields + ")");
+        benchmark::RegisterBenchmark(each.name, [&engine, wasm](benchmark::State& state) {
+            measure(state, &engine, &wasm);
+        });
+    }
+    benchmark::RunSpecifiedBenchmarks();
     return 0;
 }

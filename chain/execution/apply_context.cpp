@@ -12,12 +12,7 @@ namespace {
 
 using base::ByteView;
 
-constexpr std::uint64_t kRunUnits = 500;       // A run of an action, with its receipt.
-constexpr std::uint64_t kActionByteUnits = 4;  // Of its data, which is hashed.
-// Of its data when it is scheduled: it is kept until the block's traces are gone, so this
-// bounds the memory that a transaction can fill.
-constexpr std::uint64_t kKeptByteUnits = 8;
-
+constexpr std::size_t kFewLevels = 8;  // That are searched as they are.
 constexpr Name kSystem = "eosio"_n;
 constexpr Name kCode = "eosio.code"_n;
 
@@ -68,10 +63,24 @@ bool ApplyContext::is_account(Name account) {
     return transaction_.find_account(account) != nullptr;
 }
 
+// Contracts ask as often as they like, and an action may declare thousands.
+bool ApplyContext::has_level(PermissionLevel least, PermissionLevel most) const {
+    const std::vector<PermissionLevel>& declared = action_->authorization;
+    if (declared.size() <= kFewLevels) {
+        return std::ranges::any_of(declared, [&](const PermissionLevel& level) {
+            return least <= level && level <= most;
+        });
+    }
+    if (levels_.empty()) {
+        levels_ = declared;
+        std::ranges::sort(levels_);
+    }
+    const auto found = std::ranges::lower_bound(levels_, least);
+    return found != levels_.end() && *found <= most;
+}
+
 bool ApplyContext::has_authorization(Name account) const {
-    return std::ranges::any_of(action_->authorization, [&](const PermissionLevel& level) {
-        return level.actor == account;
-    });
+    return has_level({account, Name{}}, {account, Name{~std::uint64_t{0}}});
 }
 
 bool ApplyContext::require_authorization(Name account) {
@@ -80,24 +89,18 @@ bool ApplyContext::require_authorization(Name account) {
 }
 
 bool ApplyContext::require_authorization(PermissionLevel level) {
-    if (std::ranges::find(action_->authorization, level) != action_->authorization.end()) {
-        return true;
-    }
+    if (has_level(level, level)) return true;
     return fail(
         Exception::missing_auth_exception,
         "missing authority of " + level.actor.to_string() + "/" + level.permission.to_string());
 }
 
-bool ApplyContext::has_recipient(Name account) const {
-    return std::ranges::any_of(notified_,
-                               [&](const Notified& entry) { return entry.receiver == account; });
-}
-
-void ApplyContext::require_recipient(Name account) {
-    if (has_recipient(account)) return;
-    // Without units left the contract stops at its next charge, and the transaction fails.
-    if (!transaction_.meter().charge(kKeptByteUnits * action_->data.size())) return;
+bool ApplyContext::require_recipient(Name account) {
+    if (receivers_.contains(account)) return true;
+    if (!transaction_.pay_for_run(*action_)) return false;
+    receivers_.insert(account);
     notified_.push_back({account, schedule(*action_, account, false)});
+    return true;
 }
 
 std::uint32_t ApplyContext::schedule(const Action& action, Name receiver, bool context_free) {
@@ -125,13 +128,13 @@ bool ApplyContext::set_return_value(ByteView value) {
                     "action return value size must be less or equal to " + std::to_string(limit) +
                         " bytes");
     }
+    // It is hashed and kept as an action's data is.
+    const Price& price = transaction_.prices()[Cost::action];
+    if (!transaction_.meter().charge(price.of(value.size()) - price.base)) {
+        return transaction_.fail_cpu_exceeded();
+    }
     return_value_ = base::to_bytes(value);
     return true;
-}
-
-bool ApplyContext::pay_for_keeping(const Action& action) {
-    return transaction_.meter().charge(kKeptByteUnits * action.data.size()) ||
-           transaction_.fail_cpu_exceeded();
 }
 
 bool ApplyContext::check_inline(const Action& action) {
@@ -167,7 +170,8 @@ bool ApplyContext::send_inline(const Action& action) {
             Exception::action_validate_exception,
             "inline action's code account " + action.account.to_string() + " does not exist");
     }
-    if (!check_inline(action)) return false;
+    // Before its levels are looked up.
+    if (!transaction_.pay_for_run(action) || !check_inline(action)) return false;
     inline_actions_.push_back(schedule(action, action.account, false));
     return true;
 }
@@ -182,7 +186,7 @@ bool ApplyContext::send_context_free_inline(const Action& action) {
         return fail(Exception::action_validate_exception,
                     "context-free actions cannot have authorizations");
     }
-    if (!pay_for_keeping(action)) return false;
+    if (!transaction_.pay_for_run(action)) return false;
     context_free_inline_actions_.push_back(schedule(action, action.account, true));
     return true;
 }
@@ -190,6 +194,7 @@ bool ApplyContext::send_context_free_inline(const Action& action) {
 // NOLINTNEXTLINE(misc-no-recursion): as deep as max_inline_action_depth.
 bool ApplyContext::execute() {
     notified_.push_back({receiver_, ordinal_});
+    receivers_.insert(receiver_);
     for (notified_index_ = 0; notified_index_ < notified_.size(); ++notified_index_) {
         receiver_ = notified_[notified_index_].receiver;
         ordinal_ = notified_[notified_index_].ordinal;
@@ -214,9 +219,7 @@ bool ApplyContext::execute_one() {
     return_value_.clear();
     stop = vm::Stop::error;
     const std::uint64_t used_before = transaction_.cpu_used_us();
-    const std::uint64_t price = kRunUnits + kActionByteUnits * action_->data.size();
-    bool done = transaction_.meter().charge(price) ? transaction_.check_deadline()
-                                                   : transaction_.fail_cpu_exceeded();
+    bool done = transaction_.check_going();
     if (done && transaction_.find_account(receiver_) == nullptr) {
         done = fail(Exception::std_exception,
                     "unknown key (eosio::chain::name): " + receiver_.to_string());
@@ -251,6 +254,7 @@ bool ApplyContext::run_code() {
     const AccountRow& account = *transaction_.find_account(receiver_);
     if (account.code_hash.is_zero()) return true;
     const base::Hash256 hash = account.code_hash;
+    if (!transaction_.use_code(hash, account.code_bytes)) return false;
     const Value code = state().find(Table::code, code_key(hash));
     CHECK(code);
     const vm::ApplyArgs args{
@@ -259,6 +263,7 @@ bool ApplyContext::run_code() {
         transaction_.engine().run(hash, code_bytes(*code), args, *this, transaction_.meter());
     if (outcome.kind != vm::Outcome::Kind::trapped) return true;
     if (has_failed()) return false;
+    if (outcome.trap == vm::Trap::stopped) return transaction_.fail_stopped();
     if (transaction_.meter().exhausted()) return transaction_.fail_cpu_exceeded();
     return fail(Exception::wasm_execution_error, outcome.text);
 }
@@ -295,17 +300,7 @@ bool ApplyContext::make_receipt() {
     if (!read_only()) {
         receipt.global_sequence = ++transaction_.change_counters().global_action_sequence;
         receipt.recv_sequence = ++transaction_.change_account(receiver_).recv_sequence;
-        for (const PermissionLevel& level : action_->authorization) {
-            const std::uint64_t next = ++transaction_.change_account(level.actor).auth_sequence;
-            auto& list = receipt.auth_sequence;
-            const auto place = std::ranges::lower_bound(
-                list, level.actor, {}, &std::pair<Name, std::uint64_t>::first);
-            if (place != list.end() && place->first == level.actor) {
-                place->second = next;
-            } else {
-                list.insert(place, {level.actor, next});
-            }
-        }
+        receipt.auth_sequence = count_authorizations();
     }
     transaction_.add_receipt_digest(receipt.digest());
     trace.return_value = std::move(return_value_);
@@ -313,6 +308,22 @@ bool ApplyContext::make_receipt() {
     // nodeos counts the authorizations of inline actions here too, which its database refuses.
     return transaction_.fail(make_error(
         Exception::std_exception, "rethrow attempting to modify a record in read-only mode: "));
+}
+
+// By actor, each with the number of its last use.
+std::vector<std::pair<Name, std::uint64_t>> ApplyContext::count_authorizations() {
+    std::vector<std::pair<Name, std::uint64_t>> uses;
+    uses.reserve(action_->authorization.size());
+    for (const PermissionLevel& level : action_->authorization) {
+        uses.emplace_back(level.actor, ++transaction_.change_account(level.actor).auth_sequence);
+    }
+    // The greatest number of an actor comes first, and stays.
+    std::ranges::sort(uses, [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    const auto rest = std::ranges::unique(uses, {}, &std::pair<Name, std::uint64_t>::first);
+    uses.erase(rest.begin(), rest.end());
+    return uses;
 }
 
 // Runs of one action that return nothing, which is nearly all, have one digest.

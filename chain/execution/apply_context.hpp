@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace chain {
@@ -68,8 +70,9 @@ class ApplyContext final : public vm::Context {
     [[nodiscard]] bool require_authorization(Name account);
     [[nodiscard]] bool require_authorization(PermissionLevel level);
     [[nodiscard]] bool has_authorization(Name account) const;
-    [[nodiscard]] bool has_recipient(Name account) const;
-    void require_recipient(Name account);
+    [[nodiscard]] bool has_recipient(Name account) const { return receivers_.contains(account); }
+    // False: no units are left for the run.
+    [[nodiscard]] bool require_recipient(Name account);
 
     // --- RAM ---
     // Bills `payer` and notes the delta in the trace. Overflow fails.
@@ -97,11 +100,12 @@ class ApplyContext final : public vm::Context {
     [[nodiscard]] bool run_code();
     [[nodiscard]] bool check_ram_restrictions();
     [[nodiscard]] bool make_receipt();
+    [[nodiscard]] std::vector<std::pair<Name, std::uint64_t>> count_authorizations();
     [[nodiscard]] Digest action_digest_of_run();
     void close_trace();
+    [[nodiscard]] bool has_level(PermissionLevel least, PermissionLevel most) const;
     std::uint32_t schedule(const Action& action, Name receiver, bool context_free);
     [[nodiscard]] bool check_inline(const Action& action);
-    [[nodiscard]] bool pay_for_keeping(const Action& action);
 
     struct Notified {
         Name receiver;
@@ -118,6 +122,9 @@ class ApplyContext final : public vm::Context {
     bool privileged_ = false;
     std::size_t notified_index_ = 0;
     std::vector<Notified> notified_;
+    std::set<Name> receivers_;  // Of notified_.
+    // Those of the action in order, made when they are many and one is asked for.
+    mutable std::vector<PermissionLevel> levels_;
     std::vector<std::uint32_t> inline_actions_;
     std::vector<std::uint32_t> context_free_inline_actions_;
     std::vector<RamDelta> ram_deltas_;  // Sorted by account.

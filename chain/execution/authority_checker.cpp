@@ -9,9 +9,10 @@ namespace chain {
 
 namespace {
 
-// Units for an entry of an authority, and for the permission it is in.
-constexpr std::uint64_t kEntryUnits = 50;
-constexpr std::uint64_t kPermissionUnits = 500;
+// Units for an entry of an authority, used or not, since all are put in order; and for the
+// permission that has them.
+constexpr std::uint64_t kEntryUnits = 25;
+constexpr std::uint64_t kPermissionUnits = 1'000;
 constexpr std::size_t kFoundMax = 16;
 
 // An entry of an authority in the order in which it is looked at: heavier first, then waits,
@@ -80,9 +81,6 @@ AuthorityChecker::AuthorityChecker(const AuthoritySource& source, const Provided
 
 bool AuthorityChecker::satisfied(PermissionLevel level) {
     Statuses statuses;
-    for (const PermissionLevel& given : provided_.permissions) {
-        statuses.emplace(given, Status::satisfied);
-    }
     return permission_satisfied(level, statuses, 0);
 }
 
@@ -108,10 +106,11 @@ std::vector<PublicKey> AuthorityChecker::unused_keys() const {
 
 std::optional<AuthorityChecker::Status> AuthorityChecker::status_of(
     PermissionLevel level, const Statuses& statuses) const {
-    auto known = statuses.find(level);
-    if (known == statuses.end()) known = statuses.find({level.actor, Name{}});
-    if (known == statuses.end()) return std::nullopt;
-    return known->second;
+    if (const auto known = statuses.find(level); known != statuses.end()) return known->second;
+    for (const PermissionLevel& given : {level, PermissionLevel{level.actor, Name{}}}) {
+        if (std::ranges::binary_search(provided_.permissions, given)) return Status::satisfied;
+    }
+    return std::nullopt;
 }
 
 // Recursion is bounded by max_authority_depth, a chain parameter of at most 6 by default.
@@ -134,11 +133,13 @@ bool AuthorityChecker::permission_satisfied(PermissionLevel level,
 bool AuthorityChecker::authority_satisfied(const Authority& authority,
                                            Statuses& statuses,
                                            std::uint16_t depth) {
+    const std::size_t entries =
+        authority.keys.size() + authority.accounts.size() + authority.waits.size();
+    if (!source_.meter.charge(kEntryUnits * entries)) return false;
     // Keys used for an authority that is not satisfied in the end are not used.
     std::vector<bool> used_before = used_;
     std::uint64_t total = 0;
     for (const Factor& factor : factors_of(authority)) {
-        if (!source_.meter.charge(kEntryUnits)) break;
         bool counts = false;
         if (factor.priority == 3) {
             counts = provided_.delay_seconds >= authority.waits[factor.index].wait_sec;
@@ -157,8 +158,8 @@ bool AuthorityChecker::authority_satisfied(const Authority& authority,
 // NOLINTEND(misc-no-recursion)
 
 bool AuthorityChecker::use_key(const PublicKey& key) {
-    const auto found = std::ranges::find(provided_.keys, key);
-    if (found == provided_.keys.end()) return false;
+    const auto found = std::ranges::lower_bound(provided_.keys, key);
+    if (found == provided_.keys.end() || *found != key) return false;
     used_[static_cast<std::size_t>(found - provided_.keys.begin())] = true;
     return true;
 }

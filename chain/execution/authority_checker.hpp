@@ -50,8 +50,9 @@ class PermissionCache : base::Pinned {
 
 // What a transaction or action brings to satisfy permissions with.
 struct Provided {
-    std::vector<PublicKey> keys;               // Sorted, without duplicates.
-    std::vector<PermissionLevel> permissions;  // Satisfied already; an empty name means any.
+    std::vector<PublicKey> keys;  // Sorted, without duplicates.
+    // Satisfied already; an empty name means any. Sorted.
+    std::vector<PermissionLevel> permissions;
     std::uint64_t delay_seconds = 0;
 };
 

@@ -15,8 +15,8 @@ using base::Result;
 constexpr Name kSystem = "eosio"_n;
 constexpr Name kActive = "active"_n;
 constexpr Name kAny = "eosio.any"_n;
-constexpr std::uint64_t kDeclaredUnits = 200;
-constexpr std::uint64_t kDutyUnits = 2'000;
+constexpr std::uint64_t kDeclaredUnits = 1'000;  // Links, and a step up the tree of permissions.
+constexpr std::uint64_t kDutyUnits = 10'000;     // The schedules.
 
 // What a validator's node says by itself.
 bool is_duty(const Action& action) {
@@ -264,6 +264,9 @@ Result<std::vector<PermissionLevel>> Authorization::declared_by(
         if (auto added = add_declared(action, levels); !added)
             return base::fail(std::move(added).error());
     }
+    std::ranges::sort(levels);
+    const auto rest = std::ranges::unique(levels);
+    levels.erase(rest.begin(), rest.end());
     return levels;
 }
 
@@ -277,8 +280,7 @@ Result<void> Authorization::add_declared(const Action& action,
             auto fits = check_minimum(action, declared);
             if (!fits) return fits;
         }
-        const auto place = std::ranges::lower_bound(levels, declared);
-        if (place == levels.end() || *place != declared) levels.insert(place, declared);
+        levels.push_back(declared);
     }
     return {};
 }
@@ -296,6 +298,7 @@ Result<void> Authorization::check(std::span<const Action> actions,
     for (const PermissionLevel& level : *to_satisfy) {
         if (checker.satisfied(level) || policy.dry_run) continue;
         if (environment_.meter.exhausted()) return out_of_units();
+        if (policy.brief) return fail(Exception::unsatisfied_authorization, "not satisfied");
         const std::string delay_max =
             std::to_string(std::uint64_t{1000} * environment_.config.max_transaction_delay);
         return fail(Exception::unsatisfied_authorization,
@@ -307,6 +310,7 @@ Result<void> Authorization::check(std::span<const Action> actions,
                         ", and a delay max limit of " + delay_max + " ms");
     }
     if (policy.allow_unused_keys || policy.dry_run || checker.all_keys_used()) return {};
+    if (policy.brief) return fail(Exception::tx_irrelevant_sig, "irrelevant keys");
     return fail(Exception::tx_irrelevant_sig,
                 "transaction bears irrelevant signatures from these keys: " +
                     keys_to_json(checker.unused_keys()));
@@ -324,8 +328,7 @@ Result<void> Authorization::check_permission(PermissionLevel level,
                         std::to_string(provided.delay_seconds * 1000) + " ms");
     }
     if (checker.all_keys_used()) return {};
-    return fail(Exception::tx_irrelevant_sig,
-                "irrelevant keys provided: " + keys_to_json(checker.unused_keys()));
+    return fail(Exception::tx_irrelevant_sig, "irrelevant keys provided");
 }
 
 Result<std::vector<PublicKey>> Authorization::required_keys(

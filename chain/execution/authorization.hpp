@@ -26,6 +26,7 @@ class Authorization {
     struct Policy {
         bool allow_unused_keys = false;
         bool dry_run = false;  // Unsatisfied authority is no error.
+        bool brief = false;    // The error names no keys and permissions: nobody reads it.
     };
     // Whether the declared authorizations of all actions are relevant and satisfied.
     // irrelevant_auth_exception, unsatisfied_authorization, tx_irrelevant_sig,

@@ -91,24 +91,25 @@ TransactionResult Executor::execute(const TransactionInput& input,
                                     StateDelta& delta,
                                     const BlockContext& block,
                                     const ExecutionOptions& options) {
-    Rules now = rules(delta);
-    return execute(input, delta, block, options, now);
+    BlockRun alone{.rules = rules(delta), .code = {}};
+    return execute(input, delta, block, options, alone);
 }
 
 TransactionResult Executor::execute(const TransactionInput& input,
                                     StateDelta& delta,
                                     const BlockContext& block,
                                     const ExecutionOptions& options,
-                                    Rules& rules) {
-    configure(rules);
+                                    BlockRun& block_run) {
+    configure(block_run.rules);
     StateDelta own(static_cast<const StateView&>(delta));
     TransactionContext context({.state = own,
                                 .block = block,
-                                .rules = rules,
+                                .rules = block_run.rules,
                                 .engine = engine_,
                                 .hosts = hosts_,
                                 .permissions = permissions_,
-                                .options = options},
+                                .options = options,
+                                .block_code = &block_run.code},
                                input.transaction);
     TransactionRun run(context, input.keys);
     const bool done = run.run();
@@ -116,7 +117,8 @@ TransactionResult Executor::execute(const TransactionInput& input,
     if (done && !options.read_only && !options.dry_run) {
         context.flush();
         delta.merge(own);
-        if (context.rules_changed()) rules = context.rules();
+        block_run.code.insert(context.used_code().begin(), context.used_code().end());
+        if (context.rules_changed()) block_run.rules = context.rules();
     }
     return run.take_result();
 }

@@ -43,13 +43,14 @@ class Executor : base::Pinned {
                                             StateDelta& delta,
                                             const BlockContext& block,
                                             const ExecutionOptions& options);
-    // The same for who runs many on one delta: `rules` are those in force there, and are so
-    // again afterwards. Reading them from the state for each was a twentieth of a transfer.
+    // The same for who runs a block's transactions on one delta: `run` has what those before left,
+    // and gets what this one adds when it succeeds and writes. Reading the rules from the state
+    // for each was a twentieth of a transfer.
     [[nodiscard]] TransactionResult execute(const TransactionInput& input,
                                             StateDelta& delta,
                                             const BlockContext& block,
                                             const ExecutionOptions& options,
-                                            Rules& rules);
+                                            BlockRun& run);
 
     // What comes after: averages and virtual limits.
     [[nodiscard]] base::Result<void> finish_block(StateDelta& delta, const BlockContext& block);

@@ -36,8 +36,7 @@ Result<bool> has_auth(const Call& call, uint64_t account) {
     return call.context.has_authorization(Name{account});
 }
 Result<void> require_recipient(const Call& call, uint64_t account) {
-    call.context.require_recipient(Name{account});
-    return done(!call.context.has_failed());
+    return done(call.context.require_recipient(Name{account}));
 }
 Result<bool> is_account(const Call& call, uint64_t account) {
     return call.context.is_account(Name{account});

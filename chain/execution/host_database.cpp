@@ -103,6 +103,23 @@ using Row = IteratorCache::Row;
 
 constexpr std::size_t kRowBytesMax = 1024 * 1024;  // Spec 03, "Limits stated".
 
+// For the bytes of a row, which are known once it is found.
+Result<void> pay_for_bytes(const Call& call, Cost cost, std::size_t bytes) {
+    const Price& price = call.price(cost);
+    return call.charge(price.of(bytes) - price.base);
+}
+
+// Passes on an iterator, when the bytes of the row that was found for it are paid.
+Result<int32_t> paid_iterator(const Call& call,
+                              const std::optional<chain::Row>& found,
+                              int32_t iterator) {
+    if (!found) return iterator;
+    if (auto paid = pay_for_bytes(call, Cost::iterate, found->value->size()); !paid) {
+        return base::fail(paid.error());
+    }
+    return iterator;
+}
+
 // The primary tables as host functions see them.
 struct Primary {
     ApplyContext& context;
@@ -131,11 +148,13 @@ struct Primary {
     }
 
     // First row at or after `primary`, or the end.
-    [[nodiscard]] int32_t search(const TableId& table, uint64_t primary) const {
+    [[nodiscard]] Result<int32_t> search(const Call& call,
+                                         const TableId& table,
+                                         uint64_t primary) const {
         if (!database.table_exists(context, table)) return IteratorCache::kNone;
         const int32_t end = cache.add_table(table);
         const auto found = state().at_or_after(Table::contract_row, row_key(table, primary));
-        return add_found(table, found).value_or(end);
+        return paid_iterator(call, found, add_found(table, found).value_or(end));
     }
 };
 
@@ -197,6 +216,7 @@ Result<void> update(const Call& call, int32_t iterator, uint64_t new_payer, Inpu
     const Name old_payer = row_payer(old);
     const Name payer = new_payer == 0 ? old_payer : Name{new_payer};
     const RamChange change{old_payer, row_bytes(row_value(old)), payer, row_bytes(value.bytes)};
+    if (auto paid = pay_for_bytes(call, Cost::row_write, old.size()); !paid) return paid;
     if (auto billed = bill(context, change); !billed) return billed;
     context.state().put(
         Table::contract_row, row_key(table, row.primary), encode_row(payer, value.bytes));
@@ -214,6 +234,7 @@ Result<void> remove(const Call& call, int32_t iterator) {
     const TableId table = primary.cache.table_of(row);
     if (auto allowed = may_change(context, table); !allowed) return allowed;
     const base::Bytes& old = primary.value_of(row);
+    if (auto paid = pay_for_bytes(call, Cost::row_write, old.size()); !paid) return paid;
     if (!context.update_db_usage(row_payer(old), -row_bytes(row_value(old)))) return done(false);
     context.state().erase(Table::contract_row, row_key(table, row.primary));
     primary.cache.remove(iterator);
@@ -241,7 +262,7 @@ Result<int32_t> next(const Call& call, int32_t iterator, Out<uint64_t> out) {
     const auto result = primary.add_found(table, after);
     if (!result) return end;
     out.set(key_u64(after->key, after->key.size() - sizeof(uint64_t)));
-    return *result;
+    return paid_iterator(call, after, *result);
 }
 
 Result<int32_t> previous(const Call& call, int32_t iterator, Out<uint64_t> out) {
@@ -265,7 +286,7 @@ Result<int32_t> previous(const Call& call, int32_t iterator, Out<uint64_t> out) 
     const auto result = primary.add_found(*table, before);
     if (!result) return IteratorCache::kNone;
     out.set(key_u64(before->key, before->key.size() - sizeof(uint64_t)));
-    return *result;
+    return paid_iterator(call, before, *result);
 }
 
 Result<int32_t> find(const Call& call, uint64_t code, uint64_t scope, uint64_t table, uint64_t id) {
@@ -277,12 +298,17 @@ Result<int32_t> find(const Call& call, uint64_t code, uint64_t scope, uint64_t t
         return IteratorCache::kNone;
     }
     const int32_t end = primary.cache.add_table(where);
+    if (value != nullptr) {
+        if (auto paid = pay_for_bytes(call, Cost::state, value->size()); !paid) {
+            return base::fail(paid.error());
+        }
+    }
     return value == nullptr ? end : primary.cache.add_row(where, id, std::move(value));
 }
 
 Result<int32_t> lowerbound(
     const Call& call, uint64_t code, uint64_t scope, uint64_t table, uint64_t id) {
-    return Primary{call.context}.search(TableArgs{code, scope, table}.id(), id);
+    return Primary{call.context}.search(call, TableArgs{code, scope, table}.id(), id);
 }
 
 Result<int32_t> end(const Call& call, uint64_t code, uint64_t scope, uint64_t table) {
@@ -295,7 +321,7 @@ Result<int32_t> end(const Call& call, uint64_t code, uint64_t scope, uint64_t ta
 Result<int32_t> upperbound(
     const Call& call, uint64_t code, uint64_t scope, uint64_t table, uint64_t id) {
     if (id == std::numeric_limits<uint64_t>::max()) return end(call, code, scope, table);
-    return Primary{call.context}.search(TableArgs{code, scope, table}.id(), id + 1);
+    return Primary{call.context}.search(call, TableArgs{code, scope, table}.id(), id + 1);
 }
 
 }  // namespace

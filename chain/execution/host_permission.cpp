@@ -67,7 +67,7 @@ Result<bool> check_transaction_authorization(const Call& call,
     Result<Provided> provided = unpack_provided(keys, permissions);
     if (!provided) return base::fail(std::move(provided).error());
     provided->delay_seconds = transaction.delay_sec;
-    return answer(authorization_of(call).check(transaction.actions, *provided, {}));
+    return answer(authorization_of(call).check(transaction.actions, *provided, {.brief = true}));
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.

@@ -30,11 +30,14 @@ Result<void> check_count(std::size_t count) {
                 "Producer schedule exceeds the maximum producer count for this chain");
 }
 
+constexpr std::uint64_t kKeyUnits = 10'000;  // A root tells whether a key is on its curve.
+
 // A varuint32 count and {name, key}: one key for blocks and votes.
-Result<std::vector<ScheduleEntry>> unpack_keys(base::ByteView packed) {
+Result<std::vector<ScheduleEntry>> unpack_keys(const Call& call, base::ByteView packed) {
     base::Reader in(packed);
     const std::size_t count = in.count("producers", packed.size(), 42);
     if (auto fits = check_count(count); !fits) return base::fail(fits.error());
+    if (auto paid = call.charge(kKeyUnits * count); !paid) return base::fail(paid.error());
     std::vector<ScheduleEntry> entries(count);
     for (ScheduleEntry& entry : entries) {
         decode(in, entry.producer, "producer_name");
@@ -72,7 +75,7 @@ Result<int64_t> set_proposed_producers(const Call& call, Input packed) {
         return fail(Exception::wasm_execution_error,
                     "set_proposed_producers not allowed in a readonly transaction");
     }
-    return propose(call, unpack_keys(packed.bytes));
+    return propose(call, unpack_keys(call, packed.bytes));
 }
 
 Result<int64_t> set_proposed_producers_ex(const Call& call, uint64_t format, Input packed) {
@@ -83,8 +86,8 @@ Result<int64_t> set_proposed_producers_ex(const Call& call, uint64_t format, Inp
     if (format > 1) {
         return fail(Exception::wasm_execution_error, "Producer schedule is in an unknown format!");
     }
-    return propose(call,
-                   format == 0 ? unpack_keys(packed.bytes) : unpack_authorities(packed.bytes));
+    return propose(
+        call, format == 0 ? unpack_keys(call, packed.bytes) : unpack_authorities(packed.bytes));
 }
 
 }  // namespace

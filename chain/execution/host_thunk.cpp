@@ -75,6 +75,7 @@ bool refuse(ApplyContext& context, Fault fault) {
         case Fault::overflow:
             return context.fail(Exception::wasm_execution_error, "eos-vm system failure");
         case Fault::none:
+        case Fault::unpaid:
         case Fault::access_violation:
             break;
     }
@@ -111,6 +112,14 @@ bool stop_with(ApplyContext& context, const vm::Meter& meter, const base::Error&
 
 const Price& price_of(ApplyContext& context, Cost cost) {
     return context.transaction().prices()[cost];
+}
+
+std::uint64_t payable_bytes(const vm::Meter& meter, const Price& price) {
+    constexpr std::uint64_t kMemoryMax = std::uint64_t{1} << 32U;
+    if (price.kibibyte == 0 || meter.remaining() > kMemoryMax * price.kibibyte / 1'024) {
+        return kMemoryMax;
+    }
+    return meter.remaining() * 1'024 / price.kibibyte;
 }
 
 ApplyContext& apply_context(vm::Context& context) {

@@ -49,6 +49,8 @@ bool may_call(ApplyContext& context, Access access);
 bool stop_with(ApplyContext& context, const vm::Meter& meter, const base::Error& error);
 ApplyContext& apply_context(vm::Context& context);
 const Price& price_of(ApplyContext& context, Cost cost);
+// How many bytes the units that are left pay for.
+std::uint64_t payable_bytes(const vm::Meter& meter, const Price& price);
 // Whether any two of the ranges share a byte.
 bool overlap(std::span<const base::ByteView> ranges);
 
@@ -159,10 +161,16 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
         ApplyContext& context = apply_context(base_context);
         const Price& price = price_of(context, kCost);
         if (!meter.charge(price.base)) return false;
-        Parsing parsing{memory};
+        Parsing parsing{memory, payable_bytes(meter, price)};
         std::tuple<std::remove_cvref_t<Args>...> args;
         const Fault fault = List::parse(parsing, slots, args);
-        if (fault != Fault::none) return refuse(context, fault);
+        if (fault == Fault::unpaid) return meter.charge(meter.remaining() + 1);
+        if (fault != Fault::none) {
+            // Of arguments that are refused, only a text was walked over.
+            const bool paid = fault != Fault::access_violation ||
+                              meter.charge(price.of(parsing.bytes) - price.base);
+            return paid && refuse(context, fault);
+        }
         if (List::overlapping(args)) return refuse_overlap(context);
         if constexpr (kAccess != Access::anyone) {
             if (!may_call(context, kAccess)) return false;

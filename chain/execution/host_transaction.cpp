@@ -47,10 +47,10 @@ Result<bool> cancel_deferred(const Call&, In<Uint128>) {
 }
 
 Result<int32_t> read_transaction(const Call& call, Output out) {
-    return copy_out(pack(call.context.transaction().transaction()), out);
+    return copy_out(call.context.transaction().packed_transaction(), out);
 }
 Result<int32_t> transaction_size(const Call& call) {
-    return static_cast<int32_t>(pack(call.context.transaction().transaction()).size());
+    return static_cast<int32_t>(call.context.transaction().packed_transaction().size());
 }
 Result<int32_t> expiration(const Call& call) {
     return static_cast<int32_t>(call.context.transaction().transaction().expiration.seconds);
@@ -69,9 +69,10 @@ Result<int32_t> get_action(const Call& call, uint32_t type, uint32_t index, Outp
     const std::vector<Action>& actions =
         type == 0 ? transaction.context_free_actions : transaction.actions;
     if (index >= actions.size()) return -1;
-    const base::Bytes packed = pack(actions[index]);
-    if (packed.size() <= out.bytes.size()) std::ranges::copy(packed, out.bytes.begin());
-    return static_cast<int32_t>(packed.size());
+    // Packed only into room that was paid for.
+    const std::size_t size = packed_bytes(actions[index]);
+    if (size <= out.bytes.size()) std::ranges::copy(pack(actions[index]), out.bytes.begin());
+    return static_cast<int32_t>(size);
 }
 
 Result<int32_t> get_context_free_data(const Call& call, uint32_t index, Output out) {

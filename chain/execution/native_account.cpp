@@ -10,10 +10,6 @@ namespace {
 
 constexpr Name kSystem = "eosio"_n;
 
-// Setting code is priced by its size: it is scanned, validated, rewritten, and compiled later.
-constexpr std::uint64_t kCodeByteUnits = 100;
-constexpr std::uint64_t kEntryUnits = 4'000;  // For a row that an authority's entry costs.
-
 bool is_allowed(ApplyContext& context, Name account, std::uint8_t what) {
     if (context.has_authorization(kSystem)) return true;
     const AccountRow* row = context.transaction().find_account(account);
@@ -79,9 +75,7 @@ void use_code(ApplyContext& context, const base::Hash256& hash, base::ByteView c
 }
 
 bool validate_code(ApplyContext& context, base::ByteView code) {
-    if (!context.transaction().meter().charge(kCodeByteUnits * code.size())) {
-        return context.transaction().fail_cpu_exceeded();
-    }
+    if (!pay(context, context.transaction().prices()[Cost::load].of(code.size()))) return false;
     const vm::Limits limits = vm_limits(context.transaction().wasm_config());
     auto valid = vm::validate(code, limits, context.transaction().hosts());
     if (valid) return true;
@@ -90,12 +84,16 @@ bool validate_code(ApplyContext& context, base::ByteView code) {
 
 }  // namespace
 
-bool check_references(ApplyContext& context, const Authority& authority) {
-    // Each entry is a row of the index of authorizers.
+bool pay_for_entries(ApplyContext& context, const Authority& authority) {
     const std::uint64_t entries = authority.keys.size() + authority.accounts.size();
-    if (!context.transaction().meter().charge(kEntryUnits * entries)) {
-        return context.transaction().fail_cpu_exceeded();
-    }
+    return pay(context, context.transaction().prices()[Cost::row_write].base * entries);
+}
+
+bool check_references(ApplyContext& context, const Authority& authority) {
+    if (!pay_for_entries(context, authority)) return false;
+    // An account and a permission to look up for each.
+    const std::uint64_t look_up = 2 * context.transaction().prices()[Cost::state].of(0);
+    if (!pay(context, look_up * authority.accounts.size())) return false;
     for (const PermissionLevelWeight& entry : authority.accounts) {
         const PermissionLevel level = entry.permission;
         if (!context.is_account(level.actor)) {
@@ -139,6 +137,7 @@ bool newaccount(ApplyContext& context) {
     if (!check_references(context, data->owner) || !check_references(context, data->active)) {
         return false;
     }
+    if (!pay_for_row(context, context.action().data.size())) return false;
     create_permission(context, {data->name, "owner"_n}, Name{}, data->owner);
     create_permission(context, {data->name, "active"_n}, "owner"_n, data->active);
     return context.add_ram_usage(data->name,
@@ -163,6 +162,8 @@ bool setcode(ApplyContext& context) {
     if (data->vm_version != 0) {
         return context.fail(Exception::invalid_contract_vm_version, "version should be 0");
     }
+    // What is set is a row, and so is what it replaces.
+    if (!pay_for_row(context, data->code.size())) return false;
     if (!data->code.empty() && !validate_code(context, data->code)) return false;
     const base::Hash256 hash =
         data->code.empty() ? base::Hash256{} : base::crypto::sha256(data->code);
@@ -176,14 +177,14 @@ bool setcode(ApplyContext& context) {
             return context.fail(Exception::set_exact_code,
                                 "contract is already running this version of code");
         }
-        const Value old = context.state().find(Table::code, code_key(account.code_hash));
-        CHECK(old);
-        old_bytes = static_cast<std::int64_t>(code_bytes(*old).size());
+        if (!pay_for_row(context, account.code_bytes)) return false;
+        old_bytes = account.code_bytes;
         release_code(context, account.code_hash);
     }
     if (!data->code.empty()) use_code(context, hash, data->code);
     account.code_sequence += 1;
     account.code_hash = hash;
+    account.code_bytes = static_cast<std::uint32_t>(data->code.size());
     account.last_code_update = context.block().time;
     const auto new_bytes = static_cast<std::int64_t>(data->code.size());
     return context.add_ram_usage(data->account, (new_bytes - old_bytes) * ram::kCodeFactor);
@@ -193,8 +194,10 @@ bool setabi(ApplyContext& context) {
     const auto data = data_of<SetAbi>(context);
     if (!data || !refuse_read_only(context, "setabi")) return false;
     if (!context.require_authorization(data->account)) return false;
+    if (!pay_for_row(context, data->abi.size())) return false;
     const Value old = context.state().find(Table::abi, abi_key(data->account));
     const auto old_bytes = old ? static_cast<std::int64_t>(old->size()) : 0;
+    if (old && !pay_for_row(context, old->size())) return false;
     if (data->abi.empty()) {
         if (old) context.state().erase(Table::abi, abi_key(data->account));
     } else {

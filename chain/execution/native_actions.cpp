@@ -38,11 +38,13 @@ constexpr auto kEntries = std::to_array<Entry>({
 bool run_native_action(ApplyContext& context) {
     const auto* entry = std::ranges::find(kEntries, context.action().name, &Entry::name);
     if (entry == kEntries.end()) return true;
-    if (entry->always) return entry->apply(context);
+    const std::uint64_t price =
+        context.transaction().prices()[Cost::native].of(context.action().data.size());
+    if (entry->always) return native::pay(context, price) && entry->apply(context);
     const AccountRow* system = context.transaction().find_account(context.receiver());
     if (!system->code_hash.is_zero()) return true;
     if (!native::refuse_read_only(context, entry->name.to_string())) return false;
-    return entry->apply(context);
+    return native::pay(context, price) && entry->apply(context);
 }
 
 }  // namespace chain

@@ -11,6 +11,8 @@ namespace chain {
 namespace {
 
 constexpr Name kSystem = "eosio"_n;
+// For each entry of a schedule: its account, registration and convictions are looked up.
+constexpr std::uint64_t kEntryUnits = 10'000;
 
 bool check_entries(ApplyContext& context, const std::vector<ScheduleEntry>& entries) {
     if (entries.size() > context.transaction().parameters().max_producers) {
@@ -86,6 +88,7 @@ std::optional<std::int64_t> propose_schedule(ApplyContext& context,
         state.erase(Table::global, global_key(kGlobalFixed));
         return -1;
     }
+    if (!native::pay(context, kEntryUnits * entries.size())) return std::nullopt;
     if (!check_entries(context, entries)) return std::nullopt;
     auto schedules = load_schedules(state);
     if (!schedules) {

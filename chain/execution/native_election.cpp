@@ -97,6 +97,8 @@ bool voteproducer(ApplyContext& context) {
     if (unordered != data->producers.end()) {
         return refuse("producer votes must be unique and sorted");
     }
+    const std::uint64_t look_up = context.transaction().prices()[Cost::state].of(0);
+    if (!pay(context, look_up * data->producers.size())) return false;
     if (!require_candidates(context, data->producers)) return false;
     VoterRow row;
     const RowKey key = voter_key(data->voter);

@@ -73,12 +73,18 @@ bool check_update(ApplyContext& context, const UpdateAuth& data) {
     return true;
 }
 
-// Whether a permission of the account has `name` as its parent.
+// Charges for a row of a search.
+bool pay_for_step(ApplyContext& context) {
+    return pay(context, context.transaction().prices()[Cost::iterate].of(0));
+}
+
+// Whether a permission of the account has `name` as its parent. False too when no units are
+// left: the context has the failure.
 bool has_children(ApplyContext& context, PermissionLevel level) {
     StateDelta& state = context.state();
     RowKey from = permission_key({level.actor, Name{}});
     while (auto row = state.at_or_after(Table::permission, from)) {
-        if (key_u64(row->key, 0) != level.actor.value) return false;
+        if (key_u64(row->key, 0) != level.actor.value || !pay_for_step(context)) return false;
         const Name name{key_u64(row->key, 8)};
         const PermissionPtr child =
             context.transaction().permissions().find(state, {level.actor, name});
@@ -89,10 +95,11 @@ bool has_children(ApplyContext& context, PermissionLevel level) {
     return false;
 }
 
-// The first action linked to the permission.
+// The first action linked to the permission. Nothing too when no units are left.
 std::optional<LinkKey> find_link_to(ApplyContext& context, PermissionLevel level) {
     RowScan rows(context.state(), Table::permission_link, account_key(level.actor));
     while (const auto row = rows.next()) {
+        if (!pay_for_step(context)) break;
         if (decode_u64(*row->value) == level.permission.value) {
             return LinkKey{level.actor, Name{key_u64(row->key, 8)}, Name{key_u64(row->key, 16)}};
         }
@@ -121,6 +128,8 @@ bool updateauth(ApplyContext& context) {
                             .last_updated = context.block().time,
                             .last_used = old ? old->last_used : context.block().time,
                             .authority = data->authority};
+    if (!pay_for_row(context, context.action().data.size())) return false;
+    if (old && !pay_for_entries(context, old->authority)) return false;
     put_permission(context.state(), level, &row);
     const std::int64_t old_bytes =
         old ? ram::kPermission + old->authority.billable_bytes() : std::int64_t{0};
@@ -146,6 +155,7 @@ bool deleteauth(ApplyContext& context) {
     if (has_children(context, level)) {
         return invalid(context, "Cannot remove a permission which has children");
     }
+    if (context.has_failed() || !pay_for_entries(context, (*permission)->authority)) return false;
     put_permission(context.state(), level, nullptr);
     return context.add_ram_usage(data->account,
                                  -(ram::kPermission + (*permission)->authority.billable_bytes()));
@@ -178,6 +188,7 @@ bool linkauth(ApplyContext& context) {
         return invalid(
             context, "Attempting to update required authority, but new requirement is same as old");
     }
+    if (!pay_for_row(context, sizeof(Name))) return false;
     context.state().put(Table::permission_link, key, encode_u64(data->requirement.value));
     return old ? true : context.add_ram_usage(data->account, ram::kLink);
 }
@@ -190,6 +201,7 @@ bool unlinkauth(ApplyContext& context) {
     if (!context.state().find(Table::permission_link, key)) {
         return invalid(context, "Attempting to unlink authority, but no link found");
     }
+    if (!pay_for_row(context, sizeof(Name))) return false;
     context.state().erase(Table::permission_link, key);
     return context.add_ram_usage(data->account, -ram::kLink);
 }

@@ -57,6 +57,17 @@ template <class T>
                         std::string(action) + " not allowed in read-only transaction");
 }
 
+// Charges; false: no units are left, the context has the failure.
+[[nodiscard]] inline bool pay(ApplyContext& context, std::uint64_t units) {
+    return context.transaction().meter().charge(units) || context.transaction().fail_cpu_exceeded();
+}
+// For writing or erasing a row of so many bytes, or reading one.
+[[nodiscard]] inline bool pay_for_row(ApplyContext& context, std::size_t bytes) {
+    return pay(context, context.transaction().prices()[Cost::row_write].of(bytes));
+}
+// For the rows that find a permission by the entries of its authority, new or old.
+[[nodiscard]] bool pay_for_entries(ApplyContext& context, const Authority& authority);
+
 // Whether the accounts and permissions that an authority names exist; charges for the entries.
 [[nodiscard]] bool check_references(ApplyContext& context, const Authority& authority);
 

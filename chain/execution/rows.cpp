@@ -84,7 +84,7 @@ class FixedReader {
 };
 
 constexpr std::size_t kUsageBytes = 4 + 8 + 8;
-constexpr std::size_t kAccountBytes = 8 + 1 + 4 * 8 + 32 + 8 + 4 * 8 + 2 * kUsageBytes + 8;
+constexpr std::size_t kAccountBytes = 8 + 1 + 4 * 8 + 32 + 4 + 8 + 4 * 8 + 2 * kUsageBytes + 8;
 constexpr std::size_t kCountersBytes = 8 * 8 + 2 * kUsageBytes;
 
 void put_usage(FixedWriter& out, const UsageAverage& usage) {
@@ -174,6 +174,7 @@ Bytes encode_account(const AccountRow& row) {
     out.u64(row.code_sequence);
     out.u64(row.abi_sequence);
     out.raw(row.code_hash.view());
+    out.u32(row.code_bytes);
     out.u64(static_cast<std::uint64_t>(row.last_code_update.microseconds));
     out.u64(row.ram_usage);
     out.u64(static_cast<std::uint64_t>(row.ram_quota));
@@ -198,6 +199,7 @@ Result<AccountRow> decode_account(ByteView bytes) {
     row.code_sequence = in.u64();
     row.abi_sequence = in.u64();
     row.code_hash = in.hash();
+    row.code_bytes = in.u32();
     row.last_code_update.microseconds = in.i64();
     row.ram_usage = in.u64();
     row.ram_quota = in.i64();

@@ -77,7 +77,8 @@ struct AccountRow {
     std::uint64_t auth_sequence = 0;
     std::uint64_t code_sequence = 0;
     std::uint64_t abi_sequence = 0;
-    base::Hash256 code_hash;  // Zero: no code.
+    base::Hash256 code_hash;       // Zero: no code.
+    std::uint32_t code_bytes = 0;  // Of that code: its loading is paid before it is read.
     TimePoint last_code_update;
     std::uint64_t ram_usage = 0;   // Bytes.
     std::int64_t ram_quota = -1;   // Bytes; -1: none.

@@ -50,6 +50,11 @@ vm::Prices vm_prices(const PriceTable& table) {
             .run = table[Cost::run].base};
 }
 
+std::uint64_t run_price(const PriceTable& prices, const Action& action) {
+    return prices[Cost::action].of(action.data.size()) +
+           prices[Cost::authorization].base * std::uint64_t{action.authorization.size()};
+}
+
 TransactionContext::TransactionContext(const Environment& environment,
                                        const DecodedTransaction& transaction)
     : environment_(environment), decoded_(transaction), meter_(0) {
@@ -61,6 +66,12 @@ TransactionContext::TransactionContext(const Environment& environment,
 
 TransactionContext::~TransactionContext() {
     environment_.permissions.end();
+}
+
+base::ByteView TransactionContext::packed_transaction() {
+    if (decoded_.packed.compression == Compression::none) return decoded_.packed.packed_trx;
+    if (packed_.empty()) packed_ = pack(transaction());
+    return packed_;
 }
 
 TransactionContext::KeptAccount& TransactionContext::keep(Name account) {
@@ -171,6 +182,14 @@ base::Result<void> TransactionContext::add_ram_usage(Name account, std::int64_t 
     return {};
 }
 
+void TransactionContext::give_units(std::uint64_t limit_us) {
+    cpu_limit_us_ = limit_us;
+    const std::uint64_t scale = std::max<std::uint64_t>(parameters().cpu_units_per_us, 1);
+    constexpr std::uint64_t kUnitsMax = std::numeric_limits<std::uint64_t>::max() / 2;
+    units_at_start_ = limit_us > kUnitsMax / scale ? kUnitsMax : limit_us * scale;
+    meter_ = vm::Meter(units_at_start_);
+}
+
 std::uint64_t TransactionContext::cpu_used_us() const {
     const std::uint64_t used = units_at_start_ - meter_.remaining();
     const std::uint64_t scale = std::max<std::uint64_t>(parameters().cpu_units_per_us, 1);
@@ -180,6 +199,8 @@ std::uint64_t TransactionContext::cpu_used_us() const {
 bool TransactionContext::fail_cpu_exceeded() {
     const std::string used = std::to_string(cpu_used_us());
     const std::string limit = std::to_string(cpu_limit_us_);
+    const bool is_own = cpu_limit_ != CpuLimit::block && cpu_limit_ != CpuLimit::account;
+    if (!failure_ && is_own) facts_.is_over_limit = true;
     if (cpu_limit_ == CpuLimit::block) {
         return fail(make_error(
             Exception::block_cpu_usage_exceeded,
@@ -207,13 +228,37 @@ bool TransactionContext::fail_cpu_exceeded() {
                                std::string(reason) + " " + limit + "us"));
 }
 
-bool TransactionContext::check_deadline() {
+bool TransactionContext::check_going() {
     if (meter_.exhausted()) return fail_cpu_exceeded();
-    if (!environment_.options.deadline_reached || !environment_.options.deadline_reached()) {
-        return true;
-    }
+    return !is_stopped() || fail_stopped();
+}
+
+bool TransactionContext::fail_stopped() {
+    if (!failure_) facts_.is_over_limit = true;
     return fail(make_error(Exception::deadline_exception,
                            "deadline exceeded " + std::to_string(cpu_used_us()) + "us"));
+}
+
+bool TransactionContext::use_code(const base::Hash256& hash, std::uint32_t bytes) {
+    const bool is_new = !used_code_.contains(hash);
+    const CodeSet* before = environment_.block_code;
+    const bool is_loaded = !is_new || (before != nullptr && before->contains(hash));
+    if (!meter_.charge(prices()[Cost::load].of(is_loaded ? 0 : bytes))) return fail_cpu_exceeded();
+    if (!is_new) return true;
+    if (used_code_bytes_ + bytes > kTransactionCodeBytesMax) {
+        return fail(make_error(
+            Exception::wasm_execution_error,
+            "the transaction uses contracts of " + std::to_string(used_code_bytes_ + bytes) +
+                " bytes, at most " + std::to_string(kTransactionCodeBytesMax) +
+                " are allowed: call fewer different contracts in one transaction"));
+    }
+    used_code_bytes_ += bytes;
+    used_code_.insert(hash);
+    return true;
+}
+
+bool TransactionContext::pay_for_run(const Action& action) {
+    return meter_.charge(run_price(prices(), action)) || fail_cpu_exceeded();
 }
 
 std::uint32_t TransactionContext::schedule_action(const Action& action,

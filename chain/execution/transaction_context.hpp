@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,23 @@ struct Rules {
     friend bool operator==(const Rules&, const Rules&) = default;
 };
 
+// Contract code by its hash.
+using CodeSet = std::set<base::Hash256>;
+
+// What the transactions of one block hand on to each other, beside the state.
+struct BlockRun {
+    Rules rules;   // Those in force.
+    CodeSet code;  // Used so far: the first use in a block pays for loading it.
+};
+
+// What the code of contracts in one transaction may have together (spec 03, "Loading").
+inline constexpr std::uint64_t kTransactionCodeBytesMax = 4 * 1024 * 1024;
+
 // The bounds of the VM under these rules: Antelope's wasm_config, within BoR's own.
 [[nodiscard]] vm::Limits vm_limits(const WasmConfig& config);
 [[nodiscard]] vm::Prices vm_prices(const PriceTable& table);
+// What each run of an action costs, beside what its contract does.
+[[nodiscard]] std::uint64_t run_price(const PriceTable& prices, const Action& action);
 
 // How a transaction is executed.
 struct ExecutionOptions {
@@ -57,14 +72,26 @@ struct ExecutionOptions {
     bool dry_run = false;             // Unsatisfied authority is no error; the caller drops it.
     // A limit of the producer's own, in microseconds of billed CPU; 0: none.
     std::uint32_t max_cpu_us = 0;
-    // Asked between actions; true: a producer gives up on the transaction (not billed).
-    std::function<bool()> deadline_reached;
+    // Whether the machine that runs it was told to stop (vm::Machine): the producer's or the dry
+    // run's wall clock, which never decides about a block. Asked between actions and in host
+    // calls that may take long; the engine looks by itself. Empty: nobody stops it. The
+    // transaction fails with deadline_exception.
+    std::function<bool()> is_stopped;
+};
+
+// How far a transaction came, for whoever must know whom its time counts against.
+struct RunFacts {
+    bool is_authorized = false;  // Its authorization was found good, or was not asked for.
+    // The clock stopped it, or it used all that any transaction may here: to run it again would
+    // only take the same time again. Not when what was left to its account or block ended it.
+    bool is_over_limit = false;
 };
 
 // What of a finished transaction is not in its trace.
 struct TransactionResult {
     TransactionTrace trace;              // `except` is set when it failed.
     std::vector<Digest> action_digests;  // Of receipts, in the order of execution.
+    RunFacts facts;
     [[nodiscard]] bool succeeded() const { return !trace.except.has_value(); }
 };
 
@@ -82,6 +109,7 @@ class TransactionContext : base::Pinned {
         const vm::HostTable& hosts;  // Those of the engine.
         PermissionCache& permissions;
         const ExecutionOptions& options;
+        const CodeSet* block_code = nullptr;  // Used in the block before; null: none.
     };
     TransactionContext(const Environment& environment, const DecodedTransaction& transaction);
     ~TransactionContext();
@@ -101,6 +129,8 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] bool dry_run() const { return environment_.options.dry_run; }
     [[nodiscard]] const DecodedTransaction& decoded() const { return decoded_; }
     [[nodiscard]] const Transaction& transaction() const { return decoded_.content; }
+    // Its binary form without signatures; made at most once, and within its base price.
+    [[nodiscard]] base::ByteView packed_transaction();
     [[nodiscard]] vm::Engine& engine() { return environment_.engine; }
     [[nodiscard]] const vm::HostTable& hosts() const { return environment_.hosts; }
     [[nodiscard]] vm::Meter& meter() { return meter_; }
@@ -131,10 +161,22 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] std::uint64_t cpu_used_us() const;
     // Fails with the limit that was reached, in nodeos' words.
     bool fail_cpu_exceeded();
-    // False: the producer's deadline has passed; the failure is recorded.
-    [[nodiscard]] bool check_deadline();
+    // False: its units are used up or the clock has stopped it; the failure is recorded.
+    [[nodiscard]] bool check_going();
+    // For host calls that take long, and the trap of a stopped run: fails with what nodeos says.
+    [[nodiscard]] bool is_stopped() const {
+        return environment_.options.is_stopped && environment_.options.is_stopped();
+    }
+    bool fail_stopped();
+
+    // Pays for the use of a contract's code before anything of it is read. False: the failure is
+    // recorded; there are no units, or it is more code than one transaction may use.
+    [[nodiscard]] bool use_code(const base::Hash256& hash, std::uint32_t bytes);
+    [[nodiscard]] const CodeSet& used_code() const { return used_code_; }
 
     // --- Actions ---
+    // Pays for a run of `action`, which is then scheduled. False: the failure is recorded.
+    [[nodiscard]] bool pay_for_run(const Action& action);
     [[nodiscard]] ActionTrace& trace_of(std::uint32_t ordinal) { return traces_[ordinal - 1]; }
     std::uint32_t schedule_action(const Action& action,
                                   Name receiver,
@@ -160,6 +202,8 @@ class TransactionContext : base::Pinned {
         bool changed = false;
     };
     KeptAccount& keep(Name account);
+    // Starts the meter with what so many microseconds are.
+    void give_units(std::uint64_t limit_us);
     Rules& change_rules();
 
     // Which limit on CPU is the lowest, for the message when it is reached.
@@ -167,6 +211,7 @@ class TransactionContext : base::Pinned {
 
     Environment environment_;
     const DecodedTransaction& decoded_;
+    base::Bytes packed_;  // When the packed form at hand is compressed.
     vm::Meter meter_;
     std::uint64_t units_at_start_ = 0;
     std::map<Name, KeptAccount> accounts_;
@@ -176,8 +221,11 @@ class TransactionContext : base::Pinned {
     std::deque<ActionTrace> traces_;  // Stable addresses: actions run while more are scheduled.
     std::vector<Digest> action_digests_;
     std::vector<Name> ram_to_check_;  // Sorted.
+    CodeSet used_code_;
+    std::uint64_t used_code_bytes_ = 0;
     std::optional<TraceException> failure_;
     std::optional<std::uint64_t> error_code_;
+    RunFacts facts_;
     std::uint64_t cpu_limit_us_ = 0;
     CpuLimit cpu_limit_ = CpuLimit::on_chain;
 };

@@ -42,9 +42,11 @@ bool TransactionRun::fail(Exception exception, std::string text) {
 }
 
 bool TransactionRun::run() {
-    if (!check_header() || !check_accounts() || !set_limits()) return false;
+    if (!check_header() || !pay_base() || !check_accounts() || !set_limits()) return false;
     if (!context_.read_only() && !check_duplicate()) return false;
-    return check_authorization() && execute_actions() && finish();
+    if (!check_authorization()) return false;
+    context_.facts_.is_authorized = true;
+    return execute_actions() && finish();
 }
 
 bool TransactionRun::check_header() {
@@ -127,6 +129,15 @@ bool TransactionRun::check_accounts() {
     return fail(Exception::tx_no_auths, "transaction must have at least one authorization");
 }
 
+// Two rows to look up, and one to write, for each but the first that authorizes: its are in the
+// price of the transaction.
+bool TransactionRun::pay_for_actor(Name actor) {
+    if (actor == payer_ || !actors_.insert(actor).second) return true;
+    const PriceTable& prices = context_.prices();
+    const std::uint64_t units = 2 * prices[Cost::state].of(0) + prices[Cost::row_write].of(0);
+    return context_.meter().charge(units) || context_.fail_cpu_exceeded();
+}
+
 bool TransactionRun::check_action_accounts(const Action& action, bool& has_authorization) {
     if (context_.find_account(action.account) == nullptr) {
         return fail(Exception::transaction_exception,
@@ -139,6 +150,7 @@ bool TransactionRun::check_action_accounts(const Action& action, bool& has_autho
     }
     for (const PermissionLevel& level : action.authorization) {
         has_authorization = true;
+        if (!pay_for_actor(level.actor)) return false;
         if (context_.find_account(level.actor) == nullptr) {
             return fail(
                 Exception::transaction_exception,
@@ -202,14 +214,42 @@ bool TransactionRun::set_limits() {
         }
     }
     eager_net_limit_ = eager_net_limit_ / kWordBytes * kWordBytes;
-    set_cpu_limit();
     net_usage_ = initial_net_usage();
-    if (!check_net_usage()) return false;
+    return check_net_usage() && lower_to_account();
+}
+
+// What a transaction costs by its form alone. Whoever executes it again for a block skips its
+// signatures and authority, and its receipt must come out the same.
+std::uint64_t TransactionRun::base_units() const {
     const DecodedTransaction& decoded = context_.decoded();
     const PriceTable& prices = context_.prices();
-    const std::uint64_t units = prices[Cost::transaction].of(decoded.packed.packed_trx.size()) +
-                                decoded.packed.signatures.size() * prices[Cost::signature].of(0);
-    return context_.meter().charge(units) || context_.fail_cpu_exceeded();
+    std::uint64_t units = prices[Cost::transaction].of(decoded.plain_bytes) +
+                          decoded.packed.signatures.size() * prices[Cost::signature].of(0);
+    for (const Action& action : transaction_.context_free_actions)
+        units += run_price(prices, action);
+    for (const Action& action : transaction_.actions)
+        units += run_price(prices, action);
+    return units;
+}
+
+// Before any account is looked up: a transaction that names thousands and can pay for none
+// must not cost more than its reading.
+bool TransactionRun::pay_base() {
+    set_cpu_limit();
+    base_units_ = base_units();
+    return context_.meter().charge(base_units_) || context_.fail_cpu_exceeded();
+}
+
+// What the account that pays may use is known once it has been found.
+bool TransactionRun::lower_to_account() {
+    const std::int64_t available = payer_limit(Resource::cpu).available;
+    if (available < 0 || context_.read_only()) return true;
+    const std::uint64_t limit = static_cast<std::uint64_t>(available) + kCpuLeewayUs;
+    if (limit > context_.cpu_limit_us_) return true;
+    const std::uint64_t used = context_.units_at_start_ - context_.meter().remaining();
+    context_.cpu_limit_ = TransactionContext::CpuLimit::account;
+    context_.give_units(limit);
+    return context_.meter().charge(used) || context_.fail_cpu_exceeded();
 }
 
 // The lowest limit decides what the error says when it is reached.
@@ -231,17 +271,9 @@ void TransactionRun::set_cpu_limit() {
     }
     objective_cpu_us_ = limit;
     cpu_limit_is_of_block_ = context_.cpu_limit_ == CpuLimit::block;
-    const std::int64_t available = payer_limit(Resource::cpu).available;
-    if (available >= 0 && !context_.read_only()) {
-        lower(static_cast<std::uint64_t>(available) + kCpuLeewayUs, CpuLimit::account);
-    }
     const std::uint32_t own = context_.environment_.options.max_cpu_us;
     if (own > 0) lower(own, CpuLimit::node);
-    context_.cpu_limit_us_ = limit;
-    const std::uint64_t scale = std::max<std::uint64_t>(context_.parameters().cpu_units_per_us, 1);
-    constexpr std::uint64_t kUnitsMax = std::numeric_limits<std::uint64_t>::max() / 2;
-    context_.units_at_start_ = limit > kUnitsMax / scale ? kUnitsMax : limit * scale;
-    context_.meter_ = vm::Meter(context_.units_at_start_);
+    context_.give_units(limit);
 }
 
 bool TransactionRun::check_net_usage() {
@@ -257,9 +289,8 @@ bool TransactionRun::check_net_usage() {
 
 bool TransactionRun::check_authorization() {
     if (context_.read_only() || context_.environment_.options.skip_authorization) return true;
-    // Bounded by what is left, but not billed: whoever executes the block again skips this, and
-    // its receipt must come out the same.
-    vm::Meter meter(context_.meter().remaining());
+    // Paid by the base price, and bounded by it.
+    vm::Meter meter(base_units_);
     const Authorization authorization({.state = context_.state(),
                                        .cache = context_.permissions(),
                                        .config = context_.config(),
@@ -268,8 +299,11 @@ bool TransactionRun::check_authorization() {
     auto checked =
         authorization.check(transaction_.actions, provided, {.dry_run = context_.dry_run()});
     if (checked) return true;
-    if (meter.exhausted()) return context_.fail_cpu_exceeded();
-    return context_.fail(std::move(checked).error());
+    if (!meter.exhausted()) return context_.fail(std::move(checked).error());
+    return fail(Exception::tx_cpu_usage_exceeded,
+                "the declared permissions take more than " + std::to_string(base_units_) +
+                    " units to check, which is what the transaction's size, signatures and "
+                    "authorizations pay for: use permissions with fewer accounts and keys");
 }
 
 bool TransactionRun::execute_actions() {
@@ -309,8 +343,10 @@ bool TransactionRun::note_permission_usage() {
             } else if (permission->last_used != now) {
                 PermissionRow row = *permission;
                 row.last_used = now;
-                context_.state().put(
-                    Table::permission, permission_key(level), encode_permission(row));
+                base::Bytes value = encode_permission(row);
+                const std::uint64_t price = context_.prices()[Cost::row_write].of(value.size());
+                if (!context_.meter().charge(price)) return context_.fail_cpu_exceeded();
+                context_.state().put(Table::permission, permission_key(level), std::move(value));
             }
         }
     }
@@ -380,6 +416,7 @@ bool TransactionRun::check_cpu_usage(std::uint64_t billed, std::int64_t account_
                         " us) is greater than the billable CPU time left in the block (" +
                         std::to_string(limit) + " us)");
     }
+    if (!of_account) context_.facts_.is_over_limit = true;
     return fail(Exception::tx_cpu_usage_exceeded,
                 "billed CPU time (" + std::to_string(billed) +
                     " us) is greater than the maximum billable CPU time for the transaction (" +
@@ -390,6 +427,7 @@ bool TransactionRun::check_cpu_usage(std::uint64_t billed, std::int64_t account_
 
 TransactionResult TransactionRun::take_result() {
     TransactionResult result;
+    result.facts = context_.facts_;
     TransactionTrace& trace = result.trace;
     trace.id = context_.decoded().id;
     trace.block_num = context_.block().height;

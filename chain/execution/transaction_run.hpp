@@ -3,6 +3,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/execution/resource_limits.hpp"
 
+#include <set>
 #include <vector>
 
 namespace chain {
@@ -24,9 +25,13 @@ class TransactionRun : base::Pinned {
     [[nodiscard]] bool check_tapos();
     [[nodiscard]] bool check_duplicate();
     [[nodiscard]] bool check_accounts();
+    [[nodiscard]] bool pay_for_actor(Name actor);
     [[nodiscard]] bool check_action_accounts(const Action& action, bool& has_authorization);
-    [[nodiscard]] bool set_limits();
+    [[nodiscard]] bool pay_base();
+    [[nodiscard]] std::uint64_t base_units() const;
     void set_cpu_limit();
+    [[nodiscard]] bool set_limits();
+    [[nodiscard]] bool lower_to_account();
     [[nodiscard]] bool check_net_usage();
     [[nodiscard]] bool check_authorization();
     [[nodiscard]] bool execute_actions();
@@ -44,11 +49,13 @@ class TransactionRun : base::Pinned {
     std::vector<PublicKey> keys_;
     ResourceWindows windows_;
     Name payer_;
+    std::set<Name> actors_;  // Of all actions, but for payer_.
     std::uint64_t net_usage_ = 0;
     std::uint64_t net_limit_ = 0;
     std::uint64_t eager_net_limit_ = 0;
     bool net_limit_is_of_block_ = true;
     std::uint64_t objective_cpu_us_ = 0;
+    std::uint64_t base_units_ = 0;  // Paid before anything else.
     bool cpu_limit_is_of_block_ = true;
     TransactionReceiptHeader receipt_;
 };

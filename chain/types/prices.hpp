@@ -28,10 +28,13 @@ enum class Cost : std::uint8_t {
     page,
     data,
     run,
-    load,  // The first use of a contract in a block, with its bytes, and setcode.
-    // Transactions: each, with its packed bytes, and each of its signatures.
+    load,  // A contract used: its bytes count at the first use in a block, and at setcode.
+    // Transactions: each, with its bytes, and each of its signatures.
     transaction,
     signature,
+    action,         // Each run of one, with its data: trace, receipt and digests.
+    authorization,  // Each level that such an action declares.
+    native,         // An action of eosio's own, with its data; its rows are paid besides.
     // Host functions, by what they do.
     trivial,        // Read what is at hand: a name, a number, a flag.
     copy,           // Copy between the contract's memory and the host, or within the memory.
@@ -44,7 +47,7 @@ enum class Cost : std::uint8_t {
     print_float,
     print_hex,
     authority,  // Search the action's authorizations.
-    notify,     // The notified contract's run is paid as it runs.
+    notify,     // The run of the notified contract is an action besides.
     feature,
     sha1,
     sha256,
@@ -58,14 +61,14 @@ enum class Cost : std::uint8_t {
     recover,       // K1;
     recover_r1,    // R1 and WebAuthn pay this besides.
     refused,       // Fail whenever they are called.
-    state,         // Look up one row, which may be on disk.
-    iterate,       // Search in order.
+    state,         // Look up one row, which may be on disk, and its bytes.
+    iterate,       // Search in order, and the bytes of what is found.
     row_read,      // Copy a row that an iterator holds.
-    row_write,
+    row_write,     // The bytes of the row before and after: both are in the digest.
     index_write,
-    send,  // Decode and queue an action.
+    send,  // Decode an action; its run is an action besides.
     check_authority,
-    transaction_read,  // Pack the transaction or a part of it.
+    transaction_read,  // Copy the transaction or a part of it.
     schedule,
     privileged,
 };

@@ -14,6 +14,14 @@ constexpr std::size_t kLevelBytes = 16;
 constexpr std::size_t kSignatureBytesMin = 66;
 constexpr std::size_t kFixedNetBytes = 16;  // nodeos: fixed_net_overhead_of_packed_trx.
 
+// What a length takes in binary form.
+std::size_t varuint32_bytes(std::size_t value) {
+    std::size_t bytes = 1;
+    for (; value >= 0x80; value >>= 7U)
+        ++bytes;
+    return bytes;
+}
+
 base::Bytes pack_context_free_data(const std::vector<base::Bytes>& data) {
     base::Writer out;
     out.varuint32(static_cast<std::uint32_t>(data.size()));
@@ -42,18 +50,18 @@ base::Result<base::ByteView> plain(const PackedTransaction& packed,
     return base::ByteView(inflated);
 }
 
-base::Result<std::vector<base::Bytes>> context_free_data_of(const PackedTransaction& packed) {
-    std::vector<base::Bytes> data;
-    if (packed.packed_context_free_data.empty()) return data;
+// Fills in the data, and adds the bytes that it has without compression.
+base::Result<void> decode_context_free_part(DecodedTransaction& decoded) {
+    if (decoded.packed.packed_context_free_data.empty()) return {};
     base::Bytes inflated;
-    auto bytes = plain(packed, packed.packed_context_free_data, inflated);
+    auto bytes = plain(decoded.packed, decoded.packed.packed_context_free_data, inflated);
     if (!bytes) return base::fail(std::move(bytes).error());
+    decoded.plain_bytes += bytes->size();
     // eosjs compresses nothing at all, too.
-    if (bytes->empty()) return data;
+    if (bytes->empty()) return {};
     base::Reader in(*bytes);
-    decode_context_free_data(in, data);
-    if (auto done = in.finish(); !done) return base::fail(std::move(done).error());
-    return data;
+    decode_context_free_data(in, decoded.content.context_free_data);
+    return in.finish();
 }
 
 }  // namespace
@@ -135,13 +143,14 @@ base::Result<TransactionPtr> decode_transaction(PackedTransaction packed) {
     auto decoded = std::make_shared<DecodedTransaction>();
     decode(in, static_cast<Transaction&>(decoded->content), "packed_trx");
     if (auto done = in.finish(); !done) return base::fail(std::move(done).error());
-    auto data = context_free_data_of(packed);
-    if (!data) return base::fail(std::move(data).error());
-    decoded->content.context_free_data = std::move(*data);
-    decoded->content.signatures = packed.signatures;
     // Decoding is strict, so these bytes are the only ones that have this content.
     decoded->id = base::crypto::sha256(*bytes);
+    decoded->plain_bytes = bytes->size();
     decoded->packed = std::move(packed);
+    if (auto done = decode_context_free_part(*decoded); !done) {
+        return base::fail(std::move(done).error());
+    }
+    decoded->content.signatures = decoded->packed.signatures;
     return TransactionPtr(std::move(decoded));
 }
 
@@ -158,7 +167,12 @@ TransactionPtr make_transaction(const SignedTransaction& transaction, Compressio
     auto decoded = std::make_shared<DecodedTransaction>();
     decoded->packed = PackedTransaction::pack(transaction, compression);
     decoded->content = transaction;
-    decoded->id = transaction.id();
+    const base::Bytes bytes = pack(static_cast<const Transaction&>(transaction));
+    decoded->id = base::crypto::sha256(bytes);
+    decoded->plain_bytes = bytes.size();
+    if (!transaction.context_free_data.empty()) {
+        decoded->plain_bytes += pack_context_free_data(transaction.context_free_data).size();
+    }
     return decoded;
 }
 
@@ -173,6 +187,12 @@ Height height_of(const BlockId& id) {
         height = height << 8U | std::to_integer<Height>(id.bytes[i]);
     }
     return height;
+}
+
+std::size_t packed_bytes(const Action& action) {
+    return 2 * sizeof(Name) + varuint32_bytes(action.authorization.size()) +
+           kLevelBytes * action.authorization.size() + varuint32_bytes(action.data.size()) +
+           action.data.size();
 }
 
 void encode(base::Writer& out, const Action& action) {

@@ -88,6 +88,9 @@ struct DecodedTransaction {
     PackedTransaction packed;
     SignedTransaction content;
     TransactionId id;
+    // Of the transaction and its context-free data without compression: what work on it grows
+    // with, which a small compressed transaction would hide.
+    std::size_t plain_bytes = 0;
 };
 using TransactionPtr = std::shared_ptr<const DecodedTransaction>;
 
@@ -113,6 +116,9 @@ using TransactionPtr = std::shared_ptr<const DecodedTransaction>;
 [[nodiscard]] std::uint32_t ref_block_prefix_of(const BlockId& id);
 // The height in the first four bytes of a block id, big-endian.
 [[nodiscard]] Height height_of(const BlockId& id);
+
+// What encode() writes for it, without writing it.
+[[nodiscard]] std::size_t packed_bytes(const Action& action);
 
 void encode(base::Writer& out, const Action& action);
 void encode(base::Writer& out, const TransactionHeader& header);

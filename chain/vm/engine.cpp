@@ -1,6 +1,6 @@
 #include "base/check.hpp"
-#include "base/crypto/hash.hpp"
-#include "chain/vm/rewrite.hpp"
+#include "chain/vm/machine.hpp"
+#include "chain/vm/program.hpp"
 #include "chain/vm/sandbox.hpp"
 #include "chain/vm/vm.hpp"
 
@@ -11,24 +11,19 @@ namespace chain::vm {
 
 namespace {
 
-// A loaded module. Has the rewritten bytes, and code of one tier or the other.
+constexpr std::uint32_t kSerializationError = 3070003;
+
+// A module as it is kept.
 struct Loaded {
     base::Hash256 code_hash;
-    base::Hash256 key;  // SHA-256 of `rewritten`.
-    base::Bytes rewritten;
-    Sandbox::Image image;
+    Program program;
     std::uint64_t start_price = 0;
-    std::uint64_t asked_generation = 0;  // Of the compiler when it was last asked.
-    std::string refusal;                 // Not empty: the code is no valid module.
-    std::unique_ptr<WabtInstance> interpreted;
-    std::unique_ptr<NativeCode> native;
-};
+    std::string refusal;  // Not empty: the code is no valid module.
 
-// A memory that grew in the interpreter is given back when it is larger than this.
-constexpr std::uint64_t kKeptInterpreterMemory = 1 << 20;
-// WABT's interpreter has room for 1,365 frames.
-constexpr std::uint32_t kMaxCallDepth = 1000;
-constexpr std::uint32_t kSerializationError = 3070003;
+    [[nodiscard]] std::size_t bytes() const {
+        return sizeof(Loaded) + program.bytes + refusal.size();
+    }
+};
 
 Outcome outcome_of(Trap trap, const Context& context) {
     switch (trap) {
@@ -37,8 +32,6 @@ Outcome outcome_of(Trap trap, const Context& context) {
         case Trap::host_stop:
             if (context.stop == Stop::exit) return {Outcome::Kind::exited, Trap::none, {}};
             return {Outcome::Kind::trapped, trap, context.stop_text};
-        case Trap::unreachable:
-            return {Outcome::Kind::trapped, trap, "eos-vm system failure"};
         case Trap::memory_out_of_bounds:
         case Trap::divide_by_zero:
         case Trap::integer_overflow:
@@ -48,6 +41,8 @@ Outcome outcome_of(Trap trap, const Context& context) {
             return {Outcome::Kind::trapped, trap, "stack overflow"};
         case Trap::out_of_fuel:
             return {Outcome::Kind::trapped, trap, "transaction was executing for too long"};
+        case Trap::stopped:
+            return {Outcome::Kind::trapped, trap, "the run was stopped"};
         default:
             return {Outcome::Kind::trapped, trap, "eos-vm system failure"};
     }
@@ -57,111 +52,89 @@ Outcome outcome_of(Trap trap, const Context& context) {
 
 class Engine::State {
   public:
-    State(const HostTable& hosts, const Options& options, Compiler* compiler)
+    State(const HostTable& hosts, const Options& options, Machine& machine)
         : hosts_(hosts),
           options_(options),
-          compiler_(compiler),
-          sandbox_(std::make_unique<Sandbox>(hosts, options.limits.max_pages)) {
-        CHECK(options.cached_modules > 0);
-        CHECK(options.limits.max_call_depth <= kMaxCallDepth);
-    }
+          machine_(machine),
+          sandbox_(hosts, options_.limits, options_.prices, machine) {}
 
     Outcome run(const base::Hash256& code_hash,
                 base::ByteView wasm,
                 const ApplyArgs& args,
                 Context& context,
                 Meter& meter);
-    std::string warm_up(const base::Hash256& code_hash, base::ByteView wasm);
+    base::Result<void> open();
+    const Loaded& load(const base::Hash256& code_hash, base::ByteView wasm);
     void configure(const Limits& limits, const Prices& prices);
-    [[nodiscard]] Tier tier(const base::Hash256& code_hash) const;
+    [[nodiscard]] std::size_t cached_bytes() const { return bytes_; }
 
   private:
-    Loaded& load(const base::Hash256& code_hash, base::ByteView wasm);
-    void prepare(Loaded& loaded, base::ByteView wasm) const;
-    void improve(Loaded& loaded);
-    void interpret(Loaded& loaded);
+    void prepare(Loaded& loaded, base::ByteView wasm);
+    void make_room();
 
     const HostTable& hosts_;
     Options options_;
-    Compiler* compiler_;
-    std::unique_ptr<Sandbox> sandbox_;
+    Machine& machine_;
+    Sandbox sandbox_;
+    bool is_open_ = false;      // The sandbox, for the limits of now.
     std::list<Loaded> loaded_;  // The most recently used first.
     std::map<base::Hash256, std::list<Loaded>::iterator> by_hash_;
+    std::size_t bytes_ = 0;
 };
 
-Loaded& Engine::State::load(const base::Hash256& code_hash, base::ByteView wasm) {
+const Loaded& Engine::State::load(const base::Hash256& code_hash, base::ByteView wasm) {
     if (!loaded_.empty() && loaded_.front().code_hash == code_hash) return loaded_.front();
     const auto at = by_hash_.find(code_hash);
     if (at != by_hash_.end()) {
         loaded_.splice(loaded_.begin(), loaded_, at->second);
         return loaded_.front();
     }
-    if (loaded_.size() >= options_.cached_modules) {
-        // The sandbox may hold the image of the module that goes.
-        sandbox_->forget_image();
-        by_hash_.erase(loaded_.back().code_hash);
-        loaded_.pop_back();
-    }
-    loaded_.emplace_front();
-    Loaded& fresh = loaded_.front();
+    Loaded& fresh = loaded_.emplace_front();
     fresh.code_hash = code_hash;
     by_hash_.emplace(code_hash, loaded_.begin());
     prepare(fresh, wasm);
+    bytes_ += fresh.bytes();
+    make_room();
     return fresh;
 }
 
-void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) const {
-    const base::Result<Module> module = scan_and_validate(wasm, options_.limits, hosts_);
+// The one that was asked for stays, however large it is.
+void Engine::State::make_room() {
+    while (bytes_ > options_.cache_bytes && loaded_.size() > 1) {
+        sandbox_.forget();
+        bytes_ -= loaded_.back().bytes();
+        by_hash_.erase(loaded_.back().code_hash);
+        loaded_.pop_back();
+    }
+}
+
+void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) {
+    const base::Result<Module> module = scan(wasm, options_.limits, hosts_);
     if (!module) {
         loaded.refusal = module.error().detail;
         return;
     }
-    loaded.rewritten = rewrite(*module, options_.limits, options_.prices);
-    loaded.key = base::crypto::sha256(loaded.rewritten);
-    loaded.image.bytes.resize(module->data_end());
-    for (const Module::Data& segment : module->data) {
-        std::copy(segment.bytes.begin(),
-                  segment.bytes.end(),
-                  loaded.image.bytes.begin() + segment.offset);
+    auto program = make_program(*module, options_.limits, options_.prices, machine_);
+    if (!program) {
+        // Only what is wrong with the contract may decide about a transaction.
+        if (program.error().code == base::Errc::unavailable) {
+            base::check_failed(program.error().detail, __FILE__, __LINE__);
+        }
+        loaded.refusal = program.error().detail;
+        return;
     }
-    const std::uint64_t pages = module->initial_pages();
-    loaded.image.memory_bytes = pages * 65536;
-    const std::uint64_t data = (loaded.image.bytes.size() + 1023) / 1024;
-    loaded.start_price =
-        options_.prices.run + pages * options_.prices.page + data * options_.prices.data;
+    loaded.program = std::move(*program);
+    const std::uint64_t data = (loaded.program.image.size() + 1023) / 1024;
+    loaded.start_price = options_.prices.run +
+                         std::uint64_t{loaded.program.initial_pages} * options_.prices.page +
+                         data * options_.prices.data;
 }
 
-// Takes better code if the compiler has some by now. Which tier runs changes nothing but
-// the time it takes.
-void Engine::State::improve(Loaded& loaded) {
-    if (compiler_ == nullptr) return;
-    const Tier now = loaded.native ? loaded.native->tier() : Tier::interpreter;
-    if (now == Tier::optimised) return;
-    const std::uint64_t generation = compiler_->generation() + 1;
-    if (loaded.asked_generation == generation) return;
-    loaded.asked_generation = generation;
-    std::unique_ptr<NativeCode> better = compiler_->load(loaded.key, now);
-    if (better) {
-        loaded.native = std::move(better);
-        loaded.interpreted.reset();
-    }
-    if (loaded.native && loaded.native->tier() == Tier::optimised) {
-        loaded.rewritten = {};  // No other code will be made of it.
-    } else {
-        compiler_->request(loaded.key, loaded.rewritten);
-    }
-}
-
-void Engine::State::interpret(Loaded& loaded) {
-    std::string error;
-    loaded.interpreted =
-        WabtInstance::make(reinterpret_cast<const std::uint8_t*>(loaded.rewritten.data()),
-                           loaded.rewritten.size(),
-                           &Sandbox::call_interpreted,
-                           sandbox_.get(),
-                           &error);
-    // The module was validated before it was rewritten.
-    if (!loaded.interpreted) base::check_failed(error, __FILE__, __LINE__);
+base::Result<void> Engine::State::open() {
+    if (is_open_) return {};
+    auto opened = sandbox_.open();
+    is_open_ = opened.has_value();
+    return opened;
 }
 
 Outcome Engine::State::run(const base::Hash256& code_hash,
@@ -169,47 +142,35 @@ Outcome Engine::State::run(const base::Hash256& code_hash,
                            const ApplyArgs& args,
                            Context& context,
                            Meter& meter) {
-    Loaded& loaded = load(code_hash, wasm);
+    if (const auto opened = open(); !opened) {
+        base::check_failed(opened.error().detail, __FILE__, __LINE__);
+    }
+    const Loaded& loaded = load(code_hash, wasm);
     if (!loaded.refusal.empty()) {
         return {Outcome::Kind::trapped, Trap::invalid_module, loaded.refusal};
     }
-    improve(loaded);
     if (!meter.charge(loaded.start_price)) return outcome_of(Trap::out_of_fuel, context);
-    sandbox_->attach(context, meter, initial_stack(options_.limits));
-    if (loaded.native) {
-        return outcome_of(sandbox_->run(*loaded.native, loaded.image, args), context);
-    }
-    if (!loaded.interpreted) interpret(loaded);
-    const Trap trap = sandbox_->run(*loaded.interpreted, loaded.image, args);
-    if (loaded.interpreted->memory_size() > kKeptInterpreterMemory) loaded.interpreted.reset();
-    return outcome_of(trap, context);
-}
-
-std::string Engine::State::warm_up(const base::Hash256& code_hash, base::ByteView wasm) {
-    Loaded& loaded = load(code_hash, wasm);
-    if (loaded.refusal.empty()) improve(loaded);
-    return loaded.refusal;
+    return outcome_of(sandbox_.run(loaded.program, args, context, meter), context);
 }
 
 void Engine::State::configure(const Limits& limits, const Prices& prices) {
+    sandbox_.forget();
     by_hash_.clear();
     loaded_.clear();
-    CHECK(limits.max_call_depth <= kMaxCallDepth);
+    bytes_ = 0;
     options_.limits = limits;
     options_.prices = prices;
-    sandbox_ = std::make_unique<Sandbox>(hosts_, limits.max_pages);
+    is_open_ = false;
 }
 
-Tier Engine::State::tier(const base::Hash256& code_hash) const {
-    const auto at = by_hash_.find(code_hash);
-    if (at == by_hash_.end() || !at->second->native) return Tier::interpreter;
-    return at->second->native->tier();
-}
-
-Engine::Engine(const HostTable& hosts, const Options& options, Compiler* compiler)
-    : state_(std::make_unique<State>(hosts, options, compiler)) {}
+Engine::Engine(const HostTable& hosts, const Options& options, Machine& machine)
+    : state_(std::make_unique<State>(hosts, options, machine)) {}
 
 Engine::~Engine() = default;
+
+base::Result<void> Engine::open() {
+    return state_->open();
+}
 
 Outcome Engine::run(const base::Hash256& code_hash,
                     base::ByteView wasm,
@@ -223,14 +184,14 @@ void Engine::configure(const Limits& limits, const Prices& prices) {
     state_->configure(limits, prices);
 }
 
-Tier Engine::tier(const base::Hash256& code_hash) const {
-    return state_->tier(code_hash);
-}
-
 base::Result<void> Engine::prepare(const base::Hash256& code_hash, base::ByteView wasm) {
-    const std::string refusal = state_->warm_up(code_hash, wasm);
+    const std::string& refusal = state_->load(code_hash, wasm).refusal;
     if (refusal.empty()) return {};
     return base::fail(base::Error{base::Errc::invalid, refusal, kSerializationError});
+}
+
+std::size_t Engine::cached_bytes() const {
+    return state_->cached_bytes();
 }
 
 }  // namespace chain::vm

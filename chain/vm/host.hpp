@@ -84,7 +84,7 @@ class Memory : base::Pinned {
     friend class Sandbox;
     std::byte* data_ = nullptr;
     std::uint64_t size_ = 0;
-    std::uint8_t* dirty_ = nullptr;  // One byte for each 4,096; absent in the interpreter.
+    std::uint8_t* dirty_ = nullptr;  // One byte for each 4,096; absent without an engine.
 };
 
 // A function that contracts may import from module "env".

@@ -4,9 +4,31 @@
 
 namespace chain::vm {
 
-std::uint8_t WasmReader::u8() {
-    const base::ByteView in = raw(1);
-    return in.empty() ? std::uint8_t{0} : std::to_integer<std::uint8_t>(in[0]);
+namespace {
+
+// The length of the UTF-8 sequence that `text`, not empty, begins with; 0: it is none.
+// Surrogates, overlong forms and what is above U+10FFFF are none (Unicode, table 3-7).
+std::size_t utf8_length(base::ByteView text) {
+    const auto byte = [&](std::size_t i) { return std::to_integer<unsigned>(text[i]); };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first < 0xC2 || first > 0xF4) return 0;
+    const std::size_t length = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (text.size() < length) return 0;
+    const unsigned low = first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+    if (byte(1) < low || byte(1) > high) return 0;
+    for (std::size_t i = 2; i < length; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80) return 0;
+    }
+    return length;
+}
+
+}  // namespace
+
+std::uint8_t WasmReader::nothing_left() {
+    set_error("1 byte wanted, none left");
+    return 0;
 }
 
 std::uint64_t WasmReader::leb(unsigned bits, bool is_signed) {
@@ -33,18 +55,6 @@ std::uint64_t WasmReader::leb(unsigned bits, bool is_signed) {
     }
     set_error("integer too long");
     return 0;
-}
-
-std::uint32_t WasmReader::u32() {
-    return static_cast<std::uint32_t>(leb(32, false));
-}
-
-std::int32_t WasmReader::s32() {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(leb(32, true)));
-}
-
-std::int64_t WasmReader::s64() {
-    return static_cast<std::int64_t>(leb(64, true));
 }
 
 std::uint32_t WasmReader::fixed32() {
@@ -83,8 +93,23 @@ std::uint32_t WasmReader::count(std::uint32_t limit, std::string_view what) {
     return found;
 }
 
+std::string_view WasmReader::name(std::uint32_t limit) {
+    const base::ByteView text = raw(count(limit, "bytes in a name"));
+    for (base::ByteView rest = text; !rest.empty();) {
+        const std::size_t length = utf8_length(rest);
+        if (length == 0) {
+            set_error("name that is no UTF-8");
+            return {};
+        }
+        rest = rest.subspan(length);
+    }
+    return base::as_text(text);
+}
+
 void WasmReader::set_error(std::string text) {
-    if (ok()) error_ = fmt::format("{} at byte {}", text, module_offset());
+    if (!ok()) return;
+    error_ = fmt::format("{} at byte {}", text, module_offset());
+    bytes_ = bytes_.first(offset_);  // So that later reads find nothing.
 }
 
 namespace {

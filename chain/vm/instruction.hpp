@@ -16,15 +16,21 @@ class WasmReader {
     explicit WasmReader(base::ByteView bytes, std::size_t base_offset = 0)
         : bytes_(bytes), base_(base_offset) {}
 
-    std::uint8_t u8();
-    std::uint32_t u32();  // Unsigned LEB128.
-    std::int32_t s32();   // Signed LEB128.
-    std::int64_t s64();
+    std::uint8_t u8() {
+        return done() ? nothing_left() : std::to_integer<std::uint8_t>(bytes_[offset_++]);
+    }
+    // LEB128, most often of one byte.
+    std::uint32_t u32() { return one_byte() ? u8() : static_cast<std::uint32_t>(leb(32, false)); }
+    std::int32_t s32() { return static_cast<std::int32_t>(s64_of(32)); }
+    std::int64_t s64() { return s64_of(64); }
     std::uint32_t fixed32();  // Little-endian.
     std::uint64_t fixed64();
     base::ByteView raw(std::uint32_t count);
+    base::ByteView rest() { return raw(static_cast<std::uint32_t>(bytes_.size() - offset_)); }
     // A number of items, of at least one byte each: at most `limit` and what is left.
     std::uint32_t count(std::uint32_t limit, std::string_view what);
+    // A name of at most `limit` bytes; what is no UTF-8 is an error.
+    std::string_view name(std::uint32_t limit);
 
     void set_error(std::string text);
     [[nodiscard]] bool ok() const { return error_.empty(); }
@@ -39,14 +45,22 @@ class WasmReader {
 
   private:
     std::uint64_t leb(unsigned bits, bool is_signed);
+    std::uint8_t nothing_left();
+    [[nodiscard]] bool one_byte() const {
+        return !done() && (bytes_[offset_] & std::byte{0x80}) == std::byte{0};
+    }
+    std::int64_t s64_of(unsigned bits) {
+        if (!one_byte()) return static_cast<std::int64_t>(leb(bits, true));
+        return static_cast<std::int8_t>(u8() << 1U) >> 1U;  // Six bits and a sign.
+    }
 
-    base::ByteView bytes_;
+    base::ByteView bytes_;  // Shortened to what has been read at the first error.
     std::size_t base_;
     std::size_t offset_ = 0;
     std::string error_;
 };
 
-// The opcodes that the scan or the rewriter treat one by one; the rest goes by its class.
+// The opcodes that are treated one by one; the rest goes by its class.
 namespace op {
 enum : std::uint8_t {
     unreachable = 0x00,
@@ -130,6 +144,9 @@ enum : std::uint8_t {
 }  // namespace op
 
 inline constexpr std::uint8_t kEmptyBlock = 0x40;
+// Value types, downwards from i32 in the order of ValueType.
+inline constexpr std::uint8_t kI32Byte = 0x7F;
+inline constexpr std::uint8_t kF64Byte = 0x7C;
 
 // One decoded instruction of a function body.
 struct Instruction {

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "chain/vm/vm.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ struct Module {
         ValueType type = ValueType::i32;
         bool is_mutable = false;
         base::ByteView initial;  // The constant expression without its end.
+        std::uint64_t bits = 0;  // The constant itself; i32 zero-extended, floats as they stand.
     };
     struct Elements {
         std::uint32_t offset = 0;
@@ -60,7 +62,6 @@ struct Module {
     std::vector<Elements> elements;
     std::vector<Data> data;
     std::vector<Body> bodies;
-    base::Bytes without_custom;  // The module's bytes but for custom sections.
 
     // The type of a function by its index among imported and defined ones; it exists.
     [[nodiscard]] const FunctionType& type_of(std::uint32_t function) const {
@@ -73,16 +74,50 @@ struct Module {
     [[nodiscard]] std::uint32_t data_end() const;
 };
 
-// Takes a module apart and checks every limit, so that neither WABT nor the rewriter meets
-// what they are not made for. Does not check types: that is WABT's validator's.
-// invalid: with Antelope's exception number.
+// The types of a function's parameters and locals by index. They stay runs: a body of a few
+// bytes may declare thousands. Can be filled again without an allocation.
+class Locals {
+  public:
+    Locals() = default;
+    Locals(const FunctionType& type, const Module::Body& body) { assign(type, body); }
+
+    // Fewer than 2^32 in all: scan() has checked the limit.
+    void assign(const FunctionType& type, const Module::Body& body);
+    [[nodiscard]] std::uint32_t count() const { return runs_.empty() ? 0 : runs_.back().end; }
+    // `index` is below count().
+    [[nodiscard]] ValueType type(std::uint32_t index) const {
+        return index < first_.size() ? first_[index] : type_by_run(index);
+    }
+
+  private:
+    struct Run {
+        std::uint32_t end;  // One past its last index.
+        ValueType type;
+    };
+    void add(std::uint32_t many, ValueType type);
+    [[nodiscard]] ValueType type_by_run(std::uint32_t index) const;
+
+    std::array<ValueType, 64> first_{};  // Of the first ones: no search.
+    std::vector<Run> runs_;              // None is empty; neighbours differ in type.
+};
+
+// What scan() demands beyond WebAssembly's own rules.
+struct ScanOptions {
+    // An exported apply, and imports from "env" only. Off: WebAssembly's own tests.
+    bool contract = true;
+};
+
+// Takes a module apart and checks all but the bodies of functions. invalid: with Antelope's
+// exception number.
 [[nodiscard]] base::Result<Module> scan(base::ByteView wasm,
                                         const Limits& limits,
-                                        const HostTable& hosts);
+                                        const HostTable& hosts,
+                                        const ScanOptions& options = {});
 
-// scan() and WABT's validator.
+// scan() and BodyValidator for each body.
 [[nodiscard]] base::Result<Module> scan_and_validate(base::ByteView wasm,
                                                      const Limits& limits,
-                                                     const HostTable& hosts);
+                                                     const HostTable& hosts,
+                                                     const ScanOptions& options = {});
 
 }  // namespace chain::vm

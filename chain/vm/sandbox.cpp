@@ -1,217 +1,242 @@
 #include "chain/vm/sandbox.hpp"
 
 #include "base/check.hpp"
-#include "chain/vm/rewrite.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <bit>
 #include <cstring>
 
 namespace chain::vm {
 
 namespace {
 
-constexpr std::uint64_t kPage = 65536;
-constexpr std::uint64_t kBlock = 4096;  // What one byte of `dirty` stands for.
-constexpr std::uint64_t kOverhang = 8;  // A store at a block's end reaches into the next.
-constexpr std::uint64_t kFuelMax = std::uint64_t{1} << 62U;
+constexpr std::uint64_t kPageBytes = 65536;
+constexpr std::uint64_t kBlockBytes = std::uint64_t{1} << kDirtyShift;
+constexpr std::uint64_t kOverhang = 8;  // A store may begin so far before the block it ends in.
+// Precision exceptions and all others masked, rounding to nearest, denormals as they are.
+constexpr std::uint32_t kFloatMode = 0x1F80;
 
-template <class Number>
-Number round_as(int how, Number value) {
-    switch (how) {
-        case 0:
-            return std::ceil(value);
-        case 1:
-            return std::floor(value);
-        case 2:
-            return std::trunc(value);
-        case 3:
-            return std::nearbyint(value);
-        default:
-            return std::sqrt(value);
-    }
+constexpr std::uint64_t single(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    return std::uint64_t{bits} << 32U | bits;
+}
+constexpr std::uint64_t twice(std::uint32_t bits) {
+    return std::uint64_t{bits} << 32U | bits;
+}
+constexpr std::uint64_t pair(double value) {
+    return std::bit_cast<std::uint64_t>(value);
 }
 
-// WABT's texts, by how they begin.
-Trap trap_of(const std::string& reason) {
-    constexpr std::pair<std::string_view, Trap> kTexts[] = {
-        {"unreachable executed", Trap::unreachable},
-        {"out of bounds memory access", Trap::memory_out_of_bounds},
-        {"integer divide by zero", Trap::divide_by_zero},
-        {"integer overflow", Trap::integer_overflow},
-        {"invalid conversion to integer", Trap::invalid_conversion},
-        {"undefined table index", Trap::indirect_call},
-        {"uninitialized table element", Trap::indirect_call},
-        {"indirect call signature mismatch", Trap::indirect_call},
-        {"host", Trap::host_stop},
-    };
-    for (const auto& [text, trap] : kTexts) {
-        if (reason.starts_with(text)) return trap;
-    }
-    // Any other end of a contract would be this program's bug, and differ between tiers.
-    base::check_failed(reason, __FILE__, __LINE__);
-}
+// In the order of Constant.
+constexpr std::array<std::uint64_t, kConstants> kConstantBits{
+    twice(0x7FC00000),
+    0x7FF8000000000000,
+    twice(0x7FFFFFFF),
+    0x7FFFFFFFFFFFFFFF,
+    twice(0x80000000),
+    0x8000000000000000,
+    single(-1.0F),
+    pair(-1.0),
+    single(2147483648.0F),
+    pair(2147483648.0),
+    single(-2147483648.0F),
+    pair(-2147483649.0),
+    single(4294967296.0F),
+    pair(4294967296.0),
+    single(9223372036854775808.0F),
+    pair(9223372036854775808.0),
+    single(-9223372036854775808.0F),
+    pair(-9223372036854775808.0),
+    single(18446744073709551616.0F),
+    pair(18446744073709551616.0),
+};
 
 }  // namespace
 
-Sandbox::Sandbox(const HostTable& hosts, std::uint32_t max_pages)
-    : hosts_(hosts), reserved_(max_pages * kPage) {}
+Sandbox::Sandbox(const HostTable& hosts,
+                 const Limits& limits,
+                 const Prices& prices,
+                 Machine& machine)
+    : hosts_(hosts), limits_(limits), prices_(prices), machine_(machine) {}
 
-// An engine that only interprets needs no arena.
-void Sandbox::reserve() {
-    // calloc maps fresh zero pages for a block of this size and touches none of them.
-    // NOLINTNEXTLINE(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
-    arena_.reset(static_cast<std::byte*>(std::calloc(reserved_ + kBlock, 1)));
-    CHECK(arena_ != nullptr);
-    dirty_.assign(reserved_ / kBlock + 1, 0);
-    host_ = {this,
-             reinterpret_cast<std::uint8_t*>(arena_.get()),
-             dirty_.data(),
-             &Sandbox::call_native,
-             &Sandbox::resized,
-             &round_as<double>,
-             &round_as<float>};
+template <class T>
+void Sandbox::set(std::int32_t place, const T& value) const {
+    std::memcpy(base_ + place, &value, sizeof(T));
 }
 
-void Sandbox::Free::operator()(std::byte* memory) const {
-    std::free(memory);  // NOLINT(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
+template <class T>
+T Sandbox::get(std::int32_t place) const {
+    T value{};
+    std::memcpy(&value, base_ + place, sizeof(T));
+    return value;
 }
 
-void Sandbox::attach(Context& context, Meter& meter, std::uint64_t stack) {
-    context_ = &context;
-    meter_ = &meter;
-    stack_ = stack;
-    stopped_by_host_ = false;
+base::Result<void> Sandbox::open() {
+    CHECK(std::uint64_t{limits_.max_pages} * kPageBytes <= kMaxDirtyBytes * kBlockBytes);
+    CHECK(limits_.max_table_elements <= kMaxTableElements);
+    CHECK(limits_.max_mutable_global_bytes <= 4 * kMaxMutableGlobals);
+    CHECK(limits_.max_stack_bytes <= kMaxStackBytes && limits_.max_call_depth <= kMaxCalls);
+    const Machine::Room* const room =
+        machine_.room(kBelowMemory, limits_.max_stack_bytes + kStackSlack);
+    if (room == nullptr || !machine_.grant(limits_.max_pages * kPageBytes)) {
+        return base::fail(base::Errc::unavailable,
+                          "contracts need 8 GiB of addresses, which are not used, and 33 MiB of "
+                          "memory: raise the limit of virtual memory (ulimit -v)");
+    }
+    if (base_ != nullptr) return {};
+    base_ = room->memory;
+    fill_constants();
+    set<void*>(field::self, this);
+    set(field::call_host, &Sandbox::call_host);
+    set(field::grow, &Sandbox::grow);
+    set(field::contract_stack, room->stack_end);
+    set(field::mxcsr, kFloatMode);
+    return {};
 }
 
-// Makes the arena hold `image` and zeros: clears what the last run wrote, and changes the
-// image if it was another module's.
-void Sandbox::restore(const Image& image) {
-    // No run writes beyond the end of its memory; host functions see the same end.
-    const std::size_t blocks = used_bytes_ / kBlock;
-    const auto clean = [&](std::uint64_t begin, std::uint64_t end) {
-        const std::uint64_t known = loaded_ == &image ? image.bytes.size() : 0;
-        const std::uint64_t middle = std::clamp<std::uint64_t>(known, begin, end);
-        if (middle > begin) {
-            std::memcpy(arena_.get() + begin, image.bytes.data() + begin, middle - begin);
-        }
-        std::memset(arena_.get() + middle, 0, end - middle);
-    };
-    if (loaded_ != &image) std::memset(arena_.get(), 0, loaded_bytes_);
-    for (std::size_t i = 0; i < blocks;) {
-        std::uint64_t eight = 1;
-        if (i + 8 <= blocks) std::memcpy(&eight, dirty_.data() + i, 8);
+void Sandbox::fill_constants() const {
+    for (std::int32_t i = 0; i < kConstants; ++i) {
+        const std::uint64_t bits = kConstantBits[static_cast<std::size_t>(i)];
+        set(place_of(static_cast<Constant>(i)), bits);
+        set(place_of(static_cast<Constant>(i)) + 8, bits);
+    }
+}
+
+// Image and zeros into a part of the memory.
+void Sandbox::clean(const Program& program, std::uint64_t begin, std::uint64_t end) const {
+    const std::uint64_t known = loaded_ == &program ? program.image.size() : 0;
+    const std::uint64_t middle = std::clamp<std::uint64_t>(known, begin, end);
+    if (middle > begin) std::memcpy(base_ + begin, program.image.data() + begin, middle - begin);
+    std::memset(base_ + middle, 0, end - middle);
+}
+
+// Clears what the last run wrote, which is in its memory as it was at the end, and changes image
+// and table if they were another program's.
+void Sandbox::restore(const Program& program) {
+    const auto used = get<std::uint64_t>(field::memory_bytes);
+    auto* const dirty = reinterpret_cast<std::uint8_t*>(base_ + field::dirty);
+    if (loaded_ != &program) std::memset(base_, 0, loaded_bytes_);
+    for (std::uint64_t i = 0; i < used / kBlockBytes;) {
+        std::uint64_t eight = 0;
+        std::memcpy(&eight, dirty + i, 8);
         if (eight == 0) {
             i += 8;
             continue;
         }
-        if (dirty_[i] != 0) {
-            clean(i * kBlock, std::min(i * kBlock + kBlock + kOverhang, reserved_));
-            dirty_[i] = 0;
+        if (dirty[i] != 0) {
+            const std::uint64_t begin = i * kBlockBytes;
+            clean(program, i == 0 ? 0 : begin - kOverhang, begin + kBlockBytes);
+            dirty[i] = 0;
         }
         ++i;
     }
-    if (loaded_ != &image && !image.bytes.empty()) {
-        std::memcpy(arena_.get(), image.bytes.data(), image.bytes.size());
+    if (loaded_ == &program) return;
+    if (!program.image.empty()) std::memcpy(base_, program.image.data(), program.image.size());
+    if (!program.table.empty()) {
+        std::memcpy(
+            base_ + field::table, program.table.data(), program.table.size() * sizeof(TableEntry));
     }
-    loaded_ = &image;
-    loaded_bytes_ = image.bytes.size();
-    used_bytes_ = image.memory_bytes;
+    loaded_ = &program;
+    loaded_bytes_ = program.image.size();
 }
 
-Trap Sandbox::run(NativeCode& code, const Image& image, const ApplyArgs& args) {
-    if (arena_ == nullptr) reserve();
-    restore(image);
-    memory_.data_ = arena_.get();
-    memory_.size_ = image.memory_bytes;
-    memory_.dirty_ = dirty_.data();
-    code.reset(host_, image.memory_bytes);
-    granted_ = std::min(meter_->remaining(), kFuelMax);
-    native_fuel_ = &code.fuel();
-    code.fuel() = granted_;
-    code.stack() = stack_;
-    code.trap() = 0;
-    const Trap trap = code.apply(args);
-    return settle(trap, code.fuel(), code.trap(), code.stack());
-}
-
-Trap Sandbox::run(WabtInstance& instance, const Image& image, const ApplyArgs& args) {
-    using Counter = WabtInstance::Counter;
-    instance.reset();
-    std::uint8_t* bytes = instance.memory();
-    if (image.memory_bytes > 0) std::memset(bytes, 0, image.memory_bytes);
-    if (!image.bytes.empty()) std::memcpy(bytes, image.bytes.data(), image.bytes.size());
-    memory_.dirty_ = nullptr;
-    granted_ = std::min(meter_->remaining(), kFuelMax);
-    native_fuel_ = nullptr;
-    interpreter_ = &instance;
-    instance.set_counter(Counter::fuel, granted_);
-    instance.set_counter(Counter::stack, stack_);
-    instance.set_counter(Counter::trap, 0);
-    const std::uint64_t slots[] = {args.receiver, args.code, args.action};
-    std::string reason;
-    const bool done = instance.apply(slots, &reason) == WabtInstance::End::ok;
-    return settle(done ? Trap::none : trap_of(reason),
-                  instance.counter(Counter::fuel),
-                  static_cast<std::uint32_t>(instance.counter(Counter::trap)),
-                  instance.counter(Counter::stack));
-}
-
-// Takes what the contract used from the meter and names the end of the run.
-Trap Sandbox::settle(Trap trap, std::uint64_t fuel, std::uint32_t code, std::uint64_t stack) {
-    if (!meter_->exhausted()) {
-        // Below zero fuel wraps round to more than was granted.
-        const std::uint64_t used = fuel > granted_ ? meter_->remaining() + 1 : granted_ - fuel;
-        if (!meter_->charge(used)) trap = Trap::out_of_fuel;
+void Sandbox::resize(std::uint32_t pages) {
+    const std::uint64_t bytes = pages * kPageBytes;
+    set(field::memory_bytes, bytes);
+    set(field::pages, pages);
+    std::uint64_t surcharge = 0;
+    if (pages > kMidPages) {
+        surcharge = prices_.memory_far;
+    } else if (pages > kNearPages) {
+        surcharge = prices_.memory_mid;
     }
-    if (meter_->exhausted()) return Trap::out_of_fuel;
-    if (stopped_by_host_) return Trap::host_stop;
-    if (trap != Trap::unreachable || code != kTrapStack) return trap;
-    return (stack >> 63U) != 0 ? Trap::call_depth : Trap::stack_bytes;
+    set(field::surcharge, surcharge - std::min<std::uint64_t>(surcharge, prices_.memory));
+    memory_.data_ = base_;
+    memory_.size_ = bytes;
+    memory_.dirty_ = reinterpret_cast<std::uint8_t*>(base_ + field::dirty);
 }
 
-// Host functions charge the same meter as the contract: settle before, grant anew after.
-bool Sandbox::call(std::uint32_t host,
-                   std::uint64_t& fuel,
-                   const std::uint64_t* args,
-                   std::uint64_t* result) {
+void Sandbox::begin(const Program& program, Context& context, Meter& meter) {
+    CHECK(base_ != nullptr);
+    restore(program);
+    resize(program.initial_pages);
+    running_ = &program;
+    context_ = &context;
+    meter_ = &meter;
+    if (!program.globals.empty()) {
+        std::memcpy(base_ + field::globals,
+                    program.globals.data(),
+                    program.globals.size() * sizeof(std::uint64_t));
+    }
+}
+
+Trap Sandbox::run(const Program& program, const ApplyArgs& args, Context& context, Meter& meter) {
+    begin(program, context, meter);
+    std::uint64_t none = 0;
+    if (program.start) {
+        const Trap trap = invoke(*program.start, {}, false, none);
+        if (trap != Trap::none) return trap;
+    }
+    const std::array<std::uint64_t, 3> arguments{args.receiver, args.code, args.action};
+    return invoke(program.apply, arguments, false, none);
+}
+
+Trap Sandbox::invoke(std::uint32_t function,
+                     std::span<const std::uint64_t> arguments,
+                     bool returns_float,
+                     std::uint64_t& result) {
+    using Enter = int (*)(std::byte*, const std::byte*, const std::uint64_t*, std::uint64_t);
+    set(field::budget, limits_.max_call_depth * kOneCall + limits_.max_stack_bytes / 8);
+    grant_fuel();
+    const std::byte* const code = running_->code->begin();
+    const auto enter = std::bit_cast<Enter>(code + running_->enter);
+    const auto trap = static_cast<Trap>(
+        enter(base_, code + running_->functions[function], arguments.data(), arguments.size()));
+    if (!take_fuel() || meter_->exhausted()) return Trap::out_of_fuel;
+    result = get<std::uint64_t>(returns_float ? field::float_result : field::result);
+    return trap;
+}
+
+std::uint64_t Sandbox::global(std::size_t place) const {
+    return get<std::uint64_t>(field::globals + 8 * static_cast<std::int32_t>(place));
+}
+
+void Sandbox::grant_fuel() {
+    granted_ = std::min(meter_->remaining(), kMostFuel);
+    set(field::fuel, granted_);
+}
+
+// What the contract used goes to the meter. False: that was more than there was.
+bool Sandbox::take_fuel() {
+    const auto left = get<std::int64_t>(field::fuel);
+    if (left < 0) return meter_->charge(meter_->remaining() + 1);
+    return meter_->charge(granted_ - static_cast<std::uint64_t>(left));
+}
+
+bool Sandbox::call(std::uint32_t host, const std::uint64_t* args, std::uint64_t* result) {
     const HostFunction& function = hosts_.at(host);
-    const std::uint64_t used = fuel > granted_ ? meter_->remaining() + 1 : granted_ - fuel;
-    bool ok = meter_->charge(used) && meter_->charge(function.base_price);
-    if (ok) ok = function.call(*context_, memory_, *meter_, args, result);
-    stopped_by_host_ = !ok;
-    granted_ = std::min(meter_->remaining(), kFuelMax);
-    fuel = granted_;
-    return ok && !meter_->exhausted();
+    const bool paid = take_fuel() && meter_->charge(function.base_price);
+    const bool goes_on = paid && function.call(*context_, memory_, *meter_, args, result);
+    grant_fuel();
+    return goes_on && !meter_->exhausted();
 }
 
-int Sandbox::call_native(void* self,
-                         std::uint32_t host,
-                         const std::uint64_t* args,
-                         std::uint64_t* result) {
-    auto& sandbox = *static_cast<Sandbox*>(self);
-    return sandbox.call(host, *sandbox.native_fuel_, args, result) ? 1 : 0;
+// Host functions charge the same meter as the contract: what it used is settled before, and the
+// rest granted anew after.
+int Sandbox::call_host(void* self,
+                       std::uint32_t host,
+                       const std::uint64_t* args,
+                       std::uint64_t* result) {
+    return static_cast<Sandbox*>(self)->call(host, args, result) ? 1 : 0;
 }
 
-bool Sandbox::call_interpreted(void* self,
-                               std::uint32_t host,
-                               const std::uint64_t* args,
-                               std::uint64_t* result) {
-    using Counter = WabtInstance::Counter;
+std::uint32_t Sandbox::grow(void* self, std::uint32_t pages) {
     auto& sandbox = *static_cast<Sandbox*>(self);
-    WabtInstance& instance = *sandbox.interpreter_;
-    sandbox.memory_.data_ = reinterpret_cast<std::byte*>(instance.memory());
-    sandbox.memory_.size_ = instance.memory_size();
-    std::uint64_t fuel = instance.counter(Counter::fuel);
-    const bool ok = sandbox.call(host, fuel, args, result);
-    instance.set_counter(Counter::fuel, fuel);
-    return ok;
-}
-
-void Sandbox::resized(void* self, std::uint64_t bytes) {
-    auto& sandbox = *static_cast<Sandbox*>(self);
-    sandbox.memory_.size_ = bytes;
-    sandbox.used_bytes_ = bytes;
+    const auto before = sandbox.get<std::uint32_t>(field::pages);
+    if (pages > sandbox.running_->maximum_pages - before) return UINT32_MAX;
+    sandbox.resize(before + pages);
+    return before;
 }
 
 }  // namespace chain::vm

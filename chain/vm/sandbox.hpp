@@ -1,80 +1,78 @@
 #pragma once
 
 #include "base/pinned.hpp"
-#include "chain/vm/compiler.hpp"
-#include "chain/vm/module.hpp"
-#include "chain/vm/wabt_adapter.hpp"
+#include "chain/vm/layout.hpp"
+#include "chain/vm/machine.hpp"
+#include "chain/vm/program.hpp"
 
-#include <memory>
-#include <vector>
+#include <cstdint>
+#include <span>
 
 namespace chain::vm {
 
-// The linear memory of compiled code and the way back from contract to host functions.
-// One per engine. Thread: the engine's.
+// Runs programs: their linear memory, globals and table below and in a machine's room, and the
+// way back from contract to host functions. One per engine. Thread: the engine's.
 class Sandbox : base::Pinned {
   public:
-    Sandbox(const HostTable& hosts, std::uint32_t max_pages);
+    // All outlive it.
+    Sandbox(const HostTable& hosts, const Limits& limits, const Prices& prices, Machine& machine);
 
-    // The initial contents of a module's memory.
-    struct Image {
-        base::Bytes bytes;               // From offset 0 to the end of the data.
-        std::uint64_t memory_bytes = 0;  // Initial size.
-    };
+    // Asks the machine for room, also after limits were raised. unavailable: it has none; the text
+    // names the remedy.
+    [[nodiscard]] base::Result<void> open();
 
-    // Runs in compiled code, or in the interpreter. `fuel` is what may be used.
-    [[nodiscard]] Trap run(NativeCode& code, const Image& image, const ApplyArgs& args);
-    [[nodiscard]] Trap run(WabtInstance& instance, const Image& image, const ApplyArgs& args);
+    // Puts memory, globals and table to their initial values, then runs the start function, if
+    // there is one, and apply. The meter is charged by host functions and, whenever the contract
+    // is left, with what its own instructions used. open() has succeeded.
+    [[nodiscard]] Trap run(const Program& program,
+                           const ApplyArgs& args,
+                           Context& context,
+                           Meter& meter);
 
-    // Sets for whom the next run is. The meter is charged by host functions and, at the end
-    // of a run, with what the contract's own instructions used.
-    void attach(Context& context, Meter& meter, std::uint64_t stack);
+    // The two steps of run(), for WebAssembly's own tests: a run begins, and calls any function.
+    // The result's bits are in `result`.
+    void begin(const Program& program, Context& context, Meter& meter);
+    [[nodiscard]] Trap invoke(std::uint32_t function,
+                              std::span<const std::uint64_t> arguments,
+                              bool returns_float,
+                              std::uint64_t& result);
+    // The value of a mutable global by its place in Program::globals.
+    [[nodiscard]] std::uint64_t global(std::size_t place) const;
 
-    // Forget which image the memory holds: the module that it belonged to is gone.
-    void forget_image() { loaded_ = nullptr; }
-
-    // Called by host functions' trampolines.
-    static bool call_interpreted(void* self,
-                                 std::uint32_t host,
-                                 const std::uint64_t* args,
-                                 std::uint64_t* result);
+    // The program that may have run last goes away.
+    void forget() { loaded_ = nullptr; }
 
   private:
-    static int call_native(void* self,
-                           std::uint32_t host,
-                           const std::uint64_t* args,
-                           std::uint64_t* result);
-    static void resized(void* self, std::uint64_t bytes);
-    bool call(std::uint32_t host,
-              std::uint64_t& fuel,
-              const std::uint64_t* args,
-              std::uint64_t* result);
-    void reserve();
-    void restore(const Image& image);
-    [[nodiscard]] Trap settle(Trap trap,
-                              std::uint64_t fuel,
-                              std::uint32_t code,
-                              std::uint64_t stack);
+    static int call_host(void* self,
+                         std::uint32_t host,
+                         const std::uint64_t* args,
+                         std::uint64_t* result);
+    static std::uint32_t grow(void* self, std::uint32_t pages);
+
+    template <class T>
+    void set(std::int32_t place, const T& value) const;
+    template <class T>
+    [[nodiscard]] T get(std::int32_t place) const;
+    void fill_constants() const;
+    void restore(const Program& program);
+    void clean(const Program& program, std::uint64_t begin, std::uint64_t end) const;
+    void resize(std::uint32_t pages);
+    void grant_fuel();
+    [[nodiscard]] bool take_fuel();
+    [[nodiscard]] bool call(std::uint32_t host, const std::uint64_t* args, std::uint64_t* result);
 
     const HostTable& hosts_;
-    std::uint64_t reserved_ = 0;  // Bytes of memory mapped.
-    struct Free {
-        void operator()(std::byte* memory) const;
-    };
-    std::unique_ptr<std::byte, Free> arena_;
-    std::vector<std::uint8_t> dirty_;  // Per 4,096 bytes of the arena.
-    const Image* loaded_ = nullptr;    // What the clean parts of the arena hold, or null.
-    std::uint64_t loaded_bytes_ = 0;   // How far an image was put there.
-    std::uint64_t used_bytes_ = 0;     // Size of the memory of the last run.
-    NativeHost host_{};
+    const Limits& limits_;
+    const Prices& prices_;
+    Machine& machine_;
+    std::byte* base_ = nullptr;        // Byte 0 of the linear memory.
+    const Program* loaded_ = nullptr;  // Whose image the clean parts of the memory hold, or null.
+    const Program* running_ = nullptr;
+    std::uint64_t loaded_bytes_ = 0;  // How far an image was put there.
     Memory memory_;
     Context* context_ = nullptr;
     Meter* meter_ = nullptr;
     std::uint64_t granted_ = 0;  // Fuel last given to the contract.
-    std::uint64_t stack_ = 0;
-    std::uint64_t* native_fuel_ = nullptr;
-    WabtInstance* interpreter_ = nullptr;
-    bool stopped_by_host_ = false;
 };
 
 }  // namespace chain::vm

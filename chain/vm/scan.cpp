@@ -1,10 +1,11 @@
 #include "chain/vm/instruction.hpp"
 #include "chain/vm/module.hpp"
-#include "chain/vm/wabt_adapter.hpp"
+#include "chain/vm/validator.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace chain::vm {
 
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::uint32_t kWasmException = 3070000;
 constexpr std::uint32_t kSerializationError = 3070003;
-constexpr std::uint32_t kMaxParams = 1024;
+constexpr std::uint32_t kPagesOfAddressSpace = 65536;
+constexpr std::uint64_t kSlotBytes = 8;
 
 enum Section : std::uint8_t {
     custom,
@@ -39,11 +41,13 @@ std::uint32_t size_of(ValueType value) {
 
 class Scanner {
   public:
-    Scanner(const Limits& limits, const HostTable& hosts) : limits_(limits), hosts_(hosts) {}
+    Scanner(const Limits& limits, const HostTable& hosts, const ScanOptions& options)
+        : limits_(limits), hosts_(hosts), options_(options) {}
 
     base::Result<Module> run(base::ByteView wasm);
 
   private:
+    void next_section(WasmReader& in);
     void read_section(std::uint8_t id, WasmReader& in);
     void read_types(WasmReader& in);
     void read_imports(WasmReader& in);
@@ -58,14 +62,17 @@ class Scanner {
 
     std::uint32_t count(WasmReader& in, std::string_view what);
     ValueType read_value_type(WasmReader& in);
-    std::vector<ValueType> read_value_types(WasmReader& in, std::uint32_t limit);
-    std::string read_name(WasmReader& in);
+    std::vector<ValueType> read_value_types(WasmReader& in,
+                                            std::uint32_t limit,
+                                            std::string_view what);
+    std::string_view read_name(WasmReader& in);
     std::uint32_t read_type_index(WasmReader& in);
     std::uint32_t read_function_index(WasmReader& in);
     std::uint32_t read_offset(WasmReader& in);
-    void link(WasmReader& in, const std::string& from, Module::Import import);
+    void read_constant(WasmReader& in, Module::Global& out);
+    void check_export(WasmReader& in, std::uint8_t kind, std::uint32_t index);
+    void link(WasmReader& in, std::string_view from, Module::Import import);
     void read_body(WasmReader& in, const FunctionType& signature);
-    void check_nesting(const Module::Body& body, WasmReader& in);
     void check_apply();
     void check_whole();
     void refuse(base::Error error) {
@@ -74,7 +81,9 @@ class Scanner {
 
     const Limits& limits_;
     const HostTable& hosts_;
+    const ScanOptions& options_;
     Module module_;
+    std::uint8_t last_ = custom;  // Section; they ascend.
     std::optional<std::uint32_t> apply_;
     std::optional<base::Error> error_;
 };
@@ -90,31 +99,32 @@ base::Result<Module> Scanner::run(base::ByteView wasm) {
     if (!in.ok() || magic != 0x6D736100U || version != 1) {
         return base::fail(refused("no WebAssembly module of version 1"));
     }
-    module_.without_custom = base::to_bytes(in.since(0));
-    std::uint8_t last = custom;
-    while (in.ok() && !in.done() && !error_) {
-        const std::size_t section_start = in.offset();
-        const std::uint8_t id = in.u8();
-        const std::uint32_t size = in.u32();
-        const std::size_t body_start = in.offset();
-        const base::ByteView body = in.raw(size);
-        if (!in.ok() || id == custom) continue;
-        if (id > data || id <= last) {
-            in.set_error(fmt::format("section {} after section {}", id, last));
-            break;
-        }
-        last = id;
-        const base::ByteView whole = in.since(section_start);
-        module_.without_custom.insert(module_.without_custom.end(), whole.begin(), whole.end());
-        WasmReader section(body, body_start);
-        read_section(id, section);
-        if (section.ok() && !section.done()) section.set_error("bytes after the section's end");
-        if (!section.ok()) refuse(refused(fmt::format("section {}: {}", id, section.error())));
-    }
+    while (in.ok() && !in.done() && !error_)
+        next_section(in);
     if (!in.ok()) refuse(refused(in.error()));
     if (!error_) check_whole();
     if (error_) return base::fail(*error_);
     return std::move(module_);
+}
+
+void Scanner::next_section(WasmReader& in) {
+    const std::uint8_t id = in.u8();
+    const std::uint32_t size = in.u32();
+    const std::size_t body_start = in.module_offset();
+    WasmReader section(in.raw(size), body_start);
+    if (!in.ok()) return;
+    if (id == custom) {
+        section.name(size);
+        if (!section.ok()) refuse(refused("custom section: " + section.error()));
+        return;
+    }
+    if (id > data || id <= last_) {
+        return in.set_error(fmt::format("section {} after section {}", id, last_));
+    }
+    last_ = id;
+    read_section(id, section);
+    if (section.ok() && !section.done()) section.set_error("bytes after the section's end");
+    if (!section.ok()) refuse(refused(fmt::format("section {}: {}", id, section.error())));
 }
 
 void Scanner::read_section(std::uint8_t id, WasmReader& in) {
@@ -151,12 +161,14 @@ std::uint32_t Scanner::count(WasmReader& in, std::string_view what) {
 
 ValueType Scanner::read_value_type(WasmReader& in) {
     const std::uint8_t byte = in.u8();
-    if (in.ok() && (byte < 0x7C || byte > 0x7F)) in.set_error("unknown value type");
-    return in.ok() ? static_cast<ValueType>(0x7F - byte) : ValueType::i32;
+    if (byte < kF64Byte || byte > kI32Byte) in.set_error("unknown value type");
+    return in.ok() ? static_cast<ValueType>(kI32Byte - byte) : ValueType::i32;
 }
 
-std::vector<ValueType> Scanner::read_value_types(WasmReader& in, std::uint32_t limit) {
-    const std::uint32_t found = in.count(limit, limit == 1 ? "results" : "parameters");
+std::vector<ValueType> Scanner::read_value_types(WasmReader& in,
+                                                 std::uint32_t limit,
+                                                 std::string_view what) {
+    const std::uint32_t found = in.count(limit, what);
     std::vector<ValueType> out;
     out.reserve(found);
     for (std::uint32_t i = 0; i < found && in.ok(); ++i)
@@ -164,9 +176,8 @@ std::vector<ValueType> Scanner::read_value_types(WasmReader& in, std::uint32_t l
     return out;
 }
 
-std::string Scanner::read_name(WasmReader& in) {
-    const base::ByteView bytes = in.raw(in.count(limits_.max_symbol_bytes, "bytes in a name"));
-    return std::string(base::as_text(bytes));
+std::string_view Scanner::read_name(WasmReader& in) {
+    return in.name(limits_.max_symbol_bytes);
 }
 
 std::uint32_t Scanner::read_type_index(WasmReader& in) {
@@ -193,20 +204,26 @@ std::uint32_t Scanner::read_offset(WasmReader& in) {
 
 void Scanner::read_types(WasmReader& in) {
     const std::uint32_t types = count(in, "types");
+    std::uint64_t params = 0;
     for (std::uint32_t i = 0; i < types && in.ok(); ++i) {
         if (in.u8() != 0x60) return in.set_error("type is not a function type");
         FunctionType out;
-        out.params = read_value_types(in, kMaxParams);
-        const std::vector<ValueType> results = read_value_types(in, 1);
+        out.params = read_value_types(in, limits_.max_params, "parameters");
+        const std::vector<ValueType> results = read_value_types(in, 1, "results");
         if (!results.empty()) out.result = results.front();
+        params += out.params.size();
         module_.types.push_back(std::move(out));
+    }
+    if (params > limits_.max_module_params) {
+        in.set_error(fmt::format(
+            "{} parameters of all functions, limit {}", params, limits_.max_module_params));
     }
 }
 
 void Scanner::read_imports(WasmReader& in) {
-    const std::uint32_t imports = count(in, "imports");
+    const std::uint32_t imports = in.count(limits_.max_imports, "imports");
     for (std::uint32_t i = 0; i < imports && in.ok() && !error_; ++i) {
-        const std::string from = read_name(in);
+        const std::string_view from = read_name(in);
         Module::Import out;
         out.name = read_name(in);
         const std::uint8_t kind = in.u8();
@@ -220,9 +237,9 @@ void Scanner::read_imports(WasmReader& in) {
     }
 }
 
-void Scanner::link(WasmReader& in, const std::string& from, Module::Import import) {
+void Scanner::link(WasmReader& in, std::string_view from, Module::Import import) {
     const std::optional<std::uint32_t> host =
-        from == "env" ? hosts_.find(import.name) : std::nullopt;
+        from == "env" || !options_.contract ? hosts_.find(import.name) : std::nullopt;
     if (!in.ok()) return;
     if (!host) {
         return refuse(
@@ -251,8 +268,9 @@ void Scanner::read_table(WasmReader& in) {
     const std::uint8_t kind = in.u8();
     const std::uint8_t flags = in.u8();
     const std::uint32_t size = in.u32();
-    if (flags == 1) in.u32();
+    const std::uint32_t maximum = flags == 1 ? in.u32() : size;
     if (in.ok() && (kind != 0x70 || flags > 1)) in.set_error("unknown kind of table");
+    if (in.ok() && size > maximum) in.set_error("table larger than its maximum");
     if (in.ok() && size > limits_.max_table_elements) {
         in.set_error(
             fmt::format("{} elements in the table, limit {}", size, limits_.max_table_elements));
@@ -268,6 +286,13 @@ void Scanner::read_memory(WasmReader& in) {
     pages.initial = in.u32();
     pages.maximum = flags == 1 ? in.u32() : limits_.max_pages;
     if (in.ok() && flags > 1) in.set_error("unknown kind of memory");
+    if (in.ok() && flags == 1 && pages.initial > pages.maximum) {
+        in.set_error("memory larger than its maximum");
+    }
+    if (in.ok() && pages.maximum > kPagesOfAddressSpace) {
+        in.set_error(fmt::format(
+            "{} pages of memory at most, limit {}", pages.maximum, kPagesOfAddressSpace));
+    }
     if (in.ok() && pages.initial > limits_.max_pages) {
         in.set_error(fmt::format("{} pages of memory, limit {}", pages.initial, limits_.max_pages));
     }
@@ -284,13 +309,7 @@ void Scanner::read_globals(WasmReader& in) {
         const std::uint8_t flag = in.u8();
         out.is_mutable = flag == 1;
         if (flag > 1) in.set_error("unknown kind of global");
-        const std::size_t begin = in.offset();
-        const Instruction value = read_instruction(in, 0);
-        if (in.ok() && (value.op < op::i32_const || value.op > op::f64_const)) {
-            in.set_error("initial value is not a constant");
-        }
-        out.initial = in.ok() ? in.since(begin) : base::ByteView{};
-        if (in.u8() != op::end) in.set_error("initial value has no end");
+        read_constant(in, out);
         if (out.is_mutable) mutable_bytes += size_of(out.type);
         module_.globals.push_back(out);
     }
@@ -301,19 +320,65 @@ void Scanner::read_globals(WasmReader& in) {
     }
 }
 
+// The initial value: only constants are possible, since no global can be imported.
+void Scanner::read_constant(WasmReader& in, Module::Global& out) {
+    const std::size_t begin = in.offset();
+    const std::uint8_t opcode = in.u8();
+    if (opcode < op::i32_const || opcode > op::f64_const) {
+        return in.set_error("initial value is not a constant");
+    }
+    if (static_cast<ValueType>(opcode - op::i32_const) != out.type) {
+        return in.set_error("initial value of another type than the global");
+    }
+    switch (out.type) {
+        case ValueType::i32:
+            out.bits = static_cast<std::uint32_t>(in.s32());
+            break;
+        case ValueType::i64:
+            out.bits = static_cast<std::uint64_t>(in.s64());
+            break;
+        case ValueType::f32:
+            out.bits = in.fixed32();
+            break;
+        case ValueType::f64:
+            out.bits = in.fixed64();
+            break;
+    }
+    out.initial = in.since(begin);
+    if (in.u8() != op::end) in.set_error("initial value has no end");
+}
+
 void Scanner::read_exports(WasmReader& in) {
     const std::uint32_t found = count(in, "exports");
+    std::vector<std::string_view> names;
+    names.reserve(found);
     for (std::uint32_t i = 0; i < found && in.ok(); ++i) {
-        const std::string name = read_name(in);
+        names.push_back(read_name(in));
         const std::uint8_t kind = in.u8();
         const std::uint32_t index = in.u32();
-        if (in.ok() && kind > 3) in.set_error("unknown kind of export");
-        if (name == "apply" && kind == 0) apply_ = index;
+        check_export(in, kind, index);
+        if (names.back() == "apply" && kind == 0) apply_ = index;
+    }
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice != names.end()) in.set_error(fmt::format("two exports named {}", *twice));
+}
+
+void Scanner::check_export(WasmReader& in, std::uint8_t kind, std::uint32_t index) {
+    const std::array<std::size_t, 4> counts{module_.function_count(),
+                                            module_.table ? std::size_t{1} : 0,
+                                            module_.memory ? std::size_t{1} : 0,
+                                            module_.globals.size()};
+    if (kind >= counts.size()) return in.set_error("unknown kind of export");
+    if (index >= counts[kind]) {
+        constexpr std::array<std::string_view, 4> kKinds{"function", "table", "memory", "global"};
+        in.set_error(fmt::format("export of {} {} of {}", kKinds[kind], index, counts[kind]));
     }
 }
 
 void Scanner::read_elements(WasmReader& in) {
     const std::uint32_t segments = count(in, "element segments");
+    if (segments > 0 && !module_.table) return in.set_error("element segment without a table");
     for (std::uint32_t i = 0; i < segments && in.ok(); ++i) {
         if (in.u32() != 0) return in.set_error("element segment of an unknown kind");
         Module::Elements out;
@@ -345,48 +410,38 @@ void Scanner::read_code(WasmReader& in) {
     }
 }
 
+// Takes the locals apart. The code is left to the validator, its end included.
 void Scanner::read_body(WasmReader& in, const FunctionType& signature) {
     std::uint64_t bytes = 0;
     for (const ValueType param : signature.params)
         bytes += size_of(param);
+    std::uint64_t slots = kSlotBytes * signature.params.size();
     Module::Body out;
     const std::uint32_t runs = in.count(limits_.max_func_local_bytes, "runs of locals");
     for (std::uint32_t i = 0; i < runs && in.ok(); ++i) {
         const std::uint32_t many = in.u32();
         const ValueType value = read_value_type(in);
         bytes += std::uint64_t{many} * size_of(value);
-        if (bytes > limits_.max_func_local_bytes) break;
+        slots += std::uint64_t{many} * kSlotBytes;
+        if (bytes > limits_.max_func_local_bytes || slots > limits_.max_frame_bytes) break;
         out.locals.emplace_back(many, value);
     }
     if (bytes > limits_.max_func_local_bytes) {
         in.set_error(
             fmt::format("{} bytes of locals, limit {}", bytes, limits_.max_func_local_bytes));
     }
-    out.offset = in.module_offset();
-    const std::size_t begin = in.offset();
-    check_nesting(out, in);
-    if (!in.ok()) return;
-    out.code = in.since(begin);
-    if (!in.done()) in.set_error("code after the end of the function");
-    module_.bodies.push_back(std::move(out));
-}
-
-// Decodes every instruction, up to the end of the function.
-void Scanner::check_nesting(const Module::Body&, WasmReader& in) {
-    std::uint32_t depth = 1;
-    while (in.ok() && depth > 0) {
-        const Instruction next = read_instruction(in, limits_.max_br_table_elements);
-        if (next.op == op::block || next.op == op::loop || next.op == op::if_) ++depth;
-        if (next.op == op::end) --depth;
-        if (depth > limits_.max_nested_structures) {
-            in.set_error(
-                fmt::format("blocks nested deeper than {}", limits_.max_nested_structures));
-        }
+    if (slots > limits_.max_frame_bytes) {
+        in.set_error(fmt::format(
+            "{} bytes of locals and operands, limit {}", slots, limits_.max_frame_bytes));
     }
+    out.offset = in.module_offset();
+    out.code = in.rest();
+    module_.bodies.push_back(std::move(out));
 }
 
 void Scanner::read_data(WasmReader& in) {
     const std::uint32_t segments = count(in, "data segments");
+    if (segments > 0 && !module_.memory) return in.set_error("data segment without a memory");
     const std::uint32_t pages = module_.initial_pages();
     for (std::uint32_t i = 0; i < segments && in.ok(); ++i) {
         if (in.u32() != 0) return in.set_error("data segment of an unknown kind");
@@ -423,10 +478,39 @@ void Scanner::check_whole() {
     if (module_.start && module_.type_of(*module_.start) != FunctionType{}) {
         return refuse(refused("start function has wrong type"));
     }
-    check_apply();
+    if (options_.contract) check_apply();
 }
 
 }  // namespace
+
+void Locals::assign(const FunctionType& type, const Module::Body& body) {
+    runs_.clear();
+    for (const ValueType param : type.params)
+        add(1, param);
+    for (const auto& [many, value] : body.locals)
+        add(many, value);
+}
+
+void Locals::add(std::uint32_t many, ValueType type) {
+    if (many == 0) return;
+    const std::uint32_t begin = count();
+    const std::uint32_t end = begin + many;
+    for (std::size_t i = begin; i < end && i < first_.size(); ++i)
+        first_[i] = type;
+    if (!runs_.empty() && runs_.back().type == type) {
+        runs_.back().end = end;
+    } else {
+        runs_.push_back({end, type});
+    }
+}
+
+ValueType Locals::type_by_run(std::uint32_t index) const {
+    const auto run =
+        std::upper_bound(runs_.begin(), runs_.end(), index, [](std::uint32_t at, const Run& one) {
+            return at < one.end;
+        });
+    return run->type;
+}
 
 std::uint32_t Module::data_end() const {
     std::uint64_t end = 0;
@@ -436,19 +520,25 @@ std::uint32_t Module::data_end() const {
     return static_cast<std::uint32_t>(end);
 }
 
-base::Result<Module> scan(base::ByteView wasm, const Limits& limits, const HostTable& hosts) {
-    return Scanner(limits, hosts).run(wasm);
+base::Result<Module> scan(base::ByteView wasm,
+                          const Limits& limits,
+                          const HostTable& hosts,
+                          const ScanOptions& options) {
+    return Scanner(limits, hosts, options).run(wasm);
 }
 
 base::Result<Module> scan_and_validate(base::ByteView wasm,
                                        const Limits& limits,
-                                       const HostTable& hosts) {
-    base::Result<Module> module = scan(wasm, limits, hosts);
+                                       const HostTable& hosts,
+                                       const ScanOptions& options) {
+    base::Result<Module> module = scan(wasm, limits, hosts, options);
     if (!module) return module;
-    const base::Bytes& bytes = module->without_custom;
-    const std::string reason =
-        wabt_validate(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-    if (!reason.empty()) return base::fail(refused(reason));
+    const Prices prices;  // What is valid does not depend on them.
+    BodyValidator validator(*module, limits, prices);
+    Plan plan;
+    for (std::size_t i = 0; i < module->bodies.size(); ++i) {
+        if (auto checked = validator.run(i, plan); !checked) return base::fail(checked.error());
+    }
     return module;
 }
 

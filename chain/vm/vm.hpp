@@ -10,21 +10,25 @@
 
 namespace chain::vm {
 
-// The contract VM (spec 03, "Contracts"). Both tiers, the interpreter and the code compiled
-// ahead of time, run one rewritten module, so that results, traps and units are equal.
+// The contract VM (spec 03, "Contracts"): one engine, which compiles a module when it is first
+// used, so that the first run is as fast as the last.
 
-class Compiler;
+class Machine;
 
-// Bounds on a module and its run. Part of consensus; the defaults are Antelope's
-// wasm_config, except for the code size.
+// Bounds on a module and its run (spec 03, "Limits at setcode"). Part of consensus. Those that
+// Antelope's wasm_config has, too, have its defaults, except for the code size.
 struct Limits {
     std::uint32_t max_mutable_global_bytes = 1024;
     std::uint32_t max_table_elements = 1024;
     std::uint32_t max_section_elements = 8192;
     std::uint32_t max_linear_memory_init = 64 * 1024;  // End of the last data segment.
-    std::uint32_t max_func_local_bytes = 8192;         // Parameters and locals.
+    std::uint32_t max_func_local_bytes = 8192;         // Parameters and locals, by their size.
+    std::uint32_t max_frame_bytes = 16384;  // The same and the highest operand stack, 8 bytes each.
+    std::uint32_t max_params = 64;          // Of a function type,
+    std::uint32_t max_module_params = 10000;  // of all function types.
+    std::uint32_t max_imports = 1023;
     std::uint32_t max_nested_structures = 1024;
-    std::uint32_t max_symbol_bytes = 8192;  // Names of imports and exports.
+    std::uint32_t max_symbol_bytes = 8192;  // A name of an import or an export.
     std::uint32_t max_module_bytes = 512 * 1024;
     std::uint32_t max_code_bytes = 512 * 1024;  // One function body.
     std::uint32_t max_br_table_elements = 8191;
@@ -62,8 +66,8 @@ struct ModuleInfo {
     std::uint32_t data_bytes = 0;  // End of the last data segment.
 };
 
-// Decides whether a module may be set as code: our scan, then WABT's validator with MVP
-// features. Pure. invalid: the reason names what, where and the limit; `exception` is
+// Decides whether a module may be set as code: a valid one of the WebAssembly MVP, within the
+// limits. Pure. invalid: the reason names what, where and the limit; `exception` is
 // Antelope's 3070003 (wasm_serialization_error) or 3070000 (an unknown import).
 [[nodiscard]] base::Result<ModuleInfo> validate(base::ByteView wasm,
                                                 const Limits& limits,
@@ -82,7 +86,9 @@ enum class Trap : std::uint8_t {
     out_of_fuel,
     host_stop,       // A host function said no; see Context.
     invalid_module,  // The stored code does not pass validate().
+    stopped,         // Machine::stop was called. Local: never an outcome of the chain's.
 };
+inline constexpr std::uint32_t kTraps = static_cast<std::uint32_t>(Trap::stopped) + 1;
 
 struct Outcome {
     enum class Kind : std::uint8_t { ok, exited, trapped };
@@ -97,41 +103,43 @@ struct ApplyArgs {
     std::uint64_t action = 0;
 };
 
-enum class Tier : std::uint8_t { interpreter, quick, optimised };
-
-// Runs contracts. Keeps loaded modules and one linear memory; nothing of a run is left to
-// the next. Thread: one. Engines of several threads may share a HostTable and a Compiler.
+// Runs contracts. Keeps compiled modules and one linear memory; nothing of a run is left to the
+// next. Thread: one. Engines of several threads may share a HostTable; each has its Machine.
 class Engine : base::Pinned {
   public:
     struct Options {
         Limits limits;
         Prices prices;
-        std::size_t cached_modules = 64;  // The least recently used goes first.
+        // Of compiled code and what belongs to it; the least recently used goes first.
+        std::size_t cache_bytes = std::size_t{256} << 20U;
     };
 
-    // `hosts`, and `compiler` unless it is null, outlive the engine. Without a compiler
-    // everything is interpreted.
-    Engine(const HostTable& hosts, const Options& options, Compiler* compiler);
+    // `hosts` and `machine` outlive the engine.
+    Engine(const HostTable& hosts, const Options& options, Machine& machine);
     ~Engine();
 
+    // Asks the machine for the room of a run, which the first run does otherwise. unavailable:
+    // there is none; the text says what to do.
+    [[nodiscard]] base::Result<void> open();
+
     // Runs apply(receiver, code, action) of the module whose SHA-256 is `code_hash`. Not
-    // re-entrant: a host function must not call it. When the outcome is out_of_fuel the
-    // meter is exhausted.
+    // re-entrant: a host function must not call it. When the outcome is out_of_fuel the meter is
+    // exhausted. A computer without memory for contracts ends the process: going on would give
+    // another outcome than other nodes have.
     [[nodiscard]] Outcome run(const base::Hash256& code_hash,
                               base::ByteView wasm,
                               const ApplyArgs& args,
                               Context& context,
                               Meter& meter);
 
-    // Changes the rules from the next run on; loaded modules are dropped.
+    // Changes the rules from the next run on; compiled modules are dropped.
     void configure(const Limits& limits, const Prices& prices);
 
-    // The tier in which the module would run now; interpreter for one not seen yet.
-    [[nodiscard]] Tier tier(const base::Hash256& code_hash) const;
-
-    // Loads a module ahead of its first run and asks for its compilation. invalid: as
-    // validate().
+    // Compiles a module ahead of its first run. invalid: as validate().
     [[nodiscard]] base::Result<void> prepare(const base::Hash256& code_hash, base::ByteView wasm);
+
+    // Bytes of compiled modules that are kept.
+    [[nodiscard]] std::size_t cached_bytes() const;
 
   private:
     class State;

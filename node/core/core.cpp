@@ -16,6 +16,7 @@ void Core::step(base::Timestamp now, const Input& input, Effects& out) {
 void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
     CHECK(now >= now_);
     now_ = now;
+    step_began_ = timer_.reading();
     if (std::holds_alternative<input::Tick>(input)) {
         on_tick(out);
     } else if (const auto* submit = std::get_if<input::Submit>(&input)) {
@@ -40,6 +41,7 @@ void Core::Impl::on_tick(Effects& out) {
     std::vector<chain::Pool::Evicted> expired;
     pool_.expire(chain::TimePoint::from_timestamp(now_), expired);
     drop(expired, out);
+    forget_stopped(out);
     if (failed_write_ && now_ >= retry_at_) {
         // The barrier stands: the same write again, until the disk takes it.
         out.push_back(*failed_write_);
@@ -59,6 +61,12 @@ void Core::Impl::on_submit(const input::Submit& submit, Effects& out) {
                out);
         return;
     }
+    Origin from{.ticket = submit.ticket};
+    if (!submit.sender.empty()) from.sender = submit.sender;
+    if (auto admitted = admit(*submit.transaction, from.sender); !admitted) {
+        answer(submit.ticket, admitted.error(), out);
+        return;
+    }
     std::vector<chain::Pool::Evicted> evicted;
     auto added = pool_.add({submit.transaction, submit.keys}, evicted);
     drop(evicted, out);
@@ -66,8 +74,8 @@ void Core::Impl::on_submit(const input::Submit& submit, Effects& out) {
         answer(submit.ticket, added.error(), out);
         return;
     }
-    if (pending_ == nullptr || !run({submit.transaction, submit.keys}, submit.ticket, out)) {
-        waiting_.emplace(submit.transaction->id, submit.ticket);
+    if (pending_ == nullptr || run({submit.transaction, submit.keys}, from, out).waits) {
+        waiting_.emplace(submit.transaction->id, std::move(from));
     }
     if (pool_.contains(submit.transaction->id)) {
         tell(p2p::input::PushTransaction{submit.transaction}, out);

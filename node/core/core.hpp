@@ -8,6 +8,7 @@
 #include "chain/types/trace.hpp"
 #include "consensus/consensus.hpp"
 #include "genesis/genesis.hpp"
+#include "node/core/run_timer.hpp"
 #include "p2p/network.hpp"
 
 #include <cstdint>
@@ -33,6 +34,9 @@ struct Submit {
     Ticket ticket = 0;
     chain::TransactionPtr transaction;
     std::vector<base::crypto::PublicKey> keys;  // Of its signatures, in their order.
+    // Who is answerable for it until its authorization is found good: an address. Empty: nobody
+    // is, as many share a loopback address.
+    std::string sender = {};
 };
 // An effect::Write with a ticket was carried out, or failed as a whole.
 struct Written {
@@ -155,7 +159,7 @@ struct Finalized {  // Durable; published before. Ancestors come first, each onc
     chain::ExecutedBlockPtr block;
     std::optional<chain::Certificate> certificate;  // Of this very block, if it has one.
 };
-struct Dropped {  // A transaction that was in the pool will not be in a block.
+struct Dropped {  // A transaction that was taken, or was stopped, will not be in a block.
     chain::TransactionId id;
     chain::TimePointSec expiration;
     base::Error reason;
@@ -230,6 +234,10 @@ class Core : base::Pinned {
         genesis::Genesis genesis;
         std::size_t pool_bytes_max = 64 * 1024 * 1024;
         bool produce = true;
+        // What a new transaction may take by this machine's clock; zero or less: no limit.
+        base::Duration max_transaction_time = std::chrono::milliseconds(150);
+        // What failing transactions may take a minute, by payer; zero: no limit.
+        std::chrono::milliseconds failures_per_minute{200};
         base::Timestamp started{};     // Now.
         base::Duration clock_bound{};  // How wrong our clock may be.
         bool has_peers = false;        // Somebody carries effect::ToPeers out.
@@ -253,6 +261,8 @@ class Core : base::Pinned {
         std::function<std::unique_ptr<consensus::Consensus>(
             consensus::Consensus::Options, consensus::TreeBase, consensus::SafetyJournal)>
             make_consensus = {};
+        // Limits and measures the runs of new transactions; null: nobody does.
+        RunTimer* timer = nullptr;
     };
 
     // Opens what the storage holds and executes again the blocks that were not final. `journal` is

@@ -116,13 +116,10 @@ void Core::Impl::say(const Duties::Due& due, Effects& out) {
         environment_.log.warn("{} of {}: {}", what, who, added.error().detail);
         return;
     }
-    Effects ran;
-    if (pending_ != nullptr) (void)run(entry, 0, ran);
-    for (Effect& each : ran) {
-        if (const auto* dropped = std::get_if<effect::Dropped>(&each)) {
-            environment_.log.warn("{} of {} is refused: {}", what, who, dropped->reason.detail);
+    if (pending_ != nullptr) {
+        if (const Ran ran = run(entry, {}, out); ran.failure) {
+            environment_.log.warn("{} of {} is refused: {}", what, who, ran.failure->detail);
         }
-        out.push_back(std::move(each));
     }
     if (!pool_.contains(entry.transaction->id)) return;
     environment_.log.info("says {} for {}", what, who);

@@ -6,16 +6,6 @@
 
 namespace node {
 
-namespace {
-
-// A transaction that failed only because this block is full may go into the next one.
-bool is_block_full(const chain::TraceException& except) {
-    return except.code == chain::Exception::block_cpu_usage_exceeded ||
-           except.code == chain::Exception::block_net_usage_exceeded;
-}
-
-}  // namespace
-
 // NOLINTNEXTLINE(misc-no-recursion): as core.cpp says.
 void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& out) {
     if (!options_.produce || !trouble_.empty() || !has_room()) return;
@@ -115,15 +105,19 @@ void Core::Impl::return_to_pool(const chain::ExecutedBlock& lost, Effects& out) 
 }
 
 void Core::Impl::leave_pool(const chain::ExecutedBlock& won, Effects& out) {
+    base::Batch batch;
     for (const chain::TransactionTrace& trace : won.traces) {
         pool_.remove(trace.id);
+        stopped_.remove(trace.id, batch);
         const auto waiting = waiting_.find(trace.id);
         if (waiting == waiting_.end()) continue;
         // It was executed by somebody else first: that is what happened to it.
-        out.push_back(effect::Answer{
-            waiting->second, std::make_shared<const chain::TransactionTrace>(trace), nullptr});
+        out.push_back(effect::Answer{waiting->second.ticket,
+                                     std::make_shared<const chain::TransactionTrace>(trace),
+                                     nullptr});
         waiting_.erase(waiting);
     }
+    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
 }
 
 // Blocks that were read from the disk have no keys: they are recovered when they are needed.
@@ -192,50 +186,10 @@ bool Core::Impl::begin_pending(const chain::BlockId& parent,
         return false;
     }
     pending_ = *std::move(begun);
+    is_pending_ours_ = is_own(parent, producer);
+    is_pending_full_ = false;
     if (empty) return true;
-    // What the pool holds runs again, in the order in which it came.
-    std::vector<chain::PooledTransaction> entries;
-    for (const chain::PooledTransaction* entry : pool_.in_order()) {
-        entries.push_back(*entry);
-    }
-    for (const chain::PooledTransaction& entry : entries) {
-        const auto waiting = waiting_.find(entry.transaction->id);
-        const Ticket ticket = waiting == waiting_.end() ? 0 : waiting->second;
-        if (!run(entry, ticket, out)) break;
-        if (waiting != waiting_.end()) waiting_.erase(waiting);
-    }
-    return true;
-}
-
-// False: the block is full; the transaction stays in the pool for the next one.
-bool Core::Impl::run(const chain::PooledTransaction& entry, Ticket ticket, Effects& out) {
-    auto trace =
-        std::make_shared<chain::TransactionTrace>(pending_->push(entry, environment_.limits));
-    const chain::TransactionId id = entry.transaction->id;
-    if (trace->except && is_block_full(*trace->except) && !pending_->receipts().empty()) {
-        return false;
-    }
-    if (trace->except) {
-        const base::Error reason = trace->except->to_error();
-        pool_.remove(id);
-        if (ticket == 0) {
-            // It was answered before: what was promised then no longer holds, so say so.
-            drop({{entry.transaction, reason}}, out);
-            return true;
-        }
-        out.push_back(effect::Answer{ticket, base::fail(reason), std::move(trace)});
-        return true;
-    }
-    pending_body_.push_back(entry);
-    // First told of, then answered: who is answered can ask for it.
-    ++executed_;
-    out.push_back(effect::Pending{entry.transaction, trace});
-    if (ticket == 0) return true;
-    base::Batch batch;
-    batch.put(
-        base::Family::pool, base::to_bytes(id.view()), chain::pack(entry.transaction->packed));
-    write_unsynced(std::move(batch), out);
-    out.push_back(effect::Answer{ticket, std::move(trace), nullptr});
+    run_pool(out);
     return true;
 }
 
@@ -246,7 +200,7 @@ void Core::Impl::drop(const std::vector<chain::Pool::Evicted>& evicted, Effects&
         const chain::TransactionId& id = entry.transaction->id;
         batch.erase(base::Family::pool, base::to_bytes(id.view()));
         if (const auto waiting = waiting_.find(id); waiting != waiting_.end()) {
-            answer(waiting->second, entry.reason, out);
+            answer(waiting->second.ticket, entry.reason, out);
             waiting_.erase(waiting);
             continue;
         }

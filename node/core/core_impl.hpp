@@ -4,8 +4,12 @@
 #include "node/core/arrivals.hpp"
 #include "node/core/core.hpp"
 #include "node/core/duties.hpp"
+#include "node/core/failure_budget.hpp"
+#include "node/core/stopped_transactions.hpp"
 
 #include <set>
+#include <string>
+#include <variant>
 
 namespace node {
 
@@ -50,6 +54,24 @@ class Core::Impl {
     struct Recovering {
         transport::ChannelId channel;
         base::Hash256 id;
+        base::crypto::PublicKey peer;
+    };
+    // Who answers for a transaction before its authorization was found good: nobody, an address
+    // or a peer.
+    using Sender = std::variant<std::monostate, std::string, base::crypto::PublicKey>;
+    // Where a transaction that is to run comes from.
+    struct Origin {
+        Ticket ticket = 0;  // Who waits for the answer; 0: nobody.
+        Sender sender{};
+        bool was_taken = false;  // Somebody was told that it is good: its failure is news.
+    };
+    struct Ran {
+        bool waits = false;                  // This block does not take it; a later one may.
+        std::optional<base::Error> failure;  // It has left the pool for this.
+    };
+    struct RunLimit {
+        base::Duration time{};
+        bool is_of_slot = false;  // Not what a transaction may take: what is left of the slot.
     };
 
     // --- Routing (core.cpp) ---
@@ -133,8 +155,30 @@ class Core::Impl {
                        Effects& out);
     [[nodiscard]] bool is_pending_stale() const;
     void begin_next(Effects& out);
-    bool run(const chain::PooledTransaction& entry, Ticket ticket, Effects& out);
     [[nodiscard]] chain::Slot next_slot() const;
+
+    // --- Running new transactions by the clock (core_runs.cpp) ---
+    Ran run(const chain::PooledTransaction& entry, const Origin& from, Effects& out);
+    // Why it is not run at all: it was stopped before, or its payer has nothing left.
+    [[nodiscard]] base::Result<void> admit(const chain::DecodedTransaction& transaction,
+                                           const Sender& sender) const;
+    void run_pool(Effects& out);
+    void charge(const chain::PooledTransaction& entry, const Sender& sender, base::Duration took);
+    [[nodiscard]] RunLimit limit_of(const chain::TransactionId& id) const;
+    [[nodiscard]] bool is_own(const chain::BlockId& parent, chain::Name producer) const;
+    void succeed(const chain::PooledTransaction& entry,
+                 Ticket ticket,
+                 std::shared_ptr<const chain::TransactionTrace> trace,
+                 Effects& out);
+    void drop_failed(const chain::PooledTransaction& entry,
+                     const Origin& from,
+                     std::shared_ptr<const chain::TransactionTrace> trace,
+                     Effects& out);
+    void remember_stopped(const chain::PooledTransaction& entry,
+                          const base::Error& reason,
+                          Effects& out);
+    void forget_stopped(Effects& out);
+    [[nodiscard]] base::Result<void> load_stopped(Effects& out);
 
     void drop(const std::vector<chain::Pool::Evicted>& evicted, Effects& out);
     static void write_unsynced(base::Batch batch, Effects& out);
@@ -153,7 +197,19 @@ class Core::Impl {
     chain::Pool pool_;
     std::unique_ptr<chain::PendingBlock> pending_;
     std::vector<chain::PooledTransaction> pending_body_;  // What is in it, in order.
-    std::map<chain::TransactionId, Ticket> waiting_;      // In the pool, not answered yet.
+    // In the pool, not answered yet.
+    std::map<chain::TransactionId, Origin> waiting_;
+    bool is_pending_ours_ = false;  // This node will make the block that is pending,
+    bool is_pending_full_ = false;  // which takes nothing any more.
+    // Stopped by the end of our slot: the first in our next block, with the whole limit.
+    std::optional<chain::TransactionId> first_;
+
+    NoRunTimer no_timer_;
+    RunTimer& timer_;
+    base::Duration step_began_{};  // By the timer.
+    StoppedTransactions stopped_;
+    FailureBudget<chain::Name> failures_;
+    FailureBudget<Sender> unauthorized_;  // Of who sent them.
 
     std::deque<consensus::Effect> queue_;
     std::optional<effect::Write> barrier_;  // What must be durable before `queue_` goes on.

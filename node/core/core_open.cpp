@@ -114,6 +114,9 @@ Core::Impl::Impl(const Options& options,
       agreement_(std::move(consensus)),
       own_keys_(environment.signer.keys()),
       pool_(options.pool_bytes_max),
+      timer_(environment.timer == nullptr ? no_timer_ : *environment.timer),
+      failures_(options.failures_per_minute),
+      unauthorized_(options.failures_per_minute),
       duties_(own_keys_),
       shown_final_(chain_->finalized()),
       shown_certificate_(chain_->final_certificate()),
@@ -140,6 +143,7 @@ base::Result<void> Core::Impl::start(Effects& out) {
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
     earliest_height_ = earliest->value_or(1);
+    if (auto loaded = load_stopped(out); !loaded) return loaded;
     if (auto loaded = load_pool(out); !loaded) return loaded;
     if (auto loaded = load_evidence(); !loaded) return loaded;
     environment_.log.info("opened at block {}, final {}; {} transactions wait",

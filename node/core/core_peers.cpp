@@ -69,7 +69,7 @@ void Core::Impl::on_transaction(const p2p::effect::TransactionArrived& arrived, 
         return;
     }
     const Ticket ticket = next_ticket_++;
-    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id});
+    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id, arrived.peer});
     out.push_back(effect::Recover{
         ticket, nullptr, std::make_shared<const chain::PackedTransaction>(arrived.transaction)});
 }
@@ -107,6 +107,13 @@ void Core::Impl::take_transaction(const Recovering& from,
         judged.verdict = Verdict::duplicate;
         return judge(std::move(judged), out);
     }
+    const Origin origin{.sender = from.peer};
+    if (auto admitted = admit(*entry.transaction, origin.sender); !admitted) {
+        // One that was stopped here stays so; a payer is free again before long.
+        judged.verdict = stopped_.find(id) != nullptr ? Verdict::refused : Verdict::unsure;
+        judged.text = admitted.error().detail;
+        return judge(std::move(judged), out);
+    }
     std::vector<chain::Pool::Evicted> evicted;
     auto added = pool_.add(entry, evicted);
     drop(evicted, out);
@@ -116,16 +123,10 @@ void Core::Impl::take_transaction(const Recovering& from,
         return judge(std::move(judged), out);
     }
     if (pending_ != nullptr) {
-        Effects ran;
-        (void)run(entry, 0, ran);
-        for (Effect& each : ran) {
-            // Nobody was promised anything: that it is refused is for the peer alone.
-            if (const auto* dropped = std::get_if<effect::Dropped>(&each)) {
-                judged.verdict = Verdict::refused;
-                judged.text = dropped->reason.detail;
-            } else {
-                out.push_back(std::move(each));
-            }
+        // Nobody was promised anything: that it is refused is for the peer alone.
+        if (const Ran ran = run(entry, origin, out); ran.failure) {
+            judged.verdict = Verdict::refused;
+            judged.text = ran.failure->detail;
         }
     }
     judge(std::move(judged), out);

@@ -14,7 +14,7 @@ namespace node {
 [[nodiscard]] std::string_view family_name(base::Family family);
 
 // The layout of what is stored. Raise it with every change that an older release would misread.
-inline constexpr std::uint32_t kSchemaVersion = 1;
+inline constexpr std::uint32_t kSchemaVersion = 2;
 
 // base::Storage over RocksDB: one column family a key space, big values of blocks and traces in
 // blob files of their own, one write-ahead log for all.

@@ -7,6 +7,7 @@
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
 #include "chain/state/empty_view.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/support/paths.hpp"
 
 #include <catch2/catch.hpp>
@@ -75,9 +76,7 @@ class Arguments {
 // checked; everything else is as in a node.
 class Ledger {
   public:
-    // Without a compiler contracts are interpreted; it outlives the ledger.
-    explicit Ledger(chain::vm::Compiler* compiler = nullptr)
-        : engine_(chain::host_table(), {}, compiler), executor_(engine_, chain::host_table()) {
+    Ledger() : engine_(chain::host_table(), {}, machine_), executor_(engine_, chain::host_table()) {
         chain::GenesisParameters genesis;
         genesis.times.initial = kStart;
         genesis.system_authority = no_keys();
@@ -183,6 +182,7 @@ class Ledger {
 
     chain::EmptyView nothing_;
     chain::StateDelta state_{static_cast<const chain::StateView&>(nothing_)};
+    node::ContractMachine machine_;
     chain::vm::Engine engine_;
     chain::Executor executor_;
     chain::BlockContext block_;

@@ -1,6 +1,7 @@
 // Modules from strangers: the scan, WABT's validator, the rewriter and a short run in the
 // interpreter. Nothing may crash, what is accepted must load, and two runs must end alike.
 #include "../chain/vm/machine.hpp"
+#include "node/machine/machine.hpp"
 
 #include <cstdlib>
 
@@ -9,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto* first = reinterpret_cast<const std::byte*>(data);
     const base::Bytes wasm(first, first + size);
     const bool valid = chain::vm::validate(wasm, {}, machine::hosts()).has_value();
-    chain::vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    chain::vm::Engine engine(machine::hosts(), {}, contract_machine);
     const machine::Seen seen = machine::run(engine, wasm, {.receiver = 1, .code = 2}, kFuel);
     if (valid == (seen.trap == chain::vm::Trap::invalid_module)) std::abort();
     if (!(machine::run(engine, wasm, {.receiver = 1, .code = 2}, kFuel) == seen)) std::abort();

@@ -52,6 +52,32 @@ TEST_CASE("a genesis file is read, written and packed without loss", "[genesis]"
     CHECK(decoded->chain_id() == read->chain_id());
 }
 
+TEST_CASE(
+    "where the file is silent a block may use 30 % of its interval, and nobody pays a minimum",
+    "[genesis]") {
+    const auto config_of = [](const std::string& more) {
+        const auto genesis = genesis::from_json(file(more));
+        REQUIRE(genesis.has_value());
+        return genesis->config;
+    };
+    const chain::ChainConfig silent = config_of("");
+    CHECK(silent.max_block_cpu_usage == 150'000);
+    CHECK(silent.max_transaction_cpu_usage == 140'000);
+    CHECK(silent.min_transaction_cpu_usage == 0);
+    // As much work, in microseconds of another length.
+    const chain::ChainConfig scaled = config_of(R"(,"parameters":{"cpu_units_per_us":500})");
+    CHECK(scaled.max_block_cpu_usage == 300'000);
+    const chain::ChainConfig said =
+        config_of(R"(,"initial_configuration":{"max_block_cpu_usage":200000})");
+    CHECK(said.max_block_cpu_usage == 200'000);
+    CHECK(said.max_transaction_cpu_usage == 140'000);
+    for (const std::uint32_t interval : {10U, 500U, 5'000U}) {
+        for (const std::uint64_t units : {1ULL, 1'000ULL, 1'000'000'000ULL}) {
+            CHECK(genesis::default_config(interval, units).validate());
+        }
+    }
+}
+
 TEST_CASE("genesis files that differ are different chains", "[genesis]") {
     const auto one = genesis::from_json(file());
     const auto other = genesis::from_json(file(R"(,"parameters":{"open_accounts":1})"));

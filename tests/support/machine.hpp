@@ -3,7 +3,9 @@
 #include "chain/execution/executor.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "node/core/core.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/support/memory_storage.hpp"
+#include "tests/support/simulated_timer.hpp"
 
 #include <deque>
 #include <functional>
@@ -82,19 +84,21 @@ class Machine {
         REQUIRE(journal.has_value());
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error&) {};
+        contract_machine_ = std::make_unique<node::ContractMachine>();
         engine_ = std::make_unique<chain::vm::Engine>(
-            chain::host_table(), chain::vm::Engine::Options{}, nullptr);
+            chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
         executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table());
         node::Core::Options options{.genesis = genesis_};
         options.started = now_;
         options.has_peers = to_peers != nullptr;
         options.accept_amnesia = accept_amnesia;
         options.reset = reset;
-        auto core = node::Core::open(
-            options,
-            {storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")},
-            *std::move(journal),
-            out);
+        chain::ExecutionOptions limits;
+        limits.is_stopped = [this] { return timer.has_fired(); };
+        node::Core::Environment environment{
+            storage_, *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
+        environment.timer = &timer;
+        auto core = node::Core::open(options, environment, *std::move(journal), out);
         if (!core) return base::fail(core.error());
         core_ = *std::move(core);
         perform(out);
@@ -104,6 +108,8 @@ class Machine {
     void stop() {
         core_.reset();
         executor_.reset();
+        engine_.reset();
+        contract_machine_.reset();
         answers_.clear();
         view_ = nullptr;
     }
@@ -125,11 +131,11 @@ class Machine {
         perform(out);
     }
 
-    node::Ticket submit(const chain::TransactionPtr& transaction) {
+    node::Ticket submit(const chain::TransactionPtr& transaction, const std::string& sender = {}) {
         const node::Ticket ticket = ++last_ticket_;
         auto entry = node::recover_keys(transaction->packed, genesis_.chain_id());
         REQUIRE(entry.has_value());
-        step(node::input::Submit{ticket, transaction, entry->keys});
+        step(node::input::Submit{ticket, transaction, entry->keys, sender});
         return ticket;
     }
 
@@ -174,6 +180,7 @@ class Machine {
     MemoryStorage& storage() { return storage_; }
     std::vector<base::Bytes>& pages() { return pages_; }
 
+    SimulatedTimer timer;  // Of the runs: they take no time unless a test says so.
     // What peers are told; null: the node has none. Set before start().
     std::function<void(const p2p::Input&)> to_peers;
     // While set, so many more writes are carried out; then the disk stands still. Of the one that
@@ -293,6 +300,7 @@ class Machine {
     SilentLog log_;
     MemoryStorage storage_;
     std::vector<base::Bytes> pages_;
+    std::unique_ptr<node::ContractMachine> contract_machine_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;
     std::unique_ptr<node::Core> core_;

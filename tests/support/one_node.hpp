@@ -40,8 +40,8 @@ class OneNode {
                           std::chrono::milliseconds(milliseconds));
         machine_.step(node::input::Tick{});
     }
-    node::Ticket submit(const chain::TransactionPtr& transaction) {
-        return machine_.submit(transaction);
+    node::Ticket submit(const chain::TransactionPtr& transaction, const std::string& sender = {}) {
+        return machine_.submit(transaction, sender);
     }
     [[nodiscard]] chain::TransactionPtr new_account(const std::string& name) const {
         return machine_.new_account("bank", name);
@@ -67,6 +67,7 @@ class OneNode {
     std::map<node::Ticket, node::effect::Answer>& answers = machine_.answers;
     std::vector<chain::BlockPtr>& finalized = machine_.finalized;
     std::vector<node::effect::Dropped>& dropped = machine_.dropped;
+    SimulatedTimer& timer = machine_.timer;
     bool& signed_twice = machine_.shown_twice;
 };
 

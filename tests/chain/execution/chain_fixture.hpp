@@ -7,6 +7,7 @@
 #include "chain/execution/host_functions.hpp"
 #include "chain/execution/queries.hpp"
 #include "chain/state/empty_view.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/support/paths.hpp"
 
 #include <algorithm>
@@ -78,8 +79,8 @@ class TestChain {
         return options;
     }
 
-    explicit TestChain(const Options& options = open_options(), vm::Compiler* compiler = nullptr)
-        : state_(empty_), engine_(host_table(), {}, compiler), executor_(engine_, host_table()) {
+    explicit TestChain(const Options& options = open_options())
+        : state_(empty_), engine_(host_table(), {}, machine_), executor_(engine_, host_table()) {
         GenesisParameters genesis;
         genesis.times.initial = TimePoint{1'800'000'000'000'000};
         genesis.system_authority = Authority::of_key(public_key("eosio"));
@@ -123,6 +124,7 @@ class TestChain {
         auto begun = executor_.begin_block(state_, block_);
         if (!begun) throw std::runtime_error("begin_block");
         open_ = true;
+        run_ = {};
         return *std::move(begun);
     }
     // height(final) of the parent of each further block.
@@ -153,10 +155,10 @@ class TestChain {
             transaction.signatures.push_back(signature);
         }
         const TransactionPtr decoded = make_transaction(transaction);
-        Rules rules = executor_.rules(state_);
+        run_.rules = executor_.rules(state_);
         TransactionResult result =
-            executor_.execute({*decoded, keys}, state_, block_, options, rules);
-        if (rules != executor_.rules(state_)) throw std::runtime_error("stale rules");
+            executor_.execute({*decoded, keys}, state_, block_, options, run_);
+        if (run_.rules != executor_.rules(state_)) throw std::runtime_error("stale rules");
         return result;
     }
     TransactionResult push(std::vector<Action> actions, const std::vector<std::string>& signers) {
@@ -207,9 +209,11 @@ class TestChain {
   private:
     EmptyView empty_;
     StateDelta state_;
+    node::ContractMachine machine_;
     vm::Engine engine_;
     Executor executor_;
     BlockContext block_;
+    BlockRun run_;
     bool open_ = false;
     std::uint32_t count_ = 0;
 };

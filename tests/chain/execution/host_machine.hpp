@@ -6,6 +6,7 @@
 #include "chain/execution/transaction_context.hpp"
 #include "chain/state/empty_view.hpp"
 #include "chain/vm/vm.hpp"
+#include "node/machine/machine.hpp"
 
 #include <algorithm>
 #include <initializer_list>
@@ -30,15 +31,17 @@ struct Setup {
     std::vector<chain::Action> context_free_actions = {};
     std::vector<base::Bytes> context_free_data = {};
     std::uint64_t units = 1'000'000'000'000;
+    std::size_t memory_bytes = 2 * 65'536;  // Machine::kMemory.
 };
 
 // One action of a transaction whose host functions are called by name, with a memory of two
-// pages, as if by a contract. Accounts: eosio, contract, other, alice, bob.
+// pages unless said otherwise, as if by a contract. Accounts: eosio, contract, other, alice, bob.
 class Machine {
   public:
-    static constexpr std::uint32_t kMemory = 2 * 65'536;
+    static constexpr std::uint32_t kMemory = 2 * 65'536;  // Unless the setup has another.
 
-    explicit Machine(Setup setup = {}) : meter(setup.units), setup_(std::move(setup)) {
+    explicit Machine(Setup setup = {})
+        : bytes(setup.memory_bytes), meter(setup.units), setup_(std::move(setup)) {
         for (const Name name : {"eosio"_n, "contract"_n, "other"_n, "alice"_n, "bob"_n}) {
             chain::AccountRow row;
             row.created = {1'700'000'000'000'000};
@@ -111,13 +114,14 @@ class Machine {
     chain::StateDelta state{empty};
     chain::BlockContext block;
     chain::Rules rules;
-    chain::vm::Engine engine{chain::host_table(), {}, nullptr};
+    node::ContractMachine contract_machine;
+    chain::vm::Engine engine{chain::host_table(), {}, contract_machine};
     chain::PermissionCache permissions;
     chain::ExecutionOptions options;
     chain::TransactionPtr decoded;
     std::unique_ptr<chain::TransactionContext> transaction;
     std::unique_ptr<chain::ApplyContext> context;
-    base::Bytes bytes = base::Bytes(kMemory);
+    base::Bytes bytes;
     chain::vm::Memory memory{bytes};
     chain::vm::Meter meter;
 

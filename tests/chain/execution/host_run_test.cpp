@@ -1,7 +1,7 @@
 // Host functions inside whole transactions, called by contracts written in WebAssembly text:
 // what a single call cannot show.
-#include "chain/vm/wabt_adapter.hpp"
 #include "chain_fixture.hpp"
+#include "tests/wabt/text.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -28,12 +28,10 @@ base::Bytes assemble(const std::string& body) {
         (func (export "apply") (param $receiver i64) (param $code i64) (param $action i64)
     )";
     const std::string module = kImports + body + "))";
-    std::vector<std::uint8_t> out;
-    std::string error;
-    const bool ok = chain::vm::wabt_parse_text(module.data(), module.size(), &out, &error);
-    INFO(error);
-    REQUIRE(ok);
-    return base::to_bytes(std::as_bytes(std::span(out)));
+    const wabt_text::Assembled out = wabt_text::assemble(module);
+    INFO(out.error);
+    REQUIRE(out.error.empty());
+    return base::to_bytes(std::as_bytes(std::span(out.bytes)));
 }
 
 std::string constant(chain::Name name) {

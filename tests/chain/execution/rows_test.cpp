@@ -19,6 +19,7 @@ TEST_CASE("An account's row survives its binary form, and no other size is read"
     row.code_sequence = 3;
     row.abi_sequence = 4;
     row.code_hash.bytes[31] = std::byte{9};
+    row.code_bytes = 10;
     row.ram_usage = ~std::uint64_t{0};
     row.ram_quota = -1;
     row.net_weight = 5;

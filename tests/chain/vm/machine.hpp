@@ -2,7 +2,7 @@
 
 #include "base/crypto/hash.hpp"
 #include "chain/vm/vm.hpp"
-#include "chain/vm/wabt_adapter.hpp"
+#include "tests/wabt/text.hpp"
 
 #include <string>
 
@@ -77,6 +77,28 @@ inline bool mix(vm::Context& context,
     return true;
 }
 
+// many(...) -> i64: more arguments than there are registers for, of all types.
+inline bool many(
+    vm::Context&, vm::Memory&, vm::Meter&, const std::uint64_t* args, std::uint64_t* result) {
+    *result = 0;
+    for (std::size_t i = 0; i < 12; ++i)
+        *result = *result * 31 + args[i];
+    return true;
+}
+
+// low(i64) -> i32 and halves(i64) -> f32: results of 32 bits.
+inline bool low(
+    vm::Context&, vm::Memory&, vm::Meter&, const std::uint64_t* args, std::uint64_t* result) {
+    *result = args[0] & 0xFFFFFFFFU;
+    return true;
+}
+
+inline bool halves(
+    vm::Context&, vm::Memory&, vm::Meter& meter, const std::uint64_t* args, std::uint64_t* result) {
+    *result = (args[0] ^ (args[0] >> 32U)) & 0xFFFFFFFFU;
+    return meter.charge(3);
+}
+
 // digest(): hashes the whole memory.
 inline bool digest(
     vm::Context& context, vm::Memory& memory, vm::Meter&, const std::uint64_t*, std::uint64_t*) {
@@ -95,17 +117,58 @@ inline const vm::HostTable& hosts() {
         {"leave", {}, std::nullopt, &leave, 1},
         {"mix", {T::f32, T::f64}, T::f64, &mix, 5},
         {"digest", {}, std::nullopt, &digest, 0},
+        {"many",
+         {T::i32,
+          T::f32,
+          T::i64,
+          T::f64,
+          T::i32,
+          T::i64,
+          T::f64,
+          T::f32,
+          T::i64,
+          T::i32,
+          T::f64,
+          T::i64},
+         T::i64,
+         &many,
+         7},
+        {"low", {T::i64}, T::i32, &low, 2},
+        {"halves", {T::i64}, T::f32, &halves, 0},
     });
     return kTable;
 }
 
 inline base::Bytes assemble(const std::string& text) {
-    std::vector<std::uint8_t> out;
-    std::string error;
-    const bool ok = vm::wabt_parse_text(text.data(), text.size(), &out, &error);
-    if (!ok) base::check_failed(error, __FILE__, __LINE__);
-    const auto* first = reinterpret_cast<const std::byte*>(out.data());
-    return {first, first + out.size()};
+    const wabt_text::Assembled out = wabt_text::assemble(text);
+    if (!out.error.empty()) base::check_failed(out.error, __FILE__, __LINE__);
+    return base::to_bytes(std::as_bytes(std::span(out.bytes)));
+}
+
+inline std::string repeat(const std::string& text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i)
+        out += text;
+    return out;
+}
+
+inline std::string leb(std::size_t value) {
+    std::string out;
+    for (; value >= 0x80; value >>= 7U)
+        out += static_cast<char>(value | 0x80U);
+    return out + static_cast<char>(value);
+}
+
+// A module whose only function is apply, with these bytes as its code and no locals.
+inline base::Bytes with_body(const std::string& code, const std::string& end = "\x0b") {
+    base::Bytes wasm = assemble("(module (func (export \"apply\") (param i64 i64 i64)))");
+    wasm.resize(wasm.size() - 5);  // Size of the section, count, size of the body, locals, end.
+    const std::string body = std::string(1, '\0') + code + end;
+    const std::string section = "\x01" + leb(body.size()) + body;
+    const std::string tail = leb(section.size()) + section;
+    const base::ByteView more = base::as_bytes(tail);
+    wasm.insert(wasm.end(), more.begin(), more.end());
+    return wasm;
 }
 
 // Everything that consensus could see of a run.

@@ -1,6 +1,7 @@
-// Runs in the interpreter: every end that a contract can come to, what it costs, and that
-// nothing of a run is left to the next. That compiled code does the same is another test.
+// Every end that a contract can come to, what it costs, and that nothing of a run is left to the
+// next.
 #include "machine.hpp"
+#include "node/machine/machine.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -12,7 +13,8 @@ namespace {
 machine::Seen run(const std::string& fields,
                   const vm::ApplyArgs& args = {},
                   std::uint64_t fuel = 100'000'000) {
-    vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
     return machine::run(engine, machine::assemble("(module " + fields + ")"), args, fuel);
 }
 
@@ -130,10 +132,10 @@ TEST_CASE("units are what the instructions cost") {
     // Only the branch that is taken is paid for.
     CHECK(cost(apply("(if (i32.const 0) (then (drop (f64.sqrt (f64.const 1)))) (else nop))")) ==
           2 * prices.plain);
-    // Ten rounds of: get, const, sub, tee, br_if.
+    // A local is set to zero; then ten rounds of: get, const, sub, tee, br_if.
     CHECK(cost(apply("(local.set 3 (i32.const 10)) (loop (br_if 0 (local.tee 3"
                      " (i32.sub (local.get 3) (i32.const 1)))))",
-                     "(local i32)")) == 2 * prices.plain + 10 * 5 * prices.plain);
+                     "(local i32)")) == prices.local + 2 * prices.plain + 10 * 5 * prices.plain);
 }
 
 TEST_CASE("one unit too few is noticed, whoever needs it") {
@@ -198,7 +200,8 @@ TEST_CASE("a NaN has one spelling, whatever made it") {
 }
 
 TEST_CASE("a run leaves nothing to the next, of the same module or another") {
-    vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
     const std::string sum = "(import \"env\" \"sum\" (func $sum (param i32 i32) (result i64)))";
     const base::Bytes first = machine::assemble(
         "(module " + kTell + sum +
@@ -219,22 +222,33 @@ TEST_CASE("a run leaves nothing to the next, of the same module or another") {
 }
 
 TEST_CASE("the least recently used module is forgotten, and comes back") {
+    const auto teller = [](int number) {
+        return machine::assemble("(module " + kTell +
+                                 apply("(call $tell (i64.const " + std::to_string(number) + "))") +
+                                 ")");
+    };
+    node::ContractMachine first_machine;
+    vm::Engine first(machine::hosts(), {}, first_machine);
+    CHECK(machine::run(first, teller(1)).kind == Kind::ok);
+    const std::size_t one = first.cached_bytes();
+    REQUIRE(one > 0);
     vm::Engine::Options options;
-    options.cached_modules = 2;
-    vm::Engine engine(machine::hosts(), options, nullptr);
+    options.cache_bytes = 2 * one + one / 2;
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), options, contract_machine);
     for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < 4; ++i) {
-            const auto wasm = machine::assemble(
-                "(module " + kTell + apply("(call $tell (i64.const " + std::to_string(i) + "))") +
-                ")");
-            CHECK(machine::run(engine, wasm).told ==
+            CHECK(machine::run(engine, teller(i)).told ==
                   std::vector<std::uint64_t>{static_cast<std::uint64_t>(i)});
+            CHECK(engine.cached_bytes() <= options.cache_bytes);
         }
     }
+    CHECK(engine.cached_bytes() == 2 * one);
 }
 
 TEST_CASE("code that is no valid module fails the action, and new prices take effect") {
-    vm::Engine engine(machine::hosts(), {}, nullptr);
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine);
     const auto seen = machine::run(engine, base::Bytes(10));
     CHECK(seen.trap == vm::Trap::invalid_module);
     CHECK_FALSE(engine.prepare({}, base::Bytes(3)));

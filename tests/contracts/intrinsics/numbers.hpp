@@ -86,7 +86,7 @@ inline void conversions(long double quad, double x) {
     show("i32 to f64", host_floatsidf(static_cast<int32_t>(whole)));
 }
 
-// Every floating point instruction; NaN results are canonical on every tier.
+// Every floating point instruction; NaN results are canonical.
 inline void floats(double x, double y) {
     const auto fx = static_cast<float>(x);
     const auto fy = static_cast<float>(y);

@@ -1,4 +1,5 @@
 #include "node/core/networked_core.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/allocations.hpp"
 
 #include <catch2/catch.hpp>
@@ -141,7 +142,8 @@ class Listener {
     support::KeySigner signer_{support::key_of(7)};
     support::SilentLog log_;
     support::MemoryStorage storage_;
-    chain::vm::Engine engine_{chain::host_table(), chain::vm::Engine::Options{}, nullptr};
+    node::ContractMachine contract_machine_;
+    chain::vm::Engine engine_{chain::host_table(), chain::vm::Engine::Options{}, contract_machine_};
     chain::Executor executor_{engine_, chain::host_table()};
     base::Timestamp now_ = genesis_.times.time_of(1).to_timestamp();
     std::unique_ptr<node::NetworkedCore> node_;

@@ -1,3 +1,5 @@
+#include "node/machine/machine.hpp"
+
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
@@ -25,7 +27,8 @@ struct Follower {
     }
 
     support::MemoryStorage storage;
-    chain::vm::Engine engine{chain::host_table(), chain::vm::Engine::Options{}, nullptr};
+    node::ContractMachine contract_machine;
+    chain::vm::Engine engine{chain::host_table(), chain::vm::Engine::Options{}, contract_machine};
     chain::Executor executor{engine, chain::host_table()};
     std::unique_ptr<chain::ChainManager> chain;
 };

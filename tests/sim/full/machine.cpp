@@ -6,6 +6,7 @@
 #include "tests/sim/consensus/mutants.hpp"
 #include "tests/sim/disk.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace sim::full {
@@ -90,6 +91,14 @@ Machine::Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& wat
     if (!records.empty()) pages_ = {consensus::SafetyJournal().append(records)};
 }
 
+void ChanceTimer::arm(base::Duration limit) {
+    constexpr std::size_t kSlowOf = 64;
+    has_fired_ = chance_.below(kSlowOf) == 0;
+    // Never for ever, where there is no limit.
+    const base::Duration slow = std::min<base::Duration>(limit, std::chrono::seconds(1));
+    reading_ += has_fired_ ? slow : std::min<base::Duration>(slow, std::chrono::milliseconds(1));
+}
+
 template <class Run>
 std::string Machine::survive(const Run& run) {
     try {
@@ -113,8 +122,9 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     // One that is damaged counts as lost.
     auto journal = consensus::SafetyJournal::read(pages_);
     if (!journal) journal = consensus::SafetyJournal();
+    contract_machine_ = std::make_unique<node::ContractMachine>();
     engine_ = std::make_unique<chain::vm::Engine>(
-        chain::host_table(), chain::vm::Engine::Options{}, nullptr);
+        chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
     executor_ = std::make_unique<chain::Executor>(*engine_, chain::host_table(), rules_known);
     node::Core::Options options{.genesis = genesis_};
     options.started = now;
@@ -125,8 +135,12 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     chain::StateManager::Options state;
     // bor-node ends itself here.
     state.on_fault = [](const base::Error& error) { throw Died{error.detail}; };
+    timer_ = std::make_unique<ChanceTimer>(seed);
+    chain::ExecutionOptions limits;
+    limits.is_stopped = [timer = timer_.get()] { return timer->has_fired(); };
     node::Core::Environment environment{
-        storage_, *executor_, signer_, {}, state, {}, base::Log(log_, "core")};
+        storage_, *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
+    environment.timer = timer_.get();
     environment.make_consensus = [this](auto rules, auto base, auto safety) {
         auto made =
             make_consensus(setup_.mutant, std::move(rules), std::move(base), std::move(safety));
@@ -164,8 +178,10 @@ p2p::Options Machine::network_options(std::uint64_t seed) const {
 void Machine::kill() {
     ++life_;
     core_.reset();
+    timer_.reset();
     executor_.reset();
     engine_.reset();
+    contract_machine_.reset();
     view = nullptr;
     in_flight_.clear();
 }

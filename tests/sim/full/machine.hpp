@@ -3,6 +3,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/execution/rows.hpp"
 #include "node/core/networked_core.hpp"
+#include "node/machine/machine.hpp"
 #include "tests/sim/chance.hpp"
 #include "tests/sim/clock.hpp"
 #include "tests/sim/consensus/universe.hpp"
@@ -38,6 +39,23 @@ class Watch {
     virtual ~Watch() = default;
     virtual void signed_header(std::size_t machine, const chain::SignedHeader& header) = 0;
     virtual void signed_vote(std::size_t machine, const chain::Vote& vote) = 0;
+};
+
+// The clock of a machine's runs: now and then one takes as long as the producer allows. By chance,
+// from a seed, so that it is the same again.
+class ChanceTimer final : public node::RunTimer {
+  public:
+    explicit ChanceTimer(std::uint64_t seed) : chance_(seed) {}
+
+    void arm(base::Duration limit) override;
+    [[nodiscard]] bool has_fired() const override { return has_fired_; }
+    void disarm() override { has_fired_ = false; }
+    [[nodiscard]] base::Duration reading() const override { return reading_; }
+
+  private:
+    Chance chance_;
+    base::Duration reading_{};
+    bool has_fired_ = false;
 };
 
 // The keys of one member: it rotates from one to the other and back.
@@ -162,8 +180,10 @@ class Machine : base::Pinned {
     bool is_broken_ = false;
     bool has_refused_write_ = false;
     std::optional<Copy> copy_;
+    std::unique_ptr<node::ContractMachine> contract_machine_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;
+    std::unique_ptr<ChanceTimer> timer_;
     std::unique_ptr<node::NetworkedCore> core_;
     const consensus::Consensus* agreement_ = nullptr;  // The core's.
     std::uint64_t life_ = 0;  // Counts starts and ends: what was meant for another life is lost.

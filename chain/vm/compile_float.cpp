@@ -1,0 +1,278 @@
+// Floating point. A NaN that an operation makes is the canonical one.
+
+#include "chain/vm/function_compiler.hpp"
+
+#include <array>
+
+namespace chain::vm {
+
+namespace {
+
+namespace Inst = asmjit::x86::Inst;
+using x86::CondCode;
+
+constexpr std::uint8_t kF32Eq = 0x5b;
+constexpr std::uint8_t kF64Eq = 0x61;
+constexpr std::uint8_t kF64Ge = 0x66;
+constexpr std::uint8_t kF32Abs = 0x8b;
+constexpr std::uint8_t kF32Copysign = 0x98;
+constexpr std::uint8_t kF64Abs = 0x99;
+constexpr std::uint8_t kF64Copysign = 0xa6;
+constexpr std::uint8_t kI32TruncF32S = 0xa8;
+constexpr std::uint8_t kI64TruncF32S = 0xae;
+constexpr std::uint8_t kF32ConvertI32S = 0xb2;
+constexpr std::uint8_t kF64ConvertI32S = 0xb7;
+
+// Of add, sub, mul, div.
+constexpr std::array<asmjit::InstId, 4> kSingles{
+    Inst::kIdAddss, Inst::kIdSubss, Inst::kIdMulss, Inst::kIdDivss};
+constexpr std::array<asmjit::InstId, 4> kDoubles{
+    Inst::kIdAddsd, Inst::kIdSubsd, Inst::kIdMulsd, Inst::kIdDivsd};
+// The processor's numbers for ceil, floor, trunc and nearest, inexactness not reported.
+constexpr std::array<std::uint8_t, 4> kRoundings{10, 9, 11, 8};
+
+bool within(std::uint8_t opcode, std::uint8_t first, std::uint8_t last) {
+    return opcode >= first && opcode <= last;
+}
+
+}  // namespace
+
+bool FunctionCompiler::float_operation(std::uint8_t opcode) {
+    if (within(opcode, kF32Eq, kF64Ge)) {
+        const bool single = opcode < kF64Eq;
+        float_compare(single ? ValueType::f32 : ValueType::f64,
+                      unsigned{opcode} - (single ? kF32Eq : kF64Eq));
+        return true;
+    }
+    if (within(opcode, kF32Abs, kF32Copysign)) {
+        float_arithmetic(opcode - kF32Abs, ValueType::f32);
+        return true;
+    }
+    if (within(opcode, kF64Abs, kF64Copysign)) {
+        float_arithmetic(opcode - kF64Abs, ValueType::f64);
+        return true;
+    }
+    return convert_float(opcode);
+}
+
+// By the order of opcodes: abs neg ceil floor trunc nearest sqrt add sub mul div min max copysign.
+void FunctionCompiler::float_arithmetic(unsigned which, ValueType type) {
+    if (which < 2) return float_sign(which == 0, type);
+    if (which < 7) return float_round(which - 2, type);
+    if (which < 11) {
+        const std::array<InstId, 4>& all = type == ValueType::f32 ? kSingles : kDoubles;
+        return float_binary(all[which - 7], type);
+    }
+    if (which < 13) return float_extreme(type, which == 11);
+    copy_sign(type);
+}
+
+void FunctionCompiler::float_binary(InstId instruction, ValueType type) {
+    const Taken right = operands_.take();
+    const Taken left = operands_.take();
+    std::optional<Target> target = following_set();
+    if (is_target(target, right) && !is_target(target, left)) target.reset();
+    const asmjit::Operand source = operands_.source(right);
+    Register to = 0;
+    if (target) {
+        operands_.settle_local(target->local);
+        to = target->reg;
+        operands_.load(to, left);
+    } else {
+        to = operands_.own(left);
+    }
+    out_->emit(instruction, vector(to), source);
+    make_canonical(to, type);
+    finish(target, type, to);
+}
+
+// NaNs are rare: what makes them canonical stands behind the function.
+void FunctionCompiler::make_canonical(Register reg, ValueType type) {
+    nan_exits_.push_back({out_.open_jump_if_nan(reg, type == ValueType::f32), reg, type});
+}
+
+// Of equal numbers only zeros differ, in their sign; the processor's instruction does not care.
+void FunctionCompiler::float_extreme(ValueType type, bool is_least) {
+    const Taken second = operands_.take();
+    const Taken first = operands_.take();
+    const Register other = operands_.read(second);
+    const Register to = operands_.own(first);
+    const bool single = type == ValueType::f32;
+    single ? out_->ucomiss(vector(to), vector(other)) : out_->ucomisd(vector(to), vector(other));
+    const Assembler::Offset nan = out_.skip_if(CondCode::kPE);
+    const Assembler::Offset differ = out_.skip_if(CondCode::kNE);
+    is_least ? out_->orps(vector(to), vector(other)) : out_->andps(vector(to), vector(other));
+    const Assembler::Offset equal_done = out_.skip();
+    out_.land_skip(nan);
+    single ? out_->movss(vector(to), at_constant(Constant::nan32, 4))
+           : out_->movsd(vector(to), at_constant(Constant::nan64, 8));
+    const Assembler::Offset nan_done = out_.skip();
+    out_.land_skip(differ);
+    const InstId least = single ? Inst::kIdMinss : Inst::kIdMinsd;
+    const InstId most = single ? Inst::kIdMaxss : Inst::kIdMaxsd;
+    out_->emit(is_least ? least : most, vector(to), vector(other));
+    out_.land_skip(equal_done);
+    out_.land_skip(nan_done);
+    operands_.push_register(type, to);
+}
+
+// By the order of opcodes: eq ne lt gt le ge. A comparison with a NaN sets the flags of `below`.
+void FunctionCompiler::float_compare(ValueType type, unsigned which) {
+    Taken right = operands_.take();
+    Taken left = operands_.take();
+    if (which == 2 || which == 4) std::swap(left, right);
+    const Register reg = operands_.read(left);
+    const asmjit::Operand source = operands_.source(right);
+    out_->emit(type == ValueType::f32 ? Inst::kIdUcomiss : Inst::kIdUcomisd, vector(reg), source);
+    if (which >= 2) return put_condition(which <= 3 ? CondCode::kA : CondCode::kAE);
+    const Register to = operands_.allocate(Bank::integer);
+    const Register ordered = operands_.allocate(Bank::integer);
+    if (which == 0) {
+        out_->setnp(x86::gpb(ordered));
+        out_->sete(x86::gpb(to));
+        out_->and_(x86::gpb(to), x86::gpb(ordered));
+    } else {
+        out_->setp(x86::gpb(ordered));
+        out_->setne(x86::gpb(to));
+        out_->or_(x86::gpb(to), x86::gpb(ordered));
+    }
+    out_->movzx(dword(to), x86::gpb(to));
+    operands_.push_register(ValueType::i32, to);
+}
+
+// ceil, floor, trunc, nearest, and the square root.
+void FunctionCompiler::float_round(unsigned which, ValueType type) {
+    const Taken taken = operands_.take();
+    const asmjit::Operand source = operands_.source(taken);
+    const Register to =
+        taken.value.kind == Kind::reg ? taken.value.reg : operands_.allocate(Bank::floating);
+    const bool single = type == ValueType::f32;
+    if (which == kRoundings.size()) {
+        out_->emit(single ? Inst::kIdSqrtss : Inst::kIdSqrtsd, vector(to), source);
+    } else {
+        out_->emit(single ? Inst::kIdRoundss : Inst::kIdRoundsd,
+                   vector(to),
+                   source,
+                   asmjit::Imm(kRoundings[which]));
+    }
+    make_canonical(to, type);
+    operands_.push_register(type, to);
+}
+
+void FunctionCompiler::float_sign(bool is_magnitude, ValueType type) {
+    const Taken taken = operands_.take();
+    const Register reg = operands_.own(taken);
+    const bool single = type == ValueType::f32;
+    if (is_magnitude) {
+        out_->andps(vector(reg),
+                    at_constant(single ? Constant::magnitude32 : Constant::magnitude64, 16));
+    } else {
+        out_->xorps(vector(reg), at_constant(single ? Constant::sign32 : Constant::sign64, 16));
+    }
+    operands_.push_register(type, reg);
+}
+
+void FunctionCompiler::copy_sign(ValueType type) {
+    const Taken right = operands_.take();
+    const Taken left = operands_.take();
+    const Register sign = operands_.own(right);
+    const Register to = operands_.own(left);
+    const bool single = type == ValueType::f32;
+    out_->andps(vector(sign), at_constant(single ? Constant::sign32 : Constant::sign64, 16));
+    out_->andps(vector(to),
+                at_constant(single ? Constant::magnitude32 : Constant::magnitude64, 16));
+    out_->orps(vector(to), vector(sign));
+    operands_.push_register(type, to);
+}
+
+bool FunctionCompiler::convert_float(std::uint8_t opcode) {
+    if (within(opcode, kI32TruncF32S, kI32TruncF32S + 3) ||
+        within(opcode, kI64TruncF32S, kI64TruncF32S + 3)) {
+        const bool narrow = opcode < kI64TruncF32S;
+        const unsigned which = unsigned{opcode} - (narrow ? kI32TruncF32S : kI64TruncF32S);
+        truncate(which < 2 ? ValueType::f32 : ValueType::f64,
+                 narrow ? ValueType::i32 : ValueType::i64,
+                 which % 2 == 0);
+        return true;
+    }
+    if (within(opcode, kF32ConvertI32S, kF32ConvertI32S + 3)) {
+        from_integer(opcode - kF32ConvertI32S, ValueType::f32);
+        return true;
+    }
+    if (within(opcode, kF64ConvertI32S, kF64ConvertI32S + 3)) {
+        from_integer(opcode - kF64ConvertI32S, ValueType::f64);
+        return true;
+    }
+    if (opcode == op::f32_demote_f64 || opcode == op::f64_promote_f32) {
+        const bool demote = opcode == op::f32_demote_f64;
+        const Register reg = operands_.own(operands_.take());
+        demote ? out_->cvtsd2ss(vector(reg), vector(reg))
+               : out_->cvtss2sd(vector(reg), vector(reg));
+        const ValueType type = demote ? ValueType::f32 : ValueType::f64;
+        make_canonical(reg, type);
+        operands_.push_register(type, reg);
+        return true;
+    }
+    if (!within(opcode, op::i32_reinterpret_f32, op::f64_reinterpret_i64)) return false;
+    reinterpret(opcode);
+    return true;
+}
+
+// Long, so that it stands once in a module: otherwise a byte of a contract became eighty.
+void FunctionCompiler::truncate(ValueType from, ValueType to, bool is_signed) {
+    operands_.force(0, operands_.take());
+    operands_.keep(Bank::floating, 0);
+    operands_.evict(Bank::integer, Operands::kRax);
+    out_.call(context_.stubs.truncation(from, to, is_signed));
+    operands_.end_instruction();
+    operands_.push_register(to, Operands::kRax);
+}
+
+// From i32 or i64, signed or unsigned, in the order of opcodes.
+void FunctionCompiler::from_integer(unsigned which, ValueType to) {
+    if (which == 3) {
+        operands_.force(Operands::kRax, operands_.take());
+        operands_.keep(Bank::integer, Operands::kRax);
+        operands_.evict(Bank::integer, Operands::kRcx);
+        operands_.evict(Bank::floating, 0);
+        out_.call(context_.stubs.from_unsigned(to));
+        operands_.end_instruction();
+        return operands_.push_register(to, 0);
+    }
+    const Taken taken = operands_.take();
+    const Register result = operands_.allocate(Bank::floating);
+    const Register reg = operands_.read(taken);
+    // A u32 is an i64 that is not negative.
+    const x86::Gp from = which == 0 ? x86::Gp(dword(reg)) : x86::Gp(quad(reg));
+    out_->xorps(vector(result), vector(result));  // The instruction would keep its upper part.
+    to == ValueType::f32 ? out_->cvtsi2ss(vector(result), from)
+                         : out_->cvtsi2sd(vector(result), from);
+    operands_.push_register(to, result);
+}
+
+void FunctionCompiler::reinterpret(std::uint8_t opcode) {
+    constexpr std::array kTo{ValueType::i32, ValueType::i64, ValueType::f32, ValueType::f64};
+    const ValueType to = kTo[opcode - op::i32_reinterpret_f32];
+    const Taken taken = operands_.take();
+    if (taken.value.kind == Kind::constant) {
+        return operands_.push_constant(to, taken.value.bits);
+    }
+    const Register from = operands_.read(taken);
+    const Register reg = operands_.allocate(bank_of(to));
+    switch (to) {
+        case ValueType::i32:
+            out_->movd(dword(reg), vector(from));
+            break;
+        case ValueType::i64:
+            out_->movq(quad(reg), vector(from));
+            break;
+        case ValueType::f32:
+            out_->movd(vector(reg), dword(from));
+            break;
+        default:
+            out_->movq(vector(reg), quad(from));
+    }
+    operands_.push_register(to, reg);
+}
+
+}  // namespace chain::vm
