@@ -30,8 +30,7 @@ std::vector<std::string> words_of(const std::string& text) {
 constexpr std::string_view kTypes = "ilfd";
 
 std::string type_name(char type) {
-    const std::map<char, std::string> names{
-        {'i', "i32"}, {'l', "i64"}, {'f', "f32"}, {'d', "f64"}};
+    const std::map<char, std::string> names{{'i', "i32"}, {'l', "i64"}, {'f', "f32"}, {'d', "f64"}};
     return names.at(type);
 }
 
