@@ -50,12 +50,16 @@ void Assembler::call(Offset to) {
 
 void Assembler::jump(Chain& chain) {
     bytes({kJump, 0, 0, 0, 0});
-    set_word(here() - 4, static_cast<std::int32_t>(chain.last));
-    chain.last = here();
+    join(chain);
 }
 
 void Assembler::jump_if(x86::CondCode condition, Chain& chain) {
     bytes({kTwoBytes, near_jump(condition), 0, 0, 0, 0});
+    join(chain);
+}
+
+// The open jump just written names the one before it, until both land.
+void Assembler::join(Chain& chain) {
     set_word(here() - 4, static_cast<std::int32_t>(chain.last));
     chain.last = here();
 }

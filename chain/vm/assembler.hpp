@@ -99,6 +99,8 @@ class Assembler : base::Pinned {
     [[nodiscard]] base::ByteView code() const;
 
   private:
+    void join(Chain& chain);
+
     // asmjit refuses what cannot be encoded. That would be our bug.
     class Refusal final : public asmjit::ErrorHandler {
       public:

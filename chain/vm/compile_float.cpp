@@ -31,10 +31,6 @@ constexpr std::array<asmjit::InstId, 4> kDoubles{
 // The processor's numbers for ceil, floor, trunc and nearest, inexactness not reported.
 constexpr std::array<std::uint8_t, 4> kRoundings{10, 9, 11, 8};
 
-bool within(std::uint8_t opcode, std::uint8_t first, std::uint8_t last) {
-    return opcode >= first && opcode <= last;
-}
-
 }  // namespace
 
 bool FunctionCompiler::float_operation(std::uint8_t opcode) {

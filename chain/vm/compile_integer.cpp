@@ -60,10 +60,6 @@ CondCode mirrored(CondCode condition) {
     }
 }
 
-bool within(std::uint8_t opcode, std::uint8_t first, std::uint8_t last) {
-    return opcode >= first && opcode <= last;
-}
-
 }  // namespace
 
 bool FunctionCompiler::integer_operation(std::uint8_t opcode) {

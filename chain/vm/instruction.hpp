@@ -39,9 +39,6 @@ class WasmReader {
     [[nodiscard]] std::size_t offset() const { return offset_; }
     // Position in the module, for messages.
     [[nodiscard]] std::size_t module_offset() const { return base_ + offset_; }
-    [[nodiscard]] base::ByteView since(std::size_t start) const {
-        return bytes_.subspan(start, offset_ - start);
-    }
 
   private:
     std::uint64_t leb(unsigned bits, bool is_signed);
@@ -91,81 +88,26 @@ enum : std::uint8_t {
     i64_const = 0x42,
     f32_const = 0x43,
     f64_const = 0x44,
-    i64_lt_s = 0x53,
-    i64_ge_s = 0x59,
-    i32_le_u = 0x4d,
-    i64_ne = 0x52,
-    f32_eq = 0x5b,
-    f64_eq = 0x61,
     i32_div_s = 0x6d,
     i32_rem_u = 0x70,
-    i32_and = 0x71,
-    i32_or = 0x72,
-    i32_xor = 0x73,
-    i64_add = 0x7c,
-    i64_sub = 0x7d,
-    i64_mul = 0x7e,
     i64_div_s = 0x7f,
     i64_rem_u = 0x82,
-    i64_and = 0x83,
-    i64_or = 0x84,
-    i64_xor = 0x85,
-    i64_shr_u = 0x88,
-    f32_abs = 0x8b,
-    f32_neg = 0x8c,
-    f32_ceil = 0x8d,
-    f32_add = 0x92,
-    f32_max = 0x97,
-    f32_copysign = 0x98,
-    f64_abs = 0x99,
-    f64_neg = 0x9a,
-    f64_ceil = 0x9b,
-    f64_add = 0xa0,
-    f64_mul = 0xa2,
-    f64_max = 0xa5,
-    f64_copysign = 0xa6,
-    i32_trunc_f32_s = 0xa8,
-    i32_trunc_f64_u = 0xab,
     i64_extend_i32_u = 0xad,
-    i64_trunc_f32_s = 0xae,
-    f32_convert_i32_u = 0xb3,
-    f32_convert_i64_s = 0xb4,
-    f32_convert_i64_u = 0xb5,
     f32_demote_f64 = 0xb6,
-    f64_convert_i32_u = 0xb8,
-    f64_convert_i64_s = 0xb9,
-    f64_convert_i64_u = 0xba,
     f64_promote_f32 = 0xbb,
     i32_reinterpret_f32 = 0xbc,
-    i64_reinterpret_f64 = 0xbd,
-    f32_reinterpret_i32 = 0xbe,
     f64_reinterpret_i64 = 0xbf,
 };
 }  // namespace op
+
+// Whether an opcode is one of a row.
+[[nodiscard]] constexpr bool within(std::uint8_t opcode, unsigned first, unsigned last) {
+    return opcode >= first && opcode <= last;
+}
 
 inline constexpr std::uint8_t kEmptyBlock = 0x40;
 // Value types, downwards from i32 in the order of ValueType.
 inline constexpr std::uint8_t kI32Byte = 0x7F;
 inline constexpr std::uint8_t kF64Byte = 0x7C;
-
-// One decoded instruction of a function body.
-struct Instruction {
-    std::uint8_t op = 0;
-    std::uint32_t index = 0;  // Label, function, type, local or global; table size.
-    std::uint8_t block = 0;   // Block type byte.
-    std::uint64_t bits = 0;   // Of a constant of floating point.
-    base::ByteView raw;       // As it stands in the module.
-};
-
-// Reads the next instruction. An opcode outside the MVP is an error that names it.
-[[nodiscard]] Instruction read_instruction(WasmReader& in, std::uint32_t br_table_limit);
-
-// How many values a plain instruction takes and gives; nothing for control instructions,
-// calls and what is no MVP opcode.
-struct StackEffect {
-    std::uint8_t pops;
-    std::uint8_t pushes;
-};
-[[nodiscard]] std::optional<StackEffect> stack_effect(std::uint8_t opcode);
 
 }  // namespace chain::vm

@@ -34,7 +34,6 @@ struct Module {
     struct Global {
         ValueType type = ValueType::i32;
         bool is_mutable = false;
-        base::ByteView initial;  // The constant expression without its end.
         std::uint64_t bits = 0;  // The constant itself; i32 zero-extended, floats as they stand.
     };
     struct Elements {

@@ -322,7 +322,6 @@ void Scanner::read_globals(WasmReader& in) {
 
 // The initial value: only constants are possible, since no global can be imported.
 void Scanner::read_constant(WasmReader& in, Module::Global& out) {
-    const std::size_t begin = in.offset();
     const std::uint8_t opcode = in.u8();
     if (opcode < op::i32_const || opcode > op::f64_const) {
         return in.set_error("initial value is not a constant");
@@ -344,7 +343,6 @@ void Scanner::read_constant(WasmReader& in, Module::Global& out) {
             out.bits = in.fixed64();
             break;
     }
-    out.initial = in.since(begin);
     if (in.u8() != op::end) in.set_error("initial value has no end");
 }
 
