@@ -1,88 +1,99 @@
 #pragma once
 
-#include "base/check.hpp"
+#include "chain/vm/encoder.hpp"
 #include "chain/vm/host.hpp"
 #include "chain/vm/layout.hpp"
 
-#include <asmjit/x86.h>
-
+#include <array>
 #include <cstdint>
-#include <cstring>
-#include <initializer_list>
+#include <utility>
 
 namespace chain::vm {
-
-namespace x86 = asmjit::x86;
 
 [[nodiscard]] constexpr bool is_float(ValueType type) {
     return type == ValueType::f32 || type == ValueType::f64;
 }
-[[nodiscard]] constexpr std::uint32_t width_of(ValueType type) {
+[[nodiscard]] constexpr std::uint8_t width_of(ValueType type) {
     return type == ValueType::i32 || type == ValueType::f32 ? 4 : 8;
 }
 
-// Registers of one kind are named by their number in instructions.
-using Register = std::uint8_t;
 enum class Bank : std::uint8_t { integer, floating };
 [[nodiscard]] constexpr Bank bank_of(ValueType type) {
     return is_float(type) ? Bank::floating : Bank::integer;
 }
 
 inline x86::Gp quad(Register reg) {
-    return x86::gpq(reg);
+    return {reg, 8};
 }
 inline x86::Gp dword(Register reg) {
-    return x86::gpd(reg);
+    return {reg, 4};
+}
+inline x86::Gp low_byte(Register reg) {
+    return {reg, 1};
 }
 inline x86::Gp integer(Register reg, ValueType type) {
-    return width_of(type) == 4 ? x86::Gp(x86::gpd(reg)) : x86::Gp(x86::gpq(reg));
+    return {reg, width_of(type)};
 }
 inline x86::Xmm vector(Register reg) {
-    return x86::xmm(reg);
+    return {reg};
 }
 // Below or at the base of the linear memory.
-inline x86::Mem at_field(std::int32_t place, std::uint32_t bytes = 8) {
-    return x86::ptr(x86::r15, place, bytes);
+inline x86::Mem at_field(std::int32_t place, std::uint8_t bytes = 8) {
+    return {x86::r15.id, place, bytes};
 }
-inline x86::Mem at_constant(Constant constant, std::uint32_t bytes) {
-    return at_field(place_of(constant), bytes);
+inline x86::Mem at_constant(Constant constant) {
+    return at_field(place_of(constant), 16);
+}
+inline x86::Mem on_stack(std::int32_t place, std::uint8_t bytes = 8) {
+    return {x86::rsp.id, place, bytes};
 }
 
-// Writes x86-64 code. asmjit encodes the instructions; jumps are ours, because its labels take
-// a hundred bytes each: a jump to what is not written yet is a link of a chain that goes through
-// the open jumps themselves, and costs no memory.
-class Assembler : base::Pinned {
+// Machine code that was written, and room behind it.
+class CodeBlock {
   public:
-    using Offset = std::uint32_t;
+    CodeBlock() = default;
+    CodeBlock(x86::Encoder::Block block, std::size_t size)
+        : block_(std::move(block)), size_(size) {}
+
+    [[nodiscard]] base::ByteView view() const {
+        return {reinterpret_cast<const std::byte*>(block_.get()), size_};
+    }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+  private:
+    x86::Encoder::Block block_;
+    std::size_t size_ = 0;
+};
+
+// Writes x86-64 code with its jumps. A jump to what is not written yet is a link of a chain that
+// goes through the open jumps themselves, and costs no memory.
+class Assembler : public x86::Encoder {
+  public:
+    using CondCode = x86::CondCode;
     // The last of the jumps to a place that is not known yet; 0: there is none.
     struct Chain {
         Offset last = 0;
         [[nodiscard]] bool is_empty() const { return last == 0; }
     };
 
-    // `expected_bytes` of code: more may come, at the price of moving what there is.
-    explicit Assembler(std::size_t expected_bytes);
-
-    // asmjit's interface, for single instructions.
-    x86::Assembler* operator->() { return &inner_; }
-
-    [[nodiscard]] Offset here() const { return static_cast<Offset>(inner_.offset()); }
-    void bytes(std::initializer_list<std::uint8_t> code) {
-        inner_.embed(code.begin(), code.size());
-    }
+    using Encoder::call;
+    using Encoder::Encoder;
+    using Encoder::jump;
 
     // Jumps and calls to what is written already.
     void jump(Offset to);
-    void jump_if(x86::CondCode condition, Offset to);
+    void jump_if(CondCode condition, Offset to);
     void call(Offset to);
     // Jumps to what follows.
     void jump(Chain& chain);
-    void jump_if(x86::CondCode condition, Chain& chain);
+    void jump_if(CondCode condition, Chain& chain);
     // Ends the jumps of a chain here; it is empty then.
     void land(Chain& chain);
+    // Takes the last jump out of a chain that is not empty, for set_call().
+    [[nodiscard]] Offset unlink(Chain& chain) const;
     // Jumps over at most 127 bytes.
     [[nodiscard]] Offset skip();
-    [[nodiscard]] Offset skip_if(x86::CondCode condition);
+    [[nodiscard]] Offset skip_if(CondCode condition);
     void land_skip(Offset skip);
     // A call whose target is filled in by set_call.
     [[nodiscard]] Offset open_call();
@@ -92,31 +103,11 @@ class Assembler : base::Pinned {
     void set_word(Offset at, std::int32_t value);
     void align_with_traps(std::uint32_t boundary);
 
-    // Jumps to what follows if the number in a register is a NaN; returns the jump, for set_call().
-    [[nodiscard]] Offset open_jump_if_nan(Register reg, bool is_single);
-
     // All that was written. Nothing is written afterwards.
-    [[nodiscard]] base::ByteView code() const;
+    [[nodiscard]] CodeBlock take();
 
   private:
     void join(Chain& chain);
-
-    // asmjit refuses what cannot be encoded. That would be our bug.
-    class Refusal final : public asmjit::ErrorHandler {
-      public:
-        void handleError(asmjit::Error error,
-                         const char* message,
-                         asmjit::BaseEmitter* from) override;
-    };
-
-    [[nodiscard]] std::uint8_t* data() { return holder_.textSection()->buffer().data(); }
-    [[nodiscard]] const std::uint8_t* data() const {
-        return holder_.textSection()->buffer().data();
-    }
-
-    Refusal refusal_;
-    asmjit::CodeHolder holder_;
-    x86::Assembler inner_;
 };
 
 }  // namespace chain::vm

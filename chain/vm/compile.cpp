@@ -70,8 +70,7 @@ base::Result<CompiledModule> compile(const Module& module,
     for (const ModuleContext::OpenCall& call : context.calls)
         assembler.set_call(call.at, out.functions[call.function]);
     out.enter = stubs.enter();
-    const base::ByteView code = assembler.code();
-    out.code.assign(code.begin(), code.end());
+    out.code = assembler.take();
     return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/bytes.hpp"
+#include "chain/vm/assembler.hpp"
 #include "chain/vm/module.hpp"
 #include "chain/vm/vm.hpp"
 
@@ -11,7 +11,7 @@ namespace chain::vm {
 
 // A module as machine code: position-independent, the same on every machine.
 struct CompiledModule {
-    base::Bytes code;
+    CodeBlock code;
     // int enter(u8* memory, const void* function, const u64* arguments, u64 count): runs a
     // function on the contract's stack; 0, or the number of a Trap. Its result is in the fields
     // below `memory`.

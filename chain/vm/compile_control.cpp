@@ -13,58 +13,44 @@ std::optional<ValueType> block_type(std::uint8_t byte) {
 
 }  // namespace
 
-bool FunctionCompiler::control(std::uint8_t opcode) {
+void FunctionCompiler::control(std::uint8_t opcode) {
     switch (opcode) {
         case op::unreachable:
             out_.jump(context_.stubs.trap(Trap::unreachable));
-            die();
-            return true;
-        case op::nop:
-            return true;
+            return die();
         case op::block:
         case op::loop:
-            begin_block(opcode);
-            return true;
+            return begin_block(opcode);
         case op::if_:
-            begin_if();
-            return true;
+            return begin_if();
         case op::else_:
-            begin_else();
-            return true;
+            return begin_else();
         case op::end:
-            end_block();
-            return true;
+            return end_block();
         case op::br:
-            branch(in_.u32());
-            return true;
+            return branch(in_.u32());
         case op::return_:
-            branch(static_cast<std::uint32_t>(blocks_.size() - 1));
-            return true;
+            return branch(static_cast<std::uint32_t>(blocks_.size() - 1));
         case op::br_if:
-            branch_if();
-            return true;
+            return branch_if();
         case op::br_table:
-            branch_table();
-            return true;
+            return branch_table();
         case op::call: {
             const std::uint32_t function = in_.u32();
-            call(context_.module.type_of(function), function, 0);
-            return true;
+            return call(context_.module.type_of(function), function, 0);
         }
         case op::call_indirect: {
             const std::uint32_t type = in_.u32();
             in_.u8();
-            call(context_.module.types[type], std::nullopt, type);
-            return true;
+            return call(context_.module.types[type], std::nullopt, type);
         }
         case op::drop:
             static_cast<void>(operands_.take());
-            return true;
+            return;
         case op::select:
-            select();
-            return true;
-        default:
-            return false;
+            return select();
+        default:  // nop
+            return;
     }
 }
 
@@ -80,7 +66,7 @@ void FunctionCompiler::begin_if() {
     const CondCode condition = take_condition();
     operands_.settle();  // Moves only: the flags stay.
     blocks_.push_back({.opcode = op::if_, .result = result, .height = operands_.height()});
-    out_.jump_if(x86::negateCond(condition), blocks_.back().otherwise);
+    out_.jump_if(x86::negated(condition), blocks_.back().otherwise);
 }
 
 void FunctionCompiler::begin_else() {
@@ -152,7 +138,7 @@ void FunctionCompiler::branch_table() {
     if (targets == 0) {
         jump_to(fallback);
     } else {
-        out_->cmp(x86::ecx, targets);
+        out_.cmp(x86::ecx, static_cast<std::int32_t>(targets));
         jump_to_if(CondCode::kAE, fallback);
         write_table(targets, table);
     }
@@ -161,17 +147,17 @@ void FunctionCompiler::branch_table() {
 
 // Each entry is how far its target is from the table.
 void FunctionCompiler::write_table(std::uint32_t targets, Cursor read) {
-    out_.bytes({0x48, 0x8D, 0x15, 0, 0, 0, 0});  // lea rdx, [rip + ..]: the table
+    out_.bytes(0x48, 0x8D, 0x15, 0, 0, 0, 0);  // lea rdx, [rip + ..]: the table
     const Assembler::Offset base = out_.here();
-    out_->movsxd(x86::rcx, x86::ptr(x86::rdx, x86::rcx, 2, 0, 4));
-    out_->add(x86::rcx, x86::rdx);
-    out_->jmp(x86::rcx);
+    out_.extend(true, x86::rcx, x86::Mem{x86::rdx.id, 0, 4, x86::rcx.id, 2});
+    out_.add(x86::rcx, x86::rdx);
+    out_.jump(x86::rcx);
     const Assembler::Offset table = out_.here();
     out_.set_call(base, table);
     for (std::uint32_t i = 0; i < targets; ++i) {
         Block& to = target(read.u32());
         const Assembler::Offset at = out_.here();
-        out_.bytes({0, 0, 0, 0});
+        out_.bytes(0, 0, 0, 0);
         if (to.opcode == op::loop) {
             out_.set_word(at,
                           static_cast<std::int32_t>(to.begin) - static_cast<std::int32_t>(table));
@@ -206,20 +192,20 @@ void FunctionCompiler::call(const FunctionType& type,
     operands_.settle_for_call(arguments);
     const auto unused = static_cast<std::int32_t>(8 * (frame_.height_max() - height));
     if (!function) {
-        out_->cmp(x86::ecx, *context_.module.table);
+        out_.cmp(x86::ecx, static_cast<std::int32_t>(*context_.module.table));
         out_.jump_if(CondCode::kAE, context_.stubs.trap(Trap::indirect_call));
-        out_->shl(x86::ecx, 4);
-        const x86::Mem found = x86::ptr(x86::r15, x86::rcx, 0, field::table + 8, 8);
-        out_->cmp(found, context_.types[index]);
+        out_.shift(x86::Shift::shl, x86::ecx, 4);
+        const x86::Mem found{x86::r15.id, field::table + 8, 8, x86::rcx.id};
+        out_.cmp(found, static_cast<std::int32_t>(context_.types[index]));
         out_.jump_if(CondCode::kNE, context_.stubs.trap(Trap::indirect_call));
     }
-    if (unused > 0) out_->add(x86::rsp, unused);
+    if (unused > 0) out_.add(x86::rsp, unused);
     if (function) {
         context_.calls.push_back({out_.open_call(), *function});
     } else {
-        out_->call(x86::ptr(x86::r15, x86::rcx, 0, field::table, 8));
+        out_.call(x86::Mem{x86::r15.id, field::table, 8, x86::rcx.id});
     }
-    if (unused > 0) out_->sub(x86::rsp, unused);
+    if (unused > 0) out_.sub(x86::rsp, unused);
     operands_.cut(height - arguments);
     if (type.result) operands_.push_register(*type.result, Operands::kRax);
 }
@@ -233,15 +219,13 @@ void FunctionCompiler::select() {
         const Register other = operands_.read(second);
         const Register result = operands_.own(first);
         const Assembler::Offset keep = out_.skip_if(condition);
-        out_->movaps(vector(result), vector(other));
+        out_.op(x86::kMovaps, vector(result), vector(other));
         out_.land_skip(keep);
         return operands_.push_register(type, result);
     }
-    const asmjit::Operand other = operands_.source(second, false);
+    const x86::Operand other = operands_.source(second, false);
     const Register result = operands_.own(first);
-    out_->emit(asmjit::x86::Inst::cmovccFromCond(x86::negateCond(condition)),
-               integer(result, type),
-               other);
+    out_.move_if(x86::negated(condition), integer(result, type), other);
     operands_.push_register(type, result);
 }
 

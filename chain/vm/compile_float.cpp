@@ -8,7 +8,6 @@ namespace chain::vm {
 
 namespace {
 
-namespace Inst = asmjit::x86::Inst;
 using x86::CondCode;
 
 constexpr std::uint8_t kF32Eq = 0x5b;
@@ -24,12 +23,17 @@ constexpr std::uint8_t kF32ConvertI32S = 0xb2;
 constexpr std::uint8_t kF64ConvertI32S = 0xb7;
 
 // Of add, sub, mul, div.
-constexpr std::array<asmjit::InstId, 4> kSingles{
-    Inst::kIdAddss, Inst::kIdSubss, Inst::kIdMulss, Inst::kIdDivss};
-constexpr std::array<asmjit::InstId, 4> kDoubles{
-    Inst::kIdAddsd, Inst::kIdSubsd, Inst::kIdMulsd, Inst::kIdDivsd};
+constexpr std::array<x86::Opcode, 4> kArithmetic{
+    x86::kAddss, x86::kSubss, x86::kMulss, x86::kDivss};
 // The processor's numbers for ceil, floor, trunc and nearest, inexactness not reported.
 constexpr std::array<std::uint8_t, 4> kRoundings{10, 9, 11, 8};
+
+x86::Mem magnitude(bool is_single) {
+    return at_constant(is_single ? Constant::magnitude32 : Constant::magnitude64);
+}
+x86::Mem sign(bool is_single) {
+    return at_constant(is_single ? Constant::sign32 : Constant::sign64);
+}
 
 }  // namespace
 
@@ -56,19 +60,18 @@ void FunctionCompiler::float_arithmetic(unsigned which, ValueType type) {
     if (which < 2) return float_sign(which == 0, type);
     if (which < 7) return float_round(which - 2, type);
     if (which < 11) {
-        const std::array<InstId, 4>& all = type == ValueType::f32 ? kSingles : kDoubles;
-        return float_binary(all[which - 7], type);
+        return float_binary(of_width(kArithmetic[which - 7], type == ValueType::f32), type);
     }
     if (which < 13) return float_extreme(type, which == 11);
     copy_sign(type);
 }
 
-void FunctionCompiler::float_binary(InstId instruction, ValueType type) {
+void FunctionCompiler::float_binary(x86::Opcode instruction, ValueType type) {
     const Taken right = operands_.take();
     const Taken left = operands_.take();
     std::optional<Target> target = following_set();
     if (is_target(target, right) && !is_target(target, left)) target.reset();
-    const asmjit::Operand source = operands_.source(right);
+    const x86::Operand source = operands_.source(right);
     Register to = 0;
     if (target) {
         operands_.settle_local(target->local);
@@ -77,14 +80,19 @@ void FunctionCompiler::float_binary(InstId instruction, ValueType type) {
     } else {
         to = operands_.own(left);
     }
-    out_->emit(instruction, vector(to), source);
+    out_.op(instruction, vector(to), source);
     make_canonical(to, type);
     finish(target, type, to);
 }
 
-// NaNs are rare: what makes them canonical stands behind the function.
+// NaNs are rare: the jumps to what makes them canonical are chained, and it stands behind the
+// function.
 void FunctionCompiler::make_canonical(Register reg, ValueType type) {
-    nan_exits_.push_back({out_.open_jump_if_nan(reg, type == ValueType::f32), reg, type});
+    const bool single = type == ValueType::f32;
+    out_.op(of_width(x86::kUcomiss, single), vector(reg), vector(reg));
+    const std::size_t which = reg + (single ? Stubs::kVectors : 0U);
+    out_.jump_if(CondCode::kP, nan_jumps_[which]);
+    nan_kinds_ |= std::uint32_t{1} << which;
 }
 
 // Of equal numbers only zeros differ, in their sign; the processor's instruction does not care.
@@ -94,19 +102,17 @@ void FunctionCompiler::float_extreme(ValueType type, bool is_least) {
     const Register other = operands_.read(second);
     const Register to = operands_.own(first);
     const bool single = type == ValueType::f32;
-    single ? out_->ucomiss(vector(to), vector(other)) : out_->ucomisd(vector(to), vector(other));
-    const Assembler::Offset nan = out_.skip_if(CondCode::kPE);
+    out_.op(of_width(x86::kUcomiss, single), vector(to), vector(other));
+    const Assembler::Offset nan = out_.skip_if(CondCode::kP);
     const Assembler::Offset differ = out_.skip_if(CondCode::kNE);
-    is_least ? out_->orps(vector(to), vector(other)) : out_->andps(vector(to), vector(other));
+    out_.op(is_least ? x86::kOrps : x86::kAndps, vector(to), vector(other));
     const Assembler::Offset equal_done = out_.skip();
     out_.land_skip(nan);
-    single ? out_->movss(vector(to), at_constant(Constant::nan32, 4))
-           : out_->movsd(vector(to), at_constant(Constant::nan64, 8));
+    load_nan(out_, vector(to), single);
     const Assembler::Offset nan_done = out_.skip();
     out_.land_skip(differ);
-    const InstId least = single ? Inst::kIdMinss : Inst::kIdMinsd;
-    const InstId most = single ? Inst::kIdMaxss : Inst::kIdMaxsd;
-    out_->emit(is_least ? least : most, vector(to), vector(other));
+    const x86::Opcode extreme = is_least ? x86::kMinss : x86::kMaxss;
+    out_.op(of_width(extreme, single), vector(to), vector(other));
     out_.land_skip(equal_done);
     out_.land_skip(nan_done);
     operands_.push_register(type, to);
@@ -118,38 +124,30 @@ void FunctionCompiler::float_compare(ValueType type, unsigned which) {
     Taken left = operands_.take();
     if (which == 2 || which == 4) std::swap(left, right);
     const Register reg = operands_.read(left);
-    const asmjit::Operand source = operands_.source(right);
-    out_->emit(type == ValueType::f32 ? Inst::kIdUcomiss : Inst::kIdUcomisd, vector(reg), source);
+    const x86::Operand source = operands_.source(right);
+    out_.op(of_width(x86::kUcomiss, type == ValueType::f32), vector(reg), source);
     if (which >= 2) return put_condition(which <= 3 ? CondCode::kA : CondCode::kAE);
     const Register to = operands_.allocate(Bank::integer);
     const Register ordered = operands_.allocate(Bank::integer);
-    if (which == 0) {
-        out_->setnp(x86::gpb(ordered));
-        out_->sete(x86::gpb(to));
-        out_->and_(x86::gpb(to), x86::gpb(ordered));
-    } else {
-        out_->setp(x86::gpb(ordered));
-        out_->setne(x86::gpb(to));
-        out_->or_(x86::gpb(to), x86::gpb(ordered));
-    }
-    out_->movzx(dword(to), x86::gpb(to));
+    const bool equal = which == 0;
+    out_.set_if(equal ? CondCode::kNP : CondCode::kP, low_byte(ordered));
+    out_.set_if(equal ? CondCode::kE : CondCode::kNE, low_byte(to));
+    out_.op(equal ? x86::kAnd : x86::kOr, low_byte(to), low_byte(ordered));
+    out_.extend(false, dword(to), low_byte(to));
     operands_.push_register(ValueType::i32, to);
 }
 
 // ceil, floor, trunc, nearest, and the square root.
 void FunctionCompiler::float_round(unsigned which, ValueType type) {
     const Taken taken = operands_.take();
-    const asmjit::Operand source = operands_.source(taken);
+    const x86::Operand source = operands_.source(taken);
     const Register to =
         taken.value.kind == Kind::reg ? taken.value.reg : operands_.allocate(Bank::floating);
     const bool single = type == ValueType::f32;
     if (which == kRoundings.size()) {
-        out_->emit(single ? Inst::kIdSqrtss : Inst::kIdSqrtsd, vector(to), source);
+        out_.op(of_width(x86::kSqrtss, single), vector(to), source);
     } else {
-        out_->emit(single ? Inst::kIdRoundss : Inst::kIdRoundsd,
-                   vector(to),
-                   source,
-                   asmjit::Imm(kRoundings[which]));
+        out_.round(single, vector(to), source, kRoundings[which]);
     }
     make_canonical(to, type);
     operands_.push_register(type, to);
@@ -160,10 +158,9 @@ void FunctionCompiler::float_sign(bool is_magnitude, ValueType type) {
     const Register reg = operands_.own(taken);
     const bool single = type == ValueType::f32;
     if (is_magnitude) {
-        out_->andps(vector(reg),
-                    at_constant(single ? Constant::magnitude32 : Constant::magnitude64, 16));
+        out_.op(x86::kAndps, vector(reg), magnitude(single));
     } else {
-        out_->xorps(vector(reg), at_constant(single ? Constant::sign32 : Constant::sign64, 16));
+        out_.op(x86::kXorps, vector(reg), sign(single));
     }
     operands_.push_register(type, reg);
 }
@@ -171,13 +168,12 @@ void FunctionCompiler::float_sign(bool is_magnitude, ValueType type) {
 void FunctionCompiler::copy_sign(ValueType type) {
     const Taken right = operands_.take();
     const Taken left = operands_.take();
-    const Register sign = operands_.own(right);
+    const Register from = operands_.own(right);
     const Register to = operands_.own(left);
     const bool single = type == ValueType::f32;
-    out_->andps(vector(sign), at_constant(single ? Constant::sign32 : Constant::sign64, 16));
-    out_->andps(vector(to),
-                at_constant(single ? Constant::magnitude32 : Constant::magnitude64, 16));
-    out_->orps(vector(to), vector(sign));
+    out_.op(x86::kAndps, vector(from), sign(single));
+    out_.op(x86::kAndps, vector(to), magnitude(single));
+    out_.op(x86::kOrps, vector(to), vector(from));
     operands_.push_register(type, to);
 }
 
@@ -202,8 +198,7 @@ bool FunctionCompiler::convert_float(std::uint8_t opcode) {
     if (opcode == op::f32_demote_f64 || opcode == op::f64_promote_f32) {
         const bool demote = opcode == op::f32_demote_f64;
         const Register reg = operands_.own(operands_.take());
-        demote ? out_->cvtsd2ss(vector(reg), vector(reg))
-               : out_->cvtss2sd(vector(reg), vector(reg));
+        out_.op(demote ? x86::kCvtsd2ss : x86::kCvtss2sd, vector(reg), vector(reg));
         const ValueType type = demote ? ValueType::f32 : ValueType::f64;
         make_canonical(reg, type);
         operands_.push_register(type, reg);
@@ -239,10 +234,9 @@ void FunctionCompiler::from_integer(unsigned which, ValueType to) {
     const Register result = operands_.allocate(Bank::floating);
     const Register reg = operands_.read(taken);
     // A u32 is an i64 that is not negative.
-    const x86::Gp from = which == 0 ? x86::Gp(dword(reg)) : x86::Gp(quad(reg));
-    out_->xorps(vector(result), vector(result));  // The instruction would keep its upper part.
-    to == ValueType::f32 ? out_->cvtsi2ss(vector(result), from)
-                         : out_->cvtsi2sd(vector(result), from);
+    const x86::Gp from = which == 0 ? dword(reg) : quad(reg);
+    out_.clear(vector(result));  // The instruction would keep its upper part.
+    out_.op(of_width(x86::kCvtsi2ss, to == ValueType::f32), vector(result), from);
     operands_.push_register(to, result);
 }
 
@@ -255,18 +249,10 @@ void FunctionCompiler::reinterpret(std::uint8_t opcode) {
     }
     const Register from = operands_.read(taken);
     const Register reg = operands_.allocate(bank_of(to));
-    switch (to) {
-        case ValueType::i32:
-            out_->movd(dword(reg), vector(from));
-            break;
-        case ValueType::i64:
-            out_->movq(quad(reg), vector(from));
-            break;
-        case ValueType::f32:
-            out_->movd(vector(reg), dword(from));
-            break;
-        default:
-            out_->movq(vector(reg), quad(from));
+    if (is_float(to)) {
+        out_.op(x86::kMovToXmm, vector(reg), x86::Gp{from, width_of(to)});
+    } else {
+        out_.op(x86::kMovFromXmm, integer(reg, to), vector(from));
     }
     operands_.push_register(to, reg);
 }

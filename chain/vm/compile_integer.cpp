@@ -8,7 +8,6 @@ namespace chain::vm {
 
 namespace {
 
-namespace Inst = asmjit::x86::Inst;
 using x86::CondCode;
 
 // Of eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
@@ -100,11 +99,11 @@ bool FunctionCompiler::integer_operation(std::uint8_t opcode) {
 void FunctionCompiler::arithmetic(unsigned which, ValueType type) {
     switch (which) {
         case 0:
-            return binary(Inst::kIdAdd, type, true);
+            return binary(x86::kAdd, type, true);
         case 1:
-            return binary(Inst::kIdSub, type, false);
+            return binary(x86::kSub, type, false);
         case 2:
-            return binary(Inst::kIdImul, type, true);
+            return binary(x86::kImul, type, true);
         case 3:
         case 4:
             return divide(type, which == 3, false);
@@ -112,25 +111,25 @@ void FunctionCompiler::arithmetic(unsigned which, ValueType type) {
         case 6:
             return divide(type, which == 5, true);
         case 7:
-            return binary(Inst::kIdAnd, type, true);
+            return binary(x86::kAnd, type, true);
         case 8:
-            return binary(Inst::kIdOr, type, true);
+            return binary(x86::kOr, type, true);
         case 9:
-            return binary(Inst::kIdXor, type, true);
+            return binary(x86::kXor, type, true);
         case 10:
-            return shift(Inst::kIdShl, type);
+            return shift(x86::Shift::shl, type);
         case 11:
-            return shift(Inst::kIdSar, type);
+            return shift(x86::Shift::sar, type);
         case 12:
-            return shift(Inst::kIdShr, type);
+            return shift(x86::Shift::shr, type);
         case 13:
-            return shift(Inst::kIdRol, type);
+            return shift(x86::Shift::rol, type);
         default:
-            return shift(Inst::kIdRor, type);
+            return shift(x86::Shift::ror, type);
     }
 }
 
-void FunctionCompiler::binary(InstId instruction, ValueType type, bool commutes) {
+void FunctionCompiler::binary(x86::Opcode instruction, ValueType type, bool commutes) {
     Taken right = operands_.take();
     Taken left = operands_.take();
     if (commutes && left.value.kind == Kind::constant) std::swap(left, right);
@@ -152,9 +151,9 @@ void FunctionCompiler::binary(InstId instruction, ValueType type, bool commutes)
         to = operands_.allocate(Bank::integer);
     }
     if (!binary_of_three(instruction, type, to, left, right)) {
-        const asmjit::Operand source = operands_.source(right);
+        const x86::Operand source = operands_.source(right);
         operands_.load(to, left);
-        out_->emit(instruction, integer(to, type), source);
+        out_.op(instruction, integer(to, type), source);
     }
     finish(target, type, to);
 }
@@ -168,55 +167,55 @@ Register FunctionCompiler::register_of(const Taken& taken) {
 
 // Sums and products that have an instruction with a result of its own. False: there is none.
 bool FunctionCompiler::binary_of_three(
-    InstId instruction, ValueType type, Register to, const Taken& left, const Taken& right) {
+    x86::Opcode instruction, ValueType type, Register to, const Taken& left, const Taken& right) {
     const Register from = register_of(left);
     const bool is_constant = Operands::is_immediate(right.value);
     const auto constant = static_cast<std::int32_t>(right.value.bits);
-    if (instruction == Inst::kIdImul && is_constant) {
+    if (instruction == x86::kImul && is_constant) {
         if (from != Frame::kNone) {
-            out_->imul(integer(to, type), integer(from, type), constant);
+            out_.imul(integer(to, type), integer(from, type), constant);
         } else if (operands_.in_memory(left.value)) {
-            out_->imul(integer(to, type), operands_.memory(left), constant);
+            out_.imul(integer(to, type), operands_.memory(left), constant);
         } else {
             operands_.load(to, left);
-            out_->imul(integer(to, type), integer(to, type), constant);
+            out_.imul(integer(to, type), integer(to, type), constant);
         }
         return true;
     }
     if (from == Frame::kNone || from == to) return false;
-    const bool is_sum = instruction == Inst::kIdAdd;
-    if ((is_sum || instruction == Inst::kIdSub) && is_constant && constant != INT32_MIN) {
-        out_->lea(integer(to, type), x86::ptr(quad(from), is_sum ? constant : -constant));
+    const bool is_sum = instruction == x86::kAdd;
+    if ((is_sum || instruction == x86::kSub) && is_constant && constant != INT32_MIN) {
+        out_.lea(integer(to, type), {from, is_sum ? constant : -constant});
         return true;
     }
     const Register other = right.value.kind == Kind::local ? register_of(right) : Frame::kNone;
     if (!is_sum || other == Frame::kNone) return false;
-    out_->lea(integer(to, type), x86::ptr(quad(from), quad(other)));
+    out_.lea(integer(to, type), {from, 0, 8, other});
     return true;
 }
 
-void FunctionCompiler::shift(InstId instruction, ValueType type) {
+void FunctionCompiler::shift(x86::Shift which, ValueType type) {
     const Taken right = operands_.take();
     Taken left = operands_.take();
     if (right.value.kind == Kind::constant) {
-        const auto by = static_cast<unsigned>(right.value.bits & (8 * width_of(type) - 1));
-        return shift_constant(instruction, type, left, by);
+        const auto by = static_cast<unsigned>(right.value.bits & (8U * width_of(type) - 1));
+        return shift_constant(which, type, left, by);
     }
     if (left.value.kind == Kind::reg && left.value.reg == Operands::kRcx) {
         // The number of bits needs rcx.
         const Register elsewhere = operands_.allocate(Bank::integer);
-        out_->mov(quad(elsewhere), x86::rcx);
+        out_.mov(quad(elsewhere), x86::rcx);
         left.value.reg = elsewhere;
         operands_.release(Bank::integer, Operands::kRcx);
     }
     operands_.force(Operands::kRcx, right);
     operands_.keep(Bank::integer, Operands::kRcx);
     const Register to = operands_.own(left);
-    out_->emit(instruction, integer(to, type), x86::cl);
+    out_.shift_by_cl(which, integer(to, type));
     operands_.push_register(type, to);
 }
 
-void FunctionCompiler::shift_constant(InstId instruction,
+void FunctionCompiler::shift_constant(x86::Shift which,
                                       ValueType type,
                                       const Taken& left,
                                       unsigned by) {
@@ -229,7 +228,7 @@ void FunctionCompiler::shift_constant(InstId instruction,
     } else {
         to = operands_.own(left);
     }
-    out_->emit(instruction, integer(to, type), asmjit::Imm(by));
+    out_.shift(which, integer(to, type), static_cast<std::uint8_t>(by));
     finish(target, type, to);
 }
 
@@ -251,14 +250,14 @@ void FunctionCompiler::divide(ValueType type, bool is_signed, bool is_remainder)
     }
     const x86::Gp by = integer(Operands::kRcx, type);
     if (constant.value_or(0) == 0) {
-        out_->test(by, by);
-        out_.jump_if(CondCode::kZ, context_.stubs.trap(Trap::divide_by_zero));
+        out_.test(by, by);
+        out_.jump_if(CondCode::kE, context_.stubs.trap(Trap::divide_by_zero));
     }
     if (is_signed) {
         write_signed_division(type, is_remainder, constant);
     } else {
-        out_->xor_(x86::edx, x86::edx);
-        out_->div(by);
+        out_.clear(x86::rdx);
+        out_.divide(false, by);
     }
     operands_.end_instruction();
     operands_.push_register(type, is_remainder ? Operands::kRdx : Operands::kRax);
@@ -277,7 +276,7 @@ FunctionCompiler::Taken FunctionCompiler::clear_of_divisor(Taken dividend,
     for (const Register taken : {Operands::kRax, Operands::kRcx, Operands::kRdx})
         operands_.keep(Bank::integer, taken);
     const Register elsewhere = operands_.allocate(Bank::integer);
-    out_->mov(quad(elsewhere), quad(now));
+    out_.mov(quad(elsewhere), quad(now));
     dividend.value.reg = elsewhere;
     return dividend;
 }
@@ -290,24 +289,24 @@ void FunctionCompiler::write_signed_division(ValueType type,
     const bool narrow = type == ValueType::i32;
     std::optional<Assembler::Offset> done;
     if (divisor.value_or(-1) == -1) {
-        out_->cmp(by, -1);
+        out_.cmp(by, -1);
         const Assembler::Offset other = out_.skip_if(CondCode::kNE);
         if (is_remainder) {
-            out_->xor_(x86::edx, x86::edx);
+            out_.clear(x86::rdx);
             done = out_.skip();
         } else {
             if (narrow) {
-                out_->cmp(x86::eax, INT32_MIN);
+                out_.cmp(x86::eax, INT32_MIN);
             } else {
-                out_->mov(x86::rdx, std::uint64_t{1} << 63U);
-                out_->cmp(x86::rax, x86::rdx);
+                out_.mov_constant(x86::rdx, std::uint64_t{1} << 63U);
+                out_.cmp(x86::rax, x86::rdx);
             }
             out_.jump_if(CondCode::kE, context_.stubs.trap(Trap::integer_overflow));
         }
         out_.land_skip(other);
     }
-    narrow ? out_->cdq() : out_->cqo();
-    out_->idiv(by);
+    out_.sign_into_rdx(integer(Operands::kRax, type));
+    out_.divide(true, by);
     if (done) out_.land_skip(*done);
 }
 
@@ -321,14 +320,14 @@ void FunctionCompiler::compare(ValueType type, CondCode condition) {
     if (right.value.kind == Kind::constant && right.value.bits == 0 &&
         !operands_.in_memory(left.value)) {
         const Register reg = operands_.read(left);
-        out_->test(integer(reg, type), integer(reg, type));
+        out_.test(integer(reg, type), integer(reg, type));
         return put_condition(condition);
     }
-    const asmjit::Operand source = operands_.source(right);
-    if (operands_.in_memory(left.value) && !source.isMem()) {
-        out_->emit(Inst::kIdCmp, operands_.memory(left), source);
+    const x86::Operand source = operands_.source(right);
+    if (operands_.in_memory(left.value) && !source.is_memory()) {
+        out_.op(x86::kCmp, operands_.memory(left), source);
     } else {
-        out_->emit(Inst::kIdCmp, integer(operands_.read(left), type), source);
+        out_.op(x86::kCmp, integer(operands_.read(left), type), source);
     }
     put_condition(condition);
 }
@@ -337,7 +336,7 @@ void FunctionCompiler::compare(ValueType type, CondCode condition) {
 void FunctionCompiler::put_condition(CondCode condition) {
     while (in_.peek() == kI32Eqz) {
         in_.u8();
-        condition = x86::negateCond(condition);
+        condition = x86::negated(condition);
     }
     const std::uint8_t next = in_.peek();
     if (next == op::if_ || next == op::br_if || next == op::select) {
@@ -345,8 +344,8 @@ void FunctionCompiler::put_condition(CondCode condition) {
         return;
     }
     const Register reg = operands_.allocate(Bank::integer);
-    out_->emit(Inst::setccFromCond(condition), x86::gpb(reg));
-    out_->movzx(dword(reg), x86::gpb(reg));
+    out_.set_if(condition, low_byte(reg));
+    out_.extend(false, dword(reg), low_byte(reg));
     operands_.push_register(ValueType::i32, reg);
 }
 
@@ -358,10 +357,10 @@ FunctionCompiler::CondCode FunctionCompiler::take_condition() {
     }
     const Taken taken = operands_.take();
     if (operands_.in_memory(taken.value)) {
-        out_->cmp(operands_.memory(taken), 0);
+        out_.cmp(operands_.memory(taken), 0);
     } else {
         const Register reg = operands_.read(taken);
-        out_->test(dword(reg), dword(reg));
+        out_.test(dword(reg), dword(reg));
     }
     return CondCode::kNE;
 }
@@ -369,19 +368,19 @@ FunctionCompiler::CondCode FunctionCompiler::take_condition() {
 // Without lzcnt and tzcnt, which old processors take for other instructions.
 void FunctionCompiler::count_bits(unsigned which, ValueType type) {
     const Taken taken = operands_.take();
-    const asmjit::Operand source = operands_.source(taken, false);
+    const x86::Operand source = operands_.source(taken, false);
     const Register reg = operands_.allocate(Bank::integer);
     if (which == 2) {
-        out_->emit(Inst::kIdPopcnt, integer(reg, type), source);
+        out_.op(x86::kPopcnt, integer(reg, type), source);
         return operands_.push_register(type, reg);
     }
     const bool leading = which == 0;
     const Register of_zero = operands_.allocate(Bank::integer);
     const std::uint32_t bits = 8 * width_of(type);
-    out_->mov(dword(of_zero), leading ? 2 * bits - 1 : bits);
-    out_->emit(leading ? Inst::kIdBsr : Inst::kIdBsf, integer(reg, type), source);
-    out_->cmovz(integer(reg, type), integer(of_zero, type));
-    if (leading) out_->xor_(dword(reg), bits - 1);
+    out_.mov_constant(dword(of_zero), leading ? 2 * bits - 1 : bits);
+    out_.op(leading ? x86::kBsr : x86::kBsf, integer(reg, type), source);
+    out_.move_if(CondCode::kE, integer(reg, type), integer(of_zero, type));
+    if (leading) out_.op(x86::kXor, dword(reg), static_cast<std::int32_t>(bits - 1));
     operands_.push_register(type, reg);
 }
 
@@ -397,10 +396,10 @@ bool FunctionCompiler::convert_integer(std::uint8_t opcode) {
             operands_.push_constant(ValueType::i64, static_cast<std::uint64_t>(value));
             return true;
         }
-        const asmjit::Operand source = operands_.source(taken);
+        const x86::Operand source = operands_.source(taken);
         const Register reg =
             taken.value.kind == Kind::reg ? taken.value.reg : operands_.allocate(Bank::integer);
-        out_->emit(Inst::kIdMovsxd, quad(reg), source);
+        out_.extend(true, quad(reg), source);
         operands_.push_register(ValueType::i64, reg);
         return true;
     }
@@ -425,12 +424,12 @@ void FunctionCompiler::wrap() {
     if (operands_.in_memory(taken.value)) {
         reg = operands_.allocate(Bank::integer);
         x86::Mem from = operands_.memory(taken);
-        from.setSize(4);
-        out_->mov(dword(reg), from);
+        from.bytes = 4;
+        out_.mov(dword(reg), from);
     } else {
         const Register from = register_of(taken);
         reg = taken.value.kind == Kind::reg ? from : operands_.allocate(Bank::integer);
-        out_->mov(dword(reg), dword(from));
+        out_.mov(dword(reg), dword(from));
     }
     operands_.push_register(ValueType::i32, reg);
 }

@@ -37,39 +37,28 @@ constexpr std::array<std::uint8_t, 9> kStoreBytes{4, 8, 4, 8, 1, 2, 1, 2, 4};
 
 }  // namespace
 
-bool FunctionCompiler::variable(std::uint8_t opcode) {
+void FunctionCompiler::variable(std::uint8_t opcode) {
     switch (opcode) {
         case op::local_get:
-            operands_.push_local(in_.u32());
-            return true;
+            return operands_.push_local(in_.u32());
         case op::local_set: {
             const std::uint32_t local = in_.u32();
-            operands_.store_local(local, operands_.take());
-            return true;
+            return operands_.store_local(local, operands_.take());
         }
         case op::local_tee:
-            tee_local(in_.u32());
-            return true;
+            return tee_local(in_.u32());
         case op::global_get:
-            get_global(in_.u32());
-            return true;
+            return get_global(in_.u32());
         case op::global_set:
-            set_global(in_.u32());
-            return true;
+            return set_global(in_.u32());
         case op::i32_const:
-            operands_.push_constant(ValueType::i32, static_cast<std::uint32_t>(in_.s32()));
-            return true;
+            return operands_.push_constant(ValueType::i32, static_cast<std::uint32_t>(in_.s32()));
         case op::i64_const:
-            operands_.push_constant(ValueType::i64, in_.s64());
-            return true;
+            return operands_.push_constant(ValueType::i64, in_.s64());
         case op::f32_const:
-            operands_.push_constant(ValueType::f32, in_.fixed(4));
-            return true;
-        case op::f64_const:
-            operands_.push_constant(ValueType::f64, in_.fixed(8));
-            return true;
+            return operands_.push_constant(ValueType::f32, in_.fixed(4));
         default:
-            return false;
+            return operands_.push_constant(ValueType::f64, in_.fixed(8));
     }
 }
 
@@ -107,7 +96,7 @@ void FunctionCompiler::set_global(std::uint32_t index) {
         field::globals + 8 * static_cast<std::int32_t>(context_.global_slots[index]);
     const x86::Mem to = at_field(place, width_of(taken.value.type));
     if (Operands::is_immediate(taken.value)) {
-        out_->mov(to, Operands::immediate(taken.value));
+        out_.mov(to, Operands::immediate(taken.value));
         return;
     }
     move_out(out_, taken.value.type, to, operands_.read(taken));
@@ -135,25 +124,11 @@ bool FunctionCompiler::is_target(const std::optional<Target>& target, const Take
     return target && taken.value.kind == Kind::local && taken.value.bits == target->local;
 }
 
-bool FunctionCompiler::memory(std::uint8_t opcode) {
-    if (opcode >= op::i32_load && opcode < kFirstStore) {
-        load(opcode);
-        return true;
-    }
-    if (opcode >= kFirstStore && opcode <= op::i64_store32) {
-        store(opcode);
-        return true;
-    }
-    if (opcode == op::memory_size) {
-        in_.u8();
-        const Register reg = operands_.allocate(Bank::integer);
-        out_->mov(dword(reg), at_field(field::pages, 4));
-        operands_.push_register(ValueType::i32, reg);
-        return true;
-    }
-    if (opcode != op::memory_grow) return false;
-    grow_memory();
-    return true;
+void FunctionCompiler::memory_size() {
+    in_.u8();
+    const Register reg = operands_.allocate(Bank::integer);
+    out_.mov(dword(reg), at_field(field::pages, 4));
+    operands_.push_register(ValueType::i32, reg);
 }
 
 void FunctionCompiler::grow_memory() {
@@ -174,14 +149,14 @@ x86::Mem FunctionCompiler::out_of_bounds() {
 // A store may reach from one block into the next: the mark is the last byte's, and what is
 // cleared begins a little before a marked block.
 void FunctionCompiler::mark_block(Register last_byte) {
-    out_->shr(quad(last_byte), kDirtyShift);
-    out_->mov(x86::ptr(x86::r15, quad(last_byte), 0, field::dirty, 1), 1);
+    out_.shift(x86::Shift::shr, quad(last_byte), kDirtyShift);
+    out_.mov(x86::Mem{x86::r15.id, field::dirty, 1, last_byte}, 1);
 }
 
 // The checked address of an access. Bounds are looked at before anything is touched.
 x86::Mem FunctionCompiler::address(const Taken& index,
                                    std::uint32_t offset,
-                                   std::uint32_t bytes,
+                                   std::uint8_t bytes,
                                    bool is_store) {
     const std::uint64_t end = std::uint64_t{offset} + bytes;
     if (index.value.kind == Kind::constant) {
@@ -190,33 +165,33 @@ x86::Mem FunctionCompiler::address(const Taken& index,
     const Register at = operands_.read(index);
     if (end > context_.module.memory->maximum * kPageBytes) {
         x86::Mem nowhere = out_of_bounds();
-        nowhere.setSize(bytes);
+        nowhere.bytes = bytes;
         return nowhere;
     }
     const Register last = operands_.allocate(Bank::integer);
-    out_->lea(quad(last), x86::ptr(quad(at), static_cast<std::int32_t>(end - 1)));
-    out_->cmp(quad(last), at_field(field::memory_bytes));
+    out_.lea(quad(last), {at, static_cast<std::int32_t>(end - 1)});
+    out_.cmp(quad(last), at_field(field::memory_bytes));
     out_.jump_if(CondCode::kAE, context_.stubs.trap(Trap::memory_out_of_bounds));
     if (is_store) mark_block(last);
     operands_.release(Bank::integer, last);
-    return x86::ptr(x86::r15, quad(at), 0, static_cast<std::int32_t>(offset), bytes);
+    return {x86::r15.id, static_cast<std::int32_t>(offset), bytes, at};
 }
 
-x86::Mem FunctionCompiler::constant_address(std::uint64_t at, std::uint32_t bytes, bool is_store) {
+x86::Mem FunctionCompiler::constant_address(std::uint64_t at, std::uint8_t bytes, bool is_store) {
     const Module::Pages& pages = *context_.module.memory;
     if (at + bytes > pages.maximum * kPageBytes) {
         x86::Mem nowhere = out_of_bounds();
-        nowhere.setSize(bytes);
+        nowhere.bytes = bytes;
         return nowhere;
     }
     if (at + bytes > pages.initial * kPageBytes) {
-        out_->cmp(at_field(field::memory_bytes), static_cast<std::int32_t>(at + bytes));
+        out_.cmp(at_field(field::memory_bytes), static_cast<std::int32_t>(at + bytes));
         out_.jump_if(CondCode::kB, context_.stubs.trap(Trap::memory_out_of_bounds));
     }
     const auto place = static_cast<std::int32_t>(at);
     if (is_store) {
         const auto last = static_cast<std::int32_t>((at + bytes - 1) >> kDirtyShift);
-        out_->mov(at_field(field::dirty + last, 1), 1);
+        out_.mov(at_field(field::dirty + last, 1), 1);
     }
     return at_field(place, bytes);
 }
@@ -252,49 +227,24 @@ void FunctionCompiler::load_integer(std::uint8_t opcode,
                                     Register reg,
                                     const x86::Mem& from) {
     const LoadForm& form = kLoads[opcode - op::i32_load];
-    if (form.bytes == width_of(type)) {
-        out_->mov(integer(reg, type), from);
-    } else if (!form.is_signed) {
-        form.bytes == 4 ? out_->mov(dword(reg), from) : out_->movzx(dword(reg), from);
-    } else if (form.bytes == 4) {
-        out_->movsxd(quad(reg), from);
-    } else {
-        out_->movsx(integer(reg, type), from);
-    }
+    if (form.bytes == width_of(type)) return out_.mov(integer(reg, type), from);
+    out_.extend(form.is_signed, form.is_signed ? integer(reg, type) : dword(reg), from);
 }
 
 void FunctionCompiler::store(std::uint8_t opcode) {
     in_.u32();
     const std::uint32_t offset = in_.u32();
-    const std::uint32_t bytes = kStoreBytes[opcode - kFirstStore];
+    const std::uint8_t bytes = kStoreBytes[opcode - kFirstStore];
     const Taken value = operands_.take();
     const Taken index = operands_.take();
     if (Operands::is_immediate(value.value)) {
-        auto constant = static_cast<std::int64_t>(static_cast<std::int32_t>(value.value.bits));
-        if (bytes < 4) {
-            // Its low part, as a signed number: so the encoder wants it.
-            const std::int64_t sign = std::int64_t{1} << (8 * bytes - 1);
-            constant = ((constant & (2 * sign - 1)) ^ sign) - sign;
-        }
-        out_->mov(address(index, offset, bytes, true), constant);
+        out_.mov(address(index, offset, bytes, true), Operands::immediate(value.value));
         return;
     }
     const Register reg = operands_.read(value);
     const x86::Mem to = address(index, offset, bytes, true);
     if (is_float(value.value.type)) return move_out(out_, value.value.type, to, reg);
-    switch (bytes) {
-        case 1:
-            out_->mov(to, x86::gpb(reg));
-            return;
-        case 2:
-            out_->mov(to, x86::gpw(reg));
-            return;
-        case 4:
-            out_->mov(to, dword(reg));
-            return;
-        default:
-            out_->mov(to, quad(reg));
-    }
+    out_.mov(to, x86::Gp{reg, bytes});
 }
 
 }  // namespace chain::vm

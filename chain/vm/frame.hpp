@@ -45,12 +45,12 @@ class Frame : base::Pinned {
         if (home.stamp != stamp_) find(local, home);
         return home;
     }
-    [[nodiscard]] x86::Mem place(const Home& home, std::uint32_t bytes) const {
-        return x86::ptr(x86::rsp, home.place, bytes);
+    [[nodiscard]] x86::Mem place(const Home& home, std::uint8_t bytes) const {
+        return on_stack(home.place, bytes);
     }
     // Of the operand at a height.
-    [[nodiscard]] x86::Mem slot(std::uint32_t height, std::uint32_t bytes) const {
-        return x86::ptr(x86::rsp, 8 * static_cast<std::int32_t>(height_max_ - 1 - height), bytes);
+    [[nodiscard]] x86::Mem slot(std::uint32_t height, std::uint8_t bytes) const {
+        return on_stack(8 * static_cast<std::int32_t>(height_max_ - 1 - height), bytes);
     }
 
     [[nodiscard]] std::span<const Saved> saved() const { return {saved_.data(), saved_count_}; }

@@ -1,6 +1,9 @@
 #include "chain/vm/function_compiler.hpp"
 
+#include "chain/vm/op_rules.hpp"
+
 #include <algorithm>
+#include <bit>
 
 namespace chain::vm {
 
@@ -8,6 +11,11 @@ namespace {
 
 // From so many on, locals are zeroed by one instruction.
 constexpr std::uint32_t kManyLocals = 8;
+
+// A whole register of a bank.
+ValueType word_of(Bank bank) {
+    return bank == Bank::integer ? ValueType::i64 : ValueType::f64;
+}
 
 }  // namespace
 
@@ -21,9 +29,10 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     operands_.begin();
     plan_ = &plan;
     next_charge_ = 0;
+    next_leader_ = plan.charges.front().at;
     blocks_.clear();
     table_exits_.clear();
-    nan_exits_.clear();
+    nan_kinds_ = 0;
     dead_ = 0;
     condition_.reset();
     in_ = Cursor(body.code);
@@ -31,8 +40,7 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     enter(parameters);
     blocks_.push_back({.opcode = op::block, .result = type.result});
     while (!blocks_.empty()) {
-        operands_.end_instruction();
-        if (dead_ == 0) charge_leader();
+        if (dead_ == 0 && in_.offset() == next_leader_) charge_leader();
         operands_.end_instruction();
         step();
     }
@@ -44,17 +52,15 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
 
 void FunctionCompiler::enter(std::uint32_t parameters) {
     budget_ = kOneCall + frame_.counted_bytes() / 8;
-    out_->sub(x86::r14d, budget_);
-    out_->test(x86::r14d, kCallsExhausted | kBytesExhausted);
-    out_.jump_if(CondCode::kNZ, context_.stubs.budget_low());
-    const std::uint32_t bytes = frame_.bytes();
-    if (bytes > 0) out_->sub(x86::rsp, bytes);
-    auto at = static_cast<std::int32_t>(bytes);
+    out_.sub(x86::r14d, static_cast<std::int32_t>(budget_));
+    out_.test(x86::r14d, static_cast<std::int32_t>(kCallsExhausted | kBytesExhausted));
+    out_.jump_if(CondCode::kNE, context_.stubs.budget_low());
+    const auto bytes = static_cast<std::int32_t>(frame_.bytes());
+    if (bytes > 0) out_.sub(x86::rsp, bytes);
+    std::int32_t at = bytes;
     for (const Frame::Saved& each : frame_.saved()) {
         at -= 8;
-        const x86::Mem place = x86::ptr(x86::rsp, at, 8);
-        each.bank == Bank::integer ? out_->mov(place, quad(each.reg))
-                                   : out_->movsd(place, vector(each.reg));
+        move_out(out_, word_of(each.bank), on_stack(at), each.reg);
     }
     zero_locals();
     for (const Frame::Saved& each : frame_.saved()) {
@@ -62,9 +68,9 @@ void FunctionCompiler::enter(std::uint32_t parameters) {
         if (each.local < parameters) {
             move_in(out_, home.type, home.reg, frame_.place(home, width_of(home.type)));
         } else if (is_float(home.type)) {
-            out_->xorps(vector(home.reg), vector(home.reg));
+            out_.clear(vector(home.reg));
         } else {
-            out_->xor_(dword(home.reg), dword(home.reg));
+            out_.clear(quad(home.reg));
         }
     }
 }
@@ -74,91 +80,97 @@ void FunctionCompiler::zero_locals() {
     const std::uint32_t many = frame_.in_memory();
     const auto first = static_cast<std::int32_t>(8 * frame_.height_max());
     if (many > kManyLocals) {
-        out_->lea(x86::rdi, x86::ptr(x86::rsp, first));
-        out_->mov(x86::ecx, many);
-        out_->xor_(x86::eax, x86::eax);
-        out_->rep().stosq();
+        out_.lea(x86::rdi, on_stack(first));
+        out_.mov_constant(x86::ecx, many);
+        out_.clear(x86::rax);
+        out_.fill_words();
         return;
     }
     for (std::uint32_t i = 0; i < many; ++i)
-        out_->mov(x86::ptr(x86::rsp, first + 8 * static_cast<std::int32_t>(i), 8), 0);
+        out_.mov(on_stack(first + 8 * static_cast<std::int32_t>(i)), 0);
 }
 
 void FunctionCompiler::leave() {
-    const std::uint32_t bytes = frame_.bytes();
-    auto at = static_cast<std::int32_t>(bytes);
+    const auto bytes = static_cast<std::int32_t>(frame_.bytes());
+    std::int32_t at = bytes;
     for (const Frame::Saved& each : frame_.saved()) {
         at -= 8;
-        const x86::Mem place = x86::ptr(x86::rsp, at, 8);
-        each.bank == Bank::integer ? out_->mov(quad(each.reg), place)
-                                   : out_->movsd(vector(each.reg), place);
+        move_in(out_, word_of(each.bank), each.reg, on_stack(at));
     }
-    if (bytes > 0) out_->add(x86::rsp, bytes);
-    out_->add(x86::r14d, budget_);
-    out_->ret();
+    if (bytes > 0) out_.add(x86::rsp, bytes);
+    out_.add(x86::r14d, static_cast<std::int32_t>(budget_));
+    out_.ret();
 }
 
 void FunctionCompiler::write_nan_exits() {
-    for (const NanExit& each : nan_exits_) {
-        out_.set_call(each.at, out_.here());
-        const bool single = each.type == ValueType::f32;
-        single ? out_->movss(vector(each.reg), at_constant(Constant::nan32, 4))
-               : out_->movsd(vector(each.reg), at_constant(Constant::nan64, 8));
-        out_.jump(each.at);
+    for (; nan_kinds_ != 0; nan_kinds_ &= nan_kinds_ - 1) {
+        const auto which = static_cast<std::size_t>(std::countr_zero(nan_kinds_));
+        while (!nan_jumps_[which].is_empty()) {
+            const Assembler::Offset from = out_.unlink(nan_jumps_[which]);
+            out_.set_call(from, out_.here());
+            out_.call(context_.stubs.nan(which));
+            out_.jump(from);
+        }
     }
 }
 
 // Spec 03, "Metering": the price of all up to the next leader is taken before the first of it
 // runs. Here a run is also stopped from outside.
 void FunctionCompiler::charge_leader() {
-    const std::vector<Charge>& charges = plan_->charges;
-    if (next_charge_ == charges.size() || charges[next_charge_].at != in_.offset()) return;
-    const Charge& next = charges[next_charge_++];
+    const Charge& next = plan_->charges[next_charge_++];
+    next_leader_ =
+        next_charge_ < plan_->charges.size() ? plan_->charges[next_charge_].at : UINT32_MAX;
     charge(next.price);
     if (next.accesses > 0 && context_.module.memory &&
         context_.module.memory->maximum > kNearPages) {
         const Register extra = operands_.allocate(Bank::integer);
-        out_->imul(quad(extra), at_field(field::surcharge), next.accesses);
-        out_->sub(x86::r13, quad(extra));
+        out_.imul(
+            quad(extra), at_field(field::surcharge), static_cast<std::int32_t>(next.accesses));
+        out_.sub(x86::r13, quad(extra));
     }
     check_limit();
 }
 
 void FunctionCompiler::charge(std::uint64_t units) {
     if (units == 0) return;
-    if (units <= INT8_MAX) return out_.bytes({0x49, 0x83, 0xED, static_cast<std::uint8_t>(units)});
+    if (units <= INT8_MAX) return out_.bytes(0x49, 0x83, 0xED, units);
     if (units <= INT32_MAX) {
-        out_->sub(x86::r13, static_cast<std::int32_t>(units));
+        out_.sub(x86::r13, static_cast<std::int32_t>(units));
         return;
     }
     // More than any fuel is as good as all of it.
     const Register all = operands_.allocate(Bank::integer);
-    out_->mov(quad(all), std::min(units, kMostFuel + 1));
-    out_->sub(x86::r13, quad(all));
+    out_.mov_constant(quad(all), std::min(units, kMostFuel + 1));
+    out_.sub(x86::r13, quad(all));
 }
 
 // Leaders are everywhere: their few bytes are written as they are.
 void FunctionCompiler::check_limit() {
     static_assert(field::limit == -8);
-    out_.bytes({0x4D,
-                0x3B,
-                0x6F,
-                0xF8,  // cmp r13, [r15 - 8]
-                0x0F,
-                0x8C,
-                0,
-                0,
-                0,
-                0});  // jl
+    out_.bytes(0x4D, 0x3B, 0x6F, 0xF8, 0x0F, 0x8C, 0, 0, 0, 0);  // cmp r13, [r15 - 8]; jl
     out_.set_call(out_.here(), context_.stubs.fuel_low());
 }
 
 void FunctionCompiler::step() {
     const std::uint8_t opcode = in_.u8();
     if (dead_ > 0 && skip_dead(opcode)) return;
-    const bool done = control(opcode) || variable(opcode) || memory(opcode) ||
-                      integer_operation(opcode) || float_operation(opcode);
-    CHECK(done);
+    switch (kOpRules[opcode].form) {
+        case OpForm::control:
+        case OpForm::parametric:
+            return control(opcode);
+        case OpForm::local:
+        case OpForm::global:
+        case OpForm::constant:
+            return variable(opcode);
+        case OpForm::load:
+            return load(opcode);
+        case OpForm::store:
+            return store(opcode);
+        case OpForm::memory:
+            return opcode == op::memory_grow ? grow_memory() : memory_size();
+        default:
+            CHECK(integer_operation(opcode) || float_operation(opcode));
+    }
 }
 
 // Nothing is written for what cannot be reached. False: at this instruction code is alive again.

@@ -6,6 +6,7 @@
 #include "chain/vm/operands.hpp"
 #include "chain/vm/stubs.hpp"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -84,7 +85,6 @@ class FunctionCompiler : base::Pinned {
     using Kind = Operands::Kind;
     using CondCode = x86::CondCode;
     using Chain = Assembler::Chain;
-    using InstId = asmjit::InstId;
 
     struct Block {
         std::uint8_t opcode = 0;
@@ -103,12 +103,6 @@ class FunctionCompiler : base::Pinned {
         Assembler::Offset table = 0;
         Assembler::Offset at = 0;
         std::int32_t next = -1;  // Of the same target, in table_exits_.
-    };
-    // A jump to where a NaN is made canonical, behind the function.
-    struct NanExit {
-        Assembler::Offset at = 0;
-        Register reg = 0;
-        ValueType type = ValueType::f64;
     };
     // A local.set or local.tee that follows at once, into a register.
     struct Target {
@@ -132,7 +126,7 @@ class FunctionCompiler : base::Pinned {
     void die();
 
     // Control instructions.
-    bool control(std::uint8_t opcode);
+    void control(std::uint8_t opcode);
     void begin_block(std::uint8_t opcode);
     void begin_if();
     void begin_else();
@@ -150,7 +144,7 @@ class FunctionCompiler : base::Pinned {
     void select();
 
     // Locals, globals, constants.
-    bool variable(std::uint8_t opcode);
+    void variable(std::uint8_t opcode);
     void tee_local(std::uint32_t local);
     void get_global(std::uint32_t index);
     void set_global(std::uint32_t index);
@@ -159,10 +153,9 @@ class FunctionCompiler : base::Pinned {
     [[nodiscard]] bool is_target(const std::optional<Target>& target, const Taken& taken) const;
 
     // Memory.
-    bool memory(std::uint8_t opcode);
-    x86::Mem address(const Taken& index, std::uint32_t offset, std::uint32_t bytes, bool is_store);
-    x86::Mem constant_address(std::uint64_t at, std::uint32_t bytes, bool is_store);
-    x86::Mem far_address(Register index, std::uint64_t offset, std::uint32_t bytes, bool is_store);
+    void memory_size();
+    x86::Mem address(const Taken& index, std::uint32_t offset, std::uint8_t bytes, bool is_store);
+    x86::Mem constant_address(std::uint64_t at, std::uint8_t bytes, bool is_store);
     void mark_block(Register last_byte);
     x86::Mem out_of_bounds();
     void load(std::uint8_t opcode);
@@ -173,12 +166,15 @@ class FunctionCompiler : base::Pinned {
     // Integers. `which` numbers operations in the order of their opcodes.
     bool integer_operation(std::uint8_t opcode);
     void arithmetic(unsigned which, ValueType type);
-    void binary(InstId instruction, ValueType type, bool commutes);
-    bool binary_of_three(
-        InstId instruction, ValueType type, Register to, const Taken& left, const Taken& right);
+    void binary(x86::Opcode instruction, ValueType type, bool commutes);
+    bool binary_of_three(x86::Opcode instruction,
+                         ValueType type,
+                         Register to,
+                         const Taken& left,
+                         const Taken& right);
     [[nodiscard]] Register register_of(const Taken& taken);
-    void shift(InstId instruction, ValueType type);
-    void shift_constant(InstId instruction, ValueType type, const Taken& left, unsigned by);
+    void shift(x86::Shift which, ValueType type);
+    void shift_constant(x86::Shift which, ValueType type, const Taken& left, unsigned by);
     void divide(ValueType type, bool is_signed, bool is_remainder);
     [[nodiscard]] Taken clear_of_divisor(Taken dividend, bool divisor_in_register);
     void write_signed_division(ValueType type,
@@ -194,7 +190,7 @@ class FunctionCompiler : base::Pinned {
     // Floating point.
     bool float_operation(std::uint8_t opcode);
     void float_arithmetic(unsigned which, ValueType type);
-    void float_binary(InstId instruction, ValueType type);
+    void float_binary(x86::Opcode instruction, ValueType type);
     void float_extreme(ValueType type, bool is_least);
     void float_compare(ValueType type, unsigned which);
     void float_round(unsigned which, ValueType type);
@@ -216,9 +212,13 @@ class FunctionCompiler : base::Pinned {
     Cursor in_;
     const Plan* plan_ = nullptr;
     std::size_t next_charge_ = 0;
+    std::uint32_t next_leader_ = 0;  // Where that one stands.
     std::vector<Block> blocks_;
     std::vector<TableExit> table_exits_;
-    std::vector<NanExit> nan_exits_;
+    // Open jumps to where a NaN is made canonical, by the register: doubles, then singles; a bit
+    // is set where there is one.
+    std::array<Chain, 2 * Stubs::kVectors> nan_jumps_{};
+    std::uint32_t nan_kinds_ = 0;
     std::uint32_t dead_ = 0;             // Depth of blocks that are skipped; 0: code is alive.
     std::optional<CondCode> condition_;  // In the flags, for the next instruction.
     std::uint32_t budget_ = 0;

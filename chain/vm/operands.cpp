@@ -7,27 +7,33 @@ namespace chain::vm {
 void move_in(Assembler& out, ValueType type, Register reg, const x86::Mem& from) {
     switch (type) {
         case ValueType::f32:
-            out->movss(vector(reg), from);
+            out.op(x86::kMovss, vector(reg), from);
             return;
         case ValueType::f64:
-            out->movsd(vector(reg), from);
+            out.op(of_width(x86::kMovss, false), vector(reg), from);
             return;
         default:
-            out->mov(integer(reg, type), from);
+            out.mov(integer(reg, type), from);
     }
 }
 
 void move_out(Assembler& out, ValueType type, const x86::Mem& to, Register reg) {
     switch (type) {
         case ValueType::f32:
-            out->movss(to, vector(reg));
+            out.op(x86::kMovss, to, vector(reg));
             return;
         case ValueType::f64:
-            out->movsd(to, vector(reg));
+            out.op(of_width(x86::kMovss, false), to, vector(reg));
             return;
         default:
-            out->mov(to, integer(reg, type));
+            out.mov(to, integer(reg, type));
     }
+}
+
+void load_nan(Assembler& out, x86::Xmm reg, bool is_single) {
+    out.op(of_width(x86::kMovss, is_single),
+           reg,
+           at_constant(is_single ? Constant::nan32 : Constant::nan64));
 }
 
 void Operands::begin() {
@@ -116,17 +122,13 @@ void Operands::load(Register reg, const Taken& taken) {
     if (is_float(value.type)) return move_float(reg, taken);
     if (value.kind == Kind::constant) {
         // Moves zero-extend: an i32 in a register has its upper half clear.
-        if (value.type == ValueType::i32 || value.bits <= UINT32_MAX) {
-            out_->mov(dword(reg), static_cast<std::uint32_t>(value.bits));
-        } else {
-            out_->mov(quad(reg), value.bits);
-        }
+        out_.mov_constant(integer(reg, value.type), value.bits);
         return;
     }
     const Register from = value.kind == Kind::reg
                               ? value.reg
                               : frame_.home(static_cast<std::uint32_t>(value.bits)).reg;
-    if (from != reg) out_->mov(integer(reg, value.type), integer(from, value.type));
+    if (from != reg) out_.mov(integer(reg, value.type), integer(from, value.type));
 }
 
 void Operands::move_float(Register reg, const Taken& taken) {
@@ -135,22 +137,18 @@ void Operands::move_float(Register reg, const Taken& taken) {
     const Register from = value.kind == Kind::reg
                               ? value.reg
                               : frame_.home(static_cast<std::uint32_t>(value.bits)).reg;
-    if (from != reg) out_->movaps(vector(reg), vector(from));
+    if (from != reg) out_.op(x86::kMovaps, vector(reg), vector(from));
 }
 
 void Operands::load_float_constant(Register reg, const Value& value) {
     if (value.bits == 0) {
-        out_->xorps(vector(reg), vector(reg));
+        out_.clear(vector(reg));
         return;
     }
     const Register through = allocate(Bank::integer);
-    if (value.type == ValueType::f32) {
-        out_->mov(dword(through), static_cast<std::uint32_t>(value.bits));
-        out_->movd(vector(reg), dword(through));
-    } else {
-        out_->mov(quad(through), value.bits);
-        out_->movq(vector(reg), quad(through));
-    }
+    const x86::Gp bits{through, width_of(value.type)};
+    out_.mov_constant(bits, value.bits);
+    out_.op(x86::kMovToXmm, vector(reg), bits);
     release(Bank::integer, through);
 }
 
@@ -185,8 +183,8 @@ bool Operands::is_immediate(const Value& value) {
                static_cast<std::int64_t>(static_cast<std::int32_t>(value.bits));
 }
 
-asmjit::Imm Operands::immediate(const Value& value) {
-    return {static_cast<std::int64_t>(static_cast<std::int32_t>(value.bits))};
+std::int32_t Operands::immediate(const Value& value) {
+    return static_cast<std::int32_t>(value.bits);
 }
 
 bool Operands::in_memory(const Value& value) {
@@ -201,7 +199,7 @@ x86::Mem Operands::memory(const Taken& taken) {
     return frame_.place(frame_.home(static_cast<std::uint32_t>(value.bits)), width_of(value.type));
 }
 
-asmjit::Operand Operands::source(const Taken& taken, bool immediates) {
+x86::Operand Operands::source(const Taken& taken, bool immediates) {
     if (immediates && is_immediate(taken.value)) return immediate(taken.value);
     if (in_memory(taken.value)) return memory(taken);
     const Register reg = read(taken);
@@ -231,7 +229,7 @@ void Operands::store_local(std::uint32_t local, const Taken& taken) {
     const Frame::Home& home = frame_.home(local);
     if (home.in_register()) return load(home.reg, taken);
     if (is_immediate(taken.value)) {
-        out_->mov(frame_.place(home, width_of(home.type)), immediate(taken.value));
+        out_.mov(frame_.place(home, width_of(home.type)), immediate(taken.value));
         return;
     }
     move_out(out_, home.type, frame_.place(home, width_of(home.type)), read(taken));
@@ -239,28 +237,28 @@ void Operands::store_local(std::uint32_t local, const Taken& taken) {
 
 void Operands::store_constant(std::uint32_t height, const Value& value) {
     const x86::Mem slot = frame_.slot(height, width_of(value.type));
-    const auto small = static_cast<std::int64_t>(static_cast<std::int32_t>(value.bits));
+    const auto small = static_cast<std::int32_t>(value.bits);
     if (width_of(value.type) == 4 || static_cast<std::int64_t>(value.bits) == small) {
-        out_->mov(slot, small);
+        out_.mov(slot, small);
         return;
     }
     const Register through = allocate(Bank::integer);
-    out_->mov(quad(through), value.bits);
-    out_->mov(slot, quad(through));
+    out_.mov_constant(quad(through), value.bits);
+    out_.mov(slot, quad(through));
     release(Bank::integer, through);
 }
 
 void Operands::store_reference(std::uint32_t height, const Value& value) {
     Frame::Home& home = frame_.home(static_cast<std::uint32_t>(value.bits));
     home.reference = value.below;
-    const std::uint32_t bytes = width_of(value.type);
+    const std::uint8_t bytes = width_of(value.type);
     if (home.in_register()) {
         return move_out(out_, value.type, frame_.slot(height, bytes), home.reg);
     }
     const ValueType bits = bytes == 4 ? ValueType::i32 : ValueType::i64;
     const Register through = allocate(Bank::integer);
-    out_->mov(integer(through, bits), frame_.place(home, bytes));
-    out_->mov(frame_.slot(height, bytes), integer(through, bits));
+    out_.mov(integer(through, bits), frame_.place(home, bytes));
+    out_.mov(frame_.slot(height, bytes), integer(through, bits));
     release(Bank::integer, through);
 }
 

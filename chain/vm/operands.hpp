@@ -64,12 +64,12 @@ class Operands : base::Pinned {
     void load(Register reg, const Taken& taken);
     // Whether it is an integer constant that fits into an instruction, as signed 32 bits.
     [[nodiscard]] static bool is_immediate(const Value& value);
-    [[nodiscard]] static asmjit::Imm immediate(const Value& value);
+    [[nodiscard]] static std::int32_t immediate(const Value& value);
     // Whether it lies in memory, and where.
     [[nodiscard]] bool in_memory(const Value& value);
     [[nodiscard]] x86::Mem memory(const Taken& taken);
     // As the last operand of an instruction: a register, memory, or an immediate.
-    [[nodiscard]] asmjit::Operand source(const Taken& taken, bool immediates = true);
+    [[nodiscard]] x86::Operand source(const Taken& taken, bool immediates = true);
 
     // Before a local changes: what stands for its value becomes a value of its own.
     void settle_local(std::uint32_t local);
@@ -107,8 +107,10 @@ class Operands : base::Pinned {
     std::array<std::uint32_t, 2> busy_{};
 };
 
-// Moves between a register and memory, or two registers, by the value's type.
+// Moves between a register and memory, by the value's type.
 void move_in(Assembler& out, ValueType type, Register reg, const x86::Mem& from);
 void move_out(Assembler& out, ValueType type, const x86::Mem& to, Register reg);
+// The canonical NaN.
+void load_nan(Assembler& out, x86::Xmm reg, bool is_single);
 
 }  // namespace chain::vm

@@ -37,7 +37,7 @@ base::Result<Program> make_program(const Module& module,
     auto compiled = compile(module, limits, prices);
     if (!compiled) return base::fail(compiled.error());
     Program out;
-    out.code = machine.publish(compiled->code);
+    out.code = machine.publish(compiled->code.view());
     if (!out.code) {
         return base::fail(base::Errc::unavailable,
                           "this computer has no executable memory left for a contract's " +

@@ -29,6 +29,10 @@ class Stubs : base::Pinned {
     [[nodiscard]] Offset from_unsigned(ValueType to) const {
         return to == ValueType::f32 ? unsigned_[0] : unsigned_[1];
     }
+    static constexpr std::size_t kVectors = 16;
+    // Called with a NaN in that register, as a double, or counted from kVectors on as a single:
+    // makes it canonical.
+    [[nodiscard]] Offset nan(std::size_t which) const { return nans_[which]; }
     // memory.grow by eax pages; the result is in eax. Changes what a call changes.
     [[nodiscard]] Offset grow() const { return grow_; }
     // Writes a function that calls host function `host`, with the arguments where compiled
@@ -41,6 +45,7 @@ class Stubs : base::Pinned {
     void write_truncation(ValueType from, ValueType to, bool is_signed);
     void write_unsigned_truncation(bool is_single, ValueType to);
     void write_from_unsigned(ValueType to);
+    void write_nans();
     void write_grow(const Limits& limits, const Prices& prices);
     // Goes over to the host's stack, with room for so many words, and back. What lies between
     // finds the contract's stack pointer of before in rbp.
@@ -55,6 +60,7 @@ class Stubs : base::Pinned {
     Offset budget_low_ = 0;
     std::array<Offset, 8> truncations_{};
     std::array<Offset, 2> unsigned_{};
+    std::array<Offset, 2 * kVectors> nans_{};
     Offset grow_ = 0;
 };
 
