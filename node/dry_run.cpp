@@ -14,6 +14,12 @@ base::Result<void> DryRun::run(Job job, Done done) {
     return base::fail(base::Errc::would_block, "too many dry runs are waiting; send again later");
 }
 
+void DryRun::run_on(const std::string& client, std::function<void(chain::Executor&)> work) {
+    static_cast<void>(workers_.post(client, [this, work = std::move(work)](std::size_t thread) {
+        work(lanes_[thread].executor);
+    }));
+}
+
 // As the first transaction of the block after the head.
 base::Result<chain::TransactionTrace> DryRun::execute(const Lane& lane, const Job& job) {
     const chain::BlockHeader& head = job.view->head->header;

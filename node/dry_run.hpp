@@ -47,6 +47,8 @@ class DryRun : base::Pinned {
 
     // would_block: too many wait.
     base::Result<void> run(Job job, Done done);
+    // Work for an executor in a turn of `client`; dropped when too many wait.
+    void run_on(const std::string& client, std::function<void(chain::Executor&)> work);
     // Who still waits gets no answer from here.
     void stop() { workers_.stop(); }
 

@@ -190,8 +190,8 @@ base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
     return ledger;
 }
 
-Execution::Execution()
-    : engine_(chain::host_table(), chain::vm::Engine::Options{}, machine_),
+Execution::Execution(chain::vm::Programs* shared)
+    : engine_(chain::host_table(), chain::vm::Engine::Options{}, machine_, shared),
       executor_(engine_, chain::host_table()) {}
 
 }  // namespace node

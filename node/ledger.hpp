@@ -34,7 +34,9 @@ inline constexpr const char* kGenesisFile = "genesis.json";
 // An engine with its executor, for one thread.
 class Execution : base::Pinned {
   public:
-    Execution();
+    // `shared` has the compiled contracts of all threads, and outlives this; null: this has its
+    // own.
+    explicit Execution(chain::vm::Programs* shared = nullptr);
 
     // As vm::Engine::open(): without it the first contract asks for its room.
     [[nodiscard]] base::Result<void> open() { return engine_.open(); }

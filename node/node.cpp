@@ -1,7 +1,9 @@
 #include "node/node.hpp"
 
 #include "node/chain_api.hpp"
+#include "node/compile_ahead.hpp"
 #include "node/ledger.hpp"
+#include "node/machine/shared_programs.hpp"
 #include "node/metrics.hpp"
 #include "node/operator_api.hpp"
 #include "node/option_names.hpp"
@@ -39,7 +41,8 @@ constexpr std::size_t kDryRunThreads = 2;
 
 // What a thread of dry runs works with.
 struct TimedExecution {
-    TimedExecution() : timer(execution.machine()) {}
+    explicit TimedExecution(SharedPrograms& programs)
+        : execution(&programs), timer(execution.machine()) {}
 
     Execution execution;
     ThreadRunTimer timer;
@@ -89,6 +92,7 @@ class Node::Parts {
         : options(options_in),
           log_sink(logging),
           ledger(std::move(ledger_in)),
+          core_execution(&programs),
           core_timer(core_execution.machine()),
           history(*ledger.storage) {}
 
@@ -99,6 +103,7 @@ class Node::Parts {
     const Options options;
     Logging& log_sink;
     Ledger ledger;
+    SharedPrograms programs;
     Execution core_execution;
     ThreadRunTimer core_timer;
     std::vector<std::unique_ptr<TimedExecution>> dry_executions;
@@ -214,7 +219,8 @@ base::Result<void> Node::Parts::open() {
                                                       options.max_body_size});
     std::vector<DryRun::Lane> lanes;
     for (std::size_t i = 0; i < kDryRunThreads; ++i) {
-        TimedExecution& each = *dry_executions.emplace_back(std::make_unique<TimedExecution>());
+        TimedExecution& each =
+            *dry_executions.emplace_back(std::make_unique<TimedExecution>(programs));
         if (auto opened = each.execution.open(); !opened) return base::fail(opened.error());
         lanes.push_back({each.execution.executor(), each.timer});
     }
@@ -267,6 +273,7 @@ void Node::Parts::add_routes() {
 
 base::Result<void> Node::Parts::start() {
     runtime->start();
+    compile_ahead(*dry_runs, runtime->published(), history, programs);
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
         runtime->tell_peers(lists);

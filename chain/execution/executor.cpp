@@ -76,6 +76,7 @@ void Executor::configure(const Rules& rules) {
 }
 
 base::Result<BlockSchedule> Executor::begin_block(StateDelta& delta, const BlockContext& block) {
+    engine_.begin_block();
     if (auto switched = switch_rules(delta, block, rules_known_); !switched) {
         return base::fail(std::move(switched).error());
     }
@@ -121,6 +122,13 @@ TransactionResult Executor::execute(const TransactionInput& input,
         if (context.rules_changed()) block_run.rules = context.rules();
     }
     return run.take_result();
+}
+
+void Executor::prepare(const StateView& state, const base::Hash256& code_hash) {
+    configure(rules(state));
+    const Value code = state.find(Table::code, code_key(code_hash));
+    if (code) static_cast<void>(engine_.prepare(code_hash, code_bytes(*code)));
+    engine_.begin_block();
 }
 
 base::Result<void> Executor::finish_block(StateDelta& delta, const BlockContext& block) {

@@ -55,6 +55,10 @@ class Executor : base::Pinned {
     // What comes after: averages and virtual limits.
     [[nodiscard]] base::Result<void> finish_block(StateDelta& delta, const BlockContext& block);
 
+    // Compiles a contract before its first run; of no effect when no account has this code, or
+    // when it is compiled already.
+    void prepare(const StateView& state, const base::Hash256& code_hash);
+
     // The parameters in force in `state`.
     [[nodiscard]] const Rules& rules(const StateView& state);
 

@@ -181,7 +181,12 @@ bool setcode(ApplyContext& context) {
         old_bytes = account.code_bytes;
         release_code(context, account.code_hash);
     }
-    if (!data->code.empty()) use_code(context, hash, data->code);
+    if (!data->code.empty()) {
+        use_code(context, hash, data->code);
+        // Compiled now, as it is paid. The verdict was validate()'s: rules that this transaction
+        // changed are not the engine's yet.
+        static_cast<void>(context.transaction().engine().prepare(hash, data->code));
+    }
     account.code_sequence += 1;
     account.code_hash = hash;
     account.code_bytes = static_cast<std::uint32_t>(data->code.size());

@@ -1,29 +1,17 @@
 #include "base/check.hpp"
 #include "chain/vm/machine.hpp"
-#include "chain/vm/program.hpp"
+#include "chain/vm/programs.hpp"
 #include "chain/vm/sandbox.hpp"
 #include "chain/vm/vm.hpp"
 
-#include <list>
 #include <map>
+#include <memory>
 
 namespace chain::vm {
 
 namespace {
 
 constexpr std::uint32_t kSerializationError = 3070003;
-
-// A module as it is kept.
-struct Loaded {
-    base::Hash256 code_hash;
-    Program program;
-    std::uint64_t start_price = 0;
-    std::string refusal;  // Not empty: the code is no valid module.
-
-    [[nodiscard]] std::size_t bytes() const {
-        return sizeof(Loaded) + program.bytes + refusal.size();
-    }
-};
 
 Outcome outcome_of(Trap trap, const Context& context) {
     switch (trap) {
@@ -52,10 +40,13 @@ Outcome outcome_of(Trap trap, const Context& context) {
 
 class Engine::State {
   public:
-    State(const HostTable& hosts, const Options& options, Machine& machine)
+    State(const HostTable& hosts, const Options& options, Machine& machine, Programs* shared)
         : hosts_(hosts),
           options_(options),
           machine_(machine),
+          own_(options.cache_bytes),
+          programs_(shared != nullptr ? *shared : own_),
+          rules_(programs_.rules(options.limits, options.prices)),
           sandbox_(hosts, options_.limits, options_.prices, machine) {}
 
     Outcome run(const base::Hash256& code_hash,
@@ -64,55 +55,52 @@ class Engine::State {
                 Context& context,
                 Meter& meter);
     base::Result<void> open();
-    const Loaded& load(const base::Hash256& code_hash, base::ByteView wasm);
+    const Prepared& load(const base::Hash256& code_hash, base::ByteView wasm);
+    void begin_block() { used_.clear(); }
     void configure(const Limits& limits, const Prices& prices);
-    [[nodiscard]] std::size_t cached_bytes() const { return bytes_; }
+    [[nodiscard]] const Programs& programs() const { return programs_; }
 
   private:
-    void prepare(Loaded& loaded, base::ByteView wasm);
-    void make_room();
+    [[nodiscard]] std::shared_ptr<const Prepared> prepare(base::ByteView wasm) const;
 
     const HostTable& hosts_;
     Options options_;
     Machine& machine_;
+    ProgramCache own_;
+    Programs& programs_;
+    std::uint32_t rules_;
     Sandbox sandbox_;
-    bool is_open_ = false;      // The sandbox, for the limits of now.
-    std::list<Loaded> loaded_;  // The most recently used first.
-    std::map<base::Hash256, std::list<Loaded>::iterator> by_hash_;
-    std::size_t bytes_ = 0;
+    bool is_open_ = false;  // The sandbox, for the limits of now.
+    // What the present block uses stays, whatever else is compiled meanwhile.
+    std::map<base::Hash256, std::shared_ptr<const Prepared>> used_;
+    // Used last; the sandbox knows it.
+    base::Hash256 last_hash_;
+    std::shared_ptr<const Prepared> last_;
 };
 
-const Loaded& Engine::State::load(const base::Hash256& code_hash, base::ByteView wasm) {
-    if (!loaded_.empty() && loaded_.front().code_hash == code_hash) return loaded_.front();
-    const auto at = by_hash_.find(code_hash);
-    if (at != by_hash_.end()) {
-        loaded_.splice(loaded_.begin(), loaded_, at->second);
-        return loaded_.front();
+const Prepared& Engine::State::load(const base::Hash256& code_hash, base::ByteView wasm) {
+    if (last_ && last_hash_ == code_hash) return *last_;
+    std::shared_ptr<const Prepared>& used = used_[code_hash];
+    if (!used) {
+        const Programs::Key key{code_hash, rules_};
+        used = programs_.find(key);
+        if (!used) {
+            used = prepare(wasm);
+            programs_.keep(key, used);
+        }
     }
-    Loaded& fresh = loaded_.emplace_front();
-    fresh.code_hash = code_hash;
-    by_hash_.emplace(code_hash, loaded_.begin());
-    prepare(fresh, wasm);
-    bytes_ += fresh.bytes();
-    make_room();
-    return fresh;
+    sandbox_.forget();
+    last_hash_ = code_hash;
+    last_ = used;
+    return *last_;
 }
 
-// The one that was asked for stays, however large it is.
-void Engine::State::make_room() {
-    while (bytes_ > options_.cache_bytes && loaded_.size() > 1) {
-        sandbox_.forget();
-        bytes_ -= loaded_.back().bytes();
-        by_hash_.erase(loaded_.back().code_hash);
-        loaded_.pop_back();
-    }
-}
-
-void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) {
+std::shared_ptr<const Prepared> Engine::State::prepare(base::ByteView wasm) const {
+    auto fresh = std::make_shared<Prepared>();
     const base::Result<Module> module = scan(wasm, options_.limits, hosts_);
     if (!module) {
-        loaded.refusal = module.error().detail;
-        return;
+        fresh->refusal = module.error().detail;
+        return fresh;
     }
     auto program = make_program(*module, options_.limits, options_.prices, machine_);
     if (!program) {
@@ -120,14 +108,15 @@ void Engine::State::prepare(Loaded& loaded, base::ByteView wasm) {
         if (program.error().code == base::Errc::unavailable) {
             base::check_failed(program.error().detail, __FILE__, __LINE__);
         }
-        loaded.refusal = program.error().detail;
-        return;
+        fresh->refusal = program.error().detail;
+        return fresh;
     }
-    loaded.program = std::move(*program);
-    const std::uint64_t data = (loaded.program.image.size() + 1023) / 1024;
-    loaded.start_price = options_.prices.run +
-                         std::uint64_t{loaded.program.initial_pages} * options_.prices.page +
+    fresh->program = std::move(*program);
+    const std::uint64_t data = (fresh->program.image.size() + 1023) / 1024;
+    fresh->start_price = options_.prices.run +
+                         std::uint64_t{fresh->program.initial_pages} * options_.prices.page +
                          data * options_.prices.data;
+    return fresh;
 }
 
 base::Result<void> Engine::State::open() {
@@ -145,7 +134,7 @@ Outcome Engine::State::run(const base::Hash256& code_hash,
     if (const auto opened = open(); !opened) {
         base::check_failed(opened.error().detail, __FILE__, __LINE__);
     }
-    const Loaded& loaded = load(code_hash, wasm);
+    const Prepared& loaded = load(code_hash, wasm);
     if (!loaded.refusal.empty()) {
         return {Outcome::Kind::trapped, Trap::invalid_module, loaded.refusal};
     }
@@ -155,16 +144,16 @@ Outcome Engine::State::run(const base::Hash256& code_hash,
 
 void Engine::State::configure(const Limits& limits, const Prices& prices) {
     sandbox_.forget();
-    by_hash_.clear();
-    loaded_.clear();
-    bytes_ = 0;
+    used_.clear();
+    last_ = nullptr;
     options_.limits = limits;
     options_.prices = prices;
+    rules_ = programs_.rules(limits, prices);
     is_open_ = false;
 }
 
-Engine::Engine(const HostTable& hosts, const Options& options, Machine& machine)
-    : state_(std::make_unique<State>(hosts, options, machine)) {}
+Engine::Engine(const HostTable& hosts, const Options& options, Machine& machine, Programs* shared)
+    : state_(std::make_unique<State>(hosts, options, machine, shared)) {}
 
 Engine::~Engine() = default;
 
@@ -180,6 +169,10 @@ Outcome Engine::run(const base::Hash256& code_hash,
     return state_->run(code_hash, wasm, args, context, meter);
 }
 
+void Engine::begin_block() {
+    state_->begin_block();
+}
+
 void Engine::configure(const Limits& limits, const Prices& prices) {
     state_->configure(limits, prices);
 }
@@ -190,8 +183,8 @@ base::Result<void> Engine::prepare(const base::Hash256& code_hash, base::ByteVie
     return base::fail(base::Error{base::Errc::invalid, refusal, kSerializationError});
 }
 
-std::size_t Engine::cached_bytes() const {
-    return state_->cached_bytes();
+const Programs& Engine::programs() const {
+    return state_->programs();
 }
 
 }  // namespace chain::vm

@@ -16,7 +16,8 @@ namespace chain::vm {
 // One per engine. Thread: the engine's; only stop() and is_stopped() are for any thread.
 class Machine : base::Pinned {
   public:
-    // Machine code that can run. Never writable through this address.
+    // Machine code that can run, on any thread; it may outlive the machine. Never writable through
+    // this address.
     class Code : base::Pinned {
       public:
         virtual ~Code() = default;

@@ -14,6 +14,7 @@ namespace chain::vm {
 // used, so that the first run is as fast as the last.
 
 class Machine;
+class Programs;
 
 // Bounds on a module and its run (spec 03, "Limits at setcode"). Part of consensus. Those that
 // Antelope's wasm_config has, too, have its defaults, except for the code size.
@@ -104,18 +105,23 @@ struct ApplyArgs {
 };
 
 // Runs contracts. Keeps compiled modules and one linear memory; nothing of a run is left to the
-// next. Thread: one. Engines of several threads may share a HostTable; each has its Machine.
+// next. Thread: one. Engines of several threads may share a HostTable and compiled modules; each
+// has its Machine.
 class Engine : base::Pinned {
   public:
     struct Options {
         Limits limits;
         Prices prices;
-        // Of compiled code and what belongs to it; the least recently used goes first.
-        std::size_t cache_bytes = std::size_t{256} << 20U;
+        // Of compiled code and what belongs to it, if it is not shared with other engines.
+        std::size_t cache_bytes = kCacheBytes;
     };
+    static constexpr std::size_t kCacheBytes = std::size_t{256} << 20U;
 
-    // `hosts` and `machine` outlive the engine.
-    Engine(const HostTable& hosts, const Options& options, Machine& machine);
+    // All outlive the engine. Without `shared` it keeps compiled modules for itself.
+    Engine(const HostTable& hosts,
+           const Options& options,
+           Machine& machine,
+           Programs* shared = nullptr);
     ~Engine();
 
     // Asks the machine for the room of a run, which the first run does otherwise. unavailable:
@@ -132,14 +138,18 @@ class Engine : base::Pinned {
                               Context& context,
                               Meter& meter);
 
-    // Changes the rules from the next run on; compiled modules are dropped.
+    // What ran since the last call stays compiled until the next one, whatever its bytes: in a
+    // block, a contract is paid for once (spec 03, "Loading").
+    void begin_block();
+
+    // Changes the rules from the next run on.
     void configure(const Limits& limits, const Prices& prices);
 
     // Compiles a module ahead of its first run. invalid: as validate().
     [[nodiscard]] base::Result<void> prepare(const base::Hash256& code_hash, base::ByteView wasm);
 
-    // Bytes of compiled modules that are kept.
-    [[nodiscard]] std::size_t cached_bytes() const;
+    // The compiled modules that are kept.
+    [[nodiscard]] const Programs& programs() const;
 
   private:
     class State;

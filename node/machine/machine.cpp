@@ -65,20 +65,13 @@ bool write_all(int file, base::ByteView bytes) {
 // The pages of one file in memory, which nobody can write to any more.
 class ContractMachine::MappedCode final : public Code {
   public:
-    MappedCode(std::byte* begin, std::size_t bytes, std::size_t& alive)
-        : begin_(begin), bytes_(bytes), alive_(alive) {
-        ++alive_;
-    }
-    ~MappedCode() override {
-        CHECK(::munmap(begin_, bytes_) == 0);
-        --alive_;
-    }
+    MappedCode(std::byte* begin, std::size_t bytes) : begin_(begin), bytes_(bytes) {}
+    ~MappedCode() override { CHECK(::munmap(begin_, bytes_) == 0); }
     [[nodiscard]] const std::byte* begin() const override { return begin_; }
 
   private:
     std::byte* begin_;
     std::size_t bytes_;
-    std::size_t& alive_;
 };
 
 ContractMachine::Reservation::~Reservation() {
@@ -98,10 +91,6 @@ bool ContractMachine::Reservation::reserve(std::size_t bytes) {
 void ContractMachine::Reservation::release() {
     if (begin_ != nullptr) CHECK(::munmap(begin_, bytes_) == 0);
     begin_ = nullptr;
-}
-
-ContractMachine::~ContractMachine() {
-    CHECK(codes_ == 0);
 }
 
 std::unique_ptr<chain::vm::Machine::Code> ContractMachine::publish(base::ByteView code) {
@@ -126,7 +115,7 @@ std::unique_ptr<chain::vm::Machine::Code> ContractMachine::publish(base::ByteVie
         remember("executable memory");
         return nullptr;
     }
-    return std::make_unique<MappedCode>(static_cast<std::byte*>(begin), bytes, codes_);
+    return std::make_unique<MappedCode>(static_cast<std::byte*>(begin), bytes);
 }
 
 const chain::vm::Machine::Room* ContractMachine::room(std::size_t below, std::size_t stack) {

@@ -19,9 +19,6 @@ namespace node {
 class ContractMachine final : public chain::vm::Machine {
   public:
     ContractMachine() = default;
-    // All code is gone before.
-    ~ContractMachine() override;
-
     [[nodiscard]] std::unique_ptr<Code> publish(base::ByteView code) override;
     [[nodiscard]] const Room* room(std::size_t below, std::size_t stack) override;
     [[nodiscard]] bool grant(std::uint64_t bytes) override;
@@ -62,7 +59,6 @@ class ContractMachine final : public chain::vm::Machine {
     std::size_t below_ = 0;  // What the room was made for.
     std::size_t stack_bytes_ = 0;
     std::uint64_t granted_ = 0;  // Bytes, whole pages.
-    std::size_t codes_ = 0;      // Alive.
     std::string reason_;
 
     // Keeps the flag and the word of the room equal, also while the room is made.

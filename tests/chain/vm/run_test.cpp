@@ -1,5 +1,6 @@
 // Every end that a contract can come to, what it costs, and that nothing of a run is left to the
 // next.
+#include "chain/vm/programs.hpp"
 #include "machine.hpp"
 #include "node/machine/machine.hpp"
 
@@ -230,20 +231,79 @@ TEST_CASE("the least recently used module is forgotten, and comes back") {
     node::ContractMachine first_machine;
     vm::Engine first(machine::hosts(), {}, first_machine);
     CHECK(machine::run(first, teller(1)).kind == Kind::ok);
-    const std::size_t one = first.cached_bytes();
+    const std::size_t one = first.programs().bytes();
     REQUIRE(one > 0);
     vm::Engine::Options options;
     options.cache_bytes = 2 * one + one / 2;
     node::ContractMachine contract_machine;
     vm::Engine engine(machine::hosts(), options, contract_machine);
     for (int round = 0; round < 3; ++round) {
+        engine.begin_block();
         for (int i = 0; i < 4; ++i) {
             CHECK(machine::run(engine, teller(i)).told ==
                   std::vector<std::uint64_t>{static_cast<std::uint64_t>(i)});
-            CHECK(engine.cached_bytes() <= options.cache_bytes);
+            CHECK(engine.programs().bytes() <= options.cache_bytes);
         }
     }
-    CHECK(engine.cached_bytes() == 2 * one);
+    CHECK(engine.programs().bytes() == 2 * one);
+}
+
+TEST_CASE("engines share what one of them compiled, by rules") {
+    const base::Bytes wasm = machine::assemble("(module " + apply("nop") + ")");
+    vm::ProgramCache shared(std::size_t{1} << 20U);
+    node::ContractMachine first_machine;
+    vm::Engine first(machine::hosts(), {}, first_machine, &shared);
+    node::ContractMachine second_machine;
+    vm::Engine second(machine::hosts(), {}, second_machine, &shared);
+    const vm::Programs::Key key{base::crypto::sha256(wasm), shared.rules({}, {})};
+    CHECK(machine::run(first, wasm).kind == Kind::ok);
+    const auto compiled = shared.find(key);
+    REQUIRE(compiled);
+    CHECK(machine::run(second, wasm).kind == Kind::ok);
+    CHECK(shared.find(key) == compiled);
+    const std::size_t one = shared.bytes();
+    second.configure({}, {.run = 5});
+    CHECK(machine::run(second, wasm).used == 5);
+    CHECK(machine::run(first, wasm).used == vm::Prices{}.run);
+    CHECK(shared.bytes() == 2 * one);
+}
+
+TEST_CASE("what a block uses is compiled once in it, whatever the cache holds") {
+    const auto teller = [](int number) {
+        return machine::assemble("(module " + kTell +
+                                 apply("(call $tell (i64.const " + std::to_string(number) + "))") +
+                                 ")");
+    };
+    struct Counting : vm::Programs {
+        vm::ProgramCache inner{1};  // Room for the last one.
+        int kept = 0;
+        std::uint32_t rules(const vm::Limits& limits, const vm::Prices& prices) override {
+            return inner.rules(limits, prices);
+        }
+        std::shared_ptr<const vm::Prepared> find(const Key& key) override {
+            return inner.find(key);
+        }
+        void keep(const Key& key, std::shared_ptr<const vm::Prepared> prepared) override {
+            ++kept;
+            inner.keep(key, std::move(prepared));
+        }
+        [[nodiscard]] std::size_t bytes() const override { return inner.bytes(); }
+        [[nodiscard]] bool is_full() const override { return inner.is_full(); }
+    } programs;
+    node::ContractMachine contract_machine;
+    vm::Engine engine(machine::hosts(), {}, contract_machine, &programs);
+    const auto use_all = [&] {
+        for (int i = 0; i < 4; ++i)
+            CHECK(machine::run(engine, teller(i)).kind == Kind::ok);
+    };
+    engine.begin_block();
+    use_all();
+    use_all();
+    CHECK(programs.kept == 4);
+    CHECK(programs.is_full());
+    engine.begin_block();
+    use_all();
+    CHECK(programs.kept == 8);
 }
 
 TEST_CASE("code that is no valid module fails the action, and new prices take effect") {

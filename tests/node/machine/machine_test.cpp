@@ -187,14 +187,14 @@ TEST_CASE("no page is writable and executable, and code cannot be made writable"
           }) == 0);
 }
 
-TEST_CASE("code must be gone before its machine") {
-    CHECK(in_child([] {
-              (void)::close(STDERR_FILENO);  // It says what failed.
-              std::unique_ptr<chain::vm::Machine::Code> code;
-              ContractMachine machine;
-              code = machine.publish(returns(1));
-              return 0;
-          }) == -SIGABRT);
+TEST_CASE("code outlives its machine") {
+    std::unique_ptr<chain::vm::Machine::Code> code;
+    {
+        ContractMachine machine;
+        code = machine.publish(returns(7));
+    }
+    REQUIRE(code);
+    CHECK(call(*code) == 7);
 }
 
 TEST_CASE("linear memory ends where it was granted to, and the reservation is 8 GiB and 64 KiB") {
