@@ -22,6 +22,7 @@ cmake --preset release > /dev/null
 cmake --build build/release --target "${programs[@]}" bor-transport-bench bor-node bor-cli bor-wallet contracts
 uptime
 "$bin/bench_vm"
+"$bin/bench_vm" --kernels
 "$bin/bench_execution"
 "$bin/bench_host"
 "$bin/bench_state"

@@ -19,7 +19,7 @@
 namespace {
 
 using host_test::Machine;
-using patterns::Result;
+using price::Result;
 using chain::literals::operator""_n;
 using std::uint32_t;
 using std::uint64_t;
@@ -392,7 +392,7 @@ Result measure(const Case& one) {
     std::unique_ptr<Machine> machine;
     uint64_t calls = one.calls_max;
     Args args = one.args;
-    patterns::Clock clock;
+    price::Clock clock;
     while (clock.wants_more()) {
         if (machine == nullptr || calls >= one.calls_max) {
             machine.reset();
@@ -433,11 +433,11 @@ int main(int argc, char** argv) {
     add_largest(all);
     add_large_actions(all);
     std::vector<Result> results;
-    const double scale = patterns::reference_scale();
+    const double scale = price::reference_scale();
     for (const Case& one : all) {
         if (one.label.find(wanted) != std::string::npos) results.push_back(measure(one));
     }
     patterns::measure_transactions(wanted, results);
-    patterns::print(results, scale);
+    price::print(results, scale);
     return 0;
 }

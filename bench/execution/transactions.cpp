@@ -122,7 +122,7 @@ void follow_up(const TransactionResult& result, const StateDelta& delta, const S
     if (stored.empty()) std::abort();
 }
 
-Result measure(const Case& one) {
+price::Result measure(const Case& one) {
     TestChain chain(roomy());
     if (!chain.create("alice").succeeded()) std::abort();
     if (one.prepare) one.prepare(chain);
@@ -137,7 +137,7 @@ Result measure(const Case& one) {
     keys.reserve(one.signers.size());
     for (const std::string& signer : one.signers)
         keys.push_back(public_key(signer));
-    Clock clock;
+    price::Clock clock;
     while (clock.wants_more()) {
         StateDelta delta(static_cast<const StateView&>(chain.state()));
         clock.start();
@@ -156,7 +156,7 @@ Result measure(const Case& one) {
 
 }  // namespace
 
-void measure_transactions(const std::string& wanted, std::vector<Result>& results) {
+void measure_transactions(const std::string& wanted, std::vector<price::Result>& results) {
     for (const Case& one : cases()) {
         if (one.label.find(wanted) != std::string::npos) results.push_back(measure(one));
     }

@@ -1,4 +1,4 @@
-#include "patterns.hpp"
+#include "bench/price/clock.hpp"
 
 #include "base/crypto/hash.hpp"
 #include "base/crypto/keys.hpp"
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 
-namespace patterns {
+namespace price {
 
 namespace {
 
@@ -81,4 +81,4 @@ void print(std::vector<Result> results, double scale) {
     }
 }
 
-}  // namespace patterns
+}  // namespace price
