@@ -19,6 +19,11 @@ run_campaign() {
       ls build/fuzz/bin/fuzz_* | xargs -P 2 -I{} bash -c \
         'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
       ;;
+    patterns)
+      amount="every pattern of work on four validators, then blocks filled with the worst"
+      build_preset release
+      bench/patterns/measure.py --build build/release --validators --json build/patterns.json || outcome=FAILED
+      ;;
     rdma)
       amount="the driver of kernel 6.12; four validators and a blank node on rxe, all that can happen to a link, a device and a process"
       build_preset release
@@ -58,7 +63,7 @@ run_campaign() {
       simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
       simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, fuzz, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, fuzz, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

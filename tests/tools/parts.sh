@@ -92,6 +92,12 @@ run_ivshmem() {
   tests/rdma/pci_network.py --build build/release
 }
 
+# A real node uses at most three times what it bills, whatever is asked of it.
+run_patterns() {
+  build_preset release bench_patterns
+  bench/patterns/measure.py --build build/release --rows 15
+}
+
 run_package() { tests/package/run.sh build/release; }
 
 # simulate <profile> <seeds> <first seed>   two workers; a failure prints how to replay it.
