@@ -25,6 +25,36 @@ Number number(ByteView bytes) {
     return out;
 }
 
+// What the steps of one power need.
+class Power {
+  public:
+    Power() { CHECK(context_ != nullptr && product_ != nullptr && piece_ != nullptr); }
+
+    void reduce(BIGNUM* number, const BIGNUM* modulus) {
+        CHECK(BN_nnmod(number, number, modulus, context_.get()) == 1);
+    }
+    // The product is reduced piece by piece: of 8 KiB it takes milliseconds.
+    void multiply(BIGNUM* number, const BIGNUM* by, const BIGNUM* modulus, GoesOn goes_on) {
+        constexpr int kPieceBits = 16'384;
+        CHECK(BN_mul(product_.get(), number, by, context_.get()) == 1);
+        BN_zero(number);
+        const int bits = BN_num_bits(product_.get());
+        for (int at = (bits - 1) / kPieceBits * kPieceBits; at >= 0 && goes_on();
+             at -= kPieceBits) {
+            CHECK(BN_rshift(piece_.get(), product_.get(), at) == 1);
+            (void)BN_mask_bits(piece_.get(), kPieceBits);  // Fails where nothing lies above.
+            CHECK(BN_lshift(number, number, kPieceBits) == 1);
+            CHECK(BN_add(number, number, piece_.get()) == 1);
+            reduce(number, modulus);
+        }
+    }
+
+  private:
+    std::unique_ptr<BN_CTX, Free> context_{BN_CTX_new()};
+    Number product_{BN_new()};
+    Number piece_{BN_new()};
+};
+
 constexpr std::array<std::uint64_t, 8> kIv = {0x6A09E667F3BCC908,
                                               0xBB67AE8584CAA73B,
                                               0x3C6EF372FE94F82B,
@@ -74,22 +104,28 @@ void mix(std::array<std::uint64_t, 16>& v,
 
 }  // namespace
 
-Result<Bytes> mod_exp(ByteView base, ByteView exponent, ByteView modulus) {
+Result<Bytes> mod_exp(ByteView base, ByteView exponent, ByteView modulus, GoesOn goes_on) {
     const Number m = number(modulus);
     if (BN_is_zero(m.get())) return fail(Errc::invalid, "mod_exp: the modulus is zero");
     const Number b = number(base);
     const Number e = number(exponent);
-    const Number result(BN_new());
-    const std::unique_ptr<BN_CTX, Free> context(BN_CTX_new());
-    CHECK(result != nullptr && context != nullptr);
-    CHECK(BN_mod_exp(result.get(), b.get(), e.get(), m.get(), context.get()) == 1);
+    Power power;
+    const Number result = number(std::array{std::byte{1}});
+    power.reduce(result.get(), m.get());
+    power.reduce(b.get(), m.get());
+    // Bit by bit: OpenSSL's own function takes tens of milliseconds and asks nobody.
+    for (int bit = BN_num_bits(e.get()) - 1; bit >= 0 && goes_on(); --bit) {
+        power.multiply(result.get(), result.get(), m.get(), goes_on);
+        if (BN_is_bit_set(e.get(), bit) == 0) continue;
+        power.multiply(result.get(), b.get(), m.get(), goes_on);
+    }
     Bytes out(modulus.size());
     const int size = static_cast<int>(out.size());
     CHECK(BN_bn2binpad(result.get(), reinterpret_cast<unsigned char*>(out.data()), size) == size);
     return out;
 }
 
-std::array<std::uint64_t, 8> blake2_f(const Blake2Input& in) {
+std::array<std::uint64_t, 8> blake2_f(const Blake2Input& in, GoesOn goes_on) {
     std::array<std::uint64_t, 16> v{};
     for (std::size_t i = 0; i < 8; ++i) {
         v[i] = in.state[i];
@@ -98,7 +134,9 @@ std::array<std::uint64_t, 8> blake2_f(const Blake2Input& in) {
     v[12] ^= in.offset[0];
     v[13] ^= in.offset[1];
     if (in.final_block) v[14] = ~v[14];
+    constexpr std::uint32_t kRounds = 8'192;  // Between two questions.
     for (std::uint32_t round = 0; round < in.rounds; ++round) {
+        if (round % kRounds == kRounds - 1 && !goes_on()) break;
         const auto& order = kSigma[round % kSigma.size()];
         for (std::size_t i = 0; i < kMixings.size(); ++i) {
             mix(v, kMixings[i], in.message[order[2 * i]], in.message[order[2 * i + 1]]);

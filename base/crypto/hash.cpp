@@ -15,47 +15,55 @@ namespace base::crypto {
 
 namespace {
 
-const unsigned char* raw(ByteView data) {
-    return reinterpret_cast<const unsigned char*>(data.data());
-}
-
 template <std::size_t N>
 unsigned char* raw(Hash<N>& hash) {
     return reinterpret_cast<unsigned char*>(hash.bytes.data());
 }
 
+template <auto Update, class Context>
+void update(Context& context, ByteView data, GoesOn goes_on) {
+    for (; data.size() > kPieceBytes; data = data.subspan(kPieceBytes)) {
+        Update(&context, data.data(), kPieceBytes);
+        if (!goes_on()) return;
+    }
+    Update(&context, data.data(), data.size());
+}
+
 }  // namespace
 
-Hash256 sha256(ByteView data) {
+Hash256 sha256(ByteView data, GoesOn goes_on) {
     SHA256_CTX context;
     Hash256 hash;
     SHA256_Init(&context);
-    SHA256_Update(&context, data.data(), data.size());
+    update<&SHA256_Update>(context, data, goes_on);
     SHA256_Final(raw(hash), &context);
     return hash;
 }
 
-Hash512 sha512(ByteView data) {
+Hash512 sha512(ByteView data, GoesOn goes_on) {
     SHA512_CTX context;
     Hash512 hash;
     SHA512_Init(&context);
-    SHA512_Update(&context, data.data(), data.size());
+    update<&SHA512_Update>(context, data, goes_on);
     SHA512_Final(raw(hash), &context);
     return hash;
 }
 
-Hash160 sha1(ByteView data) {
+Hash160 sha1(ByteView data, GoesOn goes_on) {
     SHA_CTX context;
     Hash160 hash;
     SHA1_Init(&context);
-    SHA1_Update(&context, data.data(), data.size());
+    update<&SHA1_Update>(context, data, goes_on);
     SHA1_Final(raw(hash), &context);
     return hash;
 }
 
-Hash160 ripemd160(ByteView data) {
+Hash160 ripemd160(ByteView data, GoesOn goes_on) {
+    RIPEMD160_CTX context;
     Hash160 hash;
-    CHECK(RIPEMD160(raw(data), data.size(), raw(hash)) != nullptr);
+    RIPEMD160_Init(&context);
+    update<&RIPEMD160_Update>(context, data, goes_on);
+    RIPEMD160_Final(raw(hash), &context);
     return hash;
 }
 

@@ -4,13 +4,23 @@
 
 namespace base::crypto {
 
+// Whether long work goes on, for whoever may have to end it early: asked about every 0.2 ms. After
+// a no the result is of no use. As made, it always goes on.
+struct GoesOn {
+    bool (*ask)(void* whom) = nullptr;
+    void* whom = nullptr;
+    [[nodiscard]] bool operator()() const { return ask == nullptr || ask(whom); }
+};
+inline constexpr std::size_t kPieceBytes = std::size_t{32} * 1024;  // Between two questions.
+
 // One-shot digests. Pure; any thread. No allocation and no algorithm look-up per call.
-[[nodiscard]] Hash256 sha256(ByteView data);
-[[nodiscard]] Hash512 sha512(ByteView data);
-[[nodiscard]] Hash160 sha1(ByteView data);
-[[nodiscard]] Hash160 ripemd160(ByteView data);
-[[nodiscard]] Hash256 sha3_256(ByteView data);   // FIPS 202.
-[[nodiscard]] Hash256 keccak256(ByteView data);  // The padding before FIPS 202, as Ethereum.
+[[nodiscard]] Hash256 sha256(ByteView data, GoesOn goes_on = {});
+[[nodiscard]] Hash512 sha512(ByteView data, GoesOn goes_on = {});
+[[nodiscard]] Hash160 sha1(ByteView data, GoesOn goes_on = {});
+[[nodiscard]] Hash160 ripemd160(ByteView data, GoesOn goes_on = {});
+[[nodiscard]] Hash256 sha3_256(ByteView data, GoesOn goes_on = {});  // FIPS 202.
+// The padding before FIPS 202, as Ethereum.
+[[nodiscard]] Hash256 keccak256(ByteView data, GoesOn goes_on = {});
 
 // SHA-256 over parts that need not lie together. Reusable after finish().
 class Sha256 {

@@ -68,11 +68,12 @@ void absorb(State& a, const std::byte* block) {
     permute(a);
 }
 
-Hash256 digest(ByteView data, std::byte padding) {
+Hash256 digest(ByteView data, std::byte padding, GoesOn goes_on) {
     State state{};
-    while (data.size() >= kRate) {
+    for (std::size_t blocks = 1; data.size() >= kRate; ++blocks) {
         absorb(state, data.data());
         data = data.subspan(kRate);
+        if (blocks % (kPieceBytes / kRate) == 0 && !goes_on()) return {};
     }
     std::array<std::byte, kRate> last{};
     if (!data.empty()) std::memcpy(last.data(), data.data(), data.size());
@@ -86,12 +87,12 @@ Hash256 digest(ByteView data, std::byte padding) {
 
 }  // namespace
 
-Hash256 sha3_256(ByteView data) {
-    return digest(data, std::byte{0x06});
+Hash256 sha3_256(ByteView data, GoesOn goes_on) {
+    return digest(data, std::byte{0x06}, goes_on);
 }
 
-Hash256 keccak256(ByteView data) {
-    return digest(data, std::byte{0x01});
+Hash256 keccak256(ByteView data, GoesOn goes_on) {
+    return digest(data, std::byte{0x01}, goes_on);
 }
 
 }  // namespace base::crypto

@@ -12,7 +12,8 @@ namespace {
 
 using base::ByteView;
 
-constexpr std::size_t kFewLevels = 8;  // That are searched as they are.
+constexpr std::size_t kFewLevels = 8;        // That are searched as they are.
+constexpr std::size_t kShownBytes = 65'536;  // Of the console, in the text of a failure.
 constexpr Name kSystem = "eosio"_n;
 constexpr Name kCode = "eosio.code"_n;
 
@@ -230,7 +231,7 @@ bool ApplyContext::execute_one() {
     } else {
         TraceMessage message{
             .format = "${receiver} <= ${account}::${action} pending console output: ${console}",
-            .values = {{"console", console_},
+            .values = {{"console", console_.substr(0, kShownBytes)},
                        {"account", action_->account.to_string()},
                        {"action", action_->name.to_string()},
                        {"receiver", receiver_.to_string()}}};

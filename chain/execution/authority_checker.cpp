@@ -120,7 +120,7 @@ bool AuthorityChecker::permission_satisfied(PermissionLevel level,
                                             std::uint16_t depth) {
     if (const auto status = status_of(level, statuses)) return *status == Status::satisfied;
     if (depth >= source_.depth_max) return false;
-    if (!source_.meter.charge(kPermissionUnits)) return false;
+    if (!source_.meter.charge(kPermissionUnits) || !source_.meter.goes_on()) return false;
     const PermissionPtr permission = source_.cache.find(source_.state, level);
     if (!permission) return false;
     statuses.emplace(level, Status::being_evaluated);

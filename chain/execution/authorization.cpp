@@ -138,6 +138,7 @@ bool Authorization::satisfies(PermissionLevel level, PermissionLevel other) cons
         if (other.permission == level.permission) return true;
         const PermissionPtr permission = find_permission(other);
         if (!permission || !environment_.meter.charge(kDeclaredUnits)) return false;
+        if (!environment_.meter.goes_on()) return false;
         other.permission = permission->parent;
     }
     return false;
@@ -275,7 +276,8 @@ Result<void> Authorization::add_declared(const Action& action,
     auto special = check_special(action);
     if (!special) return base::fail(std::move(special).error());
     for (const PermissionLevel& declared : action.authorization) {
-        if (!environment_.meter.charge(kDeclaredUnits)) return out_of_units();
+        if (!environment_.meter.charge(kDeclaredUnits) || !environment_.meter.goes_on())
+            return out_of_units();
         if (!*special) {
             auto fits = check_minimum(action, declared);
             if (!fits) return fits;

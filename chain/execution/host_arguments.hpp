@@ -25,6 +25,7 @@ enum class Fault : std::uint8_t {
     null_pointer,      // Offset 0 where nodeos wants a reference.
     overflow,          // A count of items whose bytes do not fit in 32 bits.
     unpaid,            // More bytes than there are units for.
+    stopped,           // The run was stopped meanwhile.
 };
 
 // Floating point travels as bits: nothing may touch a NaN on its way.
@@ -102,6 +103,7 @@ struct FillRange {
 // parse() adds the bytes that the function will walk over to `bytes`.
 struct Parsing {
     vm::Memory& memory;
+    vm::Meter& meter;
     std::uint64_t payable = 0;  // Bytes that there are units for: a text is searched no further.
     std::uint64_t bytes = 0;
 };
@@ -244,20 +246,7 @@ struct Argument<Out<T>> {
 template <>
 struct Argument<CString> {
     static constexpr std::array kTypes{vm::ValueType::i32};
-    static Fault parse(Parsing& parsing, const std::uint64_t* slots, CString& out) {
-        const auto offset = static_cast<std::uint32_t>(slots[0]);
-        const std::uint64_t left =
-            parsing.memory.size() - std::min<std::uint64_t>(offset, parsing.memory.size());
-        const auto limit = static_cast<std::uint32_t>(std::min(left, parsing.payable));
-        const auto text = parsing.memory.c_string(offset, limit);
-        if (!text) {
-            parsing.bytes += limit;
-            return limit < left ? Fault::unpaid : Fault::access_violation;
-        }
-        out.text = *text;
-        parsing.bytes += text->size();
-        return Fault::none;
-    }
+    static Fault parse(Parsing& parsing, const std::uint64_t* slots, CString& out);
 };
 
 template <>

@@ -19,17 +19,17 @@ constexpr int32_t kFailure = -1;  // What the primitives return for arguments th
 constexpr int32_t kSuccess = 0;
 
 template <auto Digest>
-using DigestOf = decltype(Digest(base::ByteView{}));
+using DigestOf = decltype(Digest(base::ByteView{}, GoesOn{}));
 
 template <auto Digest>
-Result<void> hash(const Call&, Input data, Out<DigestOf<Digest>> out) {
-    out.set(Digest(data.bytes));
+Result<void> hash(const Call& call, Input data, Out<DigestOf<Digest>> out) {
+    out.set(Digest(data.bytes, call.goes_on()));
     return {};
 }
 
 template <auto Digest>
-Result<void> assert_hash(const Call&, Input data, In<DigestOf<Digest>> expected) {
-    if (Digest(data.bytes) == expected.value) return {};
+Result<void> assert_hash(const Call& call, Input data, In<DigestOf<Digest>> expected) {
+    if (Digest(data.bytes, call.goes_on()) == expected.value) return {};
     return fail(Exception::crypto_api_exception, "hash mismatch");
 }
 
@@ -95,9 +95,9 @@ int32_t give(base::ByteView bytes, const ExclusiveOutput& out) {
 }
 
 // SHA3-256, or Keccak-256 as Ethereum has it when the last argument is 1.
-Result<void> sha3(const Call&, ExclusiveInput data, ExclusiveOutput out, int32_t keccak) {
-    const base::Hash256 digest =
-        keccak == 1 ? base::crypto::keccak256(data.bytes) : base::crypto::sha3_256(data.bytes);
+Result<void> sha3(const Call& call, ExclusiveInput data, ExclusiveOutput out, int32_t keccak) {
+    const base::Hash256 digest = keccak == 1 ? base::crypto::keccak256(data.bytes, call.goes_on())
+                                             : base::crypto::sha3_256(data.bytes, call.goes_on());
     std::copy_n(
         digest.bytes.begin(), std::min(digest.bytes.size(), out.bytes.size()), out.bytes.begin());
     return {};
@@ -139,7 +139,8 @@ Result<int32_t> blake2(const Call& call,
                                            .message = message.bytes,
                                            .offset_low = word_of(offset_low.bytes),
                                            .offset_high = word_of(offset_high.bytes),
-                                           .final = final == 1});
+                                           .final = final == 1},
+                                          call.goes_on());
     return give(result.view(), out);
 }
 
@@ -160,7 +161,7 @@ Result<int32_t> mod_exponent(const Call& call,
     if (input.modulus.empty()) return kFailure;
     const std::uint64_t steps = mod_exp_units(input) * call.price(Cost::mod_exp_step).base;
     if (auto paid = call.charge(steps); !paid) return base::fail(paid.error());
-    return give(mod_exp(input), out);
+    return give(mod_exp(input, call.goes_on()), out);
 }
 
 // There is no library of Debian for these curves.

@@ -11,7 +11,16 @@ using base::Result;
 using std::int32_t;
 using std::uint32_t;
 
-Result<uint32_t> copy(const Call&, CopyRange range) {
+// Also where the ranges overlap: from the end when they move up.
+void move_pieces(const Call& call, const CopyRange& range) {
+    const std::size_t bytes = range.from.size();
+    in_pieces(call, bytes, [&](std::size_t at, std::size_t size) {
+        const std::size_t begin = range.to_offset > range.from_offset ? bytes - at - size : at;
+        std::memmove(range.to.data() + begin, range.from.data() + begin, size);
+    });
+}
+
+Result<uint32_t> copy(const Call& call, CopyRange range) {
     const uint32_t distance = range.to_offset > range.from_offset
                                   ? range.to_offset - range.from_offset
                                   : range.from_offset - range.to_offset;
@@ -19,23 +28,28 @@ Result<uint32_t> copy(const Call&, CopyRange range) {
         return fail(Exception::overlapping_memory_error,
                     "memcpy can only accept non-aliasing pointers");
     }
-    if (!range.from.empty()) std::memcpy(range.to.data(), range.from.data(), range.from.size());
+    move_pieces(call, range);
     return range.to_offset;
 }
 
-Result<uint32_t> move(const Call&, CopyRange range) {
-    if (!range.from.empty()) std::memmove(range.to.data(), range.from.data(), range.from.size());
+Result<uint32_t> move(const Call& call, CopyRange range) {
+    move_pieces(call, range);
     return range.to_offset;
 }
 
-Result<int32_t> compare(const Call&, CompareRange range) {
-    if (range.left.empty()) return 0;
-    const int order = std::memcmp(range.left.data(), range.right.data(), range.left.size());
+Result<int32_t> compare(const Call& call, CompareRange range) {
+    int order = 0;
+    in_pieces(call, range.left.size(), [&](std::size_t at, std::size_t size) {
+        if (order != 0) return;
+        order = std::memcmp(range.left.data() + at, range.right.data() + at, size);
+    });
     return order < 0 ? -1 : (order > 0 ? 1 : 0);
 }
 
-Result<uint32_t> fill(const Call&, FillRange range) {
-    if (!range.to.empty()) std::memset(range.to.data(), range.value, range.to.size());
+Result<uint32_t> fill(const Call& call, FillRange range) {
+    in_pieces(call, range.to.size(), [&](std::size_t at, std::size_t size) {
+        std::memset(range.to.data() + at, range.value, size);
+    });
     return range.to_offset;
 }
 

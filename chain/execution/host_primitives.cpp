@@ -26,7 +26,7 @@ std::uint32_t ceil_log2(std::size_t n) {
 
 }  // namespace
 
-base::Hash512 blake2_f(std::uint32_t rounds, const Blake2Block& block) {
+base::Hash512 blake2_f(std::uint32_t rounds, const Blake2Block& block, GoesOn goes_on) {
     base::crypto::Blake2Input in;
     in.rounds = rounds;
     for (std::size_t i = 0; i < in.state.size(); ++i) {
@@ -39,7 +39,7 @@ base::Hash512 blake2_f(std::uint32_t rounds, const Blake2Block& block) {
     in.final_block = block.final;
     base::Hash512 out;
     std::size_t at = 0;
-    for (const std::uint64_t word : base::crypto::blake2_f(in)) {
+    for (const std::uint64_t word : base::crypto::blake2_f(in, goes_on)) {
         for (unsigned shift = 0; shift < 64; shift += 8) {
             out.bytes[at++] = static_cast<std::byte>(word >> shift);
         }
@@ -47,8 +47,8 @@ base::Hash512 blake2_f(std::uint32_t rounds, const Blake2Block& block) {
     return out;
 }
 
-base::Bytes mod_exp(const ModExp& input) {
-    auto result = base::crypto::mod_exp(input.base, input.exponent, input.modulus);
+base::Bytes mod_exp(const ModExp& input, GoesOn goes_on) {
+    auto result = base::crypto::mod_exp(input.base, input.exponent, input.modulus, goes_on);
     // The one thing it refuses is a modulus of zero, whose result is zero here.
     return result ? *std::move(result) : base::Bytes(input.modulus.size());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/bytes.hpp"
+#include "base/crypto/hash.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -8,6 +8,7 @@
 namespace chain::host {
 
 // The cryptographic primitives behind CRYPTO_PRIMITIVES. Pure; any thread.
+using base::crypto::GoesOn;
 
 // The BLAKE2b compression function F of RFC 7693 with any number of rounds (EIP-152).
 struct Blake2Block {
@@ -17,7 +18,9 @@ struct Blake2Block {
     std::uint64_t offset_high = 0;
     bool final = false;
 };
-[[nodiscard]] base::Hash512 blake2_f(std::uint32_t rounds, const Blake2Block& block);
+[[nodiscard]] base::Hash512 blake2_f(std::uint32_t rounds,
+                                     const Blake2Block& block,
+                                     GoesOn goes_on = {});
 
 // Big-endian numbers of any length; the modulus has at least one byte.
 struct ModExp {
@@ -26,7 +29,7 @@ struct ModExp {
     base::ByteView modulus;
 };
 // base^exponent mod modulus, as long as the modulus; all zero for a modulus of zero.
-[[nodiscard]] base::Bytes mod_exp(const ModExp& input);
+[[nodiscard]] base::Bytes mod_exp(const ModExp& input, GoesOn goes_on = {});
 // What mod_exp() costs, in units: it grows with the square of the modulus.
 [[nodiscard]] std::uint64_t mod_exp_units(const ModExp& input);
 // Whether the lengths are within Leap's restriction on these numbers.

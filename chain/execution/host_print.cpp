@@ -13,7 +13,9 @@ namespace {
 using base::Result;
 
 Result<void> print(const Call& call, std::string_view text) {
-    call.context.print(text);
+    in_pieces(call, text.size(), [&](std::size_t at, std::size_t size) {
+        call.context.print(text.substr(at, size));
+    });
     return {};
 }
 
@@ -64,7 +66,10 @@ Result<void> print_name(const Call& call, std::uint64_t name) {
     return print(call, Name{name}.to_string());
 }
 Result<void> print_hex(const Call& call, Input in) {
-    return print(call, base::to_hex(in.bytes));
+    in_pieces(call, in.bytes.size(), [&](std::size_t at, std::size_t size) {
+        call.context.print(base::to_hex(in.bytes.subspan(at, size)));
+    });
+    return {};
 }
 
 }  // namespace

@@ -15,6 +15,10 @@ const Price& Call::price(Cost cost) const {
     return detail::price_of(context, cost);
 }
 
+base::crypto::GoesOn Call::goes_on() const {
+    return {[](void* whom) { return static_cast<vm::Meter*>(whom)->goes_on(); }, &meter};
+}
+
 base::Result<void> done(bool succeeded) {
     if (succeeded) return {};
     return base::fail(base::Errc::invalid, "the context has the reason");
@@ -25,6 +29,23 @@ std::int32_t copy_out(base::ByteView bytes, const Output& out) {
     const std::size_t count = std::min(bytes.size(), out.bytes.size());
     std::copy_n(bytes.begin(), count, out.bytes.begin());
     return static_cast<std::int32_t>(count);
+}
+
+Fault Argument<CString>::parse(Parsing& parsing, const std::uint64_t* slots, CString& out) {
+    constexpr std::uint32_t kPiece = 1024 * 1024;  // Searched without a look at the clock.
+    const auto offset = static_cast<std::uint32_t>(slots[0]);
+    const std::uint64_t left =
+        parsing.memory.size() - std::min<std::uint64_t>(offset, parsing.memory.size());
+    const auto limit = static_cast<std::uint32_t>(std::min(left, parsing.payable));
+    std::optional<std::string_view> text;
+    for (std::uint32_t begin = 0; !text && begin <= limit; begin += kPiece) {
+        if (!parsing.meter.goes_on()) return Fault::stopped;
+        text = parsing.memory.c_string(offset + begin, std::min(limit - begin, kPiece - 1));
+        if (text) out.text = {text->data() - begin, text->size() + begin};
+    }
+    parsing.bytes += text ? out.text.size() : limit;
+    if (text) return Fault::none;
+    return limit < left ? Fault::unpaid : Fault::access_violation;
 }
 
 Fault Argument<CopyRange>::parse(Parsing& parsing, const std::uint64_t* slots, CopyRange& out) {
@@ -76,6 +97,7 @@ bool refuse(ApplyContext& context, Fault fault) {
             return context.fail(Exception::wasm_execution_error, "eos-vm system failure");
         case Fault::none:
         case Fault::unpaid:
+        case Fault::stopped:
         case Fault::access_violation:
             break;
     }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "base/crypto/hash.hpp"
 #include "base/result.hpp"
 #include "chain/execution/host_arguments.hpp"
 #include "chain/types/prices.hpp"
 #include "chain/vm/host.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -29,6 +31,8 @@ struct Call {
     // contract then stops for want of units, whatever the error says.
     [[nodiscard]] base::Result<void> charge(std::uint64_t units) const;
     [[nodiscard]] const Price& price(Cost cost) const;
+    // For work that takes long: whether the run goes on (vm::Meter).
+    [[nodiscard]] base::crypto::GoesOn goes_on() const;
 };
 
 // Who may call a function; nodeos has these four.
@@ -38,6 +42,15 @@ enum class Access : std::uint8_t {
     context_free,   // Only from a context-free action.
     privileged,     // context_aware, and the receiver is privileged.
 };
+
+// Calls work(place, size) for each piece of so many bytes while the run goes on.
+template <class Work>
+void in_pieces(const Call& call, std::size_t bytes, Work work) {
+    for (std::size_t at = 0; at < bytes; at += base::crypto::kPieceBytes) {
+        if (at > 0 && !call.meter.goes_on()) return;
+        work(at, std::min(base::crypto::kPieceBytes, bytes - at));
+    }
+}
 
 namespace detail {
 
@@ -161,9 +174,10 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
         ApplyContext& context = apply_context(base_context);
         const Price& price = price_of(context, kCost);
         if (!meter.charge(price.base)) return false;
-        Parsing parsing{memory, payable_bytes(meter, price)};
+        Parsing parsing{memory, meter, payable_bytes(meter, price)};
         std::tuple<std::remove_cvref_t<Args>...> args;
         const Fault fault = List::parse(parsing, slots, args);
+        if (fault == Fault::stopped) return false;
         if (fault == Fault::unpaid) return meter.charge(meter.remaining() + 1);
         if (fault != Fault::none) {
             // Of arguments that are refused, only a text was walked over.

@@ -187,7 +187,7 @@ void TransactionContext::give_units(std::uint64_t limit_us) {
     const std::uint64_t scale = std::max<std::uint64_t>(parameters().cpu_units_per_us, 1);
     constexpr std::uint64_t kUnitsMax = std::numeric_limits<std::uint64_t>::max() / 2;
     units_at_start_ = limit_us > kUnitsMax / scale ? kUnitsMax : limit_us * scale;
-    meter_ = vm::Meter(units_at_start_);
+    meter_ = vm::Meter(units_at_start_, &environment_.options.is_stopped);
 }
 
 std::uint64_t TransactionContext::cpu_used_us() const {
@@ -197,6 +197,7 @@ std::uint64_t TransactionContext::cpu_used_us() const {
 }
 
 bool TransactionContext::fail_cpu_exceeded() {
+    if (is_stopped()) return fail_stopped();
     const std::string used = std::to_string(cpu_used_us());
     const std::string limit = std::to_string(cpu_limit_us_);
     const bool is_own = cpu_limit_ != CpuLimit::block && cpu_limit_ != CpuLimit::account;

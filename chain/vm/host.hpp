@@ -4,6 +4,7 @@
 #include "base/pinned.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,7 +22,9 @@ enum class ValueType : std::uint8_t { i32, i64, f32, f64 };
 // transaction; contract code and host functions charge the same one.
 class Meter {
   public:
-    explicit Meter(std::uint64_t units) : remaining_(units) {}
+    // `is_stopped` outlives the meter; null or empty: nobody stops the run by the clock.
+    explicit Meter(std::uint64_t units, const std::function<bool()>* is_stopped = nullptr)
+        : remaining_(units), is_stopped_(is_stopped) {}
 
     // Takes `units`. False: fewer were left; the meter is then empty and exhausted, and
     // whoever asked must stop.
@@ -35,11 +38,18 @@ class Meter {
         return true;
     }
     [[nodiscard]] std::uint64_t remaining() const { return remaining_; }
-    // A charge failed. It stays so.
+    // For work that takes long, about every 0.2 ms: false when the run was stopped, or had no
+    // units left. The meter is then exhausted, and whoever asked must stop.
+    [[nodiscard]] bool goes_on() {
+        if (is_stopped_ != nullptr && *is_stopped_ && (*is_stopped_)()) exhausted_ = true;
+        return !exhausted_;
+    }
+    // A charge failed, or the run was stopped. It stays so.
     [[nodiscard]] bool exhausted() const { return exhausted_; }
 
   private:
     std::uint64_t remaining_;
+    const std::function<bool()>* is_stopped_;
     bool exhausted_ = false;
 };
 

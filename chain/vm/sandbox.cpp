@@ -112,8 +112,8 @@ void Sandbox::clean(const Program& program, std::uint64_t begin, std::uint64_t e
 }
 
 // Clears what the last run wrote, which is in its memory as it was at the end, and changes image
-// and table if they were another program's.
-void Sandbox::restore(const Program& program) {
+// and table if they were another program's. False: the run was stopped meanwhile.
+bool Sandbox::restore(const Program& program) {
     const auto used = get<std::uint64_t>(field::memory_bytes);
     auto* const dirty = reinterpret_cast<std::uint8_t*>(base_ + field::dirty);
     if (loaded_ != &program) std::memset(base_, 0, loaded_bytes_);
@@ -125,13 +125,17 @@ void Sandbox::restore(const Program& program) {
             continue;
         }
         if (dirty[i] != 0) {
+            if (machine_.is_stopped()) {
+                loaded_ = nullptr;  // A part may be the image, and the rest what it was.
+                return false;
+            }
             const std::uint64_t begin = i * kBlockBytes;
             clean(program, i == 0 ? 0 : begin - kOverhang, begin + kBlockBytes);
             dirty[i] = 0;
         }
         ++i;
     }
-    if (loaded_ == &program) return;
+    if (loaded_ == &program) return true;
     if (!program.image.empty()) std::memcpy(base_, program.image.data(), program.image.size());
     if (!program.table.empty()) {
         std::memcpy(
@@ -139,6 +143,7 @@ void Sandbox::restore(const Program& program) {
     }
     loaded_ = &program;
     loaded_bytes_ = program.image.size();
+    return true;
 }
 
 void Sandbox::resize(std::uint32_t pages) {
@@ -157,9 +162,9 @@ void Sandbox::resize(std::uint32_t pages) {
     memory_.dirty_ = reinterpret_cast<std::uint8_t*>(base_ + field::dirty);
 }
 
-void Sandbox::begin(const Program& program, Context& context, Meter& meter) {
+bool Sandbox::begin(const Program& program, Context& context, Meter& meter) {
     CHECK(base_ != nullptr);
-    restore(program);
+    if (!restore(program)) return false;
     resize(program.initial_pages);
     running_ = &program;
     context_ = &context;
@@ -169,10 +174,11 @@ void Sandbox::begin(const Program& program, Context& context, Meter& meter) {
                     program.globals.data(),
                     program.globals.size() * sizeof(std::uint64_t));
     }
+    return true;
 }
 
 Trap Sandbox::run(const Program& program, const ApplyArgs& args, Context& context, Meter& meter) {
-    begin(program, context, meter);
+    if (!begin(program, context, meter)) return Trap::stopped;
     std::uint64_t none = 0;
     if (program.start) {
         const Trap trap = invoke(*program.start, {}, false, none);

@@ -30,8 +30,8 @@ class Sandbox : base::Pinned {
                            Meter& meter);
 
     // The two steps of run(), for WebAssembly's own tests: a run begins, and calls any function.
-    // The result's bits are in `result`.
-    void begin(const Program& program, Context& context, Meter& meter);
+    // The result's bits are in `result`. False: the machine was told to stop before it began.
+    [[nodiscard]] bool begin(const Program& program, Context& context, Meter& meter);
     [[nodiscard]] Trap invoke(std::uint32_t function,
                               std::span<const std::uint64_t> arguments,
                               bool returns_float,
@@ -54,7 +54,7 @@ class Sandbox : base::Pinned {
     template <class T>
     [[nodiscard]] T get(std::int32_t place) const;
     void fill_constants() const;
-    void restore(const Program& program);
+    [[nodiscard]] bool restore(const Program& program);
     void clean(const Program& program, std::uint64_t begin, std::uint64_t end) const;
     void resize(std::uint32_t pages);
     void grant_fuel();

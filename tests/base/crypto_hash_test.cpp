@@ -5,8 +5,13 @@
 #include "base/crypto/chacha.hpp"
 #include "base/crypto/hash.hpp"
 #include "base/crypto/wipe.hpp"
+#include "base/rng.hpp"
 
 #include <catch2/catch.hpp>
+#include <openssl/bn.h>
+
+#include <algorithm>
+#include <memory>
 
 using namespace base;
 using namespace base::crypto;
@@ -88,6 +93,73 @@ TEST_CASE("base58 keeps leading zeros and refuses foreign letters") {
     }
     CHECK(from_base58(std::string(kBase58CharactersMax, 'z')));
     CHECK_FALSE(from_base58(std::string(kBase58CharactersMax + 1, 'z')));
+}
+
+TEST_CASE("long data is digested in pieces, and a no ends it") {
+    const Bytes million(1'000'000, std::byte{'a'});  // As published.
+    std::size_t asked = 0;
+    const GoesOn goes_on{[](void* count) {
+                             ++*static_cast<std::size_t*>(count);
+                             return true;
+                         },
+                         &asked};
+    CHECK(hex(sha1(million, goes_on)) == "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
+    CHECK(hex(ripemd160(million, goes_on)) == "52783243c1697bdbe16d37f97f68f08325dc1528");
+    CHECK(hex(sha256(million, goes_on)) ==
+          "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    CHECK(hex(sha512(million, goes_on)) ==
+          "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973eb"
+          "de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b");
+    CHECK(hex(sha3_256(million, goes_on)) ==
+          "5c8875ae474a3634ba4fd55ec85bffd661f32aca75c6d699d0cdcb6c115891c1");
+    CHECK(asked == 5 * (million.size() / kPieceBytes));
+    asked = 0;
+    const GoesOn ends{[](void* count) { return ++*static_cast<std::size_t*>(count) < 3; }, &asked};
+    CHECK(hex(sha256(million, ends)) != hex(sha256(million)));
+    CHECK(asked == 3);
+}
+
+TEST_CASE("mod_exp is what OpenSSL's own function gives") {
+    base::Rng rng(1);
+    const auto random = [&rng](std::size_t bytes) {
+        base::Bytes out(bytes);
+        for (std::byte& each : out)
+            each = static_cast<std::byte>(rng.below(256));
+        return out;
+    };
+    constexpr std::size_t kSizes[][3] = {
+        {1, 1, 1}, {8, 3, 8}, {32, 32, 32}, {256, 3, 256}, {300, 2, 64}, {4'000, 2, 5'001}};
+    for (const auto& [number_size, exponent_size, modulus_size] : kSizes) {
+        for (int round = 0; round < 4; ++round) {
+            const base::Bytes number = random(number_size);
+            const base::Bytes exponent = random(exponent_size);
+            base::Bytes modulus = random(modulus_size);
+            if (round % 2 == 0) modulus.back() |= std::byte{1};
+            if (std::ranges::all_of(modulus, [](std::byte each) { return each == std::byte{}; })) {
+                continue;
+            }
+            const std::unique_ptr<BN_CTX, decltype(&BN_CTX_free)> context(BN_CTX_new(),
+                                                                          &BN_CTX_free);
+            const auto read = [](const base::Bytes& bytes) {
+                return std::unique_ptr<BIGNUM, decltype(&BN_free)>(
+                    BN_bin2bn(reinterpret_cast<const unsigned char*>(bytes.data()),
+                              static_cast<int>(bytes.size()),
+                              nullptr),
+                    &BN_free);
+            };
+            const auto result = read({});
+            const auto from = read(number);
+            const auto power = read(exponent);
+            const auto by = read(modulus);
+            REQUIRE(BN_mod_exp(result.get(), from.get(), power.get(), by.get(), context.get()) ==
+                    1);
+            base::Bytes expected(modulus.size());
+            REQUIRE(BN_bn2binpad(result.get(),
+                                 reinterpret_cast<unsigned char*>(expected.data()),
+                                 static_cast<int>(expected.size())) >= 0);
+            CHECK(mod_exp(number, exponent, modulus).value() == expected);
+        }
+    }
 }
 
 TEST_CASE("mod_exp gives as many bytes as the modulus has") {

@@ -205,6 +205,7 @@ class TestChain {
     StateDelta& state() { return state_; }
     BlockContext& block() { return block_; }
     Executor& executor() { return executor_; }
+    node::ContractMachine& machine() { return machine_; }
 
   private:
     EmptyView empty_;

@@ -98,7 +98,9 @@ class CompiledEngine final : public Engine {
         if (auto opened = out->sandbox->open(); !opened) {
             return {nullptr, Refusal::unsupported, opened.error().detail};
         }
-        out->sandbox->begin(out->program, out->context, out->meter);
+        if (!out->sandbox->begin(out->program, out->context, out->meter)) {
+            return {nullptr, Refusal::unsupported, "stopped"};
+        }
         if (out->program.start && out->call(*out->program.start, {}).trap != vm::Trap::none) {
             return {nullptr, Refusal::trapped, "the start function traps"};
         }
