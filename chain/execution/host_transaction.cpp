@@ -36,11 +36,10 @@ Result<void> send_context_free_inline(const Call& call, Input packed) {
     return done(call.context.send_context_free_inline(*action));
 }
 
-// Spec 03: there are no deferred transactions.
+// There are no deferred transactions: it does nothing, as in Leap with
+// DISABLE_DEFERRED_TRXS_STAGE_1, on which contracts rely.
 Result<void> send_deferred(const Call&, In<Uint128>, uint64_t, Input, uint32_t) {
-    return fail(Exception::unsupported_feature,
-                "deferred transactions do not exist on this chain: send an inline action, or a "
-                "transaction of its own later");
+    return {};
 }
 Result<bool> cancel_deferred(const Call&, In<Uint128>) {
     return false;
@@ -88,7 +87,7 @@ void add_transaction(Functions& out) {
     add<&send_inline, Access::context_aware, Cost::send>(out, "send_inline");
     add<&send_context_free_inline, Access::context_aware, Cost::send>(out,
                                                                       "send_context_free_inline");
-    add<&send_deferred, Access::context_aware, Cost::refused>(out, "send_deferred");
+    add<&send_deferred, Access::context_aware, Cost::trivial>(out, "send_deferred");
     add<&cancel_deferred, Access::context_aware, Cost::trivial>(out, "cancel_deferred");
     add<&read_transaction, Access::anyone, Cost::transaction_read>(out, "read_transaction");
     add<&transaction_size, Access::anyone, Cost::transaction_read>(out, "transaction_size");
