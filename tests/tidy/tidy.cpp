@@ -97,7 +97,6 @@ const std::vector<Layer> kLayers = {
     {"transport/rdma",
      {"base", "base/crypto", "transport", "transport/link", "transport/ring"},
      {}},
-    {"transport/sim", {"base", "base/crypto", "transport"}, {&kImpure, &kInexact}},
     {"transport/tcp", {"base", "base/crypto", "transport", "transport/link"}, {}},
     {"node/api", {"base", "base/crypto", "chain/types", "chain/abi"}, {&kImpure}},
     {"node/core",

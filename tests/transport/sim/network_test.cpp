@@ -1,6 +1,6 @@
 // Channels in virtual time: what the real kinds promise (order, refusals with reasons, one Down)
 // under weather drawn from a seed, and the same trace for the same seed.
-#include "transport/sim/network.hpp"
+#include "tests/transport/sim/network.hpp"
 
 #include "base/rng.hpp"
 

@@ -1,4 +1,4 @@
-#include "transport/sim/network.hpp"
+#include "tests/transport/sim/network.hpp"
 
 #include "base/check.hpp"
 #include "base/codec.hpp"
