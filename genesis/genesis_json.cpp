@@ -1,3 +1,4 @@
+#include "chain/types/config_fields.hpp"
 #include "genesis/genesis.hpp"
 
 #include <fmt/format.h>
@@ -5,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <limits>
 
 namespace genesis {
@@ -197,44 +197,6 @@ Json node_json(const Node& node) {
             {"roles", std::move(roles)}};
 }
 
-// Calls `use(name, member)` for each field of the two Antelope configurations.
-template <class Config, class Use>
-void each_config_field(Config& config, const Use& use) {
-    use("max_block_net_usage", config.max_block_net_usage);
-    use("target_block_net_usage_pct", config.target_block_net_usage_pct);
-    use("max_transaction_net_usage", config.max_transaction_net_usage);
-    use("base_per_transaction_net_usage", config.base_per_transaction_net_usage);
-    use("net_usage_leeway", config.net_usage_leeway);
-    use("context_free_discount_net_usage_num", config.context_free_discount_net_usage_num);
-    use("context_free_discount_net_usage_den", config.context_free_discount_net_usage_den);
-    use("max_block_cpu_usage", config.max_block_cpu_usage);
-    use("target_block_cpu_usage_pct", config.target_block_cpu_usage_pct);
-    use("max_transaction_cpu_usage", config.max_transaction_cpu_usage);
-    use("min_transaction_cpu_usage", config.min_transaction_cpu_usage);
-    use("max_transaction_lifetime", config.max_transaction_lifetime);
-    use("deferred_trx_expiration_window", config.deferred_trx_expiration_window);
-    use("max_transaction_delay", config.max_transaction_delay);
-    use("max_inline_action_size", config.max_inline_action_size);
-    use("max_inline_action_depth", config.max_inline_action_depth);
-    use("max_authority_depth", config.max_authority_depth);
-    use("max_action_return_value_size", config.max_action_return_value_size);
-}
-
-template <class Config, class Use>
-void each_wasm_field(Config& config, const Use& use) {
-    use("max_mutable_global_bytes", config.max_mutable_global_bytes);
-    use("max_table_elements", config.max_table_elements);
-    use("max_section_elements", config.max_section_elements);
-    use("max_linear_memory_init", config.max_linear_memory_init);
-    use("max_func_local_bytes", config.max_func_local_bytes);
-    use("max_nested_structures", config.max_nested_structures);
-    use("max_symbol_bytes", config.max_symbol_bytes);
-    use("max_module_bytes", config.max_module_bytes);
-    use("max_code_bytes", config.max_code_bytes);
-    use("max_pages", config.max_pages);
-    use("max_call_depth", config.max_call_depth);
-}
-
 void read_parameters(Fields& fields, const Json& json, Genesis& genesis) {
     const Json* parameters = Fields::find(json, "parameters");
     if (parameters == nullptr) return;
@@ -256,17 +218,17 @@ void read_configurations(Fields& fields, const Json& json, Genesis& genesis) {
     std::vector<std::string_view> known;
     const auto note = [&](std::string_view name, auto&) { known.push_back(name); };
     if (const Json* config = Fields::find(json, "initial_configuration")) {
-        each_config_field(genesis.config, note);
+        chain::each_config_field(genesis.config, note);
         fields.only(*config, "initial_configuration", known);
-        each_config_field(genesis.config, [&](std::string_view name, auto& member) {
+        chain::each_config_field(genesis.config, [&](std::string_view name, auto& member) {
             fields.number(*config, name, "initial_configuration", member);
         });
     }
     if (const Json* config = Fields::find(json, "wasm_configuration")) {
         known.clear();
-        each_wasm_field(genesis.wasm, note);
+        chain::each_wasm_field(genesis.wasm, note);
         fields.only(*config, "wasm_configuration", known);
-        each_wasm_field(genesis.wasm, [&](std::string_view name, auto& member) {
+        chain::each_wasm_field(genesis.wasm, [&](std::string_view name, auto& member) {
             fields.number(*config, name, "wasm_configuration", member);
         });
     }
@@ -376,10 +338,10 @@ std::string to_json(const Genesis& genesis) {
     for (const auto& info : chain::bor_parameter_infos()) {
         json["parameters"][info.name] = info.value_in(genesis.parameters);
     }
-    each_config_field(genesis.config, [&](const char* name, const auto& member) {
+    chain::each_config_field(genesis.config, [&](const char* name, const auto& member) {
         json["initial_configuration"][name] = member;
     });
-    each_wasm_field(genesis.wasm, [&](const char* name, const auto& member) {
+    chain::each_wasm_field(genesis.wasm, [&](const char* name, const auto& member) {
         json["wasm_configuration"][name] = member;
     });
     return json.dump(2) + "\n";

@@ -1,5 +1,6 @@
 #include "chain/types/parameters.hpp"
 
+#include "chain/types/config_fields.hpp"
 #include "chain/types/exception.hpp"
 
 #include <fmt/format.h>
@@ -55,43 +56,6 @@ std::vector<ParameterInfo> make_infos() {
     return infos;
 }
 
-// Calls `visit` for each of Antelope's first 17 fields in order; `Config` may be const.
-template <class Config, class Visit>
-void for_each_v0(Config& config, Visit visit) {
-    visit(config.max_block_net_usage);
-    visit(config.target_block_net_usage_pct);
-    visit(config.max_transaction_net_usage);
-    visit(config.base_per_transaction_net_usage);
-    visit(config.net_usage_leeway);
-    visit(config.context_free_discount_net_usage_num);
-    visit(config.context_free_discount_net_usage_den);
-    visit(config.max_block_cpu_usage);
-    visit(config.target_block_cpu_usage_pct);
-    visit(config.max_transaction_cpu_usage);
-    visit(config.min_transaction_cpu_usage);
-    visit(config.max_transaction_lifetime);
-    visit(config.deferred_trx_expiration_window);
-    visit(config.max_transaction_delay);
-    visit(config.max_inline_action_size);
-    visit(config.max_inline_action_depth);
-    visit(config.max_authority_depth);
-}
-
-template <class Config, class Visit>
-void for_each_wasm(Config& config, Visit visit) {
-    visit(config.max_mutable_global_bytes);
-    visit(config.max_table_elements);
-    visit(config.max_section_elements);
-    visit(config.max_linear_memory_init);
-    visit(config.max_func_local_bytes);
-    visit(config.max_nested_structures);
-    visit(config.max_symbol_bytes);
-    visit(config.max_module_bytes);
-    visit(config.max_code_bytes);
-    visit(config.max_pages);
-    visit(config.max_call_depth);
-}
-
 struct Rule {
     bool holds;
     std::string_view otherwise;  // nodeos' text.
@@ -142,11 +106,12 @@ base::Result<void> ChainConfig::validate() const {
 }
 
 void encode_v0(base::Writer& out, const ChainConfig& config) {
-    for_each_v0(config, [&out](auto value) { out.integer(value); });
+    each_v0_field(config, [&out](const char* /*name*/, auto value) { out.integer(value); });
 }
 
 void decode_v0(base::Reader& in, ChainConfig& config, std::string_view field) {
-    for_each_v0(config, [&]<class T>(T& value) { value = in.integer<T>(field); });
+    each_v0_field(config,
+                  [&]<class T>(const char* /*name*/, T& value) { value = in.integer<T>(field); });
 }
 
 void encode(base::Writer& out, const ChainConfig& config) {
@@ -160,11 +125,11 @@ void decode(base::Reader& in, ChainConfig& config, std::string_view field) {
 }
 
 void encode(base::Writer& out, const WasmConfig& config) {
-    for_each_wasm(config, [&out](std::uint32_t value) { out.u32(value); });
+    each_wasm_field(config, [&out](const char* /*name*/, auto value) { out.u32(value); });
 }
 
 void decode(base::Reader& in, WasmConfig& config, std::string_view field) {
-    for_each_wasm(config, [&](std::uint32_t& value) { value = in.u32(field); });
+    each_wasm_field(config, [&](const char* /*name*/, auto& value) { value = in.u32(field); });
 }
 
 std::uint64_t ParameterInfo::value_in(const BorParameters& parameters) const {
