@@ -7,8 +7,6 @@
 #include "cli/files.hpp"
 #include "cli/output.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 
 namespace cli {

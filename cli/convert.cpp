@@ -1,4 +1,3 @@
-#include "base/crypto/hash.hpp"
 #include "cli/output.hpp"
 #include "cli/transaction.hpp"
 

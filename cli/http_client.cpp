@@ -7,7 +7,6 @@
 #include <boost/beast/http.hpp>
 #include <fmt/format.h>
 
-#include <optional>
 #include <utility>
 
 namespace cli {

@@ -2,8 +2,6 @@
 
 #include "base/check.hpp"
 
-#include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace consensus {

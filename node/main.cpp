@@ -1,12 +1,10 @@
 // bor-node: one node of a BoR network.
 #include "node/machine/processor.hpp"
 #include "node/node.hpp"
-#include "node/option_names.hpp"
 #include "node/service_manager.hpp"
 #include "node/verify_chain.hpp"
 
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <memory>

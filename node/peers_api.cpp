@@ -1,6 +1,5 @@
 #include "node/api/validator_json.hpp"
 #include "node/operator_api.hpp"
-#include "node/option_names.hpp"
 
 #include <map>
 

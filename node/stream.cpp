@@ -264,12 +264,6 @@ void StreamHub::add(const std::shared_ptr<StreamConsumer>& consumer) {
     consumers_.push_back(consumer);
 }
 
-std::size_t StreamHub::consumers() const {
-    const std::scoped_lock lock(mutex_);
-    return static_cast<std::size_t>(
-        std::ranges::count_if(consumers_, [](const auto& each) { return !each.expired(); }));
-}
-
 StreamHub::Changes StreamHub::find_recent(chain::Height height) const {
     const std::scoped_lock lock(mutex_);
     for (const auto& [each, changes] : recent_) {

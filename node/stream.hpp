@@ -40,8 +40,6 @@ class StreamHub : public Plugin {
     void on_published(const std::shared_ptr<const Published>& view) override;
     void on_finalized(const effect::Finalized& finalized) override;
 
-    [[nodiscard]] std::size_t consumers() const;
-
   private:
     friend class StreamConsumer;
     using Changes = std::shared_ptr<const chain::ChangeSet>;

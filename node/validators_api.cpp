@@ -1,6 +1,5 @@
 #include "chain/execution/elections.hpp"
 #include "chain/execution/membership.hpp"
-#include "chain/execution/queries.hpp"
 #include "node/operator_api.hpp"
 
 #include <algorithm>

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace wallet {
 

@@ -3,7 +3,6 @@
 #include "base/crypto/curves.hpp"
 #include "base/crypto/wipe.hpp"
 
-#include <cstring>
 #include <secp256k1.h>
 #include <secp256k1_recovery.h>
 

@@ -9,7 +9,6 @@
 #include <openssl/ec.h>
 #include <openssl/obj_mac.h>
 
-#include <cstring>
 #include <memory>
 #include <optional>
 

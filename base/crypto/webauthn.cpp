@@ -1,7 +1,6 @@
 // What a WebAuthn signature claims: the browser's client data are JSON text, of which three
 // members of the outermost object matter. The scanner is strict about JSON, keeps its nesting
 // on a bounded stack and copies nothing but those members.
-#include "base/check.hpp"
 #include "base/crypto/curves.hpp"
 #include "base/crypto/hash.hpp"
 

@@ -1,9 +1,5 @@
 #include "chain/abi/transaction_json.hpp"
 
-#include "chain/types/exception.hpp"
-
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace chain::abi {

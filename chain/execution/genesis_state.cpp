@@ -1,6 +1,5 @@
 #include "chain/execution/genesis_state.hpp"
 
-#include "base/check.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/execution/schedule_rows.hpp"
 

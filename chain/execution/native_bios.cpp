@@ -1,4 +1,3 @@
-#include "chain/execution/authorization.hpp"
 #include "chain/execution/native_steps.hpp"
 #include "chain/execution/schedule_proposal.hpp"
 #include "chain/execution/schedule_rows.hpp"

@@ -1,6 +1,5 @@
 #include "chain/execution/transaction_run.hpp"
 
-#include "base/check.hpp"
 #include "chain/execution/authorization.hpp"
 
 #include <algorithm>

@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <string>
-#include <utility>
 
 namespace chain {
 

@@ -1,7 +1,6 @@
 #include "chain/types/exception.hpp"
 #include "chain/types/transaction.hpp"
 
-#include <algorithm>
 #include <array>
 #define ZLIB_CONST  // Its input is not written to.
 #include <zlib.h>

@@ -2,8 +2,6 @@
 #include "chain/state/merkle.hpp"
 #include "node/core/core_impl.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,4 +1,3 @@
-#include "base/check.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-#include "base/check.hpp"
 #include "chain/execution/genesis_state.hpp"
 #include "chain/state/empty_view.hpp"
 #include "node/core/core_impl.hpp"

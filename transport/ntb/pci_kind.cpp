@@ -1,15 +1,12 @@
 #include "transport/ntb/pci_kind.hpp"
 
 #include "base/codec.hpp"
-#include "base/crypto/wipe.hpp"
 #include "transport/ntb/host.hpp"
 
 #include <sys/eventfd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
 #include <utility>

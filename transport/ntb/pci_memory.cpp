@@ -1,6 +1,5 @@
 #include "transport/ntb/pci_memory.hpp"
 
-#include "base/check.hpp"
 #include "transport/ntb/mapped_file.hpp"
 #include "transport/ntb/pci.hpp"
 #include "transport/ntb/vfio.hpp"

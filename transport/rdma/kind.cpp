@@ -1,6 +1,5 @@
 #include "transport/rdma/kind.hpp"
 
-#include "base/check.hpp"
 #include "base/crypto/wipe.hpp"
 
 #include <arpa/inet.h>

@@ -6,7 +6,6 @@
 #include <openssl/rand.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>

@@ -1,14 +1,11 @@
 #include "transport/tcp/thread.hpp"
 
-#include "base/check.hpp"
-
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <utility>
 
 namespace transport::tcp {
