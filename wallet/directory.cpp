@@ -4,7 +4,6 @@
 #include "chain/types/exception.hpp"
 
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -19,26 +18,14 @@ namespace wallet {
 
 namespace {
 
+using node::File;
+
 constexpr std::size_t kNameCharactersMax = 200;
 constexpr const char* kLockName = "wallet.lock";
 
-// A descriptor that is closed at the end of the scope.
-class Descriptor {
-  public:
-    explicit Descriptor(int number) : number_(number) {}
-    ~Descriptor() {
-        if (number_ >= 0) ::close(number_);
-    }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-
-    [[nodiscard]] int get() const { return number_; }
-    [[nodiscard]] bool ok() const { return number_ >= 0; }
-    [[nodiscard]] int release() { return std::exchange(number_, -1); }
-
-  private:
-    int number_;
-};
+bool is_open(const File& file) {
+    return file.descriptor() >= 0;
+}
 
 base::Error failed(std::string_view doing, std::string_view path) {
     base::Error error =
@@ -46,23 +33,6 @@ base::Error failed(std::string_view doing, std::string_view path) {
                           fmt::format("Failed to {} {}: {}", doing, path, std::strerror(errno)));
     error.code = base::Errc::unavailable;
     return error;
-}
-
-base::Result<void> write_all(int file, std::string_view text, const std::string& path) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(file, text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return base::fail(failed("write", path));
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    if (::fsync(file) != 0) return base::fail(failed("sync", path));
-    return {};
-}
-
-base::Result<void> sync_directory(const std::string& path) {
-    const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.ok() || ::fsync(directory.get()) != 0) return base::fail(failed("sync", path));
-    return {};
 }
 
 }  // namespace
@@ -82,9 +52,9 @@ base::Result<std::unique_ptr<Directory>> Directory::open(const std::string& path
         std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
     }
     const std::string lock_path = path + "/" + kLockName;
-    Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!lock.ok()) return base::fail(failed("open wallet lock file at", lock_path));
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    File lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!is_open(lock)) return base::fail(failed("open wallet lock file at", lock_path));
+    if (!lock.lock()) {
         base::Error busy = chain::make_error(
             chain::Exception::wallet_exception,
             fmt::format("Failed to lock access to wallet directory {}; is another bor-wallet "
@@ -93,11 +63,7 @@ base::Result<std::unique_ptr<Directory>> Directory::open(const std::string& path
         busy.code = base::Errc::unavailable;
         return base::fail(busy);
     }
-    return std::unique_ptr<Directory>(new Directory(path, lock.release()));
-}
-
-Directory::~Directory() {
-    ::close(lock_);
+    return std::unique_ptr<Directory>(new Directory(path, std::move(lock)));
 }
 
 std::string Directory::file_of(std::string_view name) const {
@@ -112,9 +78,9 @@ bool Directory::exists(std::string_view name) const {
 base::Result<std::string> Directory::read(std::string_view name) const {
     const std::string path = file_of(name);
     // Not blocking: the file might be a pipe.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat found {};
-    if (!file.ok() || ::fstat(file.get(), &found) != 0) {
+    if (!is_open(file) || ::fstat(file.descriptor(), &found) != 0) {
         return chain::fail(chain::Exception::wallet_nonexistent_exception,
                            "Unable to open file: " + path);
     }
@@ -124,15 +90,9 @@ base::Result<std::string> Directory::read(std::string_view name) const {
             fmt::format(
                 "{} is no wallet: no regular file of at most {} bytes", path, kFileBytesMax));
     }
-    std::string text(static_cast<std::size_t>(found.st_size), '\0');
-    std::size_t have = 0;
-    while (have < text.size()) {
-        const ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return base::fail(failed("read", path));
-        have += static_cast<std::size_t>(got);
-    }
-    return text;
+    const auto bytes = file.read_at(0, static_cast<std::size_t>(found.st_size));
+    if (!bytes) return base::fail(failed("read", path));
+    return std::string(base::as_text(*bytes));
 }
 
 base::Result<void> Directory::write(std::string_view name, std::string_view text) const {
@@ -147,9 +107,11 @@ base::Result<void> Directory::write(std::string_view name, std::string_view text
     const std::string fresh = path + ".new";
     ::unlink(fresh.c_str());
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    const Descriptor file(::open(fresh.c_str(), flags, 0600));
-    if (!file.ok()) return base::fail(failed("create", fresh));
-    auto written = write_all(file.get(), text, fresh);
+    File file(::open(fresh.c_str(), flags, 0600));
+    if (!is_open(file)) return base::fail(failed("create", fresh));
+    auto written = file.write_at(0, base::as_bytes(text));
+    if (written) written = file.sync();
+    if (!written) written = base::fail(failed("write", fresh));
     if (written && ::rename(fresh.c_str(), path.c_str()) != 0) {
         written = base::fail(failed("replace", path));
     }
@@ -157,7 +119,8 @@ base::Result<void> Directory::write(std::string_view name, std::string_view text
         ::unlink(fresh.c_str());
         return written;
     }
-    return sync_directory(path_);
+    if (!node::sync_directory_of(path)) return base::fail(failed("sync", path_));
+    return {};
 }
 
 base::Result<void> Directory::keep_copy(std::string_view name, std::string_view suffix) const {
@@ -173,7 +136,7 @@ bool Directory::holds_lock() const {
     const std::string lock_path = path_ + "/" + kLockName;
     struct stat ours {};
     struct stat theirs {};
-    return ::fstat(lock_, &ours) == 0 && ::lstat(lock_path.c_str(), &theirs) == 0 &&
+    return ::fstat(lock_.descriptor(), &ours) == 0 && ::lstat(lock_path.c_str(), &theirs) == 0 &&
            ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 

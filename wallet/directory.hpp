@@ -2,6 +2,7 @@
 
 #include "base/pinned.hpp"
 #include "base/result.hpp"
+#include "node/disk/file.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -19,7 +20,6 @@ class Directory : base::Pinned {
     // Makes the directory (mode 0700) when it is missing. unavailable (wallet_exception): it
     // cannot be made, or another process holds it.
     [[nodiscard]] static base::Result<std::unique_ptr<Directory>> open(const std::string& path);
-    ~Directory();
 
     // Where the wallet of that name is; the name is valid (see valid_name).
     [[nodiscard]] std::string file_of(std::string_view name) const;
@@ -35,12 +35,12 @@ class Directory : base::Pinned {
                                                std::string_view suffix) const;
 
   private:
-    Directory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+    Directory(std::string path, node::File lock) : path_(std::move(path)), lock_(std::move(lock)) {}
 
     [[nodiscard]] bool holds_lock() const;
 
     std::string path_;
-    int lock_;
+    node::File lock_;
 };
 
 // Letters, digits, '.', '_', '-'; not empty, not "." or "..", at most 200 characters.
