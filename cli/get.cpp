@@ -1,5 +1,4 @@
 #include "cli/output.hpp"
-#include "cli/transaction.hpp"
 
 #include <fmt/format.h>
 
@@ -70,16 +69,12 @@ base::Result<void> get_account(const Session& session, const Arguments& argument
         fmt::print("{}\n", chain::abi::dump_json(*answer, 2));
         return {};
     }
-    const auto shown = [&](std::string_view key) {
-        const Json* value = chain::abi::find_member(*answer, key);
-        if (value == nullptr) return std::string("-");
-        return value->is_string() ? value->get<std::string>() : value->dump();
-    };
-    fmt::print("created: {}\nprivileged: {}\n", shown("created"), shown("privileged"));
+    fmt::print(
+        "created: {}\nprivileged: {}\n", shown(*answer, "created"), shown(*answer, "privileged"));
     print_permissions(*answer);
-    const std::string quota = shown("ram_quota");
+    const std::string quota = shown(*answer, "ram_quota");
     fmt::print("memory: {} bytes used, {}\n",
-               shown("ram_usage"),
+               shown(*answer, "ram_usage"),
                quota == "-1" ? "no quota" : "quota " + quota);
     return {};
 }

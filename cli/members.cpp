@@ -20,17 +20,7 @@ base::Result<void> send_one(const Session& session,
                             const Arguments& arguments,
                             const std::string& name,
                             const Json& data) {
-    auto levels = permissions_from(arguments, "eosio");
-    if (!levels) return fail(levels.error());
-    auto action = make_action(session, "eosio", name, data, *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
-}
-
-std::string shown(const Json& json, std::string_view key) {
-    const Json* value = chain::abi::find_member(json, key);
-    if (value == nullptr || value->is_null()) return "-";
-    return value->is_string() ? value->get<std::string>() : value->dump();
+    return send_action(session, arguments, {"eosio", name}, "eosio", data);
 }
 
 const Json& list_of(const Json& json, std::string_view key) {

@@ -46,19 +46,6 @@ Json levels_json(const std::vector<chain::PermissionLevel>& levels) {
     return json;
 }
 
-// Sends one action of the contract that `actor` authorizes unless -p says otherwise.
-base::Result<void> send_one(const Session& session,
-                            const Arguments& arguments,
-                            const std::string& name,
-                            const std::string& actor,
-                            const Json& data) {
-    auto levels = permissions_from(arguments, actor);
-    if (!levels) return fail(levels.error());
-    auto action = make_action(session, contract_of(arguments), name, data, *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
-}
-
 base::Result<void> propose_transaction(const Session& session,
                                        const Arguments& arguments,
                                        const chain::SignedTransaction& transaction) {
@@ -70,16 +57,16 @@ base::Result<void> propose_transaction(const Session& session,
         if (!levels) return fail(Errc::invalid, "who proposes? name the proposer, or give -p");
         proposer = levels->front().actor.to_string();
     }
-    return send_one(session,
-                    arguments,
-                    "propose",
-                    proposer,
-                    {{"proposer", proposer},
-                     {"proposal_name", arguments.at("proposal")},
-                     {"requested", levels_json(*requested)},
-                     {"trx",
-                      chain::abi::transaction_to_json(
-                          transaction, nullptr, chain::abi::TransactionForm::extended)}});
+    return send_action(session,
+                       arguments,
+                       {contract_of(arguments), "propose"},
+                       proposer,
+                       {{"proposer", proposer},
+                        {"proposal_name", arguments.at("proposal")},
+                        {"requested", levels_json(*requested)},
+                        {"trx",
+                         chain::abi::transaction_to_json(
+                             transaction, nullptr, chain::abi::TransactionForm::extended)}});
 }
 
 base::Result<void> propose(const Session& session, const Arguments& arguments) {
@@ -173,7 +160,7 @@ base::Result<void> vote(const Session& session, const Arguments& arguments, cons
     if (!arguments.at("hash").empty()) data["proposal_hash"] = arguments.at("hash");
     const std::string who = fmt::format(
         "{}@{}", levels->front().actor.to_string(), levels->front().permission.to_string());
-    return send_one(session, arguments, action, who, data);
+    return send_action(session, arguments, {contract_of(arguments), action}, who, data);
 }
 
 base::Result<void> approve(const Session& session, const Arguments& arguments) {
@@ -191,13 +178,13 @@ base::Result<void> finish(const Session& session,
                           const char* member) {
     std::string who = arguments.at(member);
     if (who.empty()) who = arguments.at("proposer");
-    return send_one(session,
-                    arguments,
-                    action,
-                    who,
-                    {{"proposer", arguments.at("proposer")},
-                     {"proposal_name", arguments.at("proposal")},
-                     {member, who}});
+    return send_action(session,
+                       arguments,
+                       {contract_of(arguments), action},
+                       who,
+                       {{"proposer", arguments.at("proposer")},
+                        {"proposal_name", arguments.at("proposal")},
+                        {member, who}});
 }
 
 base::Result<void> cancel(const Session& session, const Arguments& arguments) {
@@ -210,7 +197,11 @@ base::Result<void> exec(const Session& session, const Arguments& arguments) {
 
 base::Result<void> invalidate(const Session& session, const Arguments& arguments) {
     const std::string account = arguments.at("account");
-    return send_one(session, arguments, "invalidate", account, {{"account", account}});
+    return send_action(session,
+                       arguments,
+                       {contract_of(arguments), "invalidate"},
+                       account,
+                       {{"account", account}});
 }
 
 base::Result<void> wrap_exec(const Session& session, const Arguments& arguments) {

@@ -35,12 +35,6 @@ base::Result<void> status(const Session& session, const Arguments& arguments) {
     return ask_about(session, arguments, "/v1/net/status");
 }
 
-std::string shown(const Json& json, std::string_view key) {
-    const Json* value = chain::abi::find_member(json, key);
-    if (value == nullptr || value->is_null()) return "-";
-    return value->is_string() ? value->get<std::string>() : value->dump();
-}
-
 void print_peer(const Json& peer) {
     const Json* head = chain::abi::find_member(peer, "head");
     fmt::print("{:<13} {:<22} {:<5} {:<9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n",

@@ -20,6 +20,12 @@ std::string text_of(const Json& json, std::string_view key) {
     return value != nullptr && value->is_string() ? value->get<std::string>() : "";
 }
 
+std::string shown(const Json& json, std::string_view key) {
+    const Json* value = chain::abi::find_member(json, key);
+    if (value == nullptr || value->is_null()) return "-";
+    return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
 std::uint64_t number_of(const Json& json, std::string_view key) {
     const Json* value = chain::abi::find_member(json, key);
     if (value == nullptr) return 0;

@@ -19,6 +19,9 @@ void print_json(const Json& json);
 // A member that is a text; empty when there is none.
 [[nodiscard]] std::string text_of(const Json& json, std::string_view key);
 
+// A member as a person reads it; "-" when there is none.
+[[nodiscard]] std::string shown(const Json& json, std::string_view key);
+
 // A member that is a number, as number or as text; 0 when there is none.
 [[nodiscard]] std::uint64_t number_of(const Json& json, std::string_view key);
 

@@ -65,18 +65,14 @@ base::Result<void> push_transactions(const Session& session, const Arguments& ar
 
 base::Result<void> transfer(const Session& session, const Arguments& arguments) {
     const std::string sender = arguments.at("sender");
-    auto levels = permissions_from(arguments, sender);
-    if (!levels) return fail(levels.error());
-    auto action = make_action(session,
-                              arguments.get("contract", "eosio.token"),
-                              "transfer",
-                              Json{{"from", sender},
-                                   {"to", arguments.at("recipient")},
-                                   {"quantity", arguments.at("amount")},
-                                   {"memo", arguments.at("memo")}},
-                              *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
+    return send_action(session,
+                       arguments,
+                       {arguments.get("contract", "eosio.token"), "transfer"},
+                       sender,
+                       Json{{"from", sender},
+                            {"to", arguments.at("recipient")},
+                            {"quantity", arguments.at("amount")},
+                            {"memo", arguments.at("memo")}});
 }
 
 base::Result<void> check_name(const std::string& text) {
@@ -103,20 +99,16 @@ base::Result<void> create_account(const Session& session, const Arguments& argum
         if (auto good = check_authority(arguments.at(each)); !good) return good;
     }
     if (auto good = check_name(arguments.at("name")); !good) return good;
-    auto levels = permissions_from(arguments, creator);
-    if (!levels) return fail(levels.error());
     const std::string owner = arguments.at("owner");
     const std::string active = arguments.at("active");
-    auto action = make_action(session,
-                              "eosio",
-                              "newaccount",
-                              Json{{"creator", creator},
-                                   {"name", arguments.at("name")},
-                                   {"owner", key_authority(owner)},
-                                   {"active", key_authority(active.empty() ? owner : active)}},
-                              *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
+    return send_action(session,
+                       arguments,
+                       {"eosio", "newaccount"},
+                       creator,
+                       Json{{"creator", creator},
+                            {"name", arguments.at("name")},
+                            {"owner", key_authority(owner)},
+                            {"active", key_authority(active.empty() ? owner : active)}});
 }
 
 base::Result<chain::Action> code_action(const Session& session,
@@ -202,14 +194,10 @@ base::Result<void> set_contract(const Session& session, const Arguments& argumen
 base::Result<void> set_account_permission(const Session& session, const Arguments& arguments) {
     const std::string account = arguments.at("account");
     const std::string permission = arguments.at("permission-name");
-    auto levels = permissions_from(arguments, account);
-    if (!levels) return fail(levels.error());
     const std::string text = arguments.at("authority");
     Json data = {{"account", account}, {"permission", permission}};
     if (arguments.has("delete")) {
-        auto action = make_action(session, "eosio", "deleteauth", data, *std::move(levels));
-        if (!action) return fail(action.error());
-        return send_actions(session, arguments, {*std::move(action)});
+        return send_action(session, arguments, {"eosio", "deleteauth"}, account, data);
     }
     std::string parent = arguments.at("parent");
     if (parent.empty()) parent = permission == "active" ? "owner" : "active";
@@ -224,24 +212,18 @@ base::Result<void> set_account_permission(const Session& session, const Argument
     }
     data["parent"] = permission == "owner" ? "" : parent;
     data["auth"] = authority;
-    auto action = make_action(session, "eosio", "updateauth", data, *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
+    return send_action(session, arguments, {"eosio", "updateauth"}, account, data);
 }
 
 base::Result<void> set_action_permission(const Session& session, const Arguments& arguments) {
     const std::string account = arguments.at("account");
-    auto levels = permissions_from(arguments, account);
-    if (!levels) return fail(levels.error());
     Json data = {
         {"account", account}, {"code", arguments.at("code")}, {"type", arguments.at("action")}};
     const std::string requirement = arguments.at("requirement");
     const bool unlink = requirement == "NULL";
     if (!unlink) data["requirement"] = requirement;
-    auto action =
-        make_action(session, "eosio", unlink ? "unlinkauth" : "linkauth", data, *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
+    return send_action(
+        session, arguments, {"eosio", unlink ? "unlinkauth" : "linkauth"}, account, data);
 }
 
 }  // namespace

@@ -12,18 +12,6 @@ namespace {
 using base::Errc;
 using base::fail;
 
-base::Result<void> send_one(const Session& session,
-                            const Arguments& arguments,
-                            const std::string& name,
-                            const std::string& actor,
-                            const Json& data) {
-    auto levels = permissions_from(arguments, actor);
-    if (!levels) return fail(levels.error());
-    auto action = make_action(session, "eosio", name, data, *std::move(levels));
-    if (!action) return fail(action.error());
-    return send_actions(session, arguments, {*std::move(action)});
-}
-
 base::Result<void> regproducer(const Session& session, const Arguments& arguments) {
     const std::string account = arguments.at("account");
     std::string text = arguments.at("location");
@@ -31,19 +19,20 @@ base::Result<void> regproducer(const Session& session, const Arguments& argument
     if (text.size() > 5 || text.find_first_not_of("0123456789") != std::string::npos) {
         return fail(Errc::invalid, fmt::format("'{}' is no location: 0 to 65535", text));
     }
-    return send_one(session,
-                    arguments,
-                    "regproducer",
-                    account,
-                    {{"producer", account},
-                     {"producer_key", arguments.at("key")},
-                     {"url", arguments.at("url")},
-                     {"location", std::stoul(text)}});
+    return send_action(session,
+                       arguments,
+                       {"eosio", "regproducer"},
+                       account,
+                       {{"producer", account},
+                        {"producer_key", arguments.at("key")},
+                        {"url", arguments.at("url")},
+                        {"location", std::stoul(text)}});
 }
 
 base::Result<void> unregprod(const Session& session, const Arguments& arguments) {
     const std::string account = arguments.at("account");
-    return send_one(session, arguments, "unregprod", account, {{"producer", account}});
+    return send_action(
+        session, arguments, {"eosio", "unregprod"}, account, {{"producer", account}});
 }
 
 base::Result<void> send_votes(const Session& session,
@@ -63,11 +52,11 @@ base::Result<void> send_votes(const Session& session,
     for (const chain::Name& name : names)
         list.push_back(name.to_string());
     const std::string voter = arguments.at("voter");
-    return send_one(session,
-                    arguments,
-                    "voteproducer",
-                    voter,
-                    {{"voter", voter}, {"proxy", proxy}, {"producers", list}});
+    return send_action(session,
+                       arguments,
+                       {"eosio", "voteproducer"},
+                       voter,
+                       {{"voter", voter}, {"proxy", proxy}, {"producers", list}});
 }
 
 base::Result<void> vote_proxy(const Session& session, const Arguments& arguments) {
@@ -131,12 +120,14 @@ base::Result<void> listproducers(const Session& session, const Arguments& argume
 
 base::Result<void> regproxy(const Session& session, const Arguments& arguments) {
     const std::string proxy = arguments.at("proxy");
-    return send_one(session, arguments, "regproxy", proxy, {{"proxy", proxy}, {"isproxy", true}});
+    return send_action(
+        session, arguments, {"eosio", "regproxy"}, proxy, {{"proxy", proxy}, {"isproxy", true}});
 }
 
 base::Result<void> unregproxy(const Session& session, const Arguments& arguments) {
     const std::string proxy = arguments.at("proxy");
-    return send_one(session, arguments, "regproxy", proxy, {{"proxy", proxy}, {"isproxy", false}});
+    return send_action(
+        session, arguments, {"eosio", "regproxy"}, proxy, {{"proxy", proxy}, {"isproxy", false}});
 }
 
 }  // namespace

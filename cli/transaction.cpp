@@ -360,6 +360,18 @@ base::Result<void> push_packed(const Session& session, const chain::PackedTransa
                  {"transaction", chain::abi::packed_transaction_to_json(packed)}});
 }
 
+base::Result<void> send_action(const Session& session,
+                               const Arguments& arguments,
+                               const ActionName& action,
+                               const std::string& actor,
+                               const Json& data) {
+    auto levels = permissions_from(arguments, actor);
+    if (!levels) return fail(levels.error());
+    auto made = make_action(session, action.account, action.name, data, *std::move(levels));
+    if (!made) return fail(made.error());
+    return send_actions(session, arguments, {*std::move(made)});
+}
+
 base::Result<void> send_actions(const Session& session,
                                 const Arguments& arguments,
                                 std::vector<chain::Action> actions) {

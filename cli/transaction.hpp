@@ -39,11 +39,22 @@ namespace cli {
     const Json& data,
     std::vector<chain::PermissionLevel> authorization);
 
+struct ActionName {
+    std::string account;
+    std::string name;
+};
+
 // Completes, signs with the wallet and sends these actions as the options say, and prints what
 // happened: the trace with -j, else a line for each action.
 [[nodiscard]] base::Result<void> send_actions(const Session& session,
                                               const Arguments& arguments,
                                               std::vector<chain::Action> actions);
+// The same for one action with the permissions of -p, or else of `actor`.
+[[nodiscard]] base::Result<void> send_action(const Session& session,
+                                             const Arguments& arguments,
+                                             const ActionName& action,
+                                             const std::string& actor,
+                                             const Json& data);
 // The same for a transaction whose header is set where it is not zero.
 [[nodiscard]] base::Result<void> send_transaction(const Session& session,
                                                   const Arguments& arguments,
