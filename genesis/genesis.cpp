@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -24,40 +23,37 @@ constexpr std::uint64_t kWeightMax = 1'000'000'000'000;  // As `setweight`.
 constexpr std::uint32_t kRolesKnown = 0x0F;
 constexpr std::uint32_t kIntervalMin = 10;  // Milliseconds (spec 04, "Schedule").
 constexpr std::uint32_t kIntervalMax = 5'000;
-constexpr std::size_t kParametersMax = 256;
+
+// `format` of fmt, naming the field.
+template <class... Args>
+tl::unexpected<base::Error> invalid(fmt::format_string<Args...> format, Args&&... args) {
+    return fail(Errc::invalid, fmt::format(format, std::forward<Args>(args)...));
+}
 
 base::Result<void> check_members(const Genesis& genesis) {
     if (genesis.members.empty() || genesis.members.size() > kMembersMax) {
-        return fail(
-            Errc::invalid,
-            fmt::format(
-                "members: {} entries, there must be 1 to {}", genesis.members.size(), kMembersMax));
+        return invalid(
+            "members: {} entries, there must be 1 to {}", genesis.members.size(), kMembersMax);
     }
     for (std::size_t i = 0; i < genesis.members.size(); ++i) {
         const Member& member = genesis.members[i];
         const std::string field = fmt::format("members[{}]", i);
         if (member.name.empty() || member.name.to_string().starts_with("eosio")) {
-            return fail(
-                Errc::invalid,
-                fmt::format(
-                    "{}.name: '{}' is reserved for the system", field, member.name.to_string()));
+            return invalid(
+                "{}.name: '{}' is reserved for the system", field, member.name.to_string());
         }
         if (i > 0 && genesis.members[i - 1].name >= member.name) {
-            return fail(
-                Errc::invalid,
-                fmt::format("{}.name: '{}' is there twice", field, member.name.to_string()));
+            return invalid("{}.name: '{}' is there twice", field, member.name.to_string());
         }
         if (member.weight > kWeightMax) {
-            return fail(
-                Errc::invalid,
-                fmt::format(
-                    "{}.weight: {}, at most {} is allowed", field, member.weight, kWeightMax));
+            return invalid(
+                "{}.weight: {}, at most {} is allowed", field, member.weight, kWeightMax);
         }
         if (!member.authority.is_valid()) {
-            return fail(Errc::invalid,
-                        fmt::format("{}.authority: the weights must reach the threshold, the "
-                                    "lists be sorted and without duplicates",
-                                    field));
+            return invalid(
+                "{}.authority: the weights must reach the threshold, the "
+                "lists be sorted and without duplicates",
+                field);
         }
     }
     return {};
@@ -67,50 +63,39 @@ base::Result<void> check_schedule(const Genesis& genesis) {
     const auto& entries = genesis.schedule.entries;
     const std::uint64_t limit = genesis.parameters.max_producers;
     if (entries.empty() || entries.size() > limit) {
-        return fail(Errc::invalid,
-                    fmt::format("validators: {} entries, there must be 1 to max_producers ({})",
-                                entries.size(),
-                                limit));
+        return invalid(
+            "validators: {} entries, there must be 1 to max_producers ({})", entries.size(), limit);
     }
     std::map<base::crypto::PublicKey, std::size_t> keys;
     std::set<chain::Name> names;
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto& entry = entries[i];
         if (!names.insert(entry.producer).second) {
-            return fail(
-                Errc::invalid,
-                fmt::format(
-                    "validators[{}].name: '{}' is there twice", i, entry.producer.to_string()));
+            return invalid(
+                "validators[{}].name: '{}' is there twice", i, entry.producer.to_string());
         }
         const auto member = std::ranges::find(genesis.members, entry.producer, &Member::name);
         if (member == genesis.members.end()) {
-            return fail(Errc::invalid,
-                        fmt::format("validators[{}].name: '{}' is not among the members",
-                                    i,
-                                    entry.producer.to_string()));
+            return invalid("validators[{}].name: '{}' is not among the members",
+                           i,
+                           entry.producer.to_string());
         }
         for (const auto& [name, key] : {std::pair("signing_key", &entry.signing_key),
                                         std::pair("vote_key", &entry.vote_key)}) {
             if (key->type != base::crypto::KeyType::k1) {
-                return fail(
-                    Errc::invalid,
-                    fmt::format(
-                        "validators[{}].{}: {} is not a K1 key", i, name, key->to_string()));
+                return invalid("validators[{}].{}: {} is not a K1 key", i, name, key->to_string());
             }
             if (!base::crypto::is_on_curve(*key)) {
-                return fail(Errc::invalid,
-                            fmt::format("validators[{}].{}: no point of the curve", i, name));
+                return invalid("validators[{}].{}: no point of the curve", i, name);
             }
             // A validator may sign and vote with one key; two validators share none.
             const auto [place, is_new] = keys.emplace(*key, i);
             if (!is_new && place->second != i) {
-                return fail(
-                    Errc::invalid,
-                    fmt::format("validators[{}].{}: {} is used twice, also by validators[{}]",
-                                i,
-                                name,
-                                key->to_string(),
-                                place->second));
+                return invalid("validators[{}].{}: {} is used twice, also by validators[{}]",
+                               i,
+                               name,
+                               key->to_string(),
+                               place->second);
             }
         }
     }
@@ -119,22 +104,21 @@ base::Result<void> check_schedule(const Genesis& genesis) {
 
 base::Result<void> check_node_key(const Node& node, const std::string& field) {
     if (node.key.type != base::crypto::KeyType::r1) {
-        return fail(Errc::invalid,
-                    fmt::format("{}.key: {} is not a P-256 key (PUB_R1_...); TLS has no scheme for "
-                                "others",
-                                field,
-                                node.key.to_string()));
+        return invalid(
+            "{}.key: {} is not a P-256 key (PUB_R1_...); TLS has no scheme for "
+            "others",
+            field,
+            node.key.to_string());
     }
     if (!base::crypto::is_on_curve(node.key)) {
-        return fail(Errc::invalid, fmt::format("{}.key: no point of the curve", field));
+        return invalid("{}.key: no point of the curve", field);
     }
     return {};
 }
 
 base::Result<void> check_nodes(const Genesis& genesis) {
     if (genesis.nodes.size() > kNodesMax) {
-        return fail(Errc::invalid,
-                    fmt::format("nodes: {} entries, at most {}", genesis.nodes.size(), kNodesMax));
+        return invalid("nodes: {} entries, at most {}", genesis.nodes.size(), kNodesMax);
     }
     std::set<base::crypto::PublicKey> keys;
     for (std::size_t i = 0; i < genesis.nodes.size(); ++i) {
@@ -142,26 +126,23 @@ base::Result<void> check_nodes(const Genesis& genesis) {
         const std::string field = fmt::format("nodes[{}]", i);
         if (node.name.empty()) return fail(Errc::invalid, field + ".name: is empty");
         if (i > 0 && genesis.nodes[i - 1].name >= node.name) {
-            return fail(Errc::invalid,
-                        fmt::format("{}.name: '{}' is there twice", field, node.name.to_string()));
+            return invalid("{}.name: '{}' is there twice", field, node.name.to_string());
         }
         const auto member = std::ranges::find(genesis.members, node.organisation, &Member::name);
         if (member == genesis.members.end()) {
-            return fail(Errc::invalid,
-                        fmt::format("{}.organisation: '{}' is not among the members",
-                                    field,
-                                    node.organisation.to_string()));
+            return invalid("{}.organisation: '{}' is not among the members",
+                           field,
+                           node.organisation.to_string());
         }
         if (auto good = check_node_key(node, field); !good) return good;
         if (!keys.insert(node.key).second) {
-            return fail(Errc::invalid,
-                        fmt::format("{}.key: {} is used twice", field, node.key.to_string()));
+            return invalid("{}.key: {} is used twice", field, node.key.to_string());
         }
         if (node.roles == 0 || (node.roles & ~kRolesKnown) != 0) {
-            return fail(Errc::invalid,
-                        fmt::format("{}.roles: at least one of validator, observer, broker, "
-                                    "gateway is needed, and no other",
-                                    field));
+            return invalid(
+                "{}.roles: at least one of validator, observer, broker, "
+                "gateway is needed, and no other",
+                field);
         }
     }
     return {};
@@ -174,16 +155,6 @@ void encode_parameters(base::Writer& out, const chain::BorParameters& parameters
     for (const auto& info : infos) {
         out.string(info.name);
         out.u64(info.value_in(parameters));
-    }
-}
-
-void decode_parameters(base::Reader& in, chain::BorParameters& parameters) {
-    const std::size_t count = in.count("parameters", kParametersMax, 9);
-    for (std::size_t i = 0; i < count && in.ok(); ++i) {
-        const std::string name = in.string("parameter name", 64);
-        const std::uint64_t value = in.u64("parameter value");
-        if (!in.ok()) return;
-        if (auto set = parameters.set(name, value); !set) in.set_error(set.error());
     }
 }
 
@@ -218,17 +189,14 @@ chain::Authority members_authority(const std::vector<Member>& members) {
 base::Result<void> check(const Genesis& genesis) {
     const std::uint32_t interval = genesis.times.interval_milliseconds;
     if (interval < kIntervalMin || interval > kIntervalMax) {
-        return fail(
-            Errc::invalid,
-            fmt::format(
-                "block_interval_ms: {}, must be {} to {}", interval, kIntervalMin, kIntervalMax));
+        return invalid(
+            "block_interval_ms: {}, must be {} to {}", interval, kIntervalMin, kIntervalMax);
     }
     const std::int64_t start = genesis.times.initial.microseconds;
     if (start < 0 || start % (std::int64_t{1000} * interval) != 0) {
-        return fail(Errc::invalid,
-                    fmt::format("initial_timestamp: {} is not a multiple of block_interval_ms ({})",
-                                genesis.times.initial.to_string(),
-                                interval));
+        return invalid("initial_timestamp: {} is not a multiple of block_interval_ms ({})",
+                       genesis.times.initial.to_string(),
+                       interval);
     }
     if (auto members = check_members(genesis); !members) return members;
     if (!genesis.system_authority.is_valid()) {
@@ -239,10 +207,9 @@ base::Result<void> check(const Genesis& genesis) {
     if (auto schedule = check_schedule(genesis); !schedule) return schedule;
     if (auto nodes = check_nodes(genesis); !nodes) return nodes;
     if (genesis.parameters.min_producers > genesis.parameters.max_producers) {
-        return fail(Errc::invalid,
-                    fmt::format("parameters.min_producers: {} is above max_producers ({})",
-                                genesis.parameters.min_producers,
-                                genesis.parameters.max_producers));
+        return invalid("parameters.min_producers: {} is above max_producers ({})",
+                       genesis.parameters.min_producers,
+                       genesis.parameters.max_producers);
     }
     if (auto config = genesis.config.validate(); !config) {
         return fail(Errc::invalid, "initial_configuration: " + config.error().detail);
@@ -279,39 +246,6 @@ base::Bytes encode(const Genesis& genesis) {
     chain::encode(out, genesis.config);
     chain::encode(out, genesis.wasm);
     return out.take();
-}
-
-base::Result<Genesis> decode(base::ByteView bytes) {
-    base::Reader in(bytes);
-    Genesis genesis;
-    if (const auto format = in.u16("format"); format != kFormat) {
-        in.set_error("format", fmt::format("{}, this release reads {}", format, kFormat));
-    }
-    chain::decode(in, genesis.times.initial, "initial_timestamp");
-    genesis.times.interval_milliseconds = in.u32("block_interval_ms");
-    chain::decode(in, genesis.system_authority, "system_authority");
-    const std::size_t members = in.count("members", kMembersMax, 16);
-    for (std::size_t i = 0; i < members && in.ok(); ++i) {
-        Member& member = genesis.members.emplace_back();
-        chain::decode(in, member.name, "member name");
-        chain::decode(in, member.authority, "member authority");
-        member.weight = in.u64("member weight");
-    }
-    const std::size_t nodes = in.count("nodes", kNodesMax, 8 + 8 + 34 + 4);
-    for (std::size_t i = 0; i < nodes && in.ok(); ++i) {
-        Node& node = genesis.nodes.emplace_back();
-        chain::decode(in, node.name, "node name");
-        chain::decode(in, node.organisation, "node organisation");
-        chain::decode(in, node.key, "node key");
-        node.roles = in.u32("node roles");
-    }
-    chain::decode(in, genesis.schedule, "validators");
-    decode_parameters(in, genesis.parameters);
-    chain::decode(in, genesis.config, "initial_configuration");
-    chain::decode(in, genesis.wasm, "wasm_configuration");
-    if (auto done = in.finish(); !done) return fail(std::move(done).error());
-    if (auto good = check(genesis); !good) return fail(std::move(good).error());
-    return genesis;
 }
 
 }  // namespace genesis

@@ -71,8 +71,7 @@ struct Genesis {
 // eosio's authority when the file names none: more than two thirds of the members' actives.
 [[nodiscard]] chain::Authority members_authority(const std::vector<Member>& members);
 
-// Binary form, as stored and hashed.
+// Binary form, as hashed for the chain id.
 [[nodiscard]] base::Bytes encode(const Genesis& genesis);
-[[nodiscard]] base::Result<Genesis> decode(base::ByteView bytes);
 
 }  // namespace genesis

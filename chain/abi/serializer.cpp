@@ -103,12 +103,6 @@ std::string_view Serializer::action_result_type(Name action) const {
     return find_text(action_results_, action);
 }
 
-std::optional<std::string_view> Serializer::error_message(std::uint64_t code) const {
-    const auto found = error_messages_.find(code);
-    if (found == error_messages_.end()) return std::nullopt;
-    return found->second;
-}
-
 const TableDefinition* Serializer::find_table(Name table) const {
     return find_pointer(tables_, table);
 }

@@ -42,7 +42,6 @@ class Serializer {
     [[nodiscard]] std::string_view action_type(Name action) const;
     [[nodiscard]] std::string_view table_type(Name table) const;
     [[nodiscard]] std::string_view action_result_type(Name action) const;
-    [[nodiscard]] std::optional<std::string_view> error_message(std::uint64_t code) const;
     // The table as defined; null when the ABI has none.
     [[nodiscard]] const TableDefinition* find_table(Name table) const;
     [[nodiscard]] bool is_type(std::string_view type) const;

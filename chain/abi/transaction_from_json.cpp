@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace chain::abi {
@@ -169,26 +167,6 @@ base::Result<PermissionLevel> permission_level_from_json(const Json& json) {
     members.name("permission", level.permission);
     if (auto status = members.status(); !status) return base::fail(status.error());
     return level;
-}
-
-base::Result<Authority> authority_from_json(const Json& json) {
-    Authority authority;
-    Members members(json);
-    members.bounded("threshold", authority.threshold);
-    members.list("keys", authority.keys, [](Members& in, KeyWeight& entry) {
-        in.value("key", entry.key, public_key_from_json);
-        in.bounded("weight", entry.weight);
-    });
-    members.list("accounts", authority.accounts, [](Members& in, PermissionLevelWeight& entry) {
-        in.value("permission", entry.permission, permission_level_from_json);
-        in.bounded("weight", entry.weight);
-    });
-    members.list("waits", authority.waits, [](Members& in, WaitWeight& entry) {
-        in.bounded("wait_sec", entry.wait_sec);
-        in.bounded("weight", entry.weight);
-    });
-    if (auto status = members.status(); !status) return base::fail(status.error());
-    return authority;
 }
 
 base::Result<Name> name_from_json(const Json& json) {

@@ -9,7 +9,6 @@ namespace chain::abi {
 [[nodiscard]] Json to_json(const PermissionLevel& level);
 [[nodiscard]] Json to_json(const Authority& authority);
 [[nodiscard]] base::Result<PermissionLevel> permission_level_from_json(const Json& json);
-[[nodiscard]] base::Result<Authority> authority_from_json(const Json& json);
 [[nodiscard]] base::Result<Name> name_from_json(const Json& json);
 [[nodiscard]] base::Result<PublicKey> public_key_from_json(const Json& json);
 // Exactly 32 bytes in hexadecimal digits.

@@ -6,7 +6,6 @@
 #include "chain/types/exception.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace chain {
 
@@ -134,14 +133,6 @@ Result<AccountSummary> account_summary(const StateView& state, Name account, Slo
 TimePoint time_of_ordinal(const SlotTimes& times, std::uint32_t ordinal) {
     if (ordinal == 0) return BlockTimestamp{}.to_time_point();
     return times.time_of(ordinal);
-}
-
-std::optional<base::Bytes> account_code(const StateView& state, Name account) {
-    const auto row = find_account(state, account);
-    if (!row || !*row || (*row)->code_hash.is_zero()) return std::nullopt;
-    const Value code = state.find(Table::code, code_key((*row)->code_hash));
-    if (!code) return std::nullopt;
-    return base::to_bytes(code_bytes(*code));
 }
 
 base::Bytes account_abi(const StateView& state, Name account) {

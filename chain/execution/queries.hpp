@@ -43,8 +43,6 @@ struct AccountSummary {
 // When an ordinal of ResourceLimit was; Antelope's epoch for 0, which means never.
 [[nodiscard]] TimePoint time_of_ordinal(const SlotTimes& times, std::uint32_t ordinal);
 
-// The WASM of an account's contract; absent: none.
-[[nodiscard]] std::optional<base::Bytes> account_code(const StateView& state, Name account);
 // The ABI; for eosio the native one while none is set. Empty: none.
 [[nodiscard]] base::Bytes account_abi(const StateView& state, Name account);
 
@@ -70,55 +68,6 @@ struct AuthorizedAccount {
     std::span<const PublicKey> keys,
     std::span<const PermissionLevel> accounts,
     std::size_t limit);
-
-// --- Contract tables -----------------------------------------------------------------------
-
-struct PrimaryEntry {
-    std::uint64_t primary = 0;
-    Name payer;
-    Value row;  // row_value(*row) is the contract's.
-};
-[[nodiscard]] std::optional<PrimaryEntry> primary_find(const StateView& state,
-                                                       const TableId& table,
-                                                       std::uint64_t primary);
-// The first at or after `primary`, and the last before it; the last of all without.
-[[nodiscard]] std::optional<PrimaryEntry> primary_at_or_after(const StateView& state,
-                                                              const TableId& table,
-                                                              std::uint64_t primary);
-[[nodiscard]] std::optional<PrimaryEntry> primary_before(const StateView& state,
-                                                         const TableId& table,
-                                                         std::optional<std::uint64_t> primary);
-
-// A secondary index is one of Table::index64 ... index_long_double. Its `ordered` keys are
-// big-endian, floats by ordered_double(); 8, 16 or 32 bytes.
-struct SecondaryEntry {
-    base::Bytes ordered;
-    std::uint64_t primary = 0;
-    Name payer;
-    base::Bytes secondary;  // As the contract gave it, little-endian.
-};
-[[nodiscard]] std::size_t secondary_bytes(Table index);
-[[nodiscard]] std::optional<SecondaryEntry> secondary_at_or_after(const StateView& state,
-                                                                  Table index,
-                                                                  const TableId& table,
-                                                                  base::ByteView ordered,
-                                                                  std::uint64_t primary);
-// The last before {ordered, primary}; with empty `ordered` the last of all.
-[[nodiscard]] std::optional<SecondaryEntry> secondary_before(const StateView& state,
-                                                             Table index,
-                                                             const TableId& table,
-                                                             base::ByteView ordered,
-                                                             std::uint64_t primary);
-
-struct TableEntry {
-    TableId id;
-    TableRow row;
-};
-// The tables of a contract, by scope and name: the first at or after `from`, the last before
-// it, both within from.code.
-[[nodiscard]] std::optional<TableEntry> table_at_or_after(const StateView& state,
-                                                          const TableId& from);
-[[nodiscard]] std::optional<TableEntry> table_before(const StateView& state, const TableId& from);
 
 // --- Producers ------------------------------------------------------------------------------
 

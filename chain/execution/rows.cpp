@@ -141,10 +141,6 @@ std::uint64_t key_u64(ByteView key, std::size_t offset) {
     return value;
 }
 
-Uint128 key_u128(ByteView key, std::size_t offset) {
-    return static_cast<Uint128>(key_u64(key, offset)) << 64U | key_u64(key, offset + 8);
-}
-
 std::uint64_t UsageAverage::average() const {
     return divide_ceil(value_ex, kPrecision);
 }

@@ -52,7 +52,6 @@ class RowKey {  // NOLINT(cppcoreguidelines-pro-type-member-init): for that reas
 
 // The big-endian integer at `offset` of a key that has it.
 [[nodiscard]] std::uint64_t key_u64(base::ByteView key, std::size_t offset);
-[[nodiscard]] Uint128 key_u128(base::ByteView key, std::size_t offset);
 
 // --- Table::account: name ---------------------------------------------------------------
 
@@ -185,15 +184,7 @@ struct TableRow {
 // Table::index* : code, scope, table, ordered secondary, primary; and Table::index*_primary:
 // code, scope, table, primary. Both have the value of encode_row(payer, secondary as given:
 // 8, 16 or 32 bytes little-endian), because the ordered form of a float loses the sign of zero.
-[[nodiscard]] inline RowKey index64_key(const TableId& table, std::uint64_t secondary) {
-    return table_key(table).u64(secondary);
-}
-[[nodiscard]] inline RowKey index128_key(const TableId& table, Uint128 secondary) {
-    return table_key(table).u128(secondary);
-}
-[[nodiscard]] inline RowKey index256_key(const TableId& table, const Key256& secondary) {
-    return table_key(table).u128(secondary[0]).u128(secondary[1]);
-}
+
 // Bits of an IEEE double or quadruple as an integer of the same order: -0 and +0 become one.
 // NaN must have been refused before.
 [[nodiscard]] std::uint64_t ordered_double(std::uint64_t bits);

@@ -92,13 +92,6 @@ Result<std::optional<Schedule>> load_proposed(const StateView& state) {
     return std::optional(Schedule{.version = newest.version + 1, .entries = *std::move(fixed)});
 }
 
-Result<std::optional<Schedule>> load_pending(const StateView& state) {
-    auto schedules = load_schedules(state);
-    if (!schedules) return base::fail(std::move(schedules).error());
-    if (schedules->proposed == nullptr) return std::optional<Schedule>();
-    return std::optional(*schedules->proposed);
-}
-
 Result<std::optional<std::vector<ScheduleEntry>>> load_fixed(const StateView& state) {
     const Value row = state.find(Table::global, global_key(kGlobalFixed));
     if (!row) return std::optional<std::vector<ScheduleEntry>>();

@@ -19,10 +19,8 @@ namespace chain {
 // Writes what differs from what is there.
 void put_schedules(StateDelta& state, const ScheduleState& schedules);
 
-// What setprods fixed and no block has proposed yet, with the version that it would get now;
-// what a block has proposed and is not in force.
+// What setprods fixed and no block has proposed yet, with the version that it would get now.
 [[nodiscard]] base::Result<std::optional<Schedule>> load_proposed(const StateView& state);
-[[nodiscard]] base::Result<std::optional<Schedule>> load_pending(const StateView& state);
 
 // The entries that setprods fixed, in their order; absent: elections decide.
 [[nodiscard]] base::Result<std::optional<std::vector<ScheduleEntry>>> load_fixed(

@@ -34,25 +34,6 @@ base::Bytes stored_key(Table table, base::ByteView key) {
     return stored;
 }
 
-base::Result<void> scan_state(const base::StorageView& storage, const RowVisit& visit) {
-    bool damaged = false;
-    const base::Result<void> scanned =
-        storage.scan(base::Family::state, {}, [&](base::ByteView stored, base::ByteView value) {
-            damaged = stored.size() < kTableBytes || table_number(stored) == 0 ||
-                      table_number(stored) > kTables;
-            return !damaged && visit(static_cast<Table>(table_number(stored)),
-                                     stored.subspan(kTableBytes),
-                                     value);
-        });
-    if (!scanned) return base::fail(scanned.error());
-    if (damaged) {
-        return base::fail(base::Errc::corrupt,
-                          "the stored state has a key that belongs to no table; restore the data "
-                          "directory from a snapshot");
-    }
-    return {};
-}
-
 StoredView::StoredView(std::shared_ptr<const base::StorageView> storage,
                        FaultSink on_fault,
                        std::shared_ptr<FinalRows> cache)

@@ -21,12 +21,6 @@ using FaultSink = std::function<void(const base::Error&)>;
 // The key of a row in base::Family::state: the table, big-endian, and the row's key.
 [[nodiscard]] base::Bytes stored_key(Table table, base::ByteView key);
 
-// Shows every row of the state in storage to `visit` in the order of snapshots, until that
-// says false. corrupt: a stored key that names no table.
-using RowVisit = std::function<bool(Table table, base::ByteView key, base::ByteView value)>;
-[[nodiscard]] base::Result<void> scan_state(const base::StorageView& storage,
-                                            const RowVisit& visit);
-
 // Rows known of the final state, and at which moment.
 struct FinalRows {
     explicit FinalRows(std::size_t bytes_max, std::uint64_t seed) : rows(bytes_max, seed) {}

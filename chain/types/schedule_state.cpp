@@ -47,12 +47,6 @@ ScheduleState with_proposal(ScheduleState below, const BlockHeader& child) {
     return below;
 }
 
-ScheduleState schedules_of(const BlockHeader& child,
-                           const ScheduleState& parent_state,
-                           const BlockHeader& parent) {
-    return with_proposal(schedules_below(parent_state, parent), child);
-}
-
 bool may_propose(const ScheduleState& below, Slot parent_slot, Slot slot, std::uint64_t period) {
     CHECK(period > 0);
     return below.proposed == nullptr && slot / period != parent_slot / period;

@@ -35,10 +35,6 @@ struct ScheduleState {
 [[nodiscard]] ScheduleState schedules_below(const ScheduleState& state, const BlockHeader& parent);
 // Of the child itself: `below` with what it proposes.
 [[nodiscard]] ScheduleState with_proposal(ScheduleState below, const BlockHeader& child);
-// Both steps.
-[[nodiscard]] ScheduleState schedules_of(const BlockHeader& child,
-                                         const ScheduleState& parent_state,
-                                         const BlockHeader& parent);
 // Whether a child may propose a schedule: it is the first of its period, and no change is on
 // its way in schedules_below(). `period` in slots, at least 1.
 [[nodiscard]] bool may_propose(const ScheduleState& below,

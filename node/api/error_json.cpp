@@ -94,13 +94,6 @@ ErrorReport bad_request(std::string message) {
     return report;
 }
 
-ErrorReport unknown_endpoint() {
-    ErrorReport report;
-    report.status = 404;
-    report.details.emplace_back("Unknown Endpoint");
-    return report;
-}
-
 Json error_to_json(const ErrorReport& report, bool verbose) {
     Json details = Json::array();
     const std::size_t count = std::min(report.details.size(), verbose ? kDetailsMax : 1);

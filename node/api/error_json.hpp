@@ -32,8 +32,6 @@ enum class ErrorOrigin : std::uint8_t { request, transaction };
 [[nodiscard]] ErrorReport bad_input(const base::Error& reason);
 // 400 "Invalid Request" with one message, such as "A Request body is required".
 [[nodiscard]] ErrorReport bad_request(std::string message);
-// 404 "Unknown Endpoint".
-[[nodiscard]] ErrorReport unknown_endpoint();
 
 // {code, message, error: {code, name, what, details[{message, file, line_number, method}]}}.
 // Ten details at most; one when not `verbose`. File, line and method are ours: empty, 0.

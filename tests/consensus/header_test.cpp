@@ -1,5 +1,5 @@
-#include "consensus/early_blocks.hpp"
 #include "tests/consensus/fixture.hpp"
+#include "tests/sim/consensus/early_blocks.hpp"
 
 // Which headers may be adopted (spec 04, "Blocks and their validity").
 

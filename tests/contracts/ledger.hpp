@@ -149,9 +149,9 @@ class Ledger {
     }
     // A row as the contract packed it, in hexadecimal; empty: none.
     std::string row(chain::Name code, std::uint64_t scope, chain::Name table, std::uint64_t id) {
-        const auto found = chain::primary_find(state_, {code, chain::Name{scope}, table}, id);
-        if (!found) return {};
-        return base::to_hex(chain::row_value(*found->row));
+        const auto found = state_.find(chain::Table::contract_row,
+                                       chain::row_key({code, chain::Name{scope}, table}, id));
+        return found ? base::to_hex(chain::row_value(*found)) : std::string();
     }
     [[nodiscard]] chain::StateDelta& state() { return state_; }
     [[nodiscard]] chain::vm::Engine& engine() { return engine_; }

@@ -55,16 +55,21 @@ TEST_CASE("indexes of digests and floats are ordered as recorded") {
     const nlohmann::json rows =
         recorded("0386-chain-get_table_rows-hash-sha256")["response"]["rows"];
     const chain::TableId index{account, account, {("hashobjs"_n).value & ~std::uint64_t{15}}};
-    std::optional<chain::SecondaryEntry> entry = chain::secondary_at_or_after(
-        ledger.state(), chain::Table::index256, index, base::Bytes(32), 0);
+    constexpr std::size_t kPrefixBytes = 24;  // Code, scope, table; then the digest.
+    auto entry = ledger.state().at_or_after(chain::Table::index256, chain::table_key(index));
     for (const nlohmann::json& row : rows) {
         REQUIRE(entry.has_value());
-        CHECK(entry->primary == row["key"].get<std::uint64_t>());
-        CHECK(base::to_hex(entry->ordered) == row["sec256"].get<std::string>());
-        entry = chain::secondary_at_or_after(
-            ledger.state(), chain::Table::index256, index, entry->ordered, entry->primary + 1);
+        base::Bytes key = entry->key;
+        CHECK(base::equal(base::ByteView(key).first(kPrefixBytes), chain::table_key(index)));
+        CHECK(base::to_hex(base::ByteView(key).subspan(kPrefixBytes, 32)) ==
+              row["sec256"].get<std::string>());
+        CHECK(chain::key_u64(key, kPrefixBytes + 32) == row["key"].get<std::uint64_t>());
+        key.push_back(std::byte{0});  // The first key behind this one.
+        entry = ledger.state().at_or_after(chain::Table::index256, key);
     }
-    CHECK_FALSE(entry.has_value());
+    const bool has_more = entry && base::equal(base::ByteView(entry->key).first(kPrefixBytes),
+                                               chain::table_key(index));
+    CHECK_FALSE(has_more);
 }
 
 TEST_CASE("the other contracts of the recordings do what was recorded") {

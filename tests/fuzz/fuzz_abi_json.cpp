@@ -48,7 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(again);
     const chain::abi::Resolver resolver = [](chain::Name) { return serializer(); };
     static_cast<void>(chain::abi::definition_from_json(*json));
-    static_cast<void>(chain::abi::authority_from_json(*json));
     if (const auto packed = serializer()->to_binary("all", *json)) {
         CHECK(serializer()->to_json("all", *packed));
     }

@@ -145,13 +145,3 @@ TEST_CASE("numbers that do not fit into a transaction are refused, not wrapped")
         CHECK_FALSE(negative);
     }
 }
-
-TEST_CASE("authorities go through JSON") {
-    const Json recorded = vectors::load("formats/036-system-actions.json")["vectors"][0];
-    const auto active = chain::abi::authority_from_json(recorded["value"]["active"]);
-    REQUIRE(active);
-    CHECK(active->is_valid());
-    CHECK(chain::abi::to_json(*active).dump() == recorded["unpacked"]["active"].dump());
-    CHECK_FALSE(chain::abi::authority_from_json({{"threshold", -1}}));
-    CHECK_FALSE(chain::abi::authority_from_json(Json::array()));
-}

@@ -131,10 +131,10 @@ TEST_CASE("The second transfer to an account costs no RAM") {
     const TransactionResult result = chain.transfer("bob", 2);
     REQUIRE(result.succeeded());
     CHECK(result.trace.action_traces[0].account_ram_deltas.empty());
-    const auto row =
-        primary_find(chain.state(), {name("token"), name("bob"), name("accounts")}, 0x535953);
+    const auto row = chain.state().find(
+        Table::contract_row, row_key({name("token"), name("bob"), name("accounts")}, 0x535953));
     REQUIRE(row);
-    CHECK(base::equal(row_value(*row->row), asset(3)));
+    CHECK(base::equal(row_value(*row), asset(3)));
 }
 
 TEST_CASE("A contract's assertion is the transaction's error and leaves no trace in the state") {

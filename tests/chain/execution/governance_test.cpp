@@ -1,7 +1,7 @@
 // Members, nodes and their keys, evidence, and what the API shows of it; refusals first.
-#include "chain/execution/governance_queries.hpp"
 #include "chain/types/evidence.hpp"
 #include "chain_fixture.hpp"
+#include "tests/chain/execution/governance_queries.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -321,7 +321,7 @@ TEST_CASE("an index is written by its contract only, and its iterators are its o
     host.state.put(chain::Table::contract_table,
                    chain::table_key(foreign),
                    chain::encode_table({"other"_n, 1}));
-    host.state.put(chain::Table::index64, chain::index64_key(foreign, key).u64(5), value);
+    host.state.put(chain::Table::index64, chain::table_key(foreign).u64(key).u64(5), value);
     host.state.put(chain::Table::index64_primary, chain::row_key(foreign, 5), value);
     host.write(kKey, key);
     REQUIRE(host.i32("db_idx64_find_secondary", {("other"_n).value, 1, kTable, kKey, kOut}) == 0);

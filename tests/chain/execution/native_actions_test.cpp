@@ -232,11 +232,11 @@ TEST_CASE("setprods fixes a schedule, which a block proposes and another activat
     // Pending for the first block that finds the proposal final, active once that one is.
     while (chain.block().height < proposed + 3) {
         CHECK(chain.next_block().version == 0);
-        CHECK(load_pending(chain.state()).value() == announced);
+        CHECK(*load_schedules(chain.state()).value().proposed == *announced);
     }
     CHECK(chain.next_block().version == 1);
     CHECK(load_schedule(chain.state()).value() == *announced);
-    CHECK_FALSE(load_pending(chain.state()).value());
+    CHECK(load_schedules(chain.state()).value().proposed == nullptr);
     const auto summary = account_summary(chain.state(), name("eosio.prods"), 1);
     CHECK(summary->permissions[0].row.authority.accounts[0].permission.actor == name("alice"));
 }

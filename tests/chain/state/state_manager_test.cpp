@@ -252,26 +252,6 @@ TEST_CASE("after a power cut the state is that of the last synced block") {
     CHECK(text(f.manager->view(id_number(1))->find(kTable, base::as_bytes("key 2"))) == "none");
 }
 
-TEST_CASE("every row of the state is shown in order") {
-    Fixture f;
-    f.add(3, 0, 1);
-    f.add(1, 3, 2);
-    f.finalize(1);
-    std::vector<std::string> seen;
-    REQUIRE(chain::scan_state(f.storage, [&](Table table, auto key, auto value) {
-        seen.push_back(std::to_string(static_cast<int>(table)) + std::string(base::as_text(key)) +
-                       std::string(base::as_text(value)));
-        return true;
-    }));
-    CHECK(seen == std::vector<std::string>{"1height2", "3key 11", "3key 33"});
-    base::Batch batch;
-    batch.put(base::Family::state, base::Bytes{std::byte{0}, std::byte{200}}, {});
-    REQUIRE(f.storage.commit(batch, true));
-    const auto damaged = chain::scan_state(f.storage, [](auto, auto, auto) { return true; });
-    REQUIRE_FALSE(damaged);
-    CHECK(damaged.error().code == base::Errc::corrupt);
-}
-
 // Finality far behind: 700 blocks in a row, so runs of 16 and 256 are made, read through, and
 // cut by the base at heights that are inside of them.
 TEST_CASE("reads stay right and pass few layers when nothing becomes final for long") {

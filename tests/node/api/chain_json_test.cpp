@@ -144,7 +144,6 @@ TEST_CASE("errors have the recorded shape, status and names") {
             }
         }
     };
-    check("0542-http-unknown-path.json", node::api::unknown_endpoint());
     check("0274-chain-get_account-missing.json",
           node::api::bad_request("A Request body is required"));
     const auto bad_name = chain::Name::from_string("NOT A NAME");

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "consensus/consensus.hpp"
-#include "consensus/early_blocks.hpp"
 #include "tests/sim/clock.hpp"
+#include "tests/sim/consensus/early_blocks.hpp"
 #include "tests/sim/consensus/observer.hpp"
 #include "tests/sim/disk.hpp"
 #include "tests/sim/events.hpp"

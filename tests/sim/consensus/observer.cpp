@@ -58,8 +58,8 @@ Seen& Observer::add(const chain::BlockPtr& block) {
     if (!added) return seen;
     seen.block = block;
     seen.parent = find(block->header.previous);
-    seen.schedules =
-        chain::schedules_of(block->header, seen.parent->schedules, seen.parent->header());
+    seen.schedules = chain::with_proposal(
+        chain::schedules_below(seen.parent->schedules, seen.parent->header()), block->header);
     for (const Member& member : universe_.members) {
         if (!member.byzantine) continue;
         for (const auto& key : member.vote_keys) {

@@ -1,4 +1,4 @@
-#include "chain/execution/governance_queries.hpp"
+#include "tests/chain/execution/governance_queries.hpp"
 
 #include "chain/execution/queries.hpp"
 
