@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,7 +18,6 @@ namespace node {
 struct Options {
     // Files.
     std::filesystem::path config_dir;
-    std::filesystem::path config_file;  // Empty: there is none.
     std::filesystem::path data_dir;
     std::filesystem::path genesis_json;  // Empty: the data directory has it from the first start.
     std::set<std::string> plugins;       // nodeos' names; those that switch interfaces on.
@@ -52,7 +50,6 @@ struct Options {
     // Production.
     std::vector<std::string> producer_names;
     std::vector<std::string> signature_providers;
-    bool enable_stale_production = false;
     bool pause_on_startup = false;
     std::string recover_from;     // Id of the recovery that the operator confirms; empty: none.
     bool accept_amnesia = false;  // Keys with a lost safety journal vote at once.
