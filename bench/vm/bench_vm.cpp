@@ -2,7 +2,7 @@
 //
 //   usage: bench_vm [TEXT]                 the table of prices, warm and cold, what has TEXT in it
 //          bench_vm --kernels              small programs against the same ones in native code
-//          bench_vm --hunt [--minutes N] [--seed S] [--out FOLDER]
+//          bench_vm --hunt [--loading] [--minutes N] [--seed S] [--out FOLDER]
 //                                          looks for modules that cost more than they pay
 #include "bench/ledger/report.hpp"
 #include "hunt.hpp"
@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
         vm_bench::hunt(bench,
                        {.minutes = arguments.number("--minutes", 10),
                         .seed = arguments.number("--seed", 1),
-                        .out = arguments.text("--out", "")});
+                        .out = arguments.text("--out", ""),
+                        .loading = arguments.has("--loading")});
     } else {
         vm_bench::print_prices(bench, argc > 1 ? argv[1] : "");
     }

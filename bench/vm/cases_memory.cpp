@@ -103,7 +103,14 @@ void add_memory_cases(std::vector<Case>& all) {
              "(i64.store offset=4092 (local.get $i) (i64.load offset=4091 (local.get $i)))",
              2);
     add_near(
-        all, "stores across pages", "(i64.store offset=#4092 (local.get $i) (local.get $x))", 1);
+        all, "stores across a page", "(f64.store offset=4092 (local.get $i) (local.get $f))", 1);
+    string stores;
+    for (unsigned page = 0; page < kMany; ++page) {
+        stores += "(i64.store offset=" + std::to_string(4'096 * 5 * page + 4'092) +
+                  " (local.get $i) (local.get $x))";
+    }
+    all.push_back(
+        {Cost::memory, "stores across many pages", text_of({.body = stores, .pages = 16}), kMany});
     add_near(all, "i64.store8", "(i64.store8 offset=# (local.get $i) (local.get $x))", 1);
     add_near(all,
              "global.set, global.get",

@@ -3,6 +3,7 @@
 #include "../../tests/wabt/text.hpp"
 #include "bench/ledger/measure.hpp"
 #include "bench/price/clock.hpp"
+#include "chain/types/prices.hpp"
 #include "genome.hpp"
 
 #include <algorithm>
@@ -20,31 +21,42 @@ struct Found {
     std::string text;
 };
 
-// What the module's loop takes beside its price; 0 when it is no module, or ends by a trap.
-Found weigh(Bench& bench, const Genome& genome, int rounds) {
+Spent loading(Bench& bench, const base::Bytes& wasm, int rounds) {
+    const chain::PriceTable prices;
+    Spent spent{bench.load(wasm), static_cast<double>(prices[chain::Cost::load].of(wasm.size()))};
+    for (int i = 1; i < rounds; ++i)
+        spent.nanoseconds = std::min(spent.nanoseconds, bench.load(wasm));
+    return spent;
+}
+
+// What the module's loop, or loading it, takes beside its price; 0 when it is no module, or its
+// run ends by a trap.
+Found weigh(Bench& bench, const Genome& genome, const HuntOptions& options, int rounds) {
     Found found{0, {}, genome.text()};
     const wabt_text::Assembled out = wabt_text::assemble(found.text);
     if (!out.error.empty()) return found;
     const base::Bytes wasm = base::to_bytes(std::as_bytes(std::span(out.bytes)));
-    if (bench.is_valid(wasm)) found.spent = bench.warm(wasm, rounds);
+    if (bench.is_valid(wasm)) {
+        found.spent = options.loading ? loading(bench, wasm, 2 * rounds) : bench.warm(wasm, rounds);
+    }
     found.ratio = found.spent.ratio();
     bench.forget();
     return found;
 }
 
 // Changes one module until nothing has made it worse for long.
-Found climb(Bench& bench, base::Rng& rng, double end) {
+Found climb(Bench& bench, base::Rng& rng, const HuntOptions& options, double end) {
     constexpr int kPatience = 60;
     constexpr int kRoundsFirst = 2;
     constexpr int kRoundsSure = 7;
     Genome best(rng);
-    Found worst = weigh(bench, best, kRoundsFirst);
+    Found worst = weigh(bench, best, options, kRoundsFirst);
     for (int failed = 0; failed < kPatience && bench::wall() < end; ++failed) {
         Genome next = best;
         next.mutate(rng);
-        if (weigh(bench, next, kRoundsFirst).ratio <= worst.ratio * 1.02) continue;
+        if (weigh(bench, next, options, kRoundsFirst).ratio <= worst.ratio * 1.02) continue;
         // Once more and longer: others on the machine make anything slow for a moment.
-        Found sure = weigh(bench, next, kRoundsSure);
+        Found sure = weigh(bench, next, options, kRoundsSure);
         if (sure.ratio <= worst.ratio * 1.01) continue;
         best = next;
         worst = std::move(sure);
@@ -63,7 +75,7 @@ void hunt(Bench& bench, const HuntOptions& options) {
     std::vector<Found> all;
     std::size_t starts = 0;
     for (; bench::wall() < end; ++starts) {
-        all.push_back(climb(bench, rng, end));
+        all.push_back(climb(bench, rng, options, end));
         std::ranges::stable_sort(
             all, [](const Found& left, const Found& right) { return left.ratio > right.ratio; });
         if (all.size() > kKept) all.pop_back();

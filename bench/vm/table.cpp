@@ -15,7 +15,8 @@ namespace {
 
 // Where the worst use of a price should lie, in nanoseconds a unit. Between them it stays.
 constexpr double kLowest = 0.1;
-constexpr double kHighest = 1.5;
+constexpr double kHighest = 2;
+constexpr double kWanted = 1.5;  // Of a new price.
 
 struct Row {
     const Case* what = nullptr;
@@ -39,6 +40,12 @@ const chain::PriceInfo& info_of(chain::Cost row) {
     return chain::price_infos()[static_cast<std::size_t>(row)];
 }
 
+double each(const Row& row, const Spent& spent) {
+    const Case& one = *row.what;
+    const double others = spent.units - one.items * info_of(one.row).normal.base;
+    return std::max(0.0, spent.nanoseconds - others) / one.items;
+}
+
 Row measure(Bench& bench, const Case& one, double scale) {
     constexpr int kRounds = 9;
     const base::Bytes wasm = machine::assemble(one.text);
@@ -52,8 +59,8 @@ Row measure(Bench& bench, const Case& one, double scale) {
     row.cold.units += units_of_action();
     row.warm.nanoseconds *= scale;
     row.cold.nanoseconds *= scale;
-    const double others = row.warm.units - one.items * info_of(one.row).normal.base;
-    row.each = std::max(0.0, row.warm.nanoseconds - others) / one.items;
+    row.each = each(row, row.warm);
+    if (one.whole) row.each = std::max(row.each, each(row, row.cold));
     bench.forget();
     return row;
 }
@@ -149,9 +156,8 @@ std::string suggested(const chain::PriceInfo& info, const std::vector<Row>& rows
     if (worst == nullptr) return "not measured here";
     char text[160];
     const double ratio = worst->ratio();
-    const std::uint32_t price = ratio >= kLowest && ratio <= kHighest
-                                    ? info.normal.base
-                                    : rounded(worst->each / (ratio > kHighest ? 1.0 : 0.5));
+    const std::uint32_t price =
+        ratio >= kLowest && ratio <= kHighest ? info.normal.base : rounded(worst->each / kWanted);
     std::snprintf(
         text, sizeof(text), "now %s, worst %.2f", number(info.normal.base).c_str(), ratio);
     return number(price) + "|" + text;
