@@ -10,7 +10,7 @@
 // The key is the one of eosio, the block one of the chain's last, which transactions refer to.
 #include "base/crypto/hash.hpp"
 #include "base/crypto/keys.hpp"
-#include "bench/execution/patterns.hpp"
+#include "bench/price/clock.hpp"
 #include "chain/abi/json.hpp"
 #include "chain/abi/transaction_json.hpp"
 #include "pattern.hpp"
@@ -69,7 +69,7 @@ class Packer {
                             {"count", each.count},
                             {"count_max", each.count_max}});
         }
-        return {{"patterns", rows}, {"scale", patterns::reference_scale()}};
+        return {{"patterns", rows}, {"scale", price::reference_scale()}};
     }
 
     Json deploy(std::size_t first, std::size_t last) {
