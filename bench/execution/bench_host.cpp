@@ -121,6 +121,13 @@ void add_numbers(std::vector<Case>& all) {
     all.push_back({"__cmptf2", "__cmptf2", {1, kHigh, 2, kHigh}});
     all.push_back(
         {"printqf", "printqf", {kOut}, [](Machine& m) { m.write(kOut + 8, kHigh); }, {}, 10'000});
+    all.push_back({"printqf of the least",
+                   "printqf",
+                   {kOut},
+                   [](Machine& m) { m.write(kOut, 1ULL << 63U); },
+                   {},
+                   10'000});
+    all.push_back({"printdf of the least", "printdf", {1}, {}, {}, 10'000});
     all.push_back({"printui128", "printui128", {kPage}, &random_bytes, {}, 10'000});
     all.push_back({"printi", "printi", {1ULL << 63U}, {}, {}, 10'000});
 }

@@ -83,7 +83,7 @@ void add_print(Functions& out) {
     add<&print_unsigned128, Access::anyone, Cost::print_number128>(out, "printui128");
     add<&print_float32, Access::anyone, Cost::print_float>(out, "printsf");
     add<&print_float64, Access::anyone, Cost::print_float>(out, "printdf");
-    add<&print_float128, Access::anyone, Cost::print_float>(out, "printqf");
+    add<&print_float128, Access::anyone, Cost::print_float128>(out, "printqf");
     add<&print_name, Access::anyone, Cost::print_number>(out, "printn");
     add<&print_hex, Access::anyone, Cost::print_hex>(out, "printhex");
 }

@@ -45,6 +45,7 @@ enum class Cost : std::uint8_t {
     print_number,
     print_number128,
     print_float,
+    print_float128,  // Far from 1 it has thousands of digits to divide by.
     print_hex,
     authority,  // Search the action's authorizations.
     notify,     // The run of the notified contract is an action besides.
