@@ -324,9 +324,10 @@ def fill(measurement, pattern):
     """Blocks full of one pattern: what a hostile sender makes of the worst of them."""
     net, sent = measurement.net, []
     quiet = watch(net, QUIET_SECONDS)
-    bodies = measurement.packer.ask('run', pattern['index'], pattern['work'],
-                                    max(1, LOAD_SECONDS * 2000 * SHARED_BLOCK_US // INTERVAL_MS // 1000
-                                        * pattern['times'] // max(1, int(pattern['warm']['billed_us']))))
+    # Twice what fits the blocks.
+    wanted = 2 * (LOAD_SECONDS * 1000 // INTERVAL_MS) * SHARED_BLOCK_US
+    each_us = max(1, pattern['warm']['billed_us'] // pattern['times'])
+    bodies = measurement.packer.ask('run', pattern['index'], pattern['work'], wanted // each_us + 1)
 
     def send(some):
         client = Client(net.of('bora')['http'])

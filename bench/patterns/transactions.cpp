@@ -28,8 +28,10 @@ void add(std::vector<Pattern>& out,
          std::string what,
          std::function<std::vector<Action>(Name, std::uint32_t)> actions,
          std::string module = {}) {
-    out.push_back(
-        {.name = std::move(what), .module = std::move(module), .actions = std::move(actions)});
+    out.push_back({.name = std::move(what),
+                   .module = std::move(module),
+                   .is_stored = true,
+                   .actions = std::move(actions)});
 }
 
 void add_shapes(std::vector<Pattern>& out) {
