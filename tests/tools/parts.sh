@@ -65,7 +65,7 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 
 # The command line against a node; a full disk; four validators as processes: parted and healed in network
 # namespaces; what doctor says; who joins, enters, leaves and goes on with other keys; journals lost,
-# lists of who may connect, a recovery; shared memory and TCP in turns; a contract that loops;
+# lists of who may connect, a recovery; shared memory and TCP in turns; contracts that loop, fail and recurse;
 # contracts that others compiled.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
@@ -75,7 +75,7 @@ run_network() {
   tests/network/members.py --build build/release
   tests/network/operating.py --build build/release
   tests/network/transports.py --build build/release
-  tests/network/poison.py --build build/release --only poison
+  tests/network/poison.py --build build/release
   tests/network/contracts.py --build build/release
 }
 
