@@ -9,11 +9,14 @@ once: each ends after max-transaction-time, and others are still served.
 usage: poison.py --build BUILD_DIR [--only NAME]
 """
 import argparse
+import ctypes
 import hashlib
 import json
 import multiprocessing
+import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -47,12 +50,20 @@ FAILING = bytes.fromhex('0061736d01000000' '0107016003' '7e7e7e' '00' '03020100'
                         '0a22012001' '017f' '0340' '427f' '2003410172' 'ad801a'
                         '200341016a2203' '41c0843d' '490d00' '0b' '00' '0b')
 CONTRACTS = {LOOPER: LOOP, 'deep': DEEP, 'failing': FAILING}
+LIBC = ctypes.CDLL(None)
+
+
+def deny_writable_code():
+    """As systemd's MemoryDenyWriteExecute, for all that is started: PR_SET_MDWE, since Linux 6.3."""
+    LIBC.prctl(65, 1, 0, 0, 0)
 
 
 class Poisoned(Network):
     def up(self):
-        self.cli('network', 'up', '-n', '4', '--open', '--block-interval', '500',
-                 '--node-option=--max-transaction-time=%d' % (RUN_MAX * 1000))
+        subprocess.run([os.path.join(self.bin, 'bor-cli'), '--dir', self.dir, 'network', 'up', '-n', '4',
+                        '--open', '--block-interval', '500',
+                        '--node-option=--max-transaction-time=%d' % (RUN_MAX * 1000)],
+                       preexec_fn=deny_writable_code, check=True, capture_output=True, timeout=120)
         for each in self.validators():
             with open('/proc/%d/cmdline' % each['pid'], 'rb') as f:
                 self.commands[each['name']] = [word.decode() for word in f.read().split(b'\0') if word]
@@ -88,6 +99,16 @@ class Poisoned(Network):
         packed = self.cli('push', 'transaction', json.dumps({'actions': [action]}),
                           '-d', '-t', '-x', str(lifetime), *options)
         return json.loads(packed)
+
+    def check_alone(self):
+        """Contracts are compiled and run by the nodes themselves: no node has a child."""
+        for name in self.names():
+            tasks = '/proc/%d/task' % self.pid(name)
+            for task in os.listdir(tasks):
+                with open('%s/%s/children' % (tasks, task), encoding='utf-8') as f:
+                    children = f.read().split()
+                if children:
+                    raise AssertionError('%s has children: %s' % (name, children))
 
     def processor_seconds(self, name):
         with open('/proc/%d/stat' % self.pid(name), encoding='utf-8') as f:
@@ -241,6 +262,7 @@ def failing(net):
         code, text = error_of(net.post('bora', '/v1/chain/push_transaction', packed))
         kind = 'refused' if 'subjective-failure-ms-per-minute' in text else text
         refused[kind] = refused.get(kind, 0) + 1
+        net.check_alone()
         time.sleep(0.02)
     took, used = time.monotonic() - began, net.processor_seconds('bora') - before
     thread.join()
@@ -300,6 +322,7 @@ def dry_run_ratio(net, packed, measure):
     finality = Finality(net)
     try:
         during = measure(6)
+        net.check_alone()
     finally:
         attackers.terminate()
         attackers.join()
