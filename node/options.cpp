@@ -422,6 +422,9 @@ base::Result<void> check(const Options& options) {
     if (options.chain_threads == 0 || options.chain_threads > 64) {
         return invalid("chain-threads must be 1 to 64");
     }
+    if (options.failures_per_minute > std::chrono::minutes(1)) {
+        return invalid("subjective-failure-ms-per-minute must be 0 to 60000");
+    }
     if (auto good = check_peers(options); !good) return good;
     const bool by_category = options.http_server_address == "http-category-address";
     if (by_category && options.category_addresses.empty()) {

@@ -79,6 +79,11 @@ TEST_CASE("malformed and contradictory values are refused with their remedy") {
     CHECK(has(refusal("\n\nmax-body-size = many\n"), "config.ini:3"));
     CHECK(has(refusal("producer-name = bank\n"), "needs a signature-provider"));
     CHECK(has(refusal("http-threads = 0\n"), "1 to 64"));
+    CHECK(has(refusal("subjective-failure-ms-per-minute = 60001\n"), "0 to 60000"));
+    for (const char* const value : {"many", "-1", "1.5", "4294967296"}) {
+        CHECK(has(refusal(std::string("subjective-failure-ms-per-minute = ") + value + "\n"),
+                  "subjective-failure-ms-per-minute"));
+    }
     CHECK(has(refusal("http-category-address = chain_ro,127.0.0.1:1\n"), "http-server-address"));
     CHECK(has(refusal("http-server-address = http-category-address\n"), "http-category-address"));
     const auto missing = node::read_options({"--config-dir=/nonexistent", "--config=x.ini"});
