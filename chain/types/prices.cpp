@@ -17,9 +17,9 @@ constexpr PriceInfo sized(Cost cost,
 
 constexpr std::array<PriceInfo, kCosts> kInfos{
     fixed(Cost::plain, "plain", 1),
-    fixed(Cost::memory, "memory", 5),
-    fixed(Cost::memory_mid, "memory_mid", 20),
-    fixed(Cost::memory_far, "memory_far", 80),
+    fixed(Cost::memory, "memory", 3),
+    fixed(Cost::memory_mid, "memory_mid", 16),
+    fixed(Cost::memory_far, "memory_far", 100),
     fixed(Cost::divide, "divide", 10),
     fixed(Cost::floating, "floating", 20),
     fixed(Cost::root, "root", 30),

@@ -43,18 +43,18 @@ struct Limits {
 // Prices of instructions by class, in units: a unit is a nanosecond of what the compiler makes,
 // on the reference machine (bench/vm measures it).
 struct Prices {
-    std::uint32_t plain = 1;        // Constants, locals, arithmetic, comparisons, branches.
-    std::uint32_t memory = 5;       // Globals; loads and stores in a memory of up to 1 MiB,
-    std::uint32_t memory_mid = 20;  // of up to 4 MiB,
-    std::uint32_t memory_far = 80;  // and of more: chained loads miss the processor's cache.
-    std::uint32_t divide = 10;      // Integer division and remainder.
-    std::uint32_t floating = 20;    // Floating point, multiplication of denormals included,
-    std::uint32_t root = 30;        // but for division and square root.
-    std::uint32_t call = 10;        // Direct and indirect calls, br_table, memory.grow.
-    std::uint32_t local = 1;        // A local that a call sets to zero.
-    std::uint32_t page = 2500;      // A page of memory, at the start and at memory.grow.
-    std::uint32_t data = 64;        // 1,024 bytes of initial data, put into memory at the start.
-    std::uint32_t run = 500;        // Starting an action.
+    std::uint32_t plain = 1;         // Constants, locals, arithmetic, comparisons, branches.
+    std::uint32_t memory = 3;        // Globals; loads and stores in a memory of up to 1 MiB,
+    std::uint32_t memory_mid = 16;   // of up to 4 MiB,
+    std::uint32_t memory_far = 100;  // and of more: chained loads miss the processor's cache.
+    std::uint32_t divide = 10;       // Integer division and remainder.
+    std::uint32_t floating = 20;     // Floating point, multiplication of denormals included,
+    std::uint32_t root = 30;         // but for division and square root.
+    std::uint32_t call = 10;         // Direct and indirect calls, br_table, memory.grow.
+    std::uint32_t local = 1;         // A local that a call sets to zero.
+    std::uint32_t page = 2500;       // A page of memory, at the start and at memory.grow.
+    std::uint32_t data = 64;         // 1,024 bytes of initial data, put into memory at the start.
+    std::uint32_t run = 500;         // Starting an action.
 
     friend bool operator==(const Prices&, const Prices&) = default;
 };
