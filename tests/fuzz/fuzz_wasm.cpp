@@ -1,5 +1,5 @@
-// Modules from strangers: the scan, WABT's validator, the rewriter and a short run in the
-// interpreter. Nothing may crash, what is accepted must load, and two runs must end alike.
+// Modules from strangers: the scan, the validator, the compiler and a short run. Nothing may crash,
+// what is accepted must compile, and two runs must end alike.
 #include "../chain/vm/machine.hpp"
 #include "node/machine/machine.hpp"
 

@@ -5,6 +5,20 @@ note_campaign() {
   printf '| %s | %s | %s | %s | %s |\n' "$1" "$(git rev-parse --short HEAD)" "$2" "$3" "$4" >> tests/CAMPAIGNS.md
 }
 
+# differ <first seed> <seconds>   compares engines over random modules for so much processor time.
+differ() {
+  local first=$1 left=$2 count=20000 log took TIMEFORMAT=%U
+  log=build/differ-$1.log
+  while [ "$left" -gt 0 ]; do
+    took=$({ time BOR_ORACLE_FIRST=$first BOR_ORACLE_MODULES=$count nice -n 19 build/release/bin/test_chain_vm \
+      "the product bills what the reference*,the reference interpreter does what*" > "$log" 2>&1; } 2>&1) ||
+      { cat "$log"; return 1; }
+    first=$((first + count))
+    left=$((left - ${took%.*} - 1))
+  done
+  echo "modules $1 to $((first - 1)): no difference"
+}
+
 run_campaign() {
   local start=$SECONDS outcome=passed amount
   case "$1" in
@@ -18,6 +32,15 @@ run_campaign() {
       build_preset fuzz
       ls build/fuzz/bin/fuzz_* | xargs -P 2 -I{} bash -c \
         'source tests/tools/parts.sh; fuzz_one {} 600' || outcome=FAILED
+      ;;
+    engine)
+      # HOURS of processor time; FROM chooses other modules, so that amounts add up.
+      amount="${HOURS:-4} CPU hours of random modules from ${FROM:-10000000} on: product, reference and WABT's interpreter"
+      build_preset release test_chain_vm
+      export -f differ
+      for half in 0 1; do
+        echo $((${FROM:-10000000} + half * 500000000)) $((${HOURS:-4} * 1800))
+      done | xargs -P 2 -L 1 bash -c 'differ $0 $1' || outcome=FAILED
       ;;
     patterns)
       amount="every pattern of work on four validators, then blocks filled with the worst"
@@ -63,7 +86,7 @@ run_campaign() {
       simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
       simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, fuzz, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, engine, fuzz, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

@@ -196,6 +196,7 @@ std::optional<Seen> WabtEngine::run(const base::Bytes& wasm, const Call& call) {
 }
 
 std::optional<Seen> ProductEngine::run(const base::Bytes& wasm, const Call& call) {
+    engine_.begin_block();  // What ran before need not be kept.
     Context context(call.seed);
     vm::Meter meter(call.fuel);
     const vm::Outcome outcome =
