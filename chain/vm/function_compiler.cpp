@@ -29,7 +29,7 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     operands_.begin();
     plan_ = &plan;
     next_charge_ = 0;
-    next_leader_ = plan.charges.front().at;
+    next_leader_ = plan.charges.empty() ? UINT32_MAX : plan.charges.front().at;
     blocks_.clear();
     table_exits_.clear();
     nan_kinds_ = 0;
