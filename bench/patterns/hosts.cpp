@@ -82,6 +82,9 @@ void add_ranges(std::vector<Pattern>& out) {
          "of 136 bytes",
          call("sha3", {i32(1'024), i32(136), i32(200), i32(32), i32(1)}),
          1});
+}
+
+void add_texts(std::vector<Pattern>& out) {
     add(out, {"prints_l", "of 1 MiB", call("prints_l", {i32(1'024), i32(kMebibyte)})});
     add(out, {"prints_l", "of a byte", call("prints_l", {i32(1'024), i32(1)}), 1});
     add(out, {"printhex", "of 512 KiB", call("printhex", {i32(1'024), i32(kMebibyte / 2)})});
@@ -141,15 +144,17 @@ void add_numbers(std::vector<Pattern>& out) {
     small("__modti3", "slow", call("__modti3", {i32(200), i64(-1), i64(77), i64(12345), i64(3)}));
     small("__umodti3", "slow", call("__umodti3", {i32(200), i64(-1), i64(-1), i64(12345), i64(3)}));
     small("__multi3", "large", call("__multi3", {i32(200), i64(-1), i64(77), i64(12345), i64(-3)}));
-    for (const char* name : {"__addtf3", "__subtf3", "__multf3", "__divtf3"})
+    for (const char* name : {"__addtf3", "__subtf3", "__multf3", "__divtf3"}) {
         small(name,
               "slow",
               call(name, {i32(200), i64(0x12345555), i64(kHigh), i64(0x777), i64(kHigh + 12345)}));
+    }
     // The smallest numbers above zero.
-    for (const char* name : {"__multf3", "__divtf3", "__addtf3"})
+    for (const char* name : {"__multf3", "__divtf3", "__addtf3"}) {
         small(name,
               "subnormal",
               call(name, {i32(200), i64(0x12345555), i64(1), i64(0x777), i64(0x1234)}));
+    }
     small("__trunctfdf2", "slow", call("__trunctfdf2", {i64(0x1234), i64(kHigh)}));
     small("__trunctfsf2", "slow", call("__trunctfsf2", {i64(0x1234), i64(0x3F81'0000'0000'0001)}));
     small("__fixtfti",
@@ -344,6 +349,7 @@ void add_inline(std::vector<Pattern>& out) {
 void add_hosts(std::vector<Pattern>& out) {
     add_zeros(out);
     add_ranges(out);
+    add_texts(out);
     add_numbers(out);
     add_crypto(out);
     add_queries(out);

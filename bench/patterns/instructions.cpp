@@ -37,16 +37,18 @@ std::string chain_of(const std::string& before,
 }
 
 void add_unary(std::vector<Pattern>& out) {
-    for (const char* name : {"i32.clz", "i32.popcnt", "i32.eqz"})
+    for (const char* name : {"i32.clz", "i32.popcnt", "i32.eqz"}) {
         add(out,
             name,
             {.body = set("a", chain_of("(" + std::string(name) + " ", ")", get("a")))},
             100);
-    for (const char* name : {"i64.clz", "i64.ctz", "i64.popcnt"})
+    }
+    for (const char* name : {"i64.clz", "i64.ctz", "i64.popcnt"}) {
         add(out,
             name,
             {.body = set("b", chain_of("(" + std::string(name) + " ", ")", get("b")))},
             100);
+    }
     for (const char* name : {"f64.sqrt", "f64.nearest", "f64.floor", "f64.abs"}) {
         add(out,
             name,

@@ -114,6 +114,10 @@ void add_primary(std::vector<Pattern>& out) {
          row,
          kTransactions,
          set_iterator(i32(-1))});
+}
+
+void add_stores(std::vector<Pattern>& out) {
+    const std::vector<std::string> base{"db_store_i64"};
     add(out, {"db_store_i64 of 100 bytes", base, "(drop " + store(kKey, 100) + ")"});
     add(out, {"db_store_i64 of nothing", base, "(drop " + store(kKey, 0) + ")"});
     add(out, {"db_store_i64 in new tables", base, "(drop " + store(i64(1), 0, kKey) + ")"});
@@ -182,6 +186,7 @@ void add_index(std::vector<Pattern>& out, const Kind& kind) {
 
 void add_rows(std::vector<Pattern>& out) {
     add_primary(out);
+    add_stores(out);
     add_index(out, {"db_idx64_", false});
     add_index(out, {"db_idx256_", true});
     add_index(out, {"db_idx_long_double_", false});
