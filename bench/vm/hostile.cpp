@@ -64,9 +64,12 @@ const Code kEnd = "\x0b";
 const Code kDrop = "\x1a";
 
 struct Body {
+    Body(Code code_in, uint32_t locals_in = 0, unsigned type_in = 0x7F)
+        : code(std::move(code_in)), locals(locals_in), type(type_in) {}
+
     Code code;
-    uint32_t locals = 0;
-    unsigned type = 0x7F;
+    uint32_t locals;
+    unsigned type;
 };
 
 // Bodies of (i64, i64, i64) -> (), then of () -> ().
@@ -97,8 +100,14 @@ base::Bytes module_of(const std::vector<Body>& bodies) {
 }
 
 struct Shape {
+    Shape(const char* name_in, Body body_in, Code before_in = {}, Code after_in = {})
+        : name(name_in),
+          body(std::move(body_in)),
+          before(std::move(before_in)),
+          after(std::move(after_in)) {}
+
     const char* name;
-    Body body;  // Of which the middle is repeated.
+    Body body;  // Its code is repeated between the others.
     Code before, after;
 };
 
@@ -120,26 +129,22 @@ std::vector<Shape> shapes() {
                      number(3 + i * 31 % 2000) + kEnd;
     }
     return {
-        {"nested blocks", {opens + closes}, {}, {}},
-        {"nested blocks with branches out", {opens + breaks + closes}, {}, {}},
+        {"nested blocks", {opens + closes}},
+        {"nested blocks with branches out", {opens + breaks + closes}},
         {"nested loops",
-         {times(1000, bytes({0x03, 0x40})) + constant(0) + "\x0d" + number(999) + closes},
-         {},
-         {}},
-        {"nested ifs", {times(1000, constant(1) + "\x04\x40") + closes}, {}, {}},
+         {times(1000, bytes({0x03, 0x40})) + constant(0) + "\x0d" + number(999) + closes}},
+        {"nested ifs", {times(1000, constant(1) + "\x04\x40") + closes}},
         {"ifs with results",
-         {constant(1) + "\x04\x7f" + constant(1) + "\x05" + constant(2) + kEnd + kDrop},
-         {},
-         {}},
-        {"2,000 locals in 10,000 blocks", {scattered, 2000}, {}, {}},
-        {"br_table of 8,191", {table + Code(8192, '\0') + kEnd}, {}, {}},
+         {constant(1) + "\x04\x7f" + constant(1) + "\x05" + constant(2) + kEnd + kDrop}},
+        {"2,000 locals in 10,000 blocks", {scattered, 2000}},
+        {"br_table of 8,191", {table + Code(8192, '\0') + kEnd}},
         {"br_table of 8,191 to 100 blocks",
          {table + switched + kEnd},
          times(100, kBlock),
          times(100, kEnd)},
-        {"small br_table", {kBlock + constant(1) + "\x0e\x01" + bytes({0, 0}) + kEnd}, {}, {}},
-        {"loads and stores", {get(3) + get(3) + bytes({0x28, 2, 4, 0x36, 2, 8}), 1}, {}, {}},
-        {"stores of constants", {constant(0) + constant(1) + bytes({0x36, 2, 0})}, {}, {}},
+        {"small br_table", {kBlock + constant(1) + "\x0e\x01" + bytes({0, 0}) + kEnd}},
+        {"loads and stores", {get(3) + get(3) + bytes({0x28, 2, 4, 0x36, 2, 8}), 1}},
+        {"stores of constants", {constant(0) + constant(1) + bytes({0x36, 2, 0})}},
         {"chained loads", {bytes({0x2D, 0, 0})}, constant(0), kDrop},
         {"conversions", {bytes({0xB1, 0xBA})}, zero64, kDrop},
         {"f32.min", {get(3) + "\x96", 1, 0x7D}, zero32, kDrop},
@@ -151,20 +156,15 @@ std::vector<Shape> shapes() {
         {"i32.clz", {"\x67", 1}, get(3), kDrop},
         {"i32.eqz", {"\x45"}, get(0) + "\x50", kDrop},
         {"a local that changes below operands",
-         {times(1000, get(3)) + bytes({0x41, 1, 0x21, 3}) + times(1000, kDrop), 1},
-         {},
-         {}},
-        {"memory.grow", {constant(0) + bytes({0x40, 0}) + kDrop}, {}, {}},
-        {"calls", {bytes({0x10, 1})}, {}, {}},
-        {"indirect calls", {constant(0) + bytes({0x11, 1, 0})}, {}, {}},
-        {"branches", {constant(0) + bytes({0x0D, 0})}, {}, {}},
+         {times(1000, get(3)) + bytes({0x41, 1, 0x21, 3}) + times(1000, kDrop), 1}},
+        {"memory.grow", {constant(0) + bytes({0x40, 0}) + kDrop}},
+        {"calls", {bytes({0x10, 1})}},
+        {"indirect calls", {constant(0) + bytes({0x11, 1, 0})}},
+        {"branches", {constant(0) + bytes({0x0D, 0})}},
         {"select", {get(1) + get(3) + "\x1b", 1}, get(0), kDrop},
-        {"constants of 64 bits",
-         {"\x42" + times(9, "\x80") + "\x7f" + "\x21" + bytes({0})},
-         {},
-         {}},
-        {"nop", {"\x01"}, {}, {}},
-        {"unreachable code", {bytes({0x41, 0}) + kDrop}, bytes({0}), {}},
+        {"constants of 64 bits", {"\x42" + times(9, "\x80") + "\x7f" + "\x21" + bytes({0})}},
+        {"nop", {"\x01"}},
+        {"unreachable code", {bytes({0x41, 0}) + kDrop}, bytes({0})},
     };
 }
 
@@ -172,11 +172,11 @@ base::Bytes module_of(const Shape& shape, std::size_t size) {
     const std::size_t count = std::max<std::size_t>(1, size / shape.body.code.size());
     Body body = shape.body;
     body.code = shape.before + times(count, shape.body.code) + shape.after;
-    return module_of({body, {}});
+    return module_of({body, Body({})});
 }
 
 base::Bytes many_functions(uint32_t count, uint32_t locals) {
-    std::vector<Body> bodies(count, Body{{}, locals});
+    std::vector<Body> bodies(count, Body({}, locals));
     return module_of(bodies);
 }
 
