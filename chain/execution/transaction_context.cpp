@@ -15,6 +15,7 @@ namespace {
 // What nodeos reports for an error that has no number of its own.
 constexpr std::uint64_t kGenericSystemError = 10'000'000'000'000'000'000ULL;
 constexpr std::uint32_t kFirstChainException = 3'000'000;
+constexpr std::string_view kOwnLimit = "node configured max-transaction-time";
 
 }  // namespace
 
@@ -199,7 +200,6 @@ std::uint64_t TransactionContext::cpu_used_us() const {
 bool TransactionContext::fail_cpu_exceeded() {
     if (is_stopped()) return fail_stopped();
     const std::string used = std::to_string(cpu_used_us());
-    const std::string limit = std::to_string(cpu_limit_us_);
     const bool is_own = cpu_limit_ != CpuLimit::block && cpu_limit_ != CpuLimit::account;
     if (!failure_ && is_own) facts_.is_over_limit = true;
     if (cpu_limit_ == CpuLimit::block) {
@@ -220,13 +220,18 @@ bool TransactionContext::fail_cpu_exceeded() {
             reason = "account cpu limit";
             break;
         case CpuLimit::node:
-            reason = "node configured max-transaction-time";
+            reason = kOwnLimit;
             break;
     }
+    return fail_too_long(reason, cpu_limit_us_);
+}
+
+bool TransactionContext::fail_too_long(std::string_view reason, std::uint64_t limit_us) {
     return fail(make_error(Exception::tx_cpu_usage_exceeded,
                            "transaction " + base::to_hex(decoded_.id.view()) +
-                               " was executing for too long " + used + "us reached " +
-                               std::string(reason) + " " + limit + "us"));
+                               " was executing for too long " + std::to_string(cpu_used_us()) +
+                               "us reached " + std::string(reason) + " " +
+                               std::to_string(limit_us) + "us"));
 }
 
 bool TransactionContext::check_going() {
@@ -236,6 +241,10 @@ bool TransactionContext::check_going() {
 
 bool TransactionContext::fail_stopped() {
     if (!failure_) facts_.is_over_limit = true;
+    // The clock and the units measure one limit of the node's: whichever comes first, it has one
+    // text.
+    const std::uint32_t own = environment_.options.max_cpu_us;
+    if (own > 0) return fail_too_long(kOwnLimit, own);
     return fail(make_error(Exception::deadline_exception,
                            "deadline exceeded " + std::to_string(cpu_used_us()) + "us"));
 }

@@ -70,7 +70,8 @@ struct ExecutionOptions {
     bool skip_authorization = false;  // Keys were checked before, or there are none (dry run).
     bool read_only = false;           // No write, no authorization, nothing is billed.
     bool dry_run = false;             // Unsatisfied authority is no error; the caller drops it.
-    // A limit of the producer's own, in microseconds of billed CPU; 0: none.
+    // A limit of the producer's own, in microseconds of billed CPU; 0: none. A run that is_stopped
+    // ends is then said to have reached it, too, and not to have failed with deadline_exception.
     std::uint32_t max_cpu_us = 0;
     // Whether the machine that runs it was told to stop (vm::Machine): the producer's or the dry
     // run's wall clock, which never decides about a block. Asked between actions and in host
@@ -202,6 +203,7 @@ class TransactionContext : base::Pinned {
         bool changed = false;
     };
     KeptAccount& keep(Name account);
+    bool fail_too_long(std::string_view reason, std::uint64_t limit_us);
     // Starts the meter with what so many microseconds are.
     void give_units(std::uint64_t limit_us);
     Rules& change_rules();

@@ -75,6 +75,7 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
     timer_.arm(limit.time);
     auto trace =
         std::make_shared<chain::TransactionTrace>(pending_->push(entry, environment_.limits));
+    const bool was_stopped = timer_.has_fired();
     timer_.disarm();
     const base::Duration took = timer_.reading() - began;
     if (!trace->except) {
@@ -87,7 +88,7 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
         return {.waits = true, .failure = {}};
     }
     charge(entry, from.sender, took);
-    if (limit.is_of_slot && trace->except->code == chain::Exception::deadline_exception) {
+    if (limit.is_of_slot && was_stopped && pending_->facts().is_over_limit) {
         first_ = id;
         is_pending_full_ = true;
         return {.waits = true, .failure = {}};

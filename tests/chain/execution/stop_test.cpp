@@ -113,3 +113,20 @@ TEST_CASE("a run that is stopped while its memory is cleaned leaves nothing eith
         runner.next_block();
     }
 }
+
+TEST_CASE("the limit of a node has one text, whether clock or units reach it", "[stop]") {
+    Runner runner;
+    runner.set("long", long_run_code(long_runs().front(), true));
+    ExecutionOptions options;
+    options.max_cpu_us = 1'000;
+    SECTION("units") {}
+    SECTION("clock") {
+        options.is_stopped = [] { return true; };
+    }
+    const TransactionResult result =
+        runner.push(runner.make({TestChain::action("long", "run", "long", {})}), {"long"}, options);
+    const Failure failure = failure_of(result);
+    CHECK(failure.code == static_cast<std::uint64_t>(Exception::tx_cpu_usage_exceeded));
+    CHECK(failure.text.ends_with("us reached node configured max-transaction-time 1000us"));
+    CHECK(result.facts.is_over_limit);
+}
