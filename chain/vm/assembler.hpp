@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace chain::vm {
@@ -87,6 +88,8 @@ class Assembler : public x86::Encoder {
     // Jumps to what follows.
     void jump(Chain& chain);
     void jump_if(CondCode condition, Chain& chain);
+    // The four bytes just written become the last of a chain.
+    void link(Chain& chain);
     // Ends the jumps of a chain here; it is empty then.
     void land(Chain& chain);
     // Takes the last jump out of a chain that is not empty, for set_call().
@@ -105,9 +108,59 @@ class Assembler : public x86::Encoder {
 
     // All that was written. Nothing is written afterwards.
     [[nodiscard]] CodeBlock take();
-
-  private:
-    void join(Chain& chain);
 };
+
+// Inlined, for every instruction that may trap or is charged has one of them.
+
+inline void Assembler::jump(Offset to) {
+    bytes(0xE9, 0, 0, 0, 0);
+    set_call(here(), to);
+}
+
+inline void Assembler::jump_if(CondCode condition, Offset to) {
+    bytes(0x0F, 0x80U | static_cast<unsigned>(condition), 0, 0, 0, 0);
+    set_call(here(), to);
+}
+
+inline void Assembler::call(Offset to) {
+    bytes(0xE8, 0, 0, 0, 0);
+    set_call(here(), to);
+}
+
+inline void Assembler::jump(Chain& chain) {
+    bytes(0xE9, 0, 0, 0, 0);
+    link(chain);
+}
+
+inline void Assembler::jump_if(CondCode condition, Chain& chain) {
+    bytes(0x0F, 0x80U | static_cast<unsigned>(condition), 0, 0, 0, 0);
+    link(chain);
+}
+
+// It names the one before it, until both land.
+inline void Assembler::link(Chain& chain) {
+    set_word(here() - 4, static_cast<std::int32_t>(chain.last));
+    chain.last = here();
+}
+
+inline Assembler::Offset Assembler::unlink(Chain& chain) const {
+    const Offset open = chain.last;
+    chain.last = static_cast<Offset>(word(open - 4));
+    return open;
+}
+
+inline void Assembler::set_call(Offset at, Offset to) {
+    set_word(at - 4, static_cast<std::int32_t>(to) - static_cast<std::int32_t>(at));
+}
+
+inline std::int32_t Assembler::word(Offset at) const {
+    std::int32_t value = 0;
+    std::memcpy(&value, begin() + at, 4);
+    return value;
+}
+
+inline void Assembler::set_word(Offset at, std::int32_t value) {
+    std::memcpy(begin() + at, &value, 4);
+}
 
 }  // namespace chain::vm

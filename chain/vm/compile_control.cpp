@@ -84,11 +84,14 @@ void FunctionCompiler::end_block() {
     Block& block = blocks_.back();
     if (dead_ == 0) result_to_register(block.result);
     const bool reached = dead_ == 0 || !block.exits.is_empty() || !block.otherwise.is_empty() ||
-                         block.table_exits >= 0;
+                         !block.table_exits.is_empty();
     operands_.cut(block.height);
     out_.land(block.otherwise);
     out_.land(block.exits);
-    land_table_exits(block);
+    while (!block.table_exits.is_empty()) {
+        const Assembler::Offset entry = out_.unlink(block.table_exits);
+        out_.set_word(entry - 4, static_cast<std::int32_t>(out_.here() - begin_));
+    }
     const std::optional<ValueType> result = block.result;
     blocks_.pop_back();
     dead_ = reached ? 0 : 1;
@@ -145,36 +148,26 @@ void FunctionCompiler::branch_table() {
     die();
 }
 
-// Each entry is how far its target is from the table.
+// Each entry is how far its target is from the function's begin, so that those whose target is not
+// written yet are a chain like open jumps.
 void FunctionCompiler::write_table(std::uint32_t targets, Cursor read) {
     out_.bytes(0x48, 0x8D, 0x15, 0, 0, 0, 0);  // lea rdx, [rip + ..]: the table
     const Assembler::Offset base = out_.here();
     out_.extend(true, x86::rcx, x86::Mem{x86::rdx.id, 0, 4, x86::rcx.id, 2});
+    out_.bytes(0x48, 0x8D, 0x15, 0, 0, 0, 0);  // lea rdx, [rip + ..]: the function
+    out_.set_call(out_.here(), begin_);
     out_.add(x86::rcx, x86::rdx);
     out_.jump(x86::rcx);
     const Assembler::Offset table = out_.here();
     out_.set_call(base, table);
     for (std::uint32_t i = 0; i < targets; ++i) {
         Block& to = target(read.u32());
-        const Assembler::Offset at = out_.here();
         out_.bytes(0, 0, 0, 0);
         if (to.opcode == op::loop) {
-            out_.set_word(at,
-                          static_cast<std::int32_t>(to.begin) - static_cast<std::int32_t>(table));
-            continue;
+            out_.set_word(out_.here() - 4, static_cast<std::int32_t>(to.begin - begin_));
+        } else {
+            out_.link(to.table_exits);
         }
-        table_exits_.push_back({table, at, to.table_exits});
-        to.table_exits = static_cast<std::int32_t>(table_exits_.size()) - 1;
-    }
-}
-
-void FunctionCompiler::land_table_exits(const Block& block) {
-    for (std::int32_t next = block.table_exits; next >= 0;) {
-        const TableExit& exit = table_exits_[static_cast<std::size_t>(next)];
-        out_.set_word(
-            exit.at,
-            static_cast<std::int32_t>(out_.here()) - static_cast<std::int32_t>(exit.table));
-        next = exit.next;
     }
 }
 

@@ -31,12 +31,11 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     next_charge_ = 0;
     next_leader_ = plan.charges.empty() ? UINT32_MAX : plan.charges.front().at;
     blocks_.clear();
-    table_exits_.clear();
     nan_kinds_ = 0;
     dead_ = 0;
     condition_.reset();
     in_ = Cursor(body.code);
-    const Assembler::Offset begin = out_.here();
+    begin_ = out_.here();
     enter(parameters);
     blocks_.push_back({.opcode = op::block, .result = type.result});
     while (!blocks_.empty()) {
@@ -47,7 +46,7 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     CHECK(next_charge_ == plan.charges.size());
     leave();
     write_nan_exits();
-    return begin;
+    return begin_;
 }
 
 void FunctionCompiler::enter(std::uint32_t parameters) {

@@ -90,19 +90,13 @@ class FunctionCompiler : base::Pinned {
         std::uint8_t opcode = 0;
         std::optional<ValueType> result{};
         std::uint32_t height = 0;
-        Assembler::Offset begin = 0;    // Of a loop.
-        Chain exits{};                  // Branches to its end.
-        Chain otherwise{};              // Of an `if` whose condition is zero.
-        std::int32_t table_exits = -1;  // The last of its entries in branch tables.
+        Assembler::Offset begin = 0;  // Of a loop.
+        Chain exits{};                // Branches to its end.
+        Chain otherwise{};            // Of an `if` whose condition is zero.
+        Chain table_exits{};          // Its entries in branch tables.
         [[nodiscard]] std::optional<ValueType> label_type() const {
             return opcode == op::loop ? std::nullopt : result;
         }
-    };
-    // An entry of a branch table whose target is not written yet.
-    struct TableExit {
-        Assembler::Offset table = 0;
-        Assembler::Offset at = 0;
-        std::int32_t next = -1;  // Of the same target, in table_exits_.
     };
     // A local.set or local.tee that follows at once, into a register.
     struct Target {
@@ -139,7 +133,6 @@ class FunctionCompiler : base::Pinned {
     void jump_to(Block& block);
     void jump_to_if(CondCode condition, Block& block);
     [[nodiscard]] Block& target(std::uint32_t depth) { return blocks_[blocks_.size() - 1 - depth]; }
-    void land_table_exits(const Block& block);
     void call(const FunctionType& type, std::optional<std::uint32_t> function, std::uint32_t index);
     void select();
 
@@ -208,13 +201,13 @@ class FunctionCompiler : base::Pinned {
     Operands operands_;
 
     // Of the function being written.
+    Assembler::Offset begin_ = 0;
     Locals locals_;
     Cursor in_;
     const Plan* plan_ = nullptr;
     std::size_t next_charge_ = 0;
     std::uint32_t next_leader_ = 0;  // Where that one stands.
     std::vector<Block> blocks_;
-    std::vector<TableExit> table_exits_;
     // Open jumps to where a NaN is made canonical, by the register: doubles, then singles; a bit
     // is set where there is one.
     std::array<Chain, 2 * Stubs::kVectors> nan_jumps_{};

@@ -44,37 +44,6 @@ void Operands::begin() {
     busy_ = {};
 }
 
-void Operands::push_register(ValueType type, Register reg) {
-    owner(bank_of(type), reg) = static_cast<std::int32_t>(height());
-    stack_.push_back({Kind::reg, type, reg, -1, 0});
-}
-
-void Operands::push_constant(ValueType type, std::uint64_t bits) {
-    stack_.push_back({Kind::constant, type, 0, -1, bits});
-}
-
-void Operands::push_local(std::uint32_t local) {
-    Frame::Home& home = frame_.home(local);
-    stack_.push_back({Kind::local, home.type, 0, home.reference, local});
-    home.reference = static_cast<std::int32_t>(height()) - 1;
-    references_.push_back(height() - 1);
-}
-
-Operands::Taken Operands::take() {
-    CHECK(!stack_.empty());
-    const Value value = stack_.back();
-    stack_.pop_back();
-    if (value.kind == Kind::reg) {
-        owner(bank_of(value.type), value.reg) = -1;
-        keep(bank_of(value.type), value.reg);
-    } else if (value.kind == Kind::local) {
-        frame_.home(static_cast<std::uint32_t>(value.bits)).reference = value.below;
-    }
-    while (!references_.empty() && references_.back() >= height())
-        references_.pop_back();
-    return {value, height()};
-}
-
 void Operands::cut(std::uint32_t height) {
     while (this->height() > height)
         static_cast<void>(take());

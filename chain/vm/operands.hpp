@@ -107,6 +107,39 @@ class Operands : base::Pinned {
     std::array<std::uint32_t, 2> busy_{};
 };
 
+// Inlined, for each instruction takes and gives some.
+
+inline void Operands::push_register(ValueType type, Register reg) {
+    owner(bank_of(type), reg) = static_cast<std::int32_t>(height());
+    stack_.push_back({Kind::reg, type, reg, -1, 0});
+}
+
+inline void Operands::push_constant(ValueType type, std::uint64_t bits) {
+    stack_.push_back({Kind::constant, type, 0, -1, bits});
+}
+
+inline void Operands::push_local(std::uint32_t local) {
+    Frame::Home& home = frame_.home(local);
+    stack_.push_back({Kind::local, home.type, 0, home.reference, local});
+    home.reference = static_cast<std::int32_t>(height()) - 1;
+    references_.push_back(height() - 1);
+}
+
+inline Operands::Taken Operands::take() {
+    CHECK(!stack_.empty());
+    const Value value = stack_.back();
+    stack_.pop_back();
+    if (value.kind == Kind::reg) {
+        owner(bank_of(value.type), value.reg) = -1;
+        keep(bank_of(value.type), value.reg);
+    } else if (value.kind == Kind::local) {
+        frame_.home(static_cast<std::uint32_t>(value.bits)).reference = value.below;
+    }
+    while (!references_.empty() && references_.back() >= height())
+        references_.pop_back();
+    return {value, height()};
+}
+
 // Moves between a register and memory, by the value's type.
 void move_in(Assembler& out, ValueType type, Register reg, const x86::Mem& from);
 void move_out(Assembler& out, ValueType type, const x86::Mem& to, Register reg);
