@@ -52,15 +52,15 @@ chain::Name account_of(std::size_t index) {
 
 class Packer {
   public:
-    Packer(base::crypto::PrivateKey key, base::Hash256 chain_id, base::Hash256 block_id)
-        : key_(std::move(key)), chain_id_(chain_id), block_id_(block_id) {
+    Packer(const base::crypto::PrivateKey& key, base::Hash256 chain_id, base::Hash256 block_id)
+        : key_(key), chain_id_(chain_id), block_id_(block_id) {
         patterns::add_instructions(all_);
         patterns::add_hosts(all_);
         patterns::add_rows(all_);
         patterns::add_transactions(all_);
     }
 
-    Json list() const {
+    [[nodiscard]] Json list() const {
         Json rows = Json::array();
         for (const Pattern& each : all_) {
             rows.push_back({{"name", each.name},

@@ -126,10 +126,10 @@ void add_calls(std::vector<Case>& all) {
         {.body = many("(call $full)", kMany),
          .fields = "(func $full (local" + many("i64", 6) + many("f64", 8) + ")" + [] {
              string uses;
-             for (int i = 0; i < 14; ++i)
-                 uses += repeated(
-                     "(local.set " + std::to_string(i) + " (local.get " + std::to_string(i) + "))",
-                     2);
+             for (int i = 0; i < 14; ++i) {
+                 const string local = std::to_string(i);
+                 uses += repeated("(local.set " + local + " (local.get " + local + "))", 2);
+             }
              return uses;
          }() + ")"});
     add(all,

@@ -119,6 +119,39 @@ void add_conversions(std::vector<Case>& all) {
         2);
 }
 
+void add_plain_cases(std::vector<Case>& all) {
+    add_chain(all,
+              Cost::plain,
+              "i64.extend_i32_s, i32.wrap_i64",
+              "(local.set $x (i64.extend_i32_s (i32.wrap_i64 (local.get $x))))");
+    add_chain(all,
+              Cost::plain,
+              "reinterpret there and back",
+              "(local.set $x (i64.reinterpret_f64 (f64.reinterpret_i64 (local.get $x))))");
+    add_chain(all,
+              Cost::plain,
+              "select",
+              "(local.set $x (select (local.get $x) (local.get $y) (local.get $i)))");
+    string locals;
+    string body;
+    for (int i = 0; i < 40; ++i)
+        locals += "(local $l" + std::to_string(i) + " i64)";
+    for (int i = 0; i < 50; ++i) {
+        const string at = "$l" + std::to_string(i % 40);
+        body += "(local.set " + at + "(i64.add (local.get $l" + std::to_string((i + 39) % 40) +
+                ") (local.get " + at + ")))";
+    }
+    add(all, Cost::plain, "locals without registers", {.body = body, .locals = locals}, 4);
+    // More code than caches hold, run straight through.
+    constexpr unsigned kLong = 25'000;
+    all.push_back({Cost::plain,
+                   "long straight code, 450 KB",
+                   text_of({.body = repeated("(local.set $x (i64.add (local.get $y) (i64.const "
+                                             "0x1234567#)))",
+                                             kLong)}),
+                   4 * kLong});
+}
+
 }  // namespace
 
 void add_integer_cases(std::vector<Case>& all) {
@@ -162,36 +195,7 @@ void add_integer_cases(std::vector<Case>& all) {
                       "(local.set " + a + "(" + type + ".const 3))");
         }
     }
-    add_chain(all,
-              Cost::plain,
-              "i64.extend_i32_s, i32.wrap_i64",
-              "(local.set $x (i64.extend_i32_s (i32.wrap_i64 (local.get $x))))");
-    add_chain(all,
-              Cost::plain,
-              "reinterpret there and back",
-              "(local.set $x (i64.reinterpret_f64 (f64.reinterpret_i64 (local.get $x))))");
-    add_chain(all,
-              Cost::plain,
-              "select",
-              "(local.set $x (select (local.get $x) (local.get $y) (local.get $i)))");
-    string locals;
-    string body;
-    for (int i = 0; i < 40; ++i)
-        locals += "(local $l" + std::to_string(i) + " i64)";
-    for (int i = 0; i < 50; ++i) {
-        const string at = "$l" + std::to_string(i % 40);
-        body += "(local.set " + at + "(i64.add (local.get $l" + std::to_string((i + 39) % 40) +
-                ") (local.get " + at + ")))";
-    }
-    add(all, Cost::plain, "locals without registers", {.body = body, .locals = locals}, 4);
-    // More code than caches hold, run straight through.
-    constexpr unsigned kLong = 25'000;
-    all.push_back({Cost::plain,
-                   "long straight code, 450 KB",
-                   text_of({.body = repeated("(local.set $x (i64.add (local.get $y) (i64.const "
-                                             "0x1234567#)))",
-                                             kLong)}),
-                   4 * kLong});
+    add_plain_cases(all);
 }
 
 void add_float_cases(std::vector<Case>& all) {

@@ -61,6 +61,7 @@ const Code kEnd = "\x0b";
 const Code kDrop = "\x1a";
 
 struct Body {
+    // NOLINTNEXTLINE(google-explicit-constructor): most bodies are their code.
     Body(Code code_in, uint32_t locals_in = 0, unsigned type_in = 0x7F)
         : code(std::move(code_in)), locals(locals_in), type(type_in) {}
 

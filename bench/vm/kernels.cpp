@@ -33,6 +33,7 @@ constexpr std::array<Kernel, kernels> kKernels{{{"multiply", 1.03},
                                                 {"indirect calls", 2.87},
                                                 {"random memory", 1.33}}};
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): C code has no other way.
 std::vector<std::uint64_t>* heard = nullptr;  // What the native kernel tells.
 
 base::Bytes read(const std::string& path) {

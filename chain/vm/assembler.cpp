@@ -1,5 +1,6 @@
 #include "chain/vm/assembler.hpp"
 
+#include "base/check.hpp"
 
 namespace chain::vm {
 

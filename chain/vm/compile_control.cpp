@@ -142,7 +142,7 @@ void FunctionCompiler::branch_table() {
         jump_to(fallback);
     } else {
         out_.cmp(x86::ecx, static_cast<std::int32_t>(targets));
-        jump_to_if(CondCode::kAE, fallback);
+        jump_to_if(CondCode::ae, fallback);
         write_table(targets, table);
     }
     die();
@@ -186,11 +186,11 @@ void FunctionCompiler::call(const FunctionType& type,
     const auto unused = static_cast<std::int32_t>(8 * (frame_.height_max() - height));
     if (!function) {
         out_.cmp(x86::ecx, static_cast<std::int32_t>(*context_.module.table));
-        out_.jump_if(CondCode::kAE, context_.stubs.trap(Trap::indirect_call));
+        out_.jump_if(CondCode::ae, context_.stubs.trap(Trap::indirect_call));
         out_.shift(x86::Shift::shl, x86::ecx, 4);
         const x86::Mem found{x86::r15.id, field::table + 8, 8, x86::rcx.id};
         out_.cmp(found, static_cast<std::int32_t>(context_.types[index]));
-        out_.jump_if(CondCode::kNE, context_.stubs.trap(Trap::indirect_call));
+        out_.jump_if(CondCode::ne, context_.stubs.trap(Trap::indirect_call));
     }
     if (unused > 0) out_.add(x86::rsp, unused);
     if (function) {

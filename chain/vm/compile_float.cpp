@@ -91,7 +91,7 @@ void FunctionCompiler::make_canonical(Register reg, ValueType type) {
     const bool single = type == ValueType::f32;
     out_.op(of_width(x86::kUcomiss, single), vector(reg), vector(reg));
     const std::size_t which = reg + (single ? Stubs::kVectors : 0U);
-    out_.jump_if(CondCode::kP, nan_jumps_[which]);
+    out_.jump_if(CondCode::p, nan_jumps_[which]);
     nan_kinds_ |= std::uint32_t{1} << which;
 }
 
@@ -103,8 +103,8 @@ void FunctionCompiler::float_extreme(ValueType type, bool is_least) {
     const Register to = operands_.own(first);
     const bool single = type == ValueType::f32;
     out_.op(of_width(x86::kUcomiss, single), vector(to), vector(other));
-    const Assembler::Offset nan = out_.skip_if(CondCode::kP);
-    const Assembler::Offset differ = out_.skip_if(CondCode::kNE);
+    const Assembler::Offset nan = out_.skip_if(CondCode::p);
+    const Assembler::Offset differ = out_.skip_if(CondCode::ne);
     out_.op(is_least ? x86::kOrps : x86::kAndps, vector(to), vector(other));
     const Assembler::Offset equal_done = out_.skip();
     out_.land_skip(nan);
@@ -126,12 +126,12 @@ void FunctionCompiler::float_compare(ValueType type, unsigned which) {
     const Register reg = operands_.read(left);
     const x86::Operand source = operands_.source(right);
     out_.op(of_width(x86::kUcomiss, type == ValueType::f32), vector(reg), source);
-    if (which >= 2) return put_condition(which <= 3 ? CondCode::kA : CondCode::kAE);
+    if (which >= 2) return put_condition(which <= 3 ? CondCode::a : CondCode::ae);
     const Register to = operands_.allocate(Bank::integer);
     const Register ordered = operands_.allocate(Bank::integer);
     const bool equal = which == 0;
-    out_.set_if(equal ? CondCode::kNP : CondCode::kP, low_byte(ordered));
-    out_.set_if(equal ? CondCode::kE : CondCode::kNE, low_byte(to));
+    out_.set_if(equal ? CondCode::np : CondCode::p, low_byte(ordered));
+    out_.set_if(equal ? CondCode::e : CondCode::ne, low_byte(to));
     out_.op(equal ? x86::kAnd : x86::kOr, low_byte(to), low_byte(ordered));
     out_.extend(false, dword(to), low_byte(to));
     operands_.push_register(ValueType::i32, to);

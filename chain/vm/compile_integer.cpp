@@ -11,16 +11,16 @@ namespace {
 using x86::CondCode;
 
 // Of eq, ne, lt_s, lt_u, gt_s, gt_u, le_s, le_u, ge_s, ge_u.
-constexpr std::array<CondCode, 10> kConditions{CondCode::kE,
-                                               CondCode::kNE,
-                                               CondCode::kL,
-                                               CondCode::kB,
-                                               CondCode::kG,
-                                               CondCode::kA,
-                                               CondCode::kLE,
-                                               CondCode::kBE,
-                                               CondCode::kGE,
-                                               CondCode::kAE};
+constexpr std::array<CondCode, 10> kConditions{CondCode::e,
+                                               CondCode::ne,
+                                               CondCode::l,
+                                               CondCode::b,
+                                               CondCode::g,
+                                               CondCode::a,
+                                               CondCode::le,
+                                               CondCode::be,
+                                               CondCode::ge,
+                                               CondCode::ae};
 constexpr std::uint8_t kI32Eqz = 0x45;
 constexpr std::uint8_t kI32Eq = 0x46;
 constexpr std::uint8_t kI32GeU = 0x4f;
@@ -38,22 +38,22 @@ constexpr std::uint8_t kI64ExtendI32S = 0xac;
 // The condition that holds when its two sides change places.
 CondCode mirrored(CondCode condition) {
     switch (condition) {
-        case CondCode::kB:
-            return CondCode::kA;
-        case CondCode::kA:
-            return CondCode::kB;
-        case CondCode::kBE:
-            return CondCode::kAE;
-        case CondCode::kAE:
-            return CondCode::kBE;
-        case CondCode::kL:
-            return CondCode::kG;
-        case CondCode::kG:
-            return CondCode::kL;
-        case CondCode::kLE:
-            return CondCode::kGE;
-        case CondCode::kGE:
-            return CondCode::kLE;
+        case CondCode::b:
+            return CondCode::a;
+        case CondCode::a:
+            return CondCode::b;
+        case CondCode::be:
+            return CondCode::ae;
+        case CondCode::ae:
+            return CondCode::be;
+        case CondCode::l:
+            return CondCode::g;
+        case CondCode::g:
+            return CondCode::l;
+        case CondCode::le:
+            return CondCode::ge;
+        case CondCode::ge:
+            return CondCode::le;
         default:
             return condition;
     }
@@ -65,7 +65,7 @@ bool FunctionCompiler::integer_operation(std::uint8_t opcode) {
     if (opcode == kI32Eqz || opcode == kI64Eqz) {
         const ValueType type = opcode == kI32Eqz ? ValueType::i32 : ValueType::i64;
         operands_.push_constant(type, 0);
-        compare(type, CondCode::kE);
+        compare(type, CondCode::e);
         return true;
     }
     if (within(opcode, kI32Eq, kI32GeU)) {
@@ -251,7 +251,7 @@ void FunctionCompiler::divide(ValueType type, bool is_signed, bool is_remainder)
     const x86::Gp by = integer(Operands::kRcx, type);
     if (constant.value_or(0) == 0) {
         out_.test(by, by);
-        out_.jump_if(CondCode::kE, context_.stubs.trap(Trap::divide_by_zero));
+        out_.jump_if(CondCode::e, context_.stubs.trap(Trap::divide_by_zero));
     }
     if (is_signed) {
         write_signed_division(type, is_remainder, constant);
@@ -290,7 +290,7 @@ void FunctionCompiler::write_signed_division(ValueType type,
     std::optional<Assembler::Offset> done;
     if (divisor.value_or(-1) == -1) {
         out_.cmp(by, -1);
-        const Assembler::Offset other = out_.skip_if(CondCode::kNE);
+        const Assembler::Offset other = out_.skip_if(CondCode::ne);
         if (is_remainder) {
             out_.clear(x86::rdx);
             done = out_.skip();
@@ -301,7 +301,7 @@ void FunctionCompiler::write_signed_division(ValueType type,
                 out_.mov_constant(x86::rdx, std::uint64_t{1} << 63U);
                 out_.cmp(x86::rax, x86::rdx);
             }
-            out_.jump_if(CondCode::kE, context_.stubs.trap(Trap::integer_overflow));
+            out_.jump_if(CondCode::e, context_.stubs.trap(Trap::integer_overflow));
         }
         out_.land_skip(other);
     }
@@ -362,7 +362,7 @@ FunctionCompiler::CondCode FunctionCompiler::take_condition() {
         const Register reg = operands_.read(taken);
         out_.test(dword(reg), dword(reg));
     }
-    return CondCode::kNE;
+    return CondCode::ne;
 }
 
 // Without lzcnt and tzcnt, which old processors take for other instructions.
@@ -379,7 +379,7 @@ void FunctionCompiler::count_bits(unsigned which, ValueType type) {
     const std::uint32_t bits = 8 * width_of(type);
     out_.mov_constant(dword(of_zero), leading ? 2 * bits - 1 : bits);
     out_.op(leading ? x86::kBsr : x86::kBsf, integer(reg, type), source);
-    out_.move_if(CondCode::kE, integer(reg, type), integer(of_zero, type));
+    out_.move_if(CondCode::e, integer(reg, type), integer(of_zero, type));
     if (leading) out_.op(x86::kXor, dword(reg), static_cast<std::int32_t>(bits - 1));
     operands_.push_register(type, reg);
 }

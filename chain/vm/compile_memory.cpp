@@ -171,7 +171,7 @@ x86::Mem FunctionCompiler::address(const Taken& index,
     const Register last = operands_.allocate(Bank::integer);
     out_.lea(quad(last), {at, static_cast<std::int32_t>(end - 1)});
     out_.cmp(quad(last), at_field(field::memory_bytes));
-    out_.jump_if(CondCode::kAE, context_.stubs.trap(Trap::memory_out_of_bounds));
+    out_.jump_if(CondCode::ae, context_.stubs.trap(Trap::memory_out_of_bounds));
     if (is_store) mark_block(last);
     operands_.release(Bank::integer, last);
     return {x86::r15.id, static_cast<std::int32_t>(offset), bytes, at};
@@ -186,7 +186,7 @@ x86::Mem FunctionCompiler::constant_address(std::uint64_t at, std::uint8_t bytes
     }
     if (at + bytes > pages.initial * kPageBytes) {
         out_.cmp(at_field(field::memory_bytes), static_cast<std::int32_t>(at + bytes));
-        out_.jump_if(CondCode::kB, context_.stubs.trap(Trap::memory_out_of_bounds));
+        out_.jump_if(CondCode::b, context_.stubs.trap(Trap::memory_out_of_bounds));
     }
     const auto place = static_cast<std::int32_t>(at);
     if (is_store) {

@@ -1,5 +1,7 @@
 #include "chain/vm/encoder.hpp"
 
+#include "base/check.hpp"
+
 #include <cstring>
 #include <new>
 
@@ -42,6 +44,7 @@ Opcode narrow(Opcode code, std::uint8_t bytes) {
 
 }  // namespace
 
+// NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): see Encoder::Free.
 Encoder::Encoder(std::size_t expected_bytes) {
     const std::size_t bytes = expected_bytes + kLongest;
     block_.reset(static_cast<std::uint8_t*>(std::malloc(bytes)));
@@ -50,7 +53,6 @@ Encoder::Encoder(std::size_t expected_bytes) {
     end_ = begin() + bytes;
 }
 
-// Large blocks are moved by their pages, not by their bytes.
 void Encoder::grow() {
     const std::size_t used = here();
     const std::size_t bytes = 2 * static_cast<std::size_t>(end_ - begin());
@@ -61,6 +63,7 @@ void Encoder::grow() {
     at_ = begin() + used;
     end_ = begin() + bytes;
 }
+// NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
 
 // Prefixes and opcode at `at`, where there is room; returns what follows.
 std::uint8_t* Encoder::head(std::uint8_t* at, Opcode code, unsigned rex) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/bytes.hpp"
-#include "base/check.hpp"
 #include "base/pinned.hpp"
 
 #include <cstdint>
@@ -39,10 +38,12 @@ struct Mem {
 struct Operand {
     enum class Kind : std::uint8_t { gp, xmm, memory, immediate };
 
+    // NOLINTBEGIN(google-explicit-constructor): what an instruction reads is written as it is.
     Operand(Gp reg) : kind(Kind::gp), memory{reg.id, 0, reg.bytes} {}
     Operand(Xmm reg) : kind(Kind::xmm), memory{reg.id} {}
     Operand(const Mem& place) : kind(Kind::memory), memory(place) {}
     Operand(std::int32_t value) : kind(Kind::immediate), memory{0, value} {}
+    // NOLINTEND(google-explicit-constructor)
 
     [[nodiscard]] bool is_memory() const { return kind == Kind::memory; }
 
@@ -50,32 +51,17 @@ struct Operand {
     Mem memory;  // A register is its base, an immediate its place.
 };
 
+// NOLINTBEGIN(readability-identifier-naming): registers have the names of the manual.
 inline constexpr Gp rax{0}, rcx{1}, rdx{2}, rbx{3}, rsp{4}, rbp{5}, rsi{6}, rdi{7};
 inline constexpr Gp r9{9}, r10{10}, r11{11}, r12{12}, r13{13}, r14{14}, r15{15};
 inline constexpr Gp eax{0, 4}, ecx{1, 4}, edx{2, 4}, esi{6, 4}, r14d{14, 4};
 inline constexpr Gp al{0, 1};
 inline constexpr Xmm xmm0{0};
+// NOLINTEND(readability-identifier-naming)
 
 // In the order of their numbers in jcc, setcc and cmovcc; each one and its contrary differ in
 // the lowest bit.
-enum class CondCode : std::uint8_t {
-    kO,
-    kNO,
-    kB,
-    kAE,
-    kE,
-    kNE,
-    kBE,
-    kA,
-    kS,
-    kNS,
-    kP,
-    kNP,
-    kL,
-    kGE,
-    kLE,
-    kG
-};
+enum class CondCode : std::uint8_t { o, no, b, ae, e, ne, be, a, s, ns, p, np, l, ge, le, g };
 [[nodiscard]] constexpr CondCode negated(CondCode condition) {
     return static_cast<CondCode>(static_cast<unsigned>(condition) ^ 1U);
 }
@@ -123,9 +109,12 @@ enum class Shift : std::uint8_t { rol = 0, ror = 1, shl = 4, shr = 5, sar = 7 };
 class Encoder : base::Pinned {
   public:
     using Offset = std::uint32_t;
+    // Memory that realloc moves by its pages, not by its bytes, and that is not cleared before.
+    // NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
     struct Free {
         void operator()(std::uint8_t* block) const { std::free(block); }
     };
+    // NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
     using Block = std::unique_ptr<std::uint8_t[], Free>;
 
     // More than `expected_bytes` may come, at the price of growing.

@@ -1,5 +1,7 @@
 #include "chain/vm/frame.hpp"
 
+#include "base/check.hpp"
+
 #include <algorithm>
 
 namespace chain::vm {

@@ -53,7 +53,7 @@ void FunctionCompiler::enter(std::uint32_t parameters) {
     budget_ = kOneCall + frame_.counted_bytes() / 8;
     out_.sub(x86::r14d, static_cast<std::int32_t>(budget_));
     out_.test(x86::r14d, static_cast<std::int32_t>(kCallsExhausted | kBytesExhausted));
-    out_.jump_if(CondCode::kNE, context_.stubs.budget_low());
+    out_.jump_if(CondCode::ne, context_.stubs.budget_low());
     const auto bytes = static_cast<std::int32_t>(frame_.bytes());
     if (bytes > 0) out_.sub(x86::rsp, bytes);
     std::int32_t at = bytes;

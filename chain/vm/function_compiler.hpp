@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/check.hpp"
 #include "chain/vm/assembler.hpp"
 #include "chain/vm/frame.hpp"
 #include "chain/vm/instruction.hpp"

@@ -53,7 +53,7 @@ void Stubs::write_enter() {
     out_.mov(x86::r14d, at_field(field::budget, 4));
     const Offset more = out_.here();
     out_.test(x86::rcx, x86::rcx);
-    const Offset go = out_.skip_if(CondCode::kE);
+    const Offset go = out_.skip_if(CondCode::e);
     out_.push(x86::Mem{x86::rdx.id});
     out_.add(x86::rdx, 8);
     out_.sub(x86::rcx, 1);
@@ -80,11 +80,11 @@ void Stubs::write_traps() {
     }
     fuel_low_ = out_.here();
     out_.test(x86::r13, x86::r13);
-    out_.jump_if(CondCode::kNS, trap(Trap::stopped));
+    out_.jump_if(CondCode::ns, trap(Trap::stopped));
     out_.jump(trap(Trap::out_of_fuel));
     budget_low_ = out_.here();
     out_.test(x86::r14d, static_cast<std::int32_t>(kBytesExhausted));
-    out_.jump_if(CondCode::kNE, trap(Trap::stack_bytes));
+    out_.jump_if(CondCode::ne, trap(Trap::stack_bytes));
     out_.jump(trap(Trap::call_depth));
 }
 
@@ -98,24 +98,24 @@ void Stubs::write_truncation(ValueType from, ValueType to, bool is_signed) {
                 at_constant(single ? of_single : of_double));
     };
     out_.op(of_width(x86::kUcomiss, single), x86::xmm0, x86::xmm0);
-    out_.jump_if(CondCode::kP, trap(Trap::invalid_conversion));
+    out_.jump_if(CondCode::p, trap(Trap::invalid_conversion));
     if (!is_signed) {
         compare(Constant::minus_one32, Constant::minus_one64);
-        out_.jump_if(CondCode::kBE, trap(Trap::integer_overflow));
+        out_.jump_if(CondCode::be, trap(Trap::integer_overflow));
         write_unsigned_truncation(single, to);
         return;
     }
     if (to == ValueType::i32) {
         // A double may lie between the least integer and the one below it.
         compare(Constant::minus_two_to_31_32, Constant::below_minus_two_to_31_64);
-        out_.jump_if(single ? CondCode::kB : CondCode::kBE, trap(Trap::integer_overflow));
+        out_.jump_if(single ? CondCode::b : CondCode::be, trap(Trap::integer_overflow));
         compare(Constant::two_to_31_32, Constant::two_to_31_64);
     } else {
         compare(Constant::minus_two_to_63_32, Constant::minus_two_to_63_64);
-        out_.jump_if(CondCode::kB, trap(Trap::integer_overflow));
+        out_.jump_if(CondCode::b, trap(Trap::integer_overflow));
         compare(Constant::two_to_63_32, Constant::two_to_63_64);
     }
-    out_.jump_if(CondCode::kAE, trap(Trap::integer_overflow));
+    out_.jump_if(CondCode::ae, trap(Trap::integer_overflow));
     out_.op(of_width(x86::kCvttss2si, single), integer(0, to), x86::xmm0);
     out_.ret();
 }
@@ -129,16 +129,16 @@ void Stubs::write_unsigned_truncation(bool single, ValueType to) {
     const auto convert = [&] { out_.op(of_width(x86::kCvttss2si, single), x86::rax, x86::xmm0); };
     if (to == ValueType::i32) {
         compare(Constant::two_to_32_32, Constant::two_to_32_64);
-        out_.jump_if(CondCode::kAE, trap(Trap::integer_overflow));
+        out_.jump_if(CondCode::ae, trap(Trap::integer_overflow));
         convert();
         out_.mov(x86::eax, x86::eax);
         out_.ret();
         return;
     }
     compare(Constant::two_to_64_32, Constant::two_to_64_64);
-    out_.jump_if(CondCode::kAE, trap(Trap::integer_overflow));
+    out_.jump_if(CondCode::ae, trap(Trap::integer_overflow));
     compare(Constant::two_to_63_32, Constant::two_to_63_64);
-    const Offset large = out_.skip_if(CondCode::kAE);
+    const Offset large = out_.skip_if(CondCode::ae);
     convert();
     out_.ret();
     out_.land_skip(large);
@@ -156,7 +156,7 @@ void Stubs::write_from_unsigned(ValueType to) {
     const auto convert = [&] { out_.op(of_width(x86::kCvtsi2ss, single), x86::xmm0, x86::rax); };
     out_.clear(x86::xmm0);
     out_.test(x86::rax, x86::rax);
-    const Offset large = out_.skip_if(CondCode::kS);
+    const Offset large = out_.skip_if(CondCode::s);
     convert();
     out_.ret();
     out_.land_skip(large);
@@ -235,7 +235,7 @@ Stubs::Offset Stubs::write_host_call(Assembler& out,
     out.call(at_field(field::call_host));
     out.mov(x86::r13, at_field(field::fuel));
     out.test(x86::al, x86::al);
-    out.jump_if(CondCode::kE, trap(Trap::host_stop));
+    out.jump_if(CondCode::e, trap(Trap::host_stop));
     if (type.result) {
         move_in(out, *type.result, Operands::kRax, on_stack(8 * many, width_of(*type.result)));
     }
@@ -247,12 +247,12 @@ Stubs::Offset Stubs::write_host_call(Assembler& out,
 void Stubs::write_grow(const Limits& limits, const Prices& prices) {
     grow_ = out_.here();
     out_.cmp(x86::eax, static_cast<std::int32_t>(limits.max_pages));
-    const Offset free = out_.skip_if(CondCode::kA);
+    const Offset free = out_.skip_if(CondCode::a);
     out_.mov_constant(x86::rcx, prices.page);
     out_.op(x86::kImul, x86::rcx, x86::rax);
     out_.sub(x86::r13, x86::rcx);
     out_.cmp(x86::r13, at_field(field::limit));
-    out_.jump_if(CondCode::kL, fuel_low_);
+    out_.jump_if(CondCode::l, fuel_low_);
     out_.land_skip(free);
     leave_contract(out_, 1);
     out_.mov(x86::esi, x86::eax);

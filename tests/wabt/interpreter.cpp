@@ -51,25 +51,19 @@ interp::Value value_of(wabt::Type type, std::uint64_t slot) {
     return interp::Value::Make(number);
 }
 
-// The reason if it fails.
-std::string read(const std::vector<std::uint8_t>& wasm, interp::ModuleDesc* description) {
-    wabt::Errors errors;
-    const wabt::ReadBinaryOptions options{mvp(), nullptr, false, true, false};
-    if (wabt::Succeeded(interp::ReadBinaryInterp(
-            "module", wasm.data(), wasm.size(), options, &errors, description))) {
-        return {};
-    }
-    return errors.empty() ? "refused" : errors.front().message;
-}
-
 class Run {
   public:
     explicit Run(Host& host) : store_(mvp()), host_(host) {}
 
     // The reason if it fails.
     std::string load(const std::vector<std::uint8_t>& wasm) {
+        wabt::Errors errors;
         interp::ModuleDesc description;
-        if (std::string reason = read(wasm, &description); !reason.empty()) return reason;
+        const wabt::ReadBinaryOptions options{mvp(), nullptr, false, true, false};
+        if (wabt::Failed(interp::ReadBinaryInterp(
+                "module", wasm.data(), wasm.size(), options, &errors, &description))) {
+            return errors.empty() ? "refused" : errors.front().message;
+        }
         module_ = interp::Module::New(store_, description);
         for (const interp::ImportDesc& import : module_->desc().imports)
             add_import(import.type);
@@ -165,11 +159,6 @@ Seen run(const std::vector<std::uint8_t>& wasm,
     seen.trap = run.apply(args);
     run.observe(&seen);
     return seen;
-}
-
-std::string refuses(const std::vector<std::uint8_t>& wasm) {
-    interp::ModuleDesc description;
-    return read(wasm, &description);
 }
 
 }  // namespace wabt_interpreter

@@ -36,7 +36,4 @@ struct Seen {
                        const std::vector<std::uint64_t>& args,
                        Host& host);
 
-// Why a module is no valid one of the MVP; empty: it is valid.
-[[nodiscard]] std::string refuses(const std::vector<std::uint8_t>& wasm);
-
 }  // namespace wabt_interpreter

@@ -4,14 +4,10 @@
 #include "chain/vm/vm.hpp"
 #include "tests/wabt/text.hpp"
 
+#include <stdexcept>
 #include <string>
 
 // A small host and helpers for the tests and benchmarks of the VM.
-namespace base {
-// base/check.hpp defines a macro that Catch2 defines too.
-[[noreturn]] void check_failed(std::string_view expression, std::string_view file, int line);
-}  // namespace base
-
 namespace machine {
 
 namespace vm = chain::vm;
@@ -141,7 +137,7 @@ inline const vm::HostTable& hosts() {
 
 inline base::Bytes assemble(const std::string& text) {
     const wabt_text::Assembled out = wabt_text::assemble(text);
-    if (!out.error.empty()) base::check_failed(out.error, __FILE__, __LINE__);
+    if (!out.error.empty()) throw std::invalid_argument(out.error);
     return base::to_bytes(std::as_bytes(std::span(out.bytes)));
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <stdexcept>
 #include <utility>
 
 namespace oracle {
@@ -112,7 +113,7 @@ using Answer = decltype(vm::HostFunction::call);
 
 template <std::size_t... Params>
 Answer answer_for(std::size_t params, int kind, std::index_sequence<Params...>) {
-    if (params >= sizeof...(Params)) base::check_failed("too many parameters", __FILE__, __LINE__);
+    if (params >= sizeof...(Params)) throw std::invalid_argument("too many parameters");
     constexpr Answer kByParams[][3] = {{&answer<Params, false, false>,
                                         &answer<Params, true, true>,
                                         &answer<Params, true, false>}...};
@@ -173,7 +174,7 @@ std::optional<Seen> WabtEngine::run(const base::Bytes& wasm, const Call& call) {
         wabt_interpreter::run({first, first + module.size()},
                               {call.args.receiver, call.args.code, call.args.action},
                               lender);
-    if (!ended.loaded) base::check_failed(ended.trap, __FILE__, __LINE__);
+    if (!ended.loaded) throw std::runtime_error(ended.trap);
     Seen seen;
     if (!ended.trap.empty()) {
         const std::optional<vm::Trap> trap = trap_of(ended.trap);
