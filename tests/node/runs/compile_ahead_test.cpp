@@ -10,6 +10,7 @@
 #include "node/run_timer.hpp"
 #include "tests/support/memory_storage.hpp"
 
+#undef CHECK  // That of base/check.hpp: Catch2 has its own.
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -107,6 +108,7 @@ TEST_CASE("contracts come by their use in the newest blocks, then all others") {
 TEST_CASE("at the start all contracts are compiled, on a thread of dry runs") {
     Chain chain;
     std::vector<base::Hash256> codes;
+    codes.reserve(20);
     for (int i = 0; i < 20; ++i)
         codes.push_back(chain.set_code(Name{("code"_n).value + static_cast<unsigned>(i)}, i));
     support::MemoryStorage storage;
