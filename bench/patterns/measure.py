@@ -51,9 +51,7 @@ class Node(Network):
     def up(self, count, *options):
         self.cli('network', 'up', '-n', str(count), '--open', '--block-interval', str(INTERVAL_MS),
                  '--chain-parameter', 'max_block_bytes=8388608', *options)
-        for each in self.validators():
-            with open('/proc/%d/cmdline' % each['pid'], 'rb') as f:
-                self.commands[each['name']] = [word.decode() for word in f.read().split(b'\0') if word]
+        self.learn_commands()
 
     def set_limits(self, block_us):
         params = self.ask('bora', '/v1/chain/get_consensus_parameters')['chain_config']
@@ -401,9 +399,7 @@ def main():
     try:
         run(options, net)
     finally:
-        net.stop_children()
-        net.cli('network', 'down', check=False)
-        shutil.rmtree(net.dir, ignore_errors=True)
+        net.down()
     return 0
 
 

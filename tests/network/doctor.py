@@ -35,6 +35,10 @@ class Network:
 
     def up(self):
         self.cli('network', 'up', '-n', '4', '--block-interval', '200')
+        self.learn_commands()
+
+    def learn_commands(self):
+        """How the nodes were started, for start()."""
         for each in self.validators():
             with open('/proc/%d/cmdline' % each['pid'], 'rb') as f:
                 self.commands[each['name']] = [word.decode() for word in f.read().split(b'\0') if word]
@@ -70,6 +74,11 @@ class Network:
         for child in self.children.values():
             os.killpg(child.pid, signal.SIGKILL)
             child.wait()
+
+    def down(self):
+        self.stop_children()
+        self.cli('network', 'down', check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
 
     def findings(self, name):
         out = self.cli('-j', 'doctor', url=self.of(name)['http'], check=False)
@@ -206,9 +215,7 @@ def run(description, situations):
             situation(net)
         print('%d situations passed' % len(chosen))
     finally:
-        net.stop_children()
-        net.cli('network', 'down', check=False)
-        shutil.rmtree(net.dir, ignore_errors=True)
+        net.down()
     return 0
 
 

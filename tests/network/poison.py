@@ -64,9 +64,7 @@ class Poisoned(Network):
                         '--open', '--block-interval', '500',
                         '--node-option=--max-transaction-time=%d' % (RUN_MAX * 1000)],
                        preexec_fn=deny_writable_code, check=True, capture_output=True, timeout=120)
-        for each in self.validators():
-            with open('/proc/%d/cmdline' % each['pid'], 'rb') as f:
-                self.commands[each['name']] = [word.decode() for word in f.read().split(b'\0') if word]
+        self.learn_commands()
 
     def names(self):
         return list(self.commands)
@@ -346,9 +344,7 @@ def main():
                 print(case.__name__, flush=True)
                 case(net)
     finally:
-        net.stop_children()
-        net.cli('network', 'down', check=False)
-        shutil.rmtree(net.dir, ignore_errors=True)
+        net.down()
     return 0
 
 
