@@ -1,3 +1,4 @@
+#include "bench/price/wide_authority.hpp"
 #include "chain/state/digest.hpp"
 #include "chain_fixture.hpp"
 #include "patterns.hpp"
@@ -33,22 +34,8 @@ Action empty_action(std::size_t bytes = 0) {
     return {name("alice"), name("act"), {{name("alice"), name("active")}}, base::Bytes(bytes)};
 }
 
-Authority of_keys(std::uint32_t count) {
-    Authority authority;
-    authority.threshold = 1;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        KeyWeight entry;
-        entry.weight = 1;
-        entry.key.point[0] = std::byte{2};
-        entry.key.point[1] = static_cast<std::byte>(i >> 8U);
-        entry.key.point[2] = static_cast<std::byte>(i);
-        authority.keys.push_back(entry);
-    }
-    return authority;
-}
-
 base::Bytes updateauth(std::uint32_t keys) {
-    return data(name("alice"), name("wide"), name("active"), of_keys(keys));
+    return data(name("alice"), name("wide"), name("active"), price::authority_of_keys(keys));
 }
 
 Action set_abi(std::size_t bytes) {
@@ -87,7 +74,7 @@ std::vector<Case> cases() {
                        const PermissionRow row{.parent = name("active"),
                                                .last_updated = {},
                                                .last_used = {},
-                                               .authority = of_keys(1'000)};
+                                               .authority = price::authority_of_keys(1'000)};
                        put_permission(chain.state(), {name("alice"), name("wide")}, &row);
                        AccountRow account = chain.account("alice");
                        account.ram_usage = 1'000'000;  // Which it gets back.
@@ -102,7 +89,7 @@ std::vector<Case> cases() {
                             data(name("alice"), name("eosio"), name("x"), name("active")))}});
     all.push_back({"setabi of 300 KB", {set_abi(300'000)}});
     all.push_back({"authority of 1,000 keys", {empty_action()}, {"alice"}, [](TestChain& chain) {
-                       Authority authority = of_keys(900);
+                       Authority authority = price::authority_of_keys(900);
                        authority.keys.push_back({public_key("alice"), 1});
                        std::ranges::sort(authority.keys);
                        const PermissionRow row{.parent = name("owner"),

@@ -1,5 +1,6 @@
 // Transactions of every shape, contracts to compile, and transactions that fail.
 #include "base/codec.hpp"
+#include "bench/price/wide_authority.hpp"
 #include "pattern.hpp"
 
 #include <algorithm>
@@ -65,20 +66,6 @@ void add_shapes(std::vector<Pattern>& out) {
     }
 }
 
-chain::Authority of_keys(std::uint32_t count) {
-    chain::Authority authority;
-    authority.threshold = 1;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        chain::KeyWeight entry;
-        entry.weight = 1;
-        entry.key.point[0] = std::byte{2};
-        entry.key.point[1] = static_cast<std::byte>(i >> 8U);
-        entry.key.point[2] = static_cast<std::byte>(i);
-        authority.keys.push_back(entry);
-    }
-    return authority;
-}
-
 template <class... Field>
 base::Bytes packed(const Field&... field) {
     base::Writer out;
@@ -90,21 +77,26 @@ void add_natives(std::vector<Pattern>& out) {
     add(out, "newaccount", [](Name account, std::uint32_t number) {
         // Another account for each number, by its 24 bits above the last.
         const Name made{name("new").value | (std::uint64_t{number} << 20U)};
-        return std::vector{action_of(name("eosio"),
-                                     "eosio",
-                                     "newaccount",
-                                     packed(name("eosio"), made, of_keys(1), of_keys(1))),
-                           empty_action(account)};
+        return std::vector{
+            action_of(
+                name("eosio"),
+                "eosio",
+                "newaccount",
+                packed(
+                    name("eosio"), made, price::authority_of_keys(1), price::authority_of_keys(1))),
+            empty_action(account)};
     });
     for (const std::uint32_t keys : {1U, 1'000U}) {
         add(out,
             "updateauth of " + std::to_string(keys) + " keys",
             [keys](Name account, std::uint32_t number) {
-                return std::vector{action_of(
-                    account,
-                    "eosio",
-                    "updateauth",
-                    packed(account, name("wide"), name("active"), of_keys(keys + number % 2)))};
+                return std::vector{action_of(account,
+                                             "eosio",
+                                             "updateauth",
+                                             packed(account,
+                                                    name("wide"),
+                                                    name("active"),
+                                                    price::authority_of_keys(keys + number % 2)))};
             });
     }
     add(out, "linkauth and unlinkauth", [](Name account, std::uint32_t) {

@@ -11,6 +11,16 @@ using std::string;
 
 constexpr unsigned kMany = 30;
 
+// Writes to every 4 KiB of the first `bytes`.
+string touched(std::uint32_t bytes) {
+    return "(loop $touch (i32.store8 (local.get $i) (i32.const 1)) (br_if $touch"
+           " (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4096)))"
+           " (i32.const " +
+           std::to_string(bytes) + "))))";
+}
+constexpr std::uint32_t kNear = 16 * 65'536;
+constexpr std::uint32_t kFar = 528 * 65'536;
+
 void add(std::vector<Case>& all,
          Cost row,
          const string& label,
@@ -196,26 +206,12 @@ void add_start_cases(std::vector<Case>& all) {
     start(Cost::run, "run, table of 1,024, after another", {.fields = table}, 1);
     all.back().other = text_of({});
     start(Cost::page, "run, 528 pages, not touched", {.pages = 528}, 528);
-    start(Cost::page,
-          "run, 33 MiB, every 4 KiB touched",
-          {.body = "(loop $touch (i32.store8 (local.get $i) (i32.const 1)) (br_if $touch"
-                   " (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4096)))"
-                   " (i32.const 34603008))))",
-           .pages = 528},
-          528);
-    start(Cost::page,
-          "run, 1 MiB, every 4 KiB touched",
-          {.body = "(loop $touch (i32.store8 (local.get $i) (i32.const 1)) (br_if $touch"
-                   " (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4096)))"
-                   " (i32.const 1048576))))",
-           .pages = 16},
-          16);
+    start(
+        Cost::page, "run, 33 MiB, every 4 KiB touched", {.body = touched(kFar), .pages = 528}, 528);
+    start(Cost::page, "run, 1 MiB, every 4 KiB touched", {.body = touched(kNear), .pages = 16}, 16);
     start(Cost::page,
           "run, 33 MiB by memory.grow, every 4 KiB touched",
-          {.body = "(drop (memory.grow (i32.const 527)))"
-                   "(loop $touch (i32.store8 (local.get $i) (i32.const 1)) (br_if $touch"
-                   " (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 4096)))"
-                   " (i32.const 34603008))))"},
+          {.body = "(drop (memory.grow (i32.const 527)))" + touched(kFar)},
           527);
     const string data = "(data (i32.const 0) \"" + string(65'536, 'x') + "\")";
     start(Cost::data, "run, 64 KiB of data", {.fields = data}, 64);
