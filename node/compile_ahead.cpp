@@ -16,6 +16,7 @@ namespace {
 // So much of the newest history says what is used.
 constexpr std::uint32_t kBlocksCounted = 1'000;
 constexpr std::size_t kActionsCounted = 20'000;
+constexpr const char* kClient = "compile ahead";  // No address of a client looks like it.
 
 std::map<chain::Name, std::size_t> count_receivers(const Published& view, const History& history) {
     std::map<chain::Name, std::size_t> uses;
@@ -47,7 +48,7 @@ struct Ahead : std::enable_shared_from_this<Ahead> {
 
     // Not called at all when too many dry runs wait: then a contract is compiled when it is used.
     void post() {
-        dry_runs.run_on(client, [self = shared_from_this()](chain::Executor& executor) {
+        dry_runs.run_on(kClient, [self = shared_from_this()](chain::Executor& executor) {
             self->step(executor);
         });
     }
@@ -58,7 +59,6 @@ struct Ahead : std::enable_shared_from_this<Ahead> {
         if (next < codes.size() && !programs.is_full()) post();
     }
 
-    const std::string client = "compile ahead";
     DryRun& dry_runs;
     const std::shared_ptr<const Published> view;
     const History& history;

@@ -128,7 +128,7 @@ void Executor::prepare(const StateView& state, const base::Hash256& code_hash) {
     configure(rules(state));
     const Value code = state.find(Table::code, code_key(code_hash));
     if (code) static_cast<void>(engine_.prepare(code_hash, code_bytes(*code)));
-    engine_.begin_block();
+    engine_.begin_block();  // No block uses it: what is kept for all engines is enough.
 }
 
 base::Result<void> Executor::finish_block(StateDelta& delta, const BlockContext& block) {

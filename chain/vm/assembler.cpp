@@ -6,7 +6,6 @@ namespace chain::vm {
 
 namespace {
 
-constexpr std::uint8_t kCall = 0xE8;
 constexpr std::uint8_t kShortJump = 0xEB;
 constexpr std::uint8_t kTrap = 0xCC;
 

@@ -4,7 +4,6 @@
 #include "chain/vm/host.hpp"
 #include "chain/vm/layout.hpp"
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -108,32 +107,40 @@ class Assembler : public x86::Encoder {
 
     // All that was written. Nothing is written afterwards.
     [[nodiscard]] CodeBlock take();
+
+  private:
+    static constexpr unsigned kJump = 0xE9;
+    static constexpr unsigned kCall = 0xE8;
+    static constexpr unsigned kTwoBytes = 0x0F;
+    static constexpr unsigned near_jump(CondCode condition) {
+        return 0x80U | static_cast<unsigned>(condition);
+    }
 };
 
-// Inlined, for every instruction that may trap or is charged has one of them.
+// Inlined: each leader, and each instruction that may trap, has a jump.
 
 inline void Assembler::jump(Offset to) {
-    bytes(0xE9, 0, 0, 0, 0);
+    bytes(kJump, 0, 0, 0, 0);
     set_call(here(), to);
 }
 
 inline void Assembler::jump_if(CondCode condition, Offset to) {
-    bytes(0x0F, 0x80U | static_cast<unsigned>(condition), 0, 0, 0, 0);
+    bytes(kTwoBytes, near_jump(condition), 0, 0, 0, 0);
     set_call(here(), to);
 }
 
 inline void Assembler::call(Offset to) {
-    bytes(0xE8, 0, 0, 0, 0);
+    bytes(kCall, 0, 0, 0, 0);
     set_call(here(), to);
 }
 
 inline void Assembler::jump(Chain& chain) {
-    bytes(0xE9, 0, 0, 0, 0);
+    bytes(kJump, 0, 0, 0, 0);
     link(chain);
 }
 
 inline void Assembler::jump_if(CondCode condition, Chain& chain) {
-    bytes(0x0F, 0x80U | static_cast<unsigned>(condition), 0, 0, 0, 0);
+    bytes(kTwoBytes, near_jump(condition), 0, 0, 0, 0);
     link(chain);
 }
 

@@ -108,7 +108,7 @@ class Operands : base::Pinned {
     std::array<std::uint32_t, 2> busy_{};
 };
 
-// Inlined, for each instruction takes and gives some.
+// Inlined: each instruction takes and gives values.
 
 inline void Operands::push_register(ValueType type, Register reg) {
     owner(bank_of(type), reg) = static_cast<std::int32_t>(height());

@@ -10,8 +10,8 @@
 
 namespace chain {
 
-// What the API shows of validators, members and their votes. Pure functions over a state; any
-// thread with a finished view. corrupt: a row does not decode.
+// What tests of governance look at: validators, members and their votes, as the rules of
+// chain/execution leave them in a state. corrupt: a row does not decode.
 
 // Schedules as this state has them.
 struct ScheduleSummary {
