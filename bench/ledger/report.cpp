@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 namespace bench {
@@ -50,7 +51,13 @@ std::string Arguments::text(std::string_view name, std::string_view fallback) co
 
 unsigned long Arguments::number(std::string_view name, unsigned long fallback) const {
     const std::string word = text(name, "");
-    return word.empty() ? fallback : std::strtoul(word.c_str(), nullptr, 10);
+    if (word.empty()) return fallback;
+    unsigned long value = 0;
+    const char* const end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), end, value);
+    if (error == std::errc() && rest == end) return value;
+    fmt::print(stderr, "{} must be a whole number of 0 or more, not {}\n", name, word);
+    std::exit(2);
 }
 
 void Arguments::expect(const std::vector<std::string_view>& names, std::string_view usage) const {

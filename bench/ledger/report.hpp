@@ -36,6 +36,7 @@ class Arguments {
 
     [[nodiscard]] bool has(std::string_view name) const;
     [[nodiscard]] std::string text(std::string_view name, std::string_view fallback) const;
+    // Ends the program with a message when the word is no number.
     [[nodiscard]] unsigned long number(std::string_view name, unsigned long fallback) const;
     // Ends the program with `usage` when a word is none of these names, or help is asked for.
     void expect(const std::vector<std::string_view>& names, std::string_view usage) const;

@@ -264,6 +264,10 @@ void print_compiling(const std::vector<std::string>& files) {
         "8x: time");
     for (const std::string& file : files) {
         std::ifstream in(file, std::ios::binary);
+        if (!in) {
+            std::printf("%s: cannot be read\n", file.c_str());
+            continue;
+        }
         const std::string text((std::istreambuf_iterator<char>(in)), {});
         print_row(chain::host_table(),
                   file.substr(file.rfind('/') + 1),
