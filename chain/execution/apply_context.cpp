@@ -50,7 +50,7 @@ bool ApplyContext::fail_with_code(Exception exception, std::string text, std::ui
 }
 
 void ApplyContext::print(std::string_view text) {
-    console_.append(text);
+    console_.append(text.substr(0, transaction_.take_console(text.size())));
 }
 
 Name ApplyContext::sender() const {

@@ -60,6 +60,7 @@ class ApplyContext final : public vm::Context {
     [[nodiscard]] bool has_failed() const { return transaction_.has_failed(); }
 
     // --- Console ---
+    // What no longer fits into the transaction's kConsoleBytesMax is left out.
     void print(std::string_view text);
     // What this run has printed so far.
     [[nodiscard]] const std::string& console() const { return console_; }

@@ -8,6 +8,7 @@
 #include "chain/vm/host.hpp"
 #include "chain/vm/vm.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -95,6 +96,10 @@ struct TransactionResult {
     RunFacts facts;
     [[nodiscard]] bool succeeded() const { return !trace.except.has_value(); }
 };
+
+// Of what one transaction prints, in its trace. Printing more is billed, and left out; how much
+// nodeos keeps is up to its memory.
+inline constexpr std::size_t kConsoleBytesMax = 1024UL * 1024;
 
 // One transaction being executed: its delta, its limits, and rows that are hot (nodeos'
 // transaction_context). Nothing reaches the block's delta before the executor merges it.
@@ -187,6 +192,13 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] bool execute_action(std::uint32_t ordinal, std::uint32_t depth);
     void add_receipt_digest(const Digest& digest) { action_digests_.push_back(digest); }
 
+    // How many of so many bytes the consoles of all actions still hold; they are taken.
+    [[nodiscard]] std::size_t take_console(std::size_t bytes) {
+        const std::size_t taken = std::min(bytes, console_room_);
+        console_room_ -= taken;
+        return taken;
+    }
+
     // --- Failing: the first reason counts; always returns false ---
     bool fail(const base::Error& error, std::optional<std::uint64_t> error_code = std::nullopt);
     [[nodiscard]] bool has_failed() const { return failure_.has_value(); }
@@ -223,6 +235,7 @@ class TransactionContext : base::Pinned {
     std::deque<ActionTrace> traces_;  // Stable addresses: actions run while more are scheduled.
     std::vector<Digest> action_digests_;
     std::vector<Name> ram_to_check_;  // Sorted.
+    std::size_t console_room_ = kConsoleBytesMax;
     CodeSet used_code_;
     std::uint64_t used_code_bytes_ = 0;
     std::optional<TraceException> failure_;

@@ -101,6 +101,20 @@ TEST_CASE("printing is paid for by the byte") {
     CHECK(printed(host).empty());
 }
 
+TEST_CASE("a transaction's console ends at its limit") {
+    Host host;
+    host.write_text(100, std::string(60'000, 'a'));
+    const std::size_t whole = chain::kConsoleBytesMax / 60'000;
+    for (std::size_t i = 0; i < whole; ++i)
+        REQUIRE(host.call("prints_l", {100, 60'000}).has_value());
+    CHECK(printed(host).size() == whole * 60'000);
+    REQUIRE(host.call("printhex", {100, 60'000}).has_value());
+    CHECK(printed(host).size() == chain::kConsoleBytesMax);
+    CHECK(printed(host).substr(whole * 60'000, 4) == "6161");
+    REQUIRE(host.call("printi", {7}).has_value());
+    CHECK(printed(host).size() == chain::kConsoleBytesMax);
+}
+
 TEST_CASE("context-free actions may print") {
     Host host({.context_free = true});
     CHECK(host.call("printi", {5}).has_value());
