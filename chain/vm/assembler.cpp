@@ -16,8 +16,11 @@ unsigned short_jump(x86::CondCode condition) {
 }  // namespace
 
 void Assembler::land(Chain& chain) {
-    while (!chain.is_empty())
-        set_call(unlink(chain), here());
+    while (!chain.is_empty()) {
+        const Offset open = chain.last;
+        chain.last = static_cast<Offset>(word(open - 4));
+        set_call(open, here());
+    }
 }
 
 Assembler::Offset Assembler::skip() {

@@ -87,12 +87,8 @@ class Assembler : public x86::Encoder {
     // Jumps to what follows.
     void jump(Chain& chain);
     void jump_if(CondCode condition, Chain& chain);
-    // The four bytes just written become the last of a chain.
-    void link(Chain& chain);
     // Ends the jumps of a chain here; it is empty then.
     void land(Chain& chain);
-    // Takes the last jump out of a chain that is not empty, for set_call().
-    [[nodiscard]] Offset unlink(Chain& chain) const;
     // Jumps over at most 127 bytes.
     [[nodiscard]] Offset skip();
     [[nodiscard]] Offset skip_if(CondCode condition);
@@ -109,6 +105,8 @@ class Assembler : public x86::Encoder {
     [[nodiscard]] CodeBlock take();
 
   private:
+    void link(Chain& chain);
+
     static constexpr unsigned kJump = 0xE9;
     static constexpr unsigned kCall = 0xE8;
     static constexpr unsigned kTwoBytes = 0x0F;
@@ -144,16 +142,10 @@ inline void Assembler::jump_if(CondCode condition, Chain& chain) {
     link(chain);
 }
 
-// It names the one before it, until both land.
+// The jump just written names the one before it, until both land.
 inline void Assembler::link(Chain& chain) {
     set_word(here() - 4, static_cast<std::int32_t>(chain.last));
     chain.last = here();
-}
-
-inline Assembler::Offset Assembler::unlink(Chain& chain) const {
-    const Offset open = chain.last;
-    chain.last = static_cast<Offset>(word(open - 4));
-    return open;
 }
 
 inline void Assembler::set_call(Offset at, Offset to) {

@@ -83,15 +83,13 @@ void FunctionCompiler::begin_else() {
 void FunctionCompiler::end_block() {
     Block& block = blocks_.back();
     if (dead_ == 0) result_to_register(block.result);
-    const bool reached = dead_ == 0 || !block.exits.is_empty() || !block.otherwise.is_empty() ||
-                         !block.table_exits.is_empty();
+    const bool in_table = block.label != 0 && block.opcode != op::loop;
+    const bool reached =
+        dead_ == 0 || !block.exits.is_empty() || !block.otherwise.is_empty() || in_table;
     operands_.cut(block.height);
     out_.land(block.otherwise);
     out_.land(block.exits);
-    while (!block.table_exits.is_empty()) {
-        const Assembler::Offset entry = out_.unlink(block.table_exits);
-        out_.set_word(entry - 4, static_cast<std::int32_t>(out_.here() - begin_));
-    }
+    if (in_table) labels_[block.label - 1] = out_.here();
     const std::optional<ValueType> result = block.result;
     blocks_.pop_back();
     dead_ = reached ? 0 : 1;
@@ -148,25 +146,37 @@ void FunctionCompiler::branch_table() {
     die();
 }
 
-// Each entry is how far its target is from the function's begin, so that those whose target is not
-// written yet are a chain like open jumps.
+// Each entry is how far its target is from the table.
 void FunctionCompiler::write_table(std::uint32_t targets, Cursor read) {
     out_.bytes(0x48, 0x8D, 0x15, 0, 0, 0, 0);  // lea rdx, [rip + ..]: the table
     const Assembler::Offset base = out_.here();
     out_.extend(true, x86::rcx, x86::Mem{x86::rdx.id, 0, 4, x86::rcx.id, 2});
-    out_.bytes(0x48, 0x8D, 0x15, 0, 0, 0, 0);  // lea rdx, [rip + ..]: the function
-    out_.set_call(out_.here(), begin_);
     out_.add(x86::rcx, x86::rdx);
     out_.jump(x86::rcx);
-    const Assembler::Offset table = out_.here();
-    out_.set_call(base, table);
+    tables_.push_back({out_.here(), targets});
+    out_.set_call(base, out_.here());
     for (std::uint32_t i = 0; i < targets; ++i) {
-        Block& to = target(read.u32());
+        const std::uint32_t label = label_of(target(read.u32()));
         out_.bytes(0, 0, 0, 0);
-        if (to.opcode == op::loop) {
-            out_.set_word(out_.here() - 4, static_cast<std::int32_t>(to.begin - begin_));
-        } else {
-            out_.link(to.table_exits);
+        out_.set_word(out_.here() - 4, static_cast<std::int32_t>(label));
+    }
+}
+
+std::uint32_t FunctionCompiler::label_of(Block& block) {
+    if (block.label == 0) {
+        labels_.push_back(block.begin);  // The end of what is no loop comes later.
+        block.label = static_cast<std::uint32_t>(labels_.size());
+    }
+    return block.label;
+}
+
+// In the order of their bytes: to go from entry to entry of each label would wait for memory.
+void FunctionCompiler::fill_tables() {
+    for (const Table& table : tables_) {
+        const Assembler::Offset end = table.at + 4 * table.entries;
+        for (Assembler::Offset at = table.at; at != end; at += 4) {
+            const Assembler::Offset to = labels_[static_cast<std::uint32_t>(out_.word(at)) - 1];
+            out_.set_word(at, static_cast<std::int32_t>(to) - static_cast<std::int32_t>(table.at));
         }
     }
 }

@@ -85,14 +85,13 @@ void FunctionCompiler::float_binary(x86::Opcode instruction, ValueType type) {
     finish(target, type, to);
 }
 
-// NaNs are rare: the jumps to what makes them canonical are chained, and it stands behind the
-// function.
+// NaNs are rare: what makes one canonical is called.
 void FunctionCompiler::make_canonical(Register reg, ValueType type) {
     const bool single = type == ValueType::f32;
     out_.op(of_width(x86::kUcomiss, single), vector(reg), vector(reg));
-    const std::size_t which = reg + (single ? Stubs::kVectors : 0U);
-    out_.jump_if(CondCode::p, nan_jumps_[which]);
-    nan_kinds_ |= std::uint32_t{1} << which;
+    const Assembler::Offset number = out_.skip_if(CondCode::np);
+    out_.call(context_.stubs.nan(reg + (single ? Stubs::kVectors : 0U)));
+    out_.land_skip(number);
 }
 
 // Of equal numbers only zeros differ, in their sign; the processor's instruction does not care.

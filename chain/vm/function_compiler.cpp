@@ -3,7 +3,6 @@
 #include "chain/vm/op_rules.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace chain::vm {
 
@@ -31,11 +30,12 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     next_charge_ = 0;
     next_leader_ = plan.charges.empty() ? UINT32_MAX : plan.charges.front().at;
     blocks_.clear();
-    nan_kinds_ = 0;
+    tables_.clear();
+    labels_.clear();
     dead_ = 0;
     condition_.reset();
     in_ = Cursor(body.code);
-    begin_ = out_.here();
+    const Assembler::Offset begin = out_.here();
     enter(parameters);
     blocks_.push_back({.opcode = op::block, .result = type.result});
     while (!blocks_.empty()) {
@@ -45,8 +45,8 @@ Assembler::Offset FunctionCompiler::run(std::size_t index, const Plan& plan) {
     }
     CHECK(next_charge_ == plan.charges.size());
     leave();
-    write_nan_exits();
-    return begin_;
+    fill_tables();
+    return begin;
 }
 
 void FunctionCompiler::enter(std::uint32_t parameters) {
@@ -99,18 +99,6 @@ void FunctionCompiler::leave() {
     if (bytes > 0) out_.add(x86::rsp, bytes);
     out_.add(x86::r14d, static_cast<std::int32_t>(budget_));
     out_.ret();
-}
-
-void FunctionCompiler::write_nan_exits() {
-    for (; nan_kinds_ != 0; nan_kinds_ &= nan_kinds_ - 1) {
-        const auto which = static_cast<std::size_t>(std::countr_zero(nan_kinds_));
-        while (!nan_jumps_[which].is_empty()) {
-            const Assembler::Offset from = out_.unlink(nan_jumps_[which]);
-            out_.set_call(from, out_.here());
-            out_.call(context_.stubs.nan(which));
-            out_.jump(from);
-        }
-    }
 }
 
 // Spec 03, "Metering": the price of all up to the next leader is taken before the first of it

@@ -7,7 +7,6 @@
 #include "chain/vm/operands.hpp"
 #include "chain/vm/stubs.hpp"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -94,10 +93,15 @@ class FunctionCompiler : base::Pinned {
         Assembler::Offset begin = 0;  // Of a loop.
         Chain exits{};                // Branches to its end.
         Chain otherwise{};            // Of an `if` whose condition is zero.
-        Chain table_exits{};          // Its entries in branch tables.
+        std::uint32_t label = 0;      // Its number in labels_, from 1; 0: no table names it.
         [[nodiscard]] std::optional<ValueType> label_type() const {
             return opcode == op::loop ? std::nullopt : result;
         }
+    };
+    // Its entries are numbers of labels until the function's end.
+    struct Table {
+        Assembler::Offset at = 0;
+        std::uint32_t entries = 0;
     };
     // A local.set or local.tee that follows at once, into a register.
     struct Target {
@@ -110,7 +114,6 @@ class FunctionCompiler : base::Pinned {
     void enter(std::uint32_t parameters);
     void zero_locals();
     void leave();
-    void write_nan_exits();
     void charge_leader();
     void charge(std::uint64_t units);
     void check_limit();
@@ -131,6 +134,8 @@ class FunctionCompiler : base::Pinned {
     void branch_if();
     void branch_table();
     void write_table(std::uint32_t targets, Cursor read);
+    [[nodiscard]] std::uint32_t label_of(Block& block);
+    void fill_tables();
     void jump_to(Block& block);
     void jump_to_if(CondCode condition, Block& block);
     [[nodiscard]] Block& target(std::uint32_t depth) { return blocks_[blocks_.size() - 1 - depth]; }
@@ -202,19 +207,16 @@ class FunctionCompiler : base::Pinned {
     Operands operands_;
 
     // Of the function being written.
-    Assembler::Offset begin_ = 0;
     Locals locals_;
     Cursor in_;
     const Plan* plan_ = nullptr;
     std::size_t next_charge_ = 0;
     std::uint32_t next_leader_ = 0;  // Where that one stands.
     std::vector<Block> blocks_;
-    // Open jumps to where a NaN is made canonical, by the register: doubles, then singles; a bit
-    // is set where there is one.
-    std::array<Chain, 2 * Stubs::kVectors> nan_jumps_{};
-    std::uint32_t nan_kinds_ = 0;
-    std::uint32_t dead_ = 0;             // Depth of blocks that are skipped; 0: code is alive.
-    std::optional<CondCode> condition_;  // In the flags, for the next instruction.
+    std::vector<Table> tables_;
+    std::vector<Assembler::Offset> labels_;  // What tables name.
+    std::uint32_t dead_ = 0;                 // Depth of blocks that are skipped; 0: code is alive.
+    std::optional<CondCode> condition_;      // In the flags, for the next instruction.
     std::uint32_t budget_ = 0;
 };
 
