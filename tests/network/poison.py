@@ -33,12 +33,12 @@ DEADLINE = 3080006
 WAIT_MAX = 3            # How many times longer others may wait under dry runs that loop.
 FAILING_SHARE = 0.1     # Of a producer's time, for failing transactions of one account.
 
-# (module (func (export "apply") (param i64 i64 i64) (loop (br 0))))
+# apply counts leading zeros for ever: a unit of it takes more than a nanosecond.
 LOOP = bytes.fromhex('0061736d01000000'          # Magic and version.
                      '0107016003' '7e7e7e' '00'  # A type: three i64, no result.
                      '03020100'                  # A function of it,
                      '070901' '056170706c79' '0000'  # exported as apply,
-                     '0a09010700' '03400c000b' '0b')  # which loops.
+                     '0a71016f00' '0340' '2000' + '79' * 100 + '2100' '0c00' '0b' '0b')  # which loops.
 
 # apply calls a function with 513 locals that calls itself: 251 calls take 1 MiB.
 DEEP = bytes.fromhex('0061736d01000000' '010a02' '60037e7e7e00' '600000' '0303020001'
@@ -297,14 +297,18 @@ def dry_runs(net):
             times.append(time.monotonic() - began)
         return sorted(times)[int(len(times) * 0.99)]
     packed = net.poison(unsigned=True)
+    # This machine does other things, too: the best of three counts, here and below.
     for call in ('send_read_only_transaction', 'compute_transaction'):
-        began = time.monotonic()
-        trace = net.post('bora', '/v1/chain/' + call, {'transaction': packed})['processed']
-        took = time.monotonic() - began
-        print('  %s: %.0f ms, %s' % (call, took * 1e3, failure_in(trace)))
-        if trace['except']['code'] != DEADLINE or not RUN_MAX <= took < 2 * RUN_MAX:
-            raise AssertionError('%s: %.2f s, %s' % (call, took, trace['except']))
-    # This machine does other things, too: a ratio counts that is seen in one of three.
+        times = []
+        while len(times) < 3 and min(times, default=2 * RUN_MAX) >= 2 * RUN_MAX:
+            began = time.monotonic()
+            trace = net.post('bora', '/v1/chain/' + call, {'transaction': packed})['processed']
+            times.append(time.monotonic() - began)
+            if trace['except']['code'] != DEADLINE or times[-1] < RUN_MAX:
+                raise AssertionError('%s: %.3f s, %s' % (call, times[-1], trace['except']))
+        print('  %s: %.0f ms, %s' % (call, min(times) * 1e3, failure_in(trace)))
+        if min(times) >= 2 * RUN_MAX:
+            raise AssertionError('%s takes %s s, limit %.2f' % (call, times, RUN_MAX))
     ratios = []
     while len(ratios) < 3 and min(ratios, default=WAIT_MAX + 1) > WAIT_MAX:
         ratios.append(dry_run_ratio(net, packed, measure))

@@ -42,6 +42,11 @@ run_campaign() {
         echo $((${FROM:-10000000} + half * 500000000)) $((${HOURS:-4} * 1800))
       done | xargs -P 2 -L 1 bash -c 'differ $0 $1' || outcome=FAILED
       ;;
+    mutants)
+      amount="mutants of the contracts' engine"
+      tests/tools/mutants.py | tee build/mutants.log || outcome=FAILED
+      amount="$(tail -1 build/mutants.log) of the contracts' engine; unit tests of chain/vm"
+      ;;
     patterns)
       amount="every pattern of work on four validators, then blocks filled with the worst"
       build_preset release
@@ -86,7 +91,7 @@ run_campaign() {
       simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
       simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, engine, fuzz, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, engine, fuzz, mutants, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

@@ -75,7 +75,7 @@ run_network() {
   tests/network/members.py --build build/release
   tests/network/operating.py --build build/release
   tests/network/transports.py --build build/release
-  for only in poison deep failing; do
+  for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only
   done
   tests/network/contracts.py --build build/release

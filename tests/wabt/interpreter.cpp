@@ -1,5 +1,7 @@
 #include "tests/wabt/interpreter.hpp"
 
+#include "tests/wabt/features.hpp"
+
 #include <wabt/binary-reader.h>
 #include <wabt/interp/binary-reader-interp.h>
 #include <wabt/interp/interp.h>
@@ -11,18 +13,6 @@ namespace wabt_interpreter {
 namespace {
 
 namespace interp = wabt::interp;
-
-// Everything beyond the MVP off.
-wabt::Features mvp() {
-    wabt::Features features;
-    features.disable_sat_float_to_int();
-    features.disable_sign_extension();
-    features.disable_simd();
-    features.disable_multi_value();
-    features.disable_reference_types();
-    features.disable_bulk_memory();
-    return features;
-}
 
 std::uint64_t slot_of(wabt::Type type, const interp::Value& value) {
     if (type == wabt::Type::I32) return value.Get<interp::u32>();
@@ -53,13 +43,13 @@ interp::Value value_of(wabt::Type type, std::uint64_t slot) {
 
 class Run {
   public:
-    explicit Run(Host& host) : store_(mvp()), host_(host) {}
+    explicit Run(Host& host) : store_(wabt_features::mvp()), host_(host) {}
 
     // The reason if it fails.
     std::string load(const std::vector<std::uint8_t>& wasm) {
         wabt::Errors errors;
         interp::ModuleDesc description;
-        const wabt::ReadBinaryOptions options{mvp(), nullptr, false, true, false};
+        const wabt::ReadBinaryOptions options{wabt_features::mvp(), nullptr, false, true, false};
         if (wabt::Failed(interp::ReadBinaryInterp(
                 "module", wasm.data(), wasm.size(), options, &errors, &description))) {
             return errors.empty() ? "refused" : errors.front().message;
