@@ -43,9 +43,12 @@ base::Bytes module_of(std::uint8_t type, base::ByteView body) {
     return out.take();
 }
 
-// What one of the two refuses by a limit of its own, which the format leaves to it.
-bool is_limit(const std::string& ours, const std::string& theirs) {
+// What one of the two refuses by a limit of its own, which the format leaves to it. And WABT takes
+// the select of reference types also where they are off, and bodies that end within a block.
+bool may_differ(const std::string& ours, const std::string& theirs) {
     return ours.find("limit") != std::string::npos || ours.find("deeper") != std::string::npos ||
+           ours.find("none left") != std::string::npos ||
+           ours.find("opcode 0x1c") != std::string::npos ||
            theirs.find("local count") != std::string::npos;
 }
 
@@ -63,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::byte byte : wasm)
         plain.push_back(std::to_integer<std::uint8_t>(byte));
     const std::string theirs = wabt_validator::refusal_of(plain);
-    if (ours.empty() == theirs.empty() || is_limit(ours, theirs)) return 0;
+    if (ours.empty() == theirs.empty() || may_differ(ours, theirs)) return 0;
     std::fprintf(stderr, "ours: \"%s\", WABT's: \"%s\"\n", ours.c_str(), theirs.c_str());
     std::abort();
 }
