@@ -4,8 +4,6 @@
 #include "transport/channel.hpp"
 #include "transport/types.hpp"
 
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -49,7 +47,6 @@ struct Up {
     PeerKey peer{};
     std::string address{};  // Of the peer; for `outbound` as it was asked for.
     bool outbound = false;
-    Caps caps{};
     // The same at both ends and nowhere else (a TLS exporter): what is signed over it holds for
     // this channel only.
     base::Hash256 binding{};

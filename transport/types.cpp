@@ -1,5 +1,7 @@
 #include "transport/types.hpp"
 
+#include <array>
+
 namespace transport {
 
 std::string_view to_string(Kind kind) {
@@ -19,23 +21,9 @@ std::string_view to_string(Kind kind) {
 }
 
 std::string_view to_string(CloseReason reason) {
-    switch (reason) {
-        case CloseReason::local:
-            return "local";
-        case CloseReason::peer:
-            return "peer";
-        case CloseReason::lost:
-            return "lost";
-        case CloseReason::timed_out:
-            return "timed_out";
-        case CloseReason::refused:
-            return "refused";
-        case CloseReason::violation:
-            return "violation";
-        case CloseReason::limit:
-            return "limit";
-    }
-    return "unknown";
+    static constexpr std::array<std::string_view, 7> kNames{
+        "local", "peer", "lost", "timed_out", "refused", "violation", "limit"};
+    return kNames.at(static_cast<std::size_t>(reason));
 }
 
 }  // namespace transport

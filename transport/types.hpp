@@ -35,14 +35,6 @@ inline constexpr std::size_t kPriorities = 8;
 
 inline constexpr std::size_t kMessageBytesMax = std::size_t{8} << 20;
 
-// What a channel can do; all that p2p may know of its kind.
-struct Caps {
-    Kind kind = Kind::tcp;
-    std::size_t message_bytes_max = kMessageBytesMax;
-    bool has_credit = true;    // Holds a sender back by itself: no `ack` messages are needed.
-    bool has_landing = false;  // Can write an answer into a buffer that the asker names.
-};
-
 // Why a channel ended, at the granularity at which its user reacts differently.
 enum class CloseReason : std::uint8_t {
     local,      // We asked for it.

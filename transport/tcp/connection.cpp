@@ -36,12 +36,10 @@ std::uint64_t random_seed() {
 }  // namespace
 
 Connection::Connection(ConnectionOwner& owner,
-                       ChannelHandler& handler,
                        const TlsContext& tls,
                        Socket socket,
                        Identity identity)
     : owner_(owner),
-      handler_(handler),
       identity_(std::move(identity)),
       socket_(std::move(socket)),
       tls_(tls, identity_.is_outbound ? TlsSession::Role::client : TlsSession::Role::server),
@@ -202,7 +200,7 @@ bool Connection::take(base::Result<link::Reassembly::Taken> taken) {
     if (taken->message) {
         if (fast_.is_in()) fast_.count_in(taken->message->lane);
         taken->message->charge = Charge(held_bytes_, taken->message->bytes.size());
-        handler_.on_message(*this, std::move(*taken->message));
+        owner_.on_message(*this, std::move(*taken->message));
     }
     return true;
 }
@@ -365,7 +363,7 @@ void Connection::flush() {
         ::shutdown(socket_.native_handle(), SHUT_WR);
     }
     for (const Lane lane : {Lane::control, Lane::data}) {
-        if (state_ == State::open && queue_.take_writable(lane)) handler_.on_writable(*this, lane);
+        if (state_ == State::open && queue_.take_writable(lane)) owner_.on_writable(*this, lane);
     }
 }
 

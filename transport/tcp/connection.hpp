@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/pinned.hpp"
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "transport/channel.hpp"
 #include "transport/channel_status.hpp"
@@ -44,6 +46,9 @@ class ConnectionOwner {
     virtual void on_open(Connection& connection) = 0;
     // Messages take another way than before; `why` they don't take a faster one.
     virtual void on_kind(Connection& connection, Kind kind, const std::string& why) = 0;
+    virtual void on_message(Connection& connection, Message message) = 0;
+    // After would_block: half of the lane's queue is free again.
+    virtual void on_writable(Connection& connection, Lane lane) = 0;
     // Once. The connection is destroyed when nothing it waits for is outstanding.
     virtual void on_ended(Connection& connection, const CloseInfo& info) = 0;
     // Something waits to be flushed at the end of this turn of the loop.
@@ -54,12 +59,13 @@ class ConnectionOwner {
     virtual void end_turn() = 0;
 };
 
-// A TCP connection with TLS 1.3: handshake, prelude, frames both ways, goodbye. Where both ends
-// have a faster path, messages take that (connection_fast.cpp).
+// An ordered, reliable, authenticated stream of messages to one peer, by a TCP connection with
+// TLS 1.3: handshake, prelude, frames both ways, goodbye. Where both ends have a faster path,
+// messages take that (connection_fast.cpp).
 //
-// Thread: its I/O thread. Callbacks to the handler come from the event loop, never from within
-// send() or close().
-class Connection final : public Channel, private link::PathOwner, private link::FastUser {
+// Thread: its I/O thread (IoThread::post reaches it from others). Callbacks to the owner about
+// messages come from the event loop, never from within send() or close().
+class Connection final : base::Pinned, private link::PathOwner, private link::FastUser {
   public:
     using Socket = boost::asio::ip::tcp::socket;
     struct Identity {
@@ -69,11 +75,7 @@ class Connection final : public Channel, private link::PathOwner, private link::
         std::optional<PeerKey> expected{};
     };
 
-    Connection(ConnectionOwner& owner,
-               ChannelHandler& handler,
-               const TlsContext& tls,
-               Socket socket,
-               Identity identity);
+    Connection(ConnectionOwner& owner, const TlsContext& tls, Socket socket, Identity identity);
 
     // The socket is connected: begins the handshake.
     void start();
@@ -86,11 +88,14 @@ class Connection final : public Channel, private link::PathOwner, private link::
     // Ends at once, without a goodbye.
     void fail(CloseReason reason, std::string text);
 
-    [[nodiscard]] ChannelId id() const override { return identity_.id; }
-    [[nodiscard]] const PeerKey& peer() const override { return peer_; }
-    [[nodiscard]] Caps caps() const override { return {.kind = detection_.kind()}; }
-    base::Result<void> send(Lane lane, Priority priority, Payload&& payload) override;
-    void close(CloseReason reason, std::string text) override;
+    [[nodiscard]] ChannelId id() const { return identity_.id; }
+    [[nodiscard]] const PeerKey& peer() const { return peer_; }
+    // Queues one message of 1..kMessageBytesMax bytes. would_block: the lane's queue is full and
+    // the payload was not touched; on_writable follows. unavailable: closing.
+    base::Result<void> send(Lane lane, Priority priority, Payload&& payload);
+    // Says goodbye with `text`: what is queued on the control lane goes first, for a second at
+    // most; then on_ended.
+    void close(CloseReason reason, std::string text);
 
     [[nodiscard]] ChannelStatus status() const;
     [[nodiscard]] const Identity& identity() const { return identity_; }
@@ -99,7 +104,6 @@ class Connection final : public Channel, private link::PathOwner, private link::
     [[nodiscard]] bool was_open() const { return was_open_; }
     [[nodiscard]] bool has_ended() const { return state_ == State::ended; }
     [[nodiscard]] bool has_pending() const { return pending_ > 0; }
-    [[nodiscard]] ChannelHandler& handler() { return handler_; }
     [[nodiscard]] Socket& socket() { return socket_; }
 
   private:
@@ -162,7 +166,6 @@ class Connection final : public Channel, private link::PathOwner, private link::
     void end(CloseInfo info);
 
     ConnectionOwner& owner_;
-    ChannelHandler& handler_;
     Identity identity_;
     Socket socket_;
     TlsSession tls_;

@@ -412,10 +412,9 @@ void Thread::adopt(Connection::Socket socket,
         ++handshakes_;
         ++handshakes_by_host_[entry.remote_host];
     }
-    ChannelHandler& handler = *this;
     ConnectionOwner& owner = *this;
     entry.connection =
-        std::make_unique<Connection>(owner, handler, tls_, std::move(socket), std::move(identity));
+        std::make_unique<Connection>(owner, tls_, std::move(socket), std::move(identity));
     entry.connection->start();
 }
 
@@ -446,7 +445,6 @@ void Thread::on_open(Connection& connection) {
                                    .peer = connection.peer(),
                                    .address = identity.address,
                                    .outbound = identity.is_outbound,
-                                   .caps = connection.caps(),
                                    .binding = connection.binding()});
 }
 
@@ -469,7 +467,7 @@ void Thread::on_ended(Connection& connection, const CloseInfo& info) {
     complain(connection, info);
     if (connection.was_open()) {
         --counters_.channels;
-        connection.handler().on_closed(connection, info);
+        events_.emplace_back(event::Down{id, info});
         return;
     }
     if (info.reason == CloseReason::refused) ++counters_.refused;
@@ -497,18 +495,14 @@ void Thread::complain(const Connection& connection, const CloseInfo& info) {
               info.text);
 }
 
-void Thread::on_message(Channel& channel, Message message) {
+void Thread::on_message(Connection& connection, Message message) {
     ++counters_.messages_received;
     counters_.bytes_received += message.bytes.size();
-    events_.emplace_back(event::Received{channel.id(), std::move(message)});
+    events_.emplace_back(event::Received{connection.id(), std::move(message)});
 }
 
-void Thread::on_writable(Channel& channel, Lane lane) {
-    events_.emplace_back(event::Writable{channel.id(), lane});
-}
-
-void Thread::on_closed(Channel& channel, const CloseInfo& info) {
-    events_.emplace_back(event::Down{channel.id(), info});
+void Thread::on_writable(Connection& connection, Lane lane) {
+    events_.emplace_back(event::Writable{connection.id(), lane});
 }
 
 }  // namespace transport::tcp

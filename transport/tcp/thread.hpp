@@ -44,7 +44,7 @@ struct Counters {
 //
 // Threads: has one. start() and stop() are the owner's; post() is for any. The host outlives
 // stop() and has given back all messages before this is destroyed.
-class Thread final : public IoThread, private ConnectionOwner, private ChannelHandler {
+class Thread final : public IoThread, private ConnectionOwner {
   public:
     Thread(Options options, const base::crypto::PrivateKey& node_key, Host& host, base::Log log);
     // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
@@ -88,14 +88,12 @@ class Thread final : public IoThread, private ConnectionOwner, private ChannelHa
     [[nodiscard]] Verdict admit(const PeerKey& peer, bool outbound) override;
     void on_open(Connection& connection) override;
     void on_kind(Connection& connection, Kind kind, const std::string& why) override;
+    void on_message(Connection& connection, Message message) override;
+    void on_writable(Connection& connection, Lane lane) override;
     void on_ended(Connection& connection, const CloseInfo& info) override;
     void mark_dirty(Connection& connection) override;
     void mark_paused(Connection& connection) override;
     void end_turn() override;
-
-    void on_message(Channel& channel, Message message) override;
-    void on_writable(Channel& channel, Lane lane) override;
-    void on_closed(Channel& channel, const CloseInfo& info) override;
 
     [[nodiscard]] base::Result<void> bind(const std::string& address);
     void begin_stop();

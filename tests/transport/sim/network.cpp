@@ -158,9 +158,8 @@ void Network::connect(const Attempt& attempt) {
     base::Writer unique;
     unique.u64(ours.value);
     const base::Hash256 binding = base::crypto::sha256(unique.view());
-    const Caps caps{.kind = Kind::sim};
-    tell(to, event::Up{theirs, from.key_, from.address_, false, caps, binding});
-    tell(from, event::Up{ours, to.key_, to.address_, true, caps, binding});
+    tell(to, event::Up{theirs, from.key_, from.address_, false, binding});
+    tell(from, event::Up{ours, to.key_, to.address_, true, binding});
 }
 
 void Network::tell(Endpoint& endpoint, Event event) {
