@@ -205,19 +205,8 @@ void Detection::finish_switch() {
 }
 
 base::Result<void> Detection::on(base::Timestamp now, const prelude::Resume& resume) {
-    switch (state_) {
-        case State::offering:
-        case State::tcp:
-            return violation("a resume of nothing");
-        case State::preparing:
-        case State::probing:
-        case State::switching:
-        case State::fast:
-            give_up(now, "the peer gave the path up");
-            break;
-        case State::resuming:
-            break;
-    }
+    if (state_ == State::offering || state_ == State::tcp) return violation("a resume of nothing");
+    on_fast_failed(now, "the peer gave the path up");
     // Now both have said it.
     state_ = State::tcp;
     owner_.replay(resume.next);
@@ -226,17 +215,9 @@ base::Result<void> Detection::on(base::Timestamp now, const prelude::Resume& res
 }
 
 void Detection::on_fast_failed(base::Timestamp now, std::string why) {
-    switch (state_) {
-        case State::offering:
-        case State::tcp:
-        case State::resuming:
-            return;
-        case State::preparing:
-        case State::probing:
-        case State::switching:
-        case State::fast:
-            give_up(now, std::move(why));
-    }
+    const bool has_path =
+        state_ != State::offering && state_ != State::tcp && state_ != State::resuming;
+    if (has_path) give_up(now, std::move(why));
 }
 
 void Detection::give_up(base::Timestamp now, std::string why) {
@@ -290,18 +271,9 @@ void Detection::plan_retry(base::Timestamp now) {
 }
 
 std::optional<base::Timestamp> Detection::wake_at() const {
-    switch (state_) {
-        case State::preparing:
-            return deadline_;
-        case State::probing:
-            return std::min(deadline_, next_probe_);
-        case State::switching:
-            return std::nullopt;
-        case State::tcp:
-            return retry_at_;
-        default:
-            return std::nullopt;
-    }
+    if (state_ == State::preparing) return deadline_;
+    if (state_ == State::probing) return std::min(deadline_, next_probe_);
+    return state_ == State::tcp ? retry_at_ : std::nullopt;
 }
 
 void Detection::tick(base::Timestamp now) {

@@ -55,32 +55,18 @@ base::Result<FrameHeader> check_landing(const FrameHeader& header) {
     return header;
 }
 
-// Of frames that are no parts of messages: the longest, and whether it is the only one allowed.
-struct LengthLimit {
-    std::size_t bytes = 0;
-    bool is_exact = false;
-};
-
-LengthLimit limit_of(FrameKind kind) {
-    switch (kind) {
-        case FrameKind::prelude:
-            return {kPreludeBytesMax};
-        case FrameKind::goodbye:
-            return {1 + kGoodbyeTextMax};
-        case FrameKind::probe:
-            return {kProbeBytes, true};
-        case FrameKind::heartbeat:
-        case FrameKind::slice:
-        case FrameKind::landing:
-            return {};
-    }
-    return {};
+// Of frames that are no parts of messages.
+std::size_t length_max(FrameKind kind) {
+    if (kind == FrameKind::prelude) return kPreludeBytesMax;
+    if (kind == FrameKind::goodbye) return 1 + kGoodbyeTextMax;
+    return kind == FrameKind::probe ? kProbeBytes : 0;
 }
 
 base::Result<FrameHeader> check_other(const FrameHeader& header) {
-    const LengthLimit limit = limit_of(header.kind);
-    if (header.length > limit.bytes) return malformed("length over the limit:", header.length);
-    if (limit.is_exact && header.length != limit.bytes) {
+    if (header.length > length_max(header.kind)) {
+        return malformed("length over the limit:", header.length);
+    }
+    if (header.kind == FrameKind::probe && header.length != kProbeBytes) {
         return malformed("a probe has 8 bytes, not", header.length);
     }
     if (header.total_or_offset != 0 || header.is_first || header.priority != 0 ||
@@ -106,11 +92,8 @@ FrameHeaderBytes encode(const FrameHeader& header) {
     FrameHeaderBytes out{};
     out[0] = static_cast<std::byte>(header.kind);
     out[1] = static_cast<std::byte>(flags);
-    out[2] = static_cast<std::byte>(header.length & 0xFFU);
-    out[3] = static_cast<std::byte>(header.length >> 8U);
-    for (std::size_t i = 0; i < 4; ++i) {
-        out[4 + i] = static_cast<std::byte>(header.total_or_offset >> (8 * i) & 0xFFU);
-    }
+    store_number(std::span(out).subspan<2, 2>(), header.length);
+    store_number(std::span(out).subspan<4>(), header.total_or_offset);
     return out;
 }
 
@@ -124,11 +107,8 @@ base::Result<FrameHeader> decode_header(const FrameHeaderBytes& bytes) {
     header.lane = static_cast<Lane>(flags & 1U);
     header.priority = static_cast<Priority>(flags >> 1U & 7U);
     header.is_first = (flags & kFirstBit) != 0;
-    header.length = static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[2]) |
-                                               std::to_integer<unsigned>(bytes[3]) << 8U);
-    for (std::size_t i = 0; i < 4; ++i) {
-        header.total_or_offset |= std::to_integer<std::uint32_t>(bytes[4 + i]) << (8 * i);
-    }
+    header.length = static_cast<std::uint16_t>(load_number(std::span(bytes).subspan<2, 2>()));
+    header.total_or_offset = static_cast<std::uint32_t>(load_number(std::span(bytes).subspan<4>()));
     if (header.kind == FrameKind::slice) return check_slice(header);
     return header.kind == FrameKind::landing ? check_landing(header) : check_other(header);
 }

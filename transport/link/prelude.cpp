@@ -12,13 +12,6 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x70526f42;  // "BoRp".
 
-template <class... Fs>
-struct Overloaded : Fs... {
-    using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
-
 Kind read_kind(base::Reader& in) {
     const std::uint8_t kind = in.u8("kind");
     if (kind < static_cast<std::uint8_t>(Kind::rdma) ||
@@ -32,8 +25,8 @@ base::Bytes read_parameters(base::Reader& in, std::string_view field) {
     return base::to_bytes(in.bytes(field, kParametersBytesMax));
 }
 
-prelude::Offers read_offers(base::Reader& in) {
-    prelude::Offers out{.attempt = in.u32("attempt")};
+prelude::Offers read_offers(base::Reader& in, std::uint32_t attempt) {
+    prelude::Offers out{.attempt = attempt};
     const std::size_t count = in.count("offers", kOffersMax, 2);
     for (std::size_t i = 0; i < count && in.ok(); ++i) {
         const Kind kind = read_kind(in);
@@ -46,32 +39,50 @@ prelude::Offers read_offers(base::Reader& in) {
 }
 
 Prelude read_body(base::Reader& in, std::uint8_t type) {
+    if (type >= std::variant_size_v<Prelude>) in.set_error("type", "is unknown");
+    const std::uint32_t attempt = in.u32("attempt");
     switch (type) {
         case 0:
-            return read_offers(in);
-        case 1: {
-            prelude::Accept out{.attempt = in.u32("attempt")};
-            out.kind = read_kind(in);
-            out.parameters = read_parameters(in, "parameters");
-            return out;
-        }
-        case 2: {
-            prelude::Probed out{.attempt = in.u32("attempt")};
-            out.nonce = in.u64("nonce");
-            return out;
-        }
-        case 3:
-            return prelude::Switch{.attempt = in.u32("attempt")};
+            return read_offers(in, attempt);
+        case 1:
+            return prelude::Accept{.attempt = attempt,
+                                   .kind = read_kind(in),
+                                   .parameters = read_parameters(in, "parameters")};
+        case 2:
+            return prelude::Probed{.attempt = attempt, .nonce = in.u64("nonce")};
         case 4: {
-            prelude::Resume out{.attempt = in.u32("attempt")};
+            prelude::Resume out{.attempt = attempt};
             for (std::uint64_t& next : out.next)
                 next = in.u64("next number");
             return out;
         }
         default:
-            in.set_error("type", "is unknown");
-            return prelude::Switch{};
+            return prelude::Switch{.attempt = attempt};
     }
+}
+
+void write(base::Writer& out, const prelude::Offers& offers) {
+    out.varuint32(static_cast<std::uint32_t>(offers.offers.size()));
+    for (const Offer& offer : offers.offers) {
+        out.u8(static_cast<std::uint8_t>(offer.kind));
+        out.bytes(offer.address);
+    }
+}
+
+void write(base::Writer& out, const prelude::Accept& accept) {
+    out.u8(static_cast<std::uint8_t>(accept.kind));
+    out.bytes(accept.parameters);
+}
+
+void write(base::Writer& out, const prelude::Probed& probed) {
+    out.u64(probed.nonce);
+}
+
+void write(base::Writer& /*out*/, const prelude::Switch& /*change*/) {}
+
+void write(base::Writer& out, const prelude::Resume& resume) {
+    for (const std::uint64_t next : resume.next)
+        out.u64(next);
 }
 
 }  // namespace
@@ -81,30 +92,12 @@ base::Bytes encode(const Prelude& prelude) {
     out.u32(kMagic);
     out.u16(kPreludeVersion);
     out.u8(static_cast<std::uint8_t>(prelude.index()));
-    std::visit(Overloaded{[&](const prelude::Offers& offers) {
-                              out.u32(offers.attempt);
-                              out.varuint32(static_cast<std::uint32_t>(offers.offers.size()));
-                              for (const Offer& offer : offers.offers) {
-                                  out.u8(static_cast<std::uint8_t>(offer.kind));
-                                  out.bytes(offer.address);
-                              }
-                          },
-                          [&](const prelude::Accept& accept) {
-                              out.u32(accept.attempt);
-                              out.u8(static_cast<std::uint8_t>(accept.kind));
-                              out.bytes(accept.parameters);
-                          },
-                          [&](const prelude::Probed& probed) {
-                              out.u32(probed.attempt);
-                              out.u64(probed.nonce);
-                          },
-                          [&](const prelude::Switch& change) { out.u32(change.attempt); },
-                          [&](const prelude::Resume& resume) {
-                              out.u32(resume.attempt);
-                              for (const std::uint64_t next : resume.next)
-                                  out.u64(next);
-                          }},
-               prelude);
+    std::visit(
+        [&](const auto& each) {
+            out.u32(each.attempt);
+            write(out, each);
+        },
+        prelude);
     CHECK(out.view().size() <= kPreludeBytesMax);
     return out.take();
 }

@@ -15,7 +15,7 @@ std::size_t partial_of(const FrameHeader& header) {
     return kLanes * header.priority + static_cast<std::size_t>(header.lane);
 }
 
-base::Result<Reassembly::Taken> invalid(std::string detail) {
+tl::unexpected<base::Error> invalid(std::string detail) {
     return base::fail(base::Errc::invalid, std::move(detail));
 }
 
@@ -33,13 +33,11 @@ Reassembly::Taken complete(const FrameHeader& header, Buffers bytes) {
 // Whether a message may begin; `is_whole`: and end at once.
 base::Result<void> Reassembly::check_begin(const FrameHeader& header, bool is_whole) const {
     if (partials_[partial_of(header)].bytes) {
-        return base::fail(base::Errc::invalid,
-                          "a message begins before the one before it has ended");
+        return invalid("a message begins before the one before it has ended");
     }
     if (is_whole || open_bytes_ + header.total_or_offset <= kOpenBytesMax) return {};
-    return base::fail(
-        base::Errc::invalid,
-        "more unfinished messages than " + std::to_string(kOpenBytesMax >> 20U) + " MiB");
+    return invalid("more unfinished messages than " + std::to_string(kOpenBytesMax >> 20U) +
+                   " MiB");
 }
 
 base::Result<Reassembly::Taken> Reassembly::begin(const FrameHeader& header,
@@ -63,8 +61,7 @@ void Reassembly::clear() {
     open_bytes_ = 0;
 }
 
-// So many more bytes of a message have come.
-Reassembly::Taken Reassembly::count(const FrameHeader& header, std::size_t bytes) {
+Reassembly::Taken Reassembly::landed(const FrameHeader& header, std::size_t bytes) {
     Partial& partial = partials_[partial_of(header)];
     partial.received += bytes;
     const std::size_t total = partial.bytes->size();
@@ -87,7 +84,7 @@ base::Result<Reassembly::Taken> Reassembly::take(const FrameHeader& header,
         return invalid("a slice is neither full nor its message's last");
     }
     partial.bytes->write(partial.received, payload);
-    return count(header, payload.size());
+    return landed(header, payload.size());
 }
 
 // Offsets of slices and of landings have none in common but the begin: no message has both.
@@ -97,14 +94,13 @@ base::Result<Reassembly::Place> Reassembly::place(const FrameHeader& header, std
     const bool continues =
         !header.is_first && partial.bytes.has_value() && header.total_or_offset == partial.received;
     if (!header.is_first && !continues) {
-        return base::fail(base::Errc::invalid,
-                          "a landing at offset " + std::to_string(header.total_or_offset) +
-                              " continues no message");
+        return invalid("a landing at offset " + std::to_string(header.total_or_offset) +
+                       " continues no message");
     }
     const std::size_t rest =
         header.is_first ? header.total_or_offset : partial.bytes->size() - partial.received;
     if (bytes != std::min(rest, kLandingBytes)) {
-        return base::fail(base::Errc::invalid, "a landing is neither full nor its message's last");
+        return invalid("a landing is neither full nor its message's last");
     }
     if (header.is_first) {
         if (auto may = check_begin(header, bytes == rest); !may) return base::fail(may.error());
@@ -115,10 +111,6 @@ base::Result<Reassembly::Place> Reassembly::place(const FrameHeader& header, std
         open_bytes_ += rest;
     }
     return Place{.bytes = partial.bytes->place(partial.received, bytes)};
-}
-
-Reassembly::Taken Reassembly::landed(const FrameHeader& header, std::size_t bytes) {
-    return count(header, bytes);
 }
 
 }  // namespace transport::link

@@ -36,7 +36,7 @@ class Reassembly : base::Pinned {
     };
     // invalid: as take().
     [[nodiscard]] base::Result<Place> place(const FrameHeader& header, std::size_t bytes);
-    // They are there; after place() alone.
+    // So many more bytes of a message are there; from outside after place() alone.
     [[nodiscard]] Taken landed(const FrameHeader& header, std::size_t bytes);
 
     // Forgets what is unfinished; its memory comes back.
@@ -52,7 +52,6 @@ class Reassembly : base::Pinned {
 
     [[nodiscard]] base::Result<Taken> begin(const FrameHeader& header, base::ByteView payload);
     [[nodiscard]] base::Result<void> check_begin(const FrameHeader& header, bool is_whole) const;
-    [[nodiscard]] Taken count(const FrameHeader& header, std::size_t bytes);
 
     BufferPool& pool_;
     std::array<Partial, kLanes * kPriorities> partials_;
