@@ -2,10 +2,8 @@
 
 #include "base/crypto/wipe.hpp"
 
-#include <array>
-#include <cstddef>
-#include <cstring>
 #include <fstream>
+#include <span>
 
 namespace transport::ntb {
 
@@ -13,10 +11,8 @@ namespace {
 
 template <class T>
 T random_value() {
-    std::array<std::byte, sizeof(T)> bytes{};
-    base::crypto::random_bytes(bytes);
     T value = 0;
-    std::memcpy(&value, bytes.data(), sizeof value);
+    base::crypto::random_bytes(std::as_writable_bytes(std::span(&value, 1)));
     return value == 0 ? T{1} : value;
 }
 

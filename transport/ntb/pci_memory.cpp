@@ -31,13 +31,6 @@ class PlainIvshmem final : public PciMemory {
     explicit PlainIvshmem(std::unique_ptr<MappedFile> bar) : bar_(std::move(bar)) {}
 
     [[nodiscard]] Ends ends(Side ours) override { return halves(bar_->bytes(), ours); }
-    [[nodiscard]] std::size_t end_bytes() const override {
-        return halves(bar_->bytes(), Side::first).inbound.size();
-    }
-    [[nodiscard]] Mapping mapping() const override { return Mapping::write_back; }
-    [[nodiscard]] std::optional<std::uint16_t> position() const override { return std::nullopt; }
-    [[nodiscard]] int doorbell_fd() const override { return -1; }
-    void ring(std::uint16_t /*position*/) override {}
     [[nodiscard]] bool is_gone() override { return bar_->is_gone(); }
 
   private:
@@ -54,10 +47,6 @@ class VfioIvshmem final : public PciMemory {
         : device_(std::move(device)), position_(position) {}
 
     [[nodiscard]] Ends ends(Side ours) override { return halves(device_->memory(), ours); }
-    [[nodiscard]] std::size_t end_bytes() const override {
-        return halves(device_->memory(), Side::first).inbound.size();
-    }
-    [[nodiscard]] Mapping mapping() const override { return Mapping::write_back; }
     [[nodiscard]] std::optional<std::uint16_t> position() const override { return position_; }
     [[nodiscard]] int doorbell_fd() const override { return device_->interrupt_fd(); }
     void ring(std::uint16_t position) override {
@@ -77,16 +66,10 @@ class Bridge final : public PciMemory {
         : bar_(std::move(bar)), inbound_(std::move(inbound)), mapping_(mapping) {}
 
     [[nodiscard]] Ends ends(Side /*ours*/) override {
-        return {.inbound = inbound_->bytes().first(end_bytes()),
-                .outbound = bar_->bytes().first(end_bytes())};
-    }
-    [[nodiscard]] std::size_t end_bytes() const override {
-        return std::min(inbound_->bytes().size(), bar_->bytes().size());
+        const std::size_t bytes = std::min(inbound_->bytes().size(), bar_->bytes().size());
+        return {.inbound = inbound_->bytes().first(bytes), .outbound = bar_->bytes().first(bytes)};
     }
     [[nodiscard]] Mapping mapping() const override { return mapping_; }
-    [[nodiscard]] std::optional<std::uint16_t> position() const override { return std::nullopt; }
-    [[nodiscard]] int doorbell_fd() const override { return -1; }
-    void ring(std::uint16_t /*position*/) override {}
     [[nodiscard]] bool is_gone() override { return bar_->is_gone() || inbound_->is_gone(); }
 
   private:

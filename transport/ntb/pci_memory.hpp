@@ -30,14 +30,16 @@ class PciMemory : base::Pinned {
     virtual ~PciMemory() = default;
 
     [[nodiscard]] virtual Ends ends(Side ours) = 0;
-    [[nodiscard]] virtual std::size_t end_bytes() const = 0;
-    [[nodiscard]] virtual ring::MappedStore::Mapping mapping() const = 0;
+    [[nodiscard]] std::size_t end_bytes() { return ends(Side::first).inbound.size(); }
+    [[nodiscard]] virtual ring::MappedStore::Mapping mapping() const {
+        return ring::MappedStore::Mapping::write_back;
+    }
 
     // By which the other machine rings us. Empty: there are no doorbells, both ends have to look.
-    [[nodiscard]] virtual std::optional<std::uint16_t> position() const = 0;
+    [[nodiscard]] virtual std::optional<std::uint16_t> position() const { return std::nullopt; }
     // Readable when the doorbell was rung: an eventfd. Only with a position.
-    [[nodiscard]] virtual int doorbell_fd() const = 0;
-    virtual void ring(std::uint16_t position) = 0;
+    [[nodiscard]] virtual int doorbell_fd() const { return -1; }
+    virtual void ring(std::uint16_t /*position*/) {}
 
     // The device has been removed, or is to be and waits until this is destroyed; for good. May be
     // a system call: for once a second, and when something is wrong.

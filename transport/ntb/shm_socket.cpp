@@ -2,6 +2,7 @@
 
 #include "base/codec.hpp"
 #include "base/crypto/wipe.hpp"
+#include "base/pinned.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -43,9 +44,18 @@ struct SocketAddress {
     socklen_t size = 0;
 };
 
-// Room for one descriptor: the kernel closes what does not fit.
-struct ControlBytes {
-    alignas(cmsghdr) std::array<std::byte, CMSG_LEN(sizeof(int))> bytes{};
+// One packet, with room for one descriptor: the kernel closes what does not fit.
+struct Packet : base::Pinned {
+    explicit Packet(std::span<std::byte> bytes) : part{bytes.data(), bytes.size()} {
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+    }
+
+    alignas(cmsghdr) std::array<std::byte, CMSG_LEN(sizeof(int))> control{};
+    iovec part;
+    msghdr message{};
 };
 
 Descriptor take_descriptor(msghdr& message) {
@@ -129,19 +139,13 @@ Descriptor accept_from(int listener) {
 
 base::Result<void> send_hello(int socket, const Token& token, int memory) {
     HelloBytes hello = encode_hello(token);
-    iovec part{hello.data(), hello.size()};
-    ControlBytes control;
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
-    message.msg_controllen = control.bytes.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    Packet packet(hello);
+    cmsghdr* header = CMSG_FIRSTHDR(&packet.message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof memory);
     std::memcpy(CMSG_DATA(header), &memory, sizeof memory);
-    if (::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+    if (::sendmsg(socket, &packet.message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
         return failed("the peer takes no memory");
     }
     return {};
@@ -149,14 +153,8 @@ base::Result<void> send_hello(int socket, const Token& token, int memory) {
 
 base::Result<Hello> receive_hello(int socket) {
     std::array<std::byte, sizeof(HelloBytes) + 1> bytes{};
-    iovec part{bytes.data(), bytes.size()};
-    ControlBytes control;
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control.bytes.data();
-    message.msg_controllen = control.bytes.size();
-    const ssize_t count = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    Packet packet(bytes);
+    const ssize_t count = ::recvmsg(socket, &packet.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
         return base::fail(base::Errc::would_block, "no memory has come");
     }
@@ -165,7 +163,7 @@ base::Result<Hello> receive_hello(int socket) {
         return base::fail(base::Errc::unavailable, "the peer closed its socket for shared memory");
     }
     Hello hello;
-    hello.memory = take_descriptor(message);
+    hello.memory = take_descriptor(packet.message);
     const auto token = decode_hello(base::ByteView(bytes).first(static_cast<std::size_t>(count)));
     if (!token) return base::fail(token.error());
     if (!hello.memory) return base::fail(base::Errc::malformed, "a hello brings no memory");

@@ -35,10 +35,8 @@ tl::unexpected<base::Error> none(std::string why) {
 }
 
 std::uint32_t random_packet() {
-    std::array<std::byte, 4> bytes{};
-    base::crypto::random_bytes(bytes);
     std::uint32_t out = 0;
-    std::memcpy(&out, bytes.data(), sizeof out);
+    base::crypto::random_bytes(std::as_writable_bytes(std::span(&out, 1)));
     return out >> 8U;
 }
 

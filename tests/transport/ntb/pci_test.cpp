@@ -48,11 +48,10 @@ class MachineMemory final : public PciMemory {
         : device_(device), position_(position), mapping_(map(device)), bytes_(mapping_->bytes()) {}
 
     [[nodiscard]] Ends ends(Side ours) override {
-        const auto first = bytes_.first(end_bytes());
-        const auto second = bytes_.subspan(end_bytes());
+        const auto first = bytes_.first(kMemoryBytes / 2);
+        const auto second = bytes_.subspan(kMemoryBytes / 2);
         return ours == Side::first ? Ends{first, second} : Ends{second, first};
     }
-    [[nodiscard]] std::size_t end_bytes() const override { return kMemoryBytes / 2; }
     [[nodiscard]] transport::ring::MappedStore::Mapping mapping() const override {
         return transport::ring::MappedStore::Mapping::write_combining;
     }
