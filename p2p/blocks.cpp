@@ -59,10 +59,6 @@ bool fits(const chain::Block& block) {
     return bytes <= carriage_of(MessageType::blocks).body_bytes_max;
 }
 
-std::size_t& judging_of(Peer& peer) {
-    return peer.judging[static_cast<std::size_t>(Item::block)];
-}
-
 }  // namespace
 
 BlockGossip::BlockGossip(Peers& peers,
@@ -173,12 +169,7 @@ void BlockGossip::on_header(Peer& peer, HeaderPush push) {
     }
     if (header.height <= ledger_.finalized.height) return;
     if (header.height > ledger_.head.height + kNear) return;
-    std::size_t& judging = peer.judging[static_cast<std::size_t>(Item::header)];
-    if (judging >= kJudgingMax) {
-        ++peer.messages_dropped;
-        return;
-    }
-    ++judging;
+    if (!peer.begin_judging(Item::header, kJudgingMax)) return;
     Entry& entry = heard(id);
     entry.holders.add(peer.slot);
     entry.value.header_message = pack_message(push);
@@ -272,10 +263,9 @@ void BlockGossip::place(Peer& peer, const chain::BlockPtr& block) {
         return;
     }
     const auto siblings = orphans_.equal_range(block->header.previous);
-    const bool is_there = std::any_of(siblings.first, siblings.second, [&](const auto& item) {
-        return item.second.block->id == block->id;
-    });
-    if (is_there) return;
+    for (auto at = siblings.first; at != siblings.second; ++at) {
+        if (at->second.block->id == block->id) return;
+    }
     orphans_.emplace(block->header.previous, Orphan{peer.slot, block, peers_.now() + kOrphanLife});
     wanted_.erase(block->id);
     want(block->header.previous, peer.slot, peers_.now());
@@ -289,11 +279,11 @@ void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
         ready.pop_back();
         Peer* from = peers_.at(next.from);
         if (from == nullptr || is_known(next.block->id)) continue;
-        if (judging_of(*from) >= kJudgingMax) {
+        if (from->judging_of(Item::block) >= kJudgingMax) {
             want(next.block->id, next.from, peers_.now() + kAskAgain);
             continue;
         }
-        ++judging_of(*from);
+        ++from->judging_of(Item::block);
         Entry& entry = heard(next.block->id);
         entry.value.stage = Stage::delivered;
         entry.value.block = next.block;
@@ -308,10 +298,7 @@ void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
 
 void BlockGossip::on_judged(const input::Judged& judged) {
     Peer* peer = peers_.find(judged.channel);
-    if (peer != nullptr) {
-        std::size_t& judging = peer->judging[static_cast<std::size_t>(judged.item)];
-        if (judging > 0) --judging;
-    }
+    if (peer != nullptr) peer->end_judging(judged.item);
     Entry* entry = blocks_.find(judged.id);
     const bool is_bad = judged.verdict == Verdict::bad;
     if (is_bad && peer != nullptr) peers_.close(*peer, Reason::bad_block, judged.text);
@@ -394,7 +381,7 @@ void BlockGossip::want(const chain::BlockId& id,
 
 // How many more ids the peer may be asked for at this moment.
 std::size_t BlockGossip::room_of(Peer& peer) const {
-    if (judging_of(peer) >= kJudgingAim) return 0;
+    if (peer.judging_of(Item::block) >= kJudgingAim) return 0;
     const auto waiting = std::count_if(asked_.begin(), asked_.end(), [&peer](const auto& item) {
         return item.second.slot == peer.slot;
     });
@@ -406,7 +393,8 @@ Peer* BlockGossip::next_candidate(const Want& wanted) {
     Peer* best = nullptr;
     peers_.for_each_ready([&](Peer& peer) {
         if (!wanted.candidates.has(peer.slot) || wanted.tried.has(peer.slot)) return;
-        if (best == nullptr || judging_of(peer) < judging_of(*best)) best = &peer;
+        if (best == nullptr || peer.judging_of(Item::block) < best->judging_of(Item::block))
+            best = &peer;
     });
     return best;
 }

@@ -5,7 +5,6 @@
 #include "p2p/peers.hpp"
 #include "p2p/sync.hpp"
 
-#include <map>
 #include <string>
 
 namespace p2p {

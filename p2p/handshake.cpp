@@ -156,17 +156,11 @@ std::optional<Handshake::Refusal> Handshake::check_statements(const Peer& peer,
 std::optional<Handshake::Refusal> Handshake::find_own_twin(const Peer& peer, const Hello& hello) {
     const Options& options = peers_.options();
     for (const VoteKeyStatement& theirs : hello.vote_keys) {
-        if (std::find(options.vote_keys.begin(), options.vote_keys.end(), theirs.key) ==
-            options.vote_keys.end()) {
-            continue;
-        }
+        if (std::ranges::find(options.vote_keys, theirs.key) == options.vote_keys.end()) continue;
         if (theirs.boot_id == options.boot_id && peer.key == options.node_key) {
             return Refusal{Reason::self, "has our own node key and boot id"};
         }
-        const auto ours = std::find_if(
-            peer.statements.begin(), peer.statements.end(), [&theirs](const auto& statement) {
-                return statement.key == theirs.key;
-            });
+        const auto ours = std::ranges::find(peer.statements, theirs.key, &VoteKeyStatement::key);
         const bool ours_is_later =
             ours == peer.statements.end() || is_later(*ours, theirs.start_slot, theirs.boot_id);
         std::string text = fmt::format(

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "base/crypto/hash.hpp"
+#include "transport/number.hpp"
 
 #include <fmt/format.h>
 
@@ -279,36 +280,18 @@ void decode(Reader& in, Ack& ack) {
     ack.messages = in.u64("messages");
 }
 
-void decode(Reader& in, chain::PackedTransaction& transaction) {
-    chain::decode(in, transaction, "transaction");
-}
-
-void decode(Reader& in, chain::Vote& vote) {
-    chain::decode(in, vote, "vote");
-}
-
-void decode(Reader& in, chain::Certificate& certificate) {
-    chain::decode(in, certificate, "certificate");
-}
-
-// Little-endian, to where the bytes are.
-void put(std::span<std::byte> bytes, std::uint64_t value) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-        bytes[i] = static_cast<std::byte>(value >> (8 * i) & 0xFFU);
-    }
-}
-
 std::array<std::byte, kEnvelopeBytes> pack_envelope(MessageType type,
                                                     Mark mark,
                                                     std::size_t length) {
     CHECK(length <= carriage_of(type).body_bytes_max);
     std::array<std::byte, kEnvelopeBytes> packed{};
     const std::span bytes(packed);
-    put(bytes.subspan(0, 1), static_cast<std::uint64_t>(type));
-    put(bytes.subspan(1, 1), mark.flags);
-    put(bytes.subspan(2, 2), kProtocolVersion);
-    put(bytes.subspan(4, 4), length);
-    put(bytes.subspan(8, 8), mark.correlation);
+    using transport::store_number;
+    store_number(bytes.subspan(0, 1), static_cast<std::uint64_t>(type));
+    store_number(bytes.subspan(1, 1), mark.flags);
+    store_number(bytes.subspan(2, 2), kProtocolVersion);
+    store_number(bytes.subspan(4, 4), length);
+    store_number(bytes.subspan(8, 8), mark.correlation);
     return packed;
 }
 
@@ -316,14 +299,19 @@ SharedBytes with_envelope(MessageType type, Mark mark, base::ByteView body) {
     return std::make_shared<const base::Bytes>(envelop({}, type, body, mark));
 }
 
-// Reads the alternative of Body that is at `index`.
+// Reads the alternative of Body that is at `index`. The chain's own types take a field's name.
 template <std::size_t I = 0>
 Body read_alternative(std::size_t index, Reader& in) {
     if constexpr (I + 1 < std::variant_size_v<Body>) {
         if (index != I) return read_alternative<I + 1>(index, in);
     }
     Body body(std::in_place_index<I>);
-    decode(in, std::get<I>(body));
+    auto& value = std::get<I>(body);
+    if constexpr (requires { decode(in, value); }) {
+        decode(in, value);
+    } else {
+        decode(in, value, to_string(type_of(body)));
+    }
     return body;
 }
 

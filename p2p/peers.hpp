@@ -80,6 +80,21 @@ struct Peer {
     [[nodiscard]] base::Duration round_trip_or(base::Duration unknown) const {
         return round_trip.value_or(unknown);
     }
+    [[nodiscard]] std::size_t& judging_of(Item item) {
+        return judging[static_cast<std::size_t>(item)];
+    }
+    // One more goes to the ledger. False: `most` are there already; it is dropped.
+    [[nodiscard]] bool begin_judging(Item item, std::size_t most) {
+        if (judging_of(item) >= most) {
+            ++messages_dropped;
+            return false;
+        }
+        ++judging_of(item);
+        return true;
+    }
+    void end_judging(Item item) {
+        if (judging_of(item) > 0) --judging_of(item);
+    }
     void note_head(const BlockPoint& point) {
         if (point.height > head.height) head = point;
     }

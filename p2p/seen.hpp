@@ -102,8 +102,6 @@ class SeenTable : base::Pinned {
             --count;
         }
     }
-    [[nodiscard]] std::size_t size() const { return entries_.size(); }
-    [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   private:
     using Entries = std::map<base::Hash256, Entry>;

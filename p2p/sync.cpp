@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace p2p {
 
@@ -181,31 +180,25 @@ bool SyncManager::is_asked(PeerSlot slot, std::uint64_t correlation) const {
 std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
                                                      const chain::Block& block) const {
     const chain::Height height = block.header.height;
+    const auto proved = [&range](Reason reason, std::string text) {
+        return Fault{range.slot, 0, reason, std::move(text)};
+    };
     if (height != range.next || height > range.to) {
-        return Fault{range.slot,
-                     0,
-                     Reason::unlinkable,
-                     fmt::format("sent block {} where {} was asked for", height, range.next)};
+        return proved(Reason::unlinkable,
+                      fmt::format("sent block {} where {} was asked for", height, range.next));
     }
     if (!range.last_id.is_zero() && block.header.previous != range.last_id) {
-        return Fault{range.slot,
-                     0,
-                     Reason::unlinkable,
-                     fmt::format("block {} does not build on block {}", height, height - 1)};
+        return proved(Reason::unlinkable,
+                      fmt::format("block {} does not build on block {}", height, height - 1));
     }
-    const auto& receipts = block.transactions;
-    const bool is_whole = std::all_of(receipts.begin(), receipts.end(), [](const auto& receipt) {
+    const bool is_whole = std::ranges::all_of(block.transactions, [](const auto& receipt) {
         return std::holds_alternative<chain::PackedTransaction>(receipt.transaction);
     });
     if (!is_whole) {
-        return Fault{range.slot,
-                     0,
-                     Reason::bad_block,
-                     fmt::format("block {} lacks its transactions", height)};
+        return proved(Reason::bad_block, fmt::format("block {} lacks its transactions", height));
     }
     if (checkpoint_ && height == checkpoint_->height && block.id != checkpoint_->id) {
-        return Fault{
-            range.slot, 0, Reason::forked, fmt::format("block {} is not the checkpoint", height)};
+        return proved(Reason::forked, fmt::format("block {} is not the checkpoint", height));
     }
     return {};
 }
@@ -228,12 +221,10 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
             // Nothing that came with a lie is of use.
             range.next -= static_cast<chain::Height>(range.blocks.size());
             range.blocks.clear();
-            range.held_bytes = 0;
             cut(at, slot);
             return fault;
         }
         range.blocks.push_back({block, each});
-        range.held_bytes += each;
         range.last_id = block->id;
         ++range.next;
     }
@@ -348,7 +339,6 @@ SyncManager::Taken SyncManager::take() {
         judging_bytes_ = judging_bytes_ - judging.bytes + bytes;
         judging = {range.slot, bytes, round_};
         taken.blocks.push_back({range.slot, block});
-        range.held_bytes -= bytes;
         range.blocks.pop_front();
     }
     return taken;

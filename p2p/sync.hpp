@@ -76,7 +76,6 @@ class SyncManager {
     [[nodiscard]] std::vector<Fault> on_time(base::Timestamp now);
     void forget(PeerSlot slot);
 
-    [[nodiscard]] chain::Height next_height() const { return next_; }
     [[nodiscard]] std::uint32_t ranges_in_flight() const;
     [[nodiscard]] std::uint64_t bytes_waiting() const;
     [[nodiscard]] std::uint64_t bytes_received() const { return bytes_received_; }
@@ -92,9 +91,8 @@ class SyncManager {
         chain::Height to = 0;
         chain::Height next = 0;  // Expected.
         chain::BlockId last_id;
-        std::deque<Held> blocks;       // Up to next - 1, not handed over.
-        std::uint64_t bytes = 0;       // Received,
-        std::uint64_t held_bytes = 0;  // and of `blocks`.
+        std::deque<Held> blocks;  // Up to next - 1, not handed over.
+        std::uint64_t bytes = 0;  // Received.
         base::Timestamp asked_at{};
         base::Timestamp first_at{};  // When its first blocks came; zero: none did.
         base::Timestamp deadline{};

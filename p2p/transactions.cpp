@@ -1,6 +1,7 @@
 #include "p2p/transactions.hpp"
 
 #include "base/check.hpp"
+#include "transport/number.hpp"
 
 #include <utility>
 
@@ -17,10 +18,6 @@ constexpr std::size_t kAnswerBytesMax = 1U << 20U;  // To one request.
 constexpr std::size_t kOffersAtReady = 1'024;
 constexpr base::Duration kOfferDelay = milliseconds(50);
 constexpr base::Duration kAskAgain = milliseconds(1'000);
-
-std::size_t& judging_of(Peer& peer) {
-    return peer.judging[static_cast<std::size_t>(Item::transaction)];
-}
 
 }  // namespace
 
@@ -54,9 +51,7 @@ void TransactionGossip::send(Peer& peer, SeenTable<State>::Entry& entry, Mark ma
         return peers_.send(peer, MessageType::transaction, entry.value.message);
     }
     auto bytes = std::make_shared<base::Bytes>(*entry.value.message);
-    for (std::size_t i = 0; i < 8; ++i) {
-        (*bytes)[8 + i] = static_cast<std::byte>(mark.correlation >> (8 * i) & 0xFFU);
-    }
+    transport::store_number(std::span(*bytes).subspan(8, 8), mark.correlation);
     peers_.send(peer, MessageType::transaction, std::move(bytes));
 }
 
@@ -68,11 +63,7 @@ void TransactionGossip::on_transaction(Peer& peer, chain::PackedTransaction tran
         ++peers_.duplicates_dropped;
         return;
     }
-    if (judging_of(peer) >= kJudgingMax) {
-        ++peer.messages_dropped;
-        return;
-    }
-    ++judging_of(peer);
+    if (!peer.begin_judging(Item::transaction, kJudgingMax)) return;
     SharedBytes message = pack_message(transaction);
     const std::size_t bytes = message->size();
     transactions_.insert(id, {std::move(message), false, {}}, bytes).holders.add(peer.slot);
@@ -110,7 +101,7 @@ void TransactionGossip::on_request(Peer& peer,
 
 void TransactionGossip::on_judged(const input::Judged& judged) {
     Peer* peer = peers_.find(judged.channel);
-    if (peer != nullptr && judging_of(*peer) > 0) --judging_of(*peer);
+    if (peer != nullptr) peer->end_judging(Item::transaction);
     if (judged.verdict == Verdict::unsure) return transactions_.erase(judged.id);
     if (judged.verdict == Verdict::bad && peer != nullptr) {
         return peers_.close(*peer, Reason::bad_transaction, judged.text);
@@ -125,17 +116,23 @@ void TransactionGossip::on_judged(const input::Judged& judged) {
 
 void TransactionGossip::on_ready(Peer& peer) {
     if (!peer.is_listed) return;
-    Notice notice{.finalized = peer.told_final, .head = peer.told_head};
+    std::vector<base::Hash256> ids;
     transactions_.newest(
         kOffersAtReady,
         [&](const auto& entry) { return entry.value.is_good && !entry.holders.has(peer.slot); },
         [&](const base::Hash256& id, auto& entry) {
             entry.value.offered.add(peer.slot);
-            notice.transactions.ids.push_back(id);
+            ids.push_back(id);
         });
-    if (notice.transactions.ids.empty()) return;
+    offer(peer, std::move(ids));
+}
+
+void TransactionGossip::offer(Peer& peer, std::vector<base::Hash256> ids) {
+    if (ids.empty()) return;
+    Notice notice{.finalized = peer.told_final, .head = peer.told_head};
     notice.transactions.mode = SyncMode::normal;
-    notice.transactions.pending = static_cast<std::uint32_t>(notice.transactions.ids.size());
+    notice.transactions.pending = static_cast<std::uint32_t>(ids.size());
+    notice.transactions.ids = std::move(ids);
     peers_.send(peer, notice);
 }
 
@@ -145,19 +142,16 @@ void TransactionGossip::on_time() {
     const std::vector<base::Hash256> ids = std::exchange(to_offer_, {});
     peers_.for_each_ready([&](Peer& peer) {
         if (!peer.is_listed || peer.is_congested()) return;
-        Notice notice{.finalized = peer.told_final, .head = peer.told_head};
+        std::vector<base::Hash256> lacking;
         for (const base::Hash256& id : ids) {
             auto* entry = transactions_.find(id);
             if (entry == nullptr || entry->holders.has(peer.slot)) continue;
             if (entry->value.offered.has(peer.slot)) continue;
-            if (notice.transactions.ids.size() >= kIdsMax) break;
+            if (lacking.size() >= kIdsMax) break;
             entry->value.offered.add(peer.slot);
-            notice.transactions.ids.push_back(id);
+            lacking.push_back(id);
         }
-        if (notice.transactions.ids.empty()) return;
-        notice.transactions.mode = SyncMode::normal;
-        notice.transactions.pending = static_cast<std::uint32_t>(notice.transactions.ids.size());
-        peers_.send(peer, notice);
+        offer(peer, std::move(lacking));
     });
 }
 

@@ -40,6 +40,7 @@ class TransactionGossip {
     };
 
     void send(Peer& peer, SeenTable<State>::Entry& entry, Mark mark);
+    void offer(Peer& peer, std::vector<base::Hash256> ids);
 
     Peers& peers_;
     SeenTable<State> transactions_;

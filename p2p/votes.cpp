@@ -17,10 +17,6 @@ constexpr std::size_t kCertifiedMax = 64;
 constexpr std::size_t kVotersMax = 4 * chain::kProducersMax;
 constexpr std::size_t kRelaysMax = kVotesMax;
 
-constexpr std::size_t index_of(Item item) {
-    return static_cast<std::size_t>(item);
-}
-
 // An eighth of a slot: a quorum that is connected has its certificate by then.
 base::Duration relay_delay(std::uint32_t interval_milliseconds) {
     return std::clamp<base::Duration>(
@@ -84,12 +80,7 @@ void VoteGossip::on_vote(Peer& peer, chain::Vote vote, base::ByteView body) {
         ++peers_.duplicates_dropped;
         return;
     }
-    std::size_t& judging = peer.judging[index_of(Item::vote)];
-    if (judging >= kJudgingMax) {
-        ++peer.messages_dropped;
-        return;
-    }
-    ++judging;
+    if (!peer.begin_judging(Item::vote, kJudgingMax)) return;
     votes_.insert(id, {vote, false, peers_.share(MessageType::vote, body)}).holders.add(peer.slot);
     peers_.emit(effect::VoteArrived{peer.channel, id, std::move(vote)});
 }
@@ -104,12 +95,7 @@ void VoteGossip::on_certificate(Peer& peer, chain::Certificate certificate, base
         ++peers_.duplicates_dropped;
         return;
     }
-    std::size_t& judging = peer.judging[index_of(Item::certificate)];
-    if (judging >= kJudgingMax) {
-        ++peer.messages_dropped;
-        return;
-    }
-    ++judging;
+    if (!peer.begin_judging(Item::certificate, kJudgingMax)) return;
     certificates_.insert(id, {certificate.data}).holders.add(peer.slot);
     peers_.emit(effect::CertificateArrived{peer.channel, id, std::move(certificate)});
 }
@@ -117,9 +103,7 @@ void VoteGossip::on_certificate(Peer& peer, chain::Certificate certificate, base
 void VoteGossip::on_judged(const input::Judged& judged) {
     const bool is_vote = judged.item == Item::vote;
     Peer* peer = peers_.find(judged.channel);
-    if (peer != nullptr && peer->judging[index_of(judged.item)] > 0) {
-        --peer->judging[index_of(judged.item)];
-    }
+    if (peer != nullptr) peer->end_judging(judged.item);
     if (judged.verdict == Verdict::unsure) {
         return is_vote ? votes_.erase(judged.id) : certificates_.erase(judged.id);
     }
