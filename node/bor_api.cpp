@@ -1,35 +1,20 @@
 #include "chain/execution/rows.hpp"
+#include "node/chain_api.hpp"
 #include "node/operator_api.hpp"
 
-#include <charconv>
-
 namespace node {
-
-using chain::Exception;
 
 namespace {
 
 Answer get_block(const ApiContext& context, const Moment& moment, Params& params) {
     const std::string text = params.text("block_num_or_id");
     if (!params.ok()) return refuse(params.error());
-    chain::Height height = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), height);
-    base::Result<chain::BlockPtr> block = chain::BlockPtr();
-    if (error == std::errc{} && end == text.data() + text.size()) {
-        block = context.history.find_block(*moment.view, height);
-    } else {
-        auto id = chain::abi::hash_from_json(Json(text));
-        if (!id) return refuse(Exception::block_id_type_exception, "Invalid block ID: " + text);
-        block = context.history.find_block(*moment.view, *id);
-    }
+    const auto block = find_block(context, moment, text, "block");
     if (!block) return refuse(block.error());
-    if (*block == nullptr) {
-        return refuse(Exception::unknown_block_exception, "Could not find block: " + text);
-    }
     return api::bor_block_to_json(**block, context.times());
 }
 
-Answer get_schedule(const Moment& moment) {
+Answer get_schedule(const ApiContext& /*context*/, const Moment& moment, Params& /*params*/) {
     auto active = chain::load_schedule(*moment.state);
     auto proposed = chain::load_proposed(*moment.state);
     if (!active) return refuse(active.error());
@@ -39,7 +24,7 @@ Answer get_schedule(const Moment& moment) {
 }
 
 // What setchain and the genesis file set, prices included.
-Answer get_parameters(const Moment& moment) {
+Answer get_parameters(const ApiContext& /*context*/, const Moment& moment, Params& /*params*/) {
     const auto parameters = chain::load_parameters(*moment.state);
     if (!parameters) return refuse(parameters.error());
     Json out = Json::object();
@@ -52,15 +37,9 @@ Answer get_parameters(const Moment& moment) {
 }  // namespace
 
 void add_bor_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/bor/block", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_block(context, moment, params);
-               });
-    calls.read({.path = "/v1/bor/schedule"},
-               [](const Moment& moment, Params&) { return get_schedule(moment); });
-    calls.read({.path = "/v1/bor/parameters"},
-               [](const Moment& moment, Params&) { return get_parameters(moment); });
+    calls.read({.path = "/v1/bor/block", .need = Need::required}, get_block);
+    calls.read({.path = "/v1/bor/schedule"}, get_schedule);
+    calls.read({.path = "/v1/bor/parameters"}, get_parameters);
 }
 
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage) {

@@ -42,7 +42,7 @@ void Calls::read(const Options& options, Read call) {
             reply(error_response(params.error(), context_.verbose_errors));
             return;
         }
-        reply(to_response(call(moment(request), params), options.status));
+        reply(to_response(call(context_, moment(request), params), options.status));
     };
     router_.add(options.path,
                 {.handler = handler, .category = options.category, .queries = {kFinal, kHead}});
@@ -51,19 +51,12 @@ void Calls::read(const Options& options, Read call) {
 void Calls::plain(const Options& options, Plain call) {
     later(options,
           [this, options, call = std::move(call)](
-              Params& params, const std::function<void(http::Response)>& reply) {
-              reply(to_response(call(params), options.status));
+              const ApiContext& /*context*/, Asked asked, const Respond& reply) {
+              reply(to_response(call(asked.params), options.status));
           });
 }
 
 void Calls::later(const Options& options, Later call) {
-    asked(options,
-          [call = std::move(call)](Asked asked, const std::function<void(http::Response)>& reply) {
-              call(asked.params, reply);
-          });
-}
-
-void Calls::asked(const Options& options, LaterAsked call) {
     const auto handler = [this, options, call = std::move(call)](const http::Request& request,
                                                                  const http::Reply& reply) {
         if (options.local_only && !request.remote.is_local) {
@@ -75,8 +68,7 @@ void Calls::asked(const Options& options, LaterAsked call) {
             reply(error_response(params.error(), context_.verbose_errors));
             return;
         }
-        call({params, request.remote},
-             [reply](http::Response response) { reply(std::move(response)); });
+        call(context_, {params, request.remote}, reply);
     };
     router_.add(options.path, {.handler = handler, .category = options.category, .queries = {}});
 }

@@ -66,6 +66,8 @@ struct Moment {
     chain::BlockPtr block;  // Whose state it is.
 };
 
+using Respond = std::function<void(http::Response)>;
+
 // The parameters of a call, and who asks.
 struct Asked {
     Params& params;
@@ -86,11 +88,10 @@ class Deadline {
 // Adds the paths of API calls to a router, each with its parameters, status and category.
 class Calls {
   public:
-    using Read = std::function<Answer(const Moment&, Params&)>;
+    using Read = std::function<Answer(const ApiContext&, const Moment&, Params&)>;
     using Plain = std::function<Answer(Params&)>;
     // Answers when it likes; errors of its parameters were refused before.
-    using Later = std::function<void(Params&, std::function<void(http::Response)>)>;
-    using LaterAsked = std::function<void(Asked, std::function<void(http::Response)>)>;
+    using Later = std::function<void(const ApiContext&, Asked, Respond)>;
 
     struct Options {
         std::string path;
@@ -106,8 +107,6 @@ class Calls {
     void read(const Options& options, Read call);
     void plain(const Options& options, Plain call);
     void later(const Options& options, Later call);
-    // The same for a call that depends on who asks.
-    void asked(const Options& options, LaterAsked call);
 
     [[nodiscard]] const ApiContext& context() const { return context_; }
     [[nodiscard]] http::Router& router() { return router_; }

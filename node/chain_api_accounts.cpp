@@ -146,11 +146,7 @@ Answer get_account(const ApiContext& context, const Moment& moment, Params& para
 }  // namespace
 
 void add_chain_account_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/chain/get_account", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_account(context, moment, params);
-               });
+    calls.read({.path = "/v1/chain/get_account", .need = Need::required}, get_account);
 }
 
 }  // namespace node

@@ -8,9 +8,6 @@ namespace node {
 
 using chain::Exception;
 
-namespace {
-
-// The block that `block_num_or_id` names. `what`: how nodeos calls it in its refusal.
 base::Result<chain::BlockPtr> find_block(const ApiContext& context,
                                          const Moment& moment,
                                          const std::string& text,
@@ -42,19 +39,31 @@ base::Result<chain::BlockPtr> find_block(const ApiContext& context,
     return found;
 }
 
-using Show = std::function<Json(const ApiContext&, const Moment&, const chain::Block&, Params&)>;
+namespace {
 
-Calls::Read block_call(const ApiContext& context, std::string_view what, Show show) {
-    return
-        [&context, what, show = std::move(show)](const Moment& moment, Params& params) -> Answer {
-            const std::string text = params.text("block_num_or_id");
-            const bool extensions = params.boolean("include_extensions");
-            (void)extensions;
-            if (!params.ok()) return refuse(params.error());
-            auto block = find_block(context, moment, text, what);
-            if (!block) return refuse(block.error());
-            return show(context, moment, **block, params);
-        };
+using Show = Json (*)(const ApiContext&, const Moment&, const chain::Block&, Params&);
+
+Calls::Read block_call(std::string_view what, Show show) {
+    return [what, show](const ApiContext& context, const Moment& moment, Params& params) -> Answer {
+        const std::string text = params.text("block_num_or_id");
+        (void)params.boolean("include_extensions");
+        if (!params.ok()) return refuse(params.error());
+        auto block = find_block(context, moment, text, what);
+        if (!block) return refuse(block.error());
+        return show(context, moment, **block, params);
+    };
+}
+
+Json show_block(const ApiContext& api, const Moment& moment, const chain::Block& block, Params&) {
+    return api::block_to_json(block, api.times(), api.abis.resolver(moment.state));
+}
+
+Json show_raw(const ApiContext& api, const Moment&, const chain::Block& block, Params&) {
+    return api::raw_block_to_json(block, api.times());
+}
+
+Json show_header(const ApiContext& api, const Moment&, const chain::Block& block, Params& params) {
+    return api::block_header_to_json(block, api.times(), params.boolean("include_extensions"));
 }
 
 Answer get_block_info(const ApiContext& context, const Moment& moment, Params& params) {
@@ -77,7 +86,7 @@ Answer get_block_header_state(Params& params) {
 }
 
 // Blocks of other validators come over the network between nodes, not over HTTP.
-Answer push_block() {
+Answer push_block(Params& /*params*/) {
     return refuse(Exception::unsupported_feature,
                   "push_block is not served: blocks come from validators over their own network");
 }
@@ -85,42 +94,20 @@ Answer push_block() {
 }  // namespace
 
 void add_chain_block_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read(
-        {.path = "/v1/chain/get_block", .need = Need::required},
-        block_call(
-            context,
-            "block",
-            [](const ApiContext& api, const Moment& moment, const chain::Block& block, Params&) {
-                return api::block_to_json(block, api.times(), api.abis.resolver(moment.state));
-            }));
-    calls.read(
-        {.path = "/v1/chain/get_raw_block", .need = Need::required},
-        block_call(context,
-                   "block",
-                   [](const ApiContext& api, const Moment&, const chain::Block& block, Params&) {
-                       return api::raw_block_to_json(block, api.times());
-                   }));
-    calls.read(
-        {.path = "/v1/chain/get_block_header", .need = Need::required},
-        block_call(
-            context,
-            "block header",
-            [](const ApiContext& api, const Moment&, const chain::Block& block, Params& params) {
-                return api::block_header_to_json(
-                    block, api.times(), params.boolean("include_extensions"));
-            }));
-    calls.read({.path = "/v1/chain/get_block_info", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_block_info(context, moment, params);
-               });
+    calls.read({.path = "/v1/chain/get_block", .need = Need::required},
+               block_call("block", show_block));
+    calls.read({.path = "/v1/chain/get_raw_block", .need = Need::required},
+               block_call("block", show_raw));
+    calls.read({.path = "/v1/chain/get_block_header", .need = Need::required},
+               block_call("block header", show_header));
+    calls.read({.path = "/v1/chain/get_block_info", .need = Need::required}, get_block_info);
     calls.plain({.path = "/v1/chain/get_block_header_state", .need = Need::required},
-                [](Params& params) { return get_block_header_state(params); });
+                get_block_header_state);
     calls.plain({.path = "/v1/chain/push_block",
                  .need = Need::required,
                  .category = "chain_rw",
                  .status = 202},
-                [](Params&) { return push_block(); });
+                push_block);
 }
 
 }  // namespace node

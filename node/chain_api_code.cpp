@@ -49,10 +49,10 @@ void add_abi(const Contract& contract, Json& out) {
     if (definition) out["abi"] = chain::abi::definition_to_json(*definition);
 }
 
-using Show = std::function<Answer(chain::Name, const Contract&, Params&)>;
+using Show = Answer (*)(chain::Name, const Contract&, Params&);
 
 Calls::Read contract_call(std::string_view what, Show show) {
-    return [what, show = std::move(show)](const Moment& moment, Params& params) -> Answer {
+    return [what, show](const ApiContext&, const Moment& moment, Params& params) -> Answer {
         const chain::Name name = params.name("account_name");
         if (!params.ok()) return refuse(params.error());
         auto contract = load_contract(*moment.state, name, what);
@@ -107,7 +107,7 @@ Answer get_raw_code_and_abi(chain::Name name, const Contract& contract, Params&)
 
 void add_chain_code_calls(Calls& calls) {
     const auto add = [&](const char* path, std::string_view what, Show show) {
-        calls.read({.path = path, .need = Need::required}, contract_call(what, std::move(show)));
+        calls.read({.path = path, .need = Need::required}, contract_call(what, show));
     };
     add("/v1/chain/get_abi", "abi", get_abi);
     add("/v1/chain/get_raw_abi", "abi", get_raw_abi);

@@ -105,15 +105,10 @@ Answer get_currency_stats(const ApiContext& context, const Moment& moment, Param
 }  // namespace
 
 void add_chain_currency_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
     calls.read({.path = "/v1/chain/get_currency_balance", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_currency_balance(context, moment, params);
-               });
+               get_currency_balance);
     calls.read({.path = "/v1/chain/get_currency_stats", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_currency_stats(context, moment, params);
-               });
+               get_currency_stats);
 }
 
 }  // namespace node

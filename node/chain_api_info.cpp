@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kNoVotes = "0.00000000000000000";
 constexpr std::uint32_t kProducersMax = 1000;
 
-Answer get_info(const ApiContext& context, const Moment& moment) {
+Answer get_info(const ApiContext& context, const Moment& moment, Params& /*params*/) {
     const chain::Block& head = *moment.view->head;
     const chain::Block& final_block = *moment.view->finalized;
     auto counters = chain::load_counters(*moment.view->head_state);
@@ -48,7 +48,7 @@ Answer get_info(const ApiContext& context, const Moment& moment) {
     return info;
 }
 
-Answer get_consensus_parameters(const Moment& moment) {
+Answer get_consensus_parameters(const ApiContext&, const Moment& moment, Params& /*params*/) {
     auto config = chain::load_config(*moment.state);
     auto wasm = chain::load_wasm_config(*moment.state);
     if (!config) return refuse(config.error());
@@ -78,7 +78,7 @@ Answer get_activated_protocol_features(Params& params) {
     return Json{{"activated_protocol_features", std::move(list)}};
 }
 
-Answer get_producer_schedule(const Moment& moment) {
+Answer get_producer_schedule(const ApiContext&, const Moment& moment, Params& /*params*/) {
     auto active = chain::load_schedule(*moment.state);
     auto proposed = chain::load_proposed(*moment.state);
     if (!active) return refuse(active.error());
@@ -133,7 +133,7 @@ Json producer_json(const ListedProducer& producer, bool as_json) {
             {"producer_key", key}};
 }
 
-Answer get_producers(const Moment& moment, Params& params) {
+Answer get_producers(const ApiContext& /*context*/, const Moment& moment, Params& params) {
     const bool as_json = params.boolean("json");
     const chain::Name from = params.name("lower_bound");
     const std::uint32_t limit = std::min(params.u32("limit", 50), kProducersMax);
@@ -164,19 +164,14 @@ Answer get_scheduled_transactions(Params& params) {
 }  // namespace
 
 void add_chain_info_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/chain/get_info", .category = ""},
-               [&context](const Moment& moment, Params&) { return get_info(context, moment); });
-    calls.read({.path = "/v1/chain/get_consensus_parameters"},
-               [](const Moment& moment, Params&) { return get_consensus_parameters(moment); });
+    calls.read({.path = "/v1/chain/get_info", .category = ""}, get_info);
+    calls.read({.path = "/v1/chain/get_consensus_parameters"}, get_consensus_parameters);
     calls.plain({.path = "/v1/chain/get_activated_protocol_features", .need = Need::optional},
-                [](Params& params) { return get_activated_protocol_features(params); });
-    calls.read({.path = "/v1/chain/get_producer_schedule"},
-               [](const Moment& moment, Params&) { return get_producer_schedule(moment); });
-    calls.read({.path = "/v1/chain/get_producers", .need = Need::required},
-               [](const Moment& moment, Params& params) { return get_producers(moment, params); });
+                get_activated_protocol_features);
+    calls.read({.path = "/v1/chain/get_producer_schedule"}, get_producer_schedule);
+    calls.read({.path = "/v1/chain/get_producers", .need = Need::required}, get_producers);
     calls.plain({.path = "/v1/chain/get_scheduled_transactions", .need = Need::required},
-                [](Params& params) { return get_scheduled_transactions(params); });
+                get_scheduled_transactions);
 }
 
 }  // namespace node

@@ -61,7 +61,7 @@ Json authorized_json(const chain::AuthorizedAccount& each) {
     return out;
 }
 
-Answer get_accounts_by_authorizers(const Moment& moment, Params& params) {
+Answer get_accounts_by_authorizers(const ApiContext&, const Moment& moment, Params& params) {
     const auto levels = params.list<chain::PermissionLevel>("accounts", authorizer_from_json);
     const auto keys = params.list<chain::PublicKey>("keys", chain::abi::public_key_from_json);
     if (!params.ok()) return refuse(params.error());
@@ -80,17 +80,11 @@ Answer get_accounts_by_authorizers(const Moment& moment, Params& params) {
 }  // namespace
 
 void add_chain_key_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/chain/get_required_keys", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_required_keys(context, moment, params);
-               });
+    calls.read({.path = "/v1/chain/get_required_keys", .need = Need::required}, get_required_keys);
     calls.plain({.path = "/v1/chain/get_transaction_id", .need = Need::optional},
-                [](Params& params) { return get_transaction_id(params); });
+                get_transaction_id);
     calls.read({.path = "/v1/chain/get_accounts_by_authorizers", .need = Need::required},
-               [](const Moment& moment, Params& params) {
-                   return get_accounts_by_authorizers(moment, params);
-               });
+               get_accounts_by_authorizers);
 }
 
 }  // namespace node

@@ -123,9 +123,12 @@ class RowCollector {
     Json rows_ = Json::array();
 };
 
+// `unbounded` where no bound is given.
 base::Result<std::uint64_t> primary_bound(const RowsRequest& request,
                                           const std::string& text,
-                                          std::string_view field) {
+                                          std::string_view field,
+                                          std::uint64_t unbounded) {
+    if (text.empty()) return unbounded;
     if (request.key_type != "name") return parse_key64(text, field);
     auto name = chain::Name::from_string(text);
     if (!name) return base::fail(name.error());
@@ -138,23 +141,15 @@ std::string primary_text(const RowsRequest& request, std::uint64_t primary) {
 }
 
 Answer primary_rows(const Moment& moment, const RowsRequest& request, const ContractAbi& abi) {
-    std::uint64_t lower = 0;
-    std::uint64_t upper = UINT64_MAX;
-    if (!request.lower_bound.empty()) {
-        auto bound = primary_bound(request, request.lower_bound, "lower_bound");
-        if (!bound) return refuse(bound.error());
-        lower = *bound;
-    }
-    if (!request.upper_bound.empty()) {
-        auto bound = primary_bound(request, request.upper_bound, "upper_bound");
-        if (!bound) return refuse(bound.error());
-        upper = *bound;
-    }
+    const auto lower = primary_bound(request, request.lower_bound, "lower_bound", 0);
+    if (!lower) return refuse(lower.error());
+    const auto upper = primary_bound(request, request.upper_bound, "upper_bound", UINT64_MAX);
+    if (!upper) return refuse(upper.error());
     RowCollector collector(request, abi);
     TableWalk walk(*moment.state,
                    chain::Table::contract_row,
-                   {base::to_bytes(chain::row_key(request.id, lower)),
-                    base::to_bytes(chain::row_key(request.id, upper)),
+                   {base::to_bytes(chain::row_key(request.id, *lower)),
+                    base::to_bytes(chain::row_key(request.id, *upper)),
                     request.reverse});
     for (; walk.row() != nullptr && !collector.is_full(); walk.next()) {
         collector.add(*walk.row()->value);
@@ -292,15 +287,9 @@ Answer get_table_by_scope(const ApiContext& context, const Moment& moment, Param
 }  // namespace
 
 void add_chain_table_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/chain/get_table_rows", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_table_rows(context, moment, params);
-               });
+    calls.read({.path = "/v1/chain/get_table_rows", .need = Need::required}, get_table_rows);
     calls.read({.path = "/v1/chain/get_table_by_scope", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_table_by_scope(context, moment, params);
-               });
+               get_table_by_scope);
 }
 
 }  // namespace node

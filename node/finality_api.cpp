@@ -115,7 +115,7 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context, const P
     return out;
 }
 
-Answer get_finality(const ApiContext& context, const Moment& moment) {
+Answer get_finality(const ApiContext& context, const Moment& moment, Params& /*params*/) {
     const Published& view = *moment.view;
     const auto agreement = agreement_of(context, view);
     if (!agreement) return refuse(agreement.error());
@@ -144,9 +144,7 @@ Answer get_finality(const ApiContext& context, const Moment& moment) {
 }  // namespace
 
 void add_finality_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/bor/finality"},
-               [&context](const Moment& moment, Params&) { return get_finality(context, moment); });
+    calls.read({.path = "/v1/bor/finality"}, get_finality);
 }
 
 }  // namespace node

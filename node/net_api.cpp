@@ -47,9 +47,7 @@ std::string zeros() {
 
 // nodeos names a node by a random hash; ours is that of its key.
 std::string node_id(const base::crypto::PublicKey& key) {
-    base::Writer packed;
-    base::crypto::encode(packed, key);
-    return base::to_hex(base::crypto::sha256(packed.view()).view());
+    return base::to_hex(base::crypto::sha256(chain::pack(key)).view());
 }
 
 Json no_handshake() {

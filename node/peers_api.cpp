@@ -189,13 +189,14 @@ Answer get_transports(const Moment& moment,
 
 void add_peer_calls(Calls& calls, const Transports* transports) {
     const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/bor/peers"}, [&context, transports](const Moment& moment, Params&) {
-        return get_peers(moment, context, transports);
-    });
+    calls.read({.path = "/v1/bor/peers"},
+               [transports](const ApiContext& api, const Moment& moment, Params&) {
+                   return get_peers(moment, api, transports);
+               });
     calls.plain({.path = "/v1/bor/sync"}, [&context](Params&) { return get_sync(context); });
     calls.read({.path = "/v1/bor/transports"},
-               [&context, transports](const Moment& moment, Params&) {
-                   return get_transports(moment, context, transports);
+               [transports](const ApiContext& api, const Moment& moment, Params&) {
+                   return get_transports(moment, api, transports);
                });
 }
 

@@ -131,7 +131,7 @@ Answer set_lists(ProducerSettings& settings, Params& params) {
 
 // --- Protocol features ----------------------------------------------------------------------
 
-Answer get_supported_features() {
+Answer get_supported_features(Params& /*params*/) {
     Json list = Json::array();
     for (const chain::ProtocolFeature& feature : chain::protocol_features()) {
         list.push_back(api::supported_feature_to_json(feature));
@@ -158,7 +158,7 @@ Answer schedule_features(Params& params) {
 
 // --- The rest -----------------------------------------------------------------------------
 
-Answer get_integrity_hash(const Moment& moment) {
+Answer get_integrity_hash(const ApiContext&, const Moment& moment, Params& /*params*/) {
     const chain::Block& head = *moment.view->head;
     return Json{{"head_block_id", base::to_hex(head.id.view())},
                 {"integrity_hash", base::to_hex(head.header.state_digest.view())}};
@@ -172,7 +172,7 @@ Answer get_unapplied_transactions(const ApiContext& context) {
                 {"more", ""}};
 }
 
-Answer no_snapshots() {
+Answer no_snapshots(Params& /*params*/) {
     return refuse(Exception::unsupported_feature, "this release makes no snapshots");
 }
 
@@ -184,7 +184,10 @@ class ProducerCalls {
         calls_.plain({"/v1/producer/" + name, need, "producer_ro", status, false}, std::move(call));
     }
     // Changes something: only for who is on this machine.
-    void rw(const std::string& name, Need need, Calls::Plain call, const char* category) {
+    void rw(const std::string& name,
+            Need need,
+            Calls::Plain call,
+            const char* category = "producer_rw") {
         calls_.plain({"/v1/producer/" + name, need, category, 201, true}, std::move(call));
     }
 
@@ -193,50 +196,35 @@ class ProducerCalls {
 };
 
 void add_list_calls(ProducerCalls& calls, ProducerSettings& settings) {
-    constexpr const char* kWrite = "producer_rw";
     calls.ro("get_runtime_options", Need::none, [&settings](Params&) {
         return get_runtime_options(settings);
     });
-    calls.rw(
-        "update_runtime_options",
-        Need::required,
-        [&settings](Params& params) { return update_runtime_options(settings, params); },
-        kWrite);
+    calls.rw("update_runtime_options", Need::required, [&settings](Params& params) {
+        return update_runtime_options(settings, params);
+    });
     calls.ro("get_greylist", Need::none, [&settings](Params&) -> Answer {
         return Json{{"accounts", names_json(settings.greylist())}};
     });
-    calls.rw(
-        "add_greylist_accounts",
-        Need::required,
-        [&settings](Params& params) { return change_greylist(settings, params, true); },
-        kWrite);
-    calls.rw(
-        "remove_greylist_accounts",
-        Need::required,
-        [&settings](Params& params) { return change_greylist(settings, params, false); },
-        kWrite);
+    calls.rw("add_greylist_accounts", Need::required, [&settings](Params& params) {
+        return change_greylist(settings, params, true);
+    });
+    calls.rw("remove_greylist_accounts", Need::required, [&settings](Params& params) {
+        return change_greylist(settings, params, false);
+    });
     calls.ro("get_whitelist_blacklist", Need::none, [&settings](Params&) {
         return get_lists(settings);
     });
-    calls.rw(
-        "set_whitelist_blacklist",
-        Need::required,
-        [&settings](Params& params) { return set_lists(settings, params); },
-        kWrite);
+    calls.rw("set_whitelist_blacklist", Need::required, [&settings](Params& params) {
+        return set_lists(settings, params);
+    });
 }
 
 void add_feature_calls(ProducerCalls& calls) {
     calls.ro("get_scheduled_protocol_feature_activations", Need::none, [](Params&) -> Answer {
         return Json{{"protocol_features_to_activate", Json::array()}};
     });
-    calls.rw(
-        "schedule_protocol_feature_activations",
-        Need::required,
-        [](Params& params) { return schedule_features(params); },
-        "producer_rw");
-    calls.ro("get_supported_protocol_features", Need::optional, [](Params&) {
-        return get_supported_features();
-    });
+    calls.rw("schedule_protocol_feature_activations", Need::required, schedule_features);
+    calls.ro("get_supported_protocol_features", Need::optional, get_supported_features);
     calls.ro("get_account_ram_corrections", Need::required, [](Params&) -> Answer {
         return Json{{"rows", Json::array()}};
     });
@@ -244,10 +232,8 @@ void add_feature_calls(ProducerCalls& calls) {
 
 void add_snapshot_calls(ProducerCalls& calls) {
     constexpr const char* kCategory = "snapshot";
-    calls.rw(
-        "create_snapshot", Need::none, [](Params&) { return no_snapshots(); }, kCategory);
-    calls.rw(
-        "schedule_snapshot", Need::required, [](Params&) { return no_snapshots(); }, kCategory);
+    calls.rw("create_snapshot", Need::none, no_snapshots, kCategory);
+    calls.rw("schedule_snapshot", Need::required, no_snapshots, kCategory);
     calls.rw(
         "unschedule_snapshot",
         Need::required,
@@ -268,23 +254,15 @@ void add_producer_calls(Calls& calls, ProducerSettings& settings) {
     producer.ro("paused", Need::none, [&context](Params&) -> Answer {
         return Json(context.runtime.published()->paused);
     });
-    producer.rw(
-        "pause",
-        Need::none,
-        [&context](Params&) { return set_paused(context, true); },
-        "producer_rw");
-    producer.rw(
-        "resume",
-        Need::none,
-        [&context](Params&) { return set_paused(context, false); },
-        "producer_rw");
+    producer.rw("pause", Need::none, [&context](Params&) { return set_paused(context, true); });
+    producer.rw("resume", Need::none, [&context](Params&) { return set_paused(context, false); });
     producer.ro(
         "get_unapplied_transactions",
         Need::optional,
         [&context](Params&) { return get_unapplied_transactions(context); },
         200);
     calls.read({"/v1/producer/get_integrity_hash", Need::none, "producer_ro", 201, false},
-               [](const Moment& moment, Params&) { return get_integrity_hash(moment); });
+               get_integrity_hash);
     add_list_calls(producer, settings);
     add_feature_calls(producer);
     add_snapshot_calls(producer);

@@ -49,23 +49,17 @@ Answer get_proof(const ApiContext& context, const Moment& moment, Params& params
     auto proof = make_proof(context, *moment.view, params);
     if (!params.ok()) return refuse(params.error());
     if (!proof) return refuse(proof.error());
-    base::Writer packed;
-    chain::encode(packed, *proof);
     return Json{{"block_num", proof->header.height},
                 {"block_id", base::to_hex(proof->header.id().view())},
                 {"certified_block_num", proof->finality.certified.height},
                 {"schedule_links", proof->links.size()},
-                {"proof", base::to_hex(packed.view())}};
+                {"proof", base::to_hex(chain::pack(*proof))}};
 }
 
 }  // namespace
 
 void add_proof_call(Calls& calls) {
-    const ApiContext& context = calls.context();
-    calls.read({.path = "/v1/bor/proof", .need = Need::required},
-               [&context](const Moment& moment, Params& params) {
-                   return get_proof(context, moment, params);
-               });
+    calls.read({.path = "/v1/bor/proof", .need = Need::required}, get_proof);
 }
 
 }  // namespace node

@@ -11,8 +11,6 @@ namespace {
 
 constexpr std::size_t kBatchMax = 1000;
 
-using Respond = std::function<void(http::Response)>;
-
 // How the answer about a transaction looks.
 struct PushStyle {
     api::TraceForm form = api::TraceForm::flat;
@@ -161,8 +159,10 @@ void push_transactions(const ApiContext& context, Asked asked, const Respond& re
     push_next(context, batch);
 }
 
-void push_plain(const ApiContext& context, Asked asked, api::TraceForm form, const Respond& reply) {
-    push(context, asked.params.body(), sender_of(asked.remote), {form, false}, reply);
+Calls::Later push_plain(api::TraceForm form) {
+    return [form](const ApiContext& context, Asked asked, const Respond& reply) {
+        push(context, asked.params.body(), sender_of(asked.remote), {form, false}, reply);
+    };
 }
 
 }  // namespace
@@ -175,27 +175,15 @@ base::Result<chain::PackedTransaction> packed_from_json(const ApiContext& contex
 }
 
 void add_push_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
     const auto options = [](const char* path) {
         return Calls::Options{.path = path, .need = Need::required, .category = "chain_rw"};
     };
-    calls.asked(options("/v1/chain/push_transaction"),
-                [&context](Asked asked, const Respond& reply) {
-                    push_plain(context, asked, api::TraceForm::nested, reply);
-                });
-    calls.asked(options("/v1/chain/send_transaction"),
-                [&context](Asked asked, const Respond& reply) {
-                    push_plain(context, asked, api::TraceForm::flat, reply);
-                });
-    calls.asked(options("/v1/chain/send_transaction2"),
-                [&context](Asked asked, const Respond& reply) {
-                    send_transaction2(context, asked, reply);
-                });
+    calls.later(options("/v1/chain/push_transaction"), push_plain(api::TraceForm::nested));
+    calls.later(options("/v1/chain/send_transaction"), push_plain(api::TraceForm::flat));
+    calls.later(options("/v1/chain/send_transaction2"), send_transaction2);
     Calls::Options list = options("/v1/chain/push_transactions");
     list.need = Need::list;
-    calls.asked(list, [&context](Asked asked, const Respond& reply) {
-        push_transactions(context, asked, reply);
-    });
+    calls.later(list, push_transactions);
 }
 
 }  // namespace node

@@ -8,8 +8,6 @@ using chain::Exception;
 
 namespace {
 
-using Respond = std::function<void(http::Response)>;
-
 http::Response refusal(const ApiContext& context, const base::Error& error) {
     return error_response(api::report_of(error, api::ErrorOrigin::transaction),
                           context.verbose_errors);
@@ -43,7 +41,7 @@ http::Response answer_of(const ApiContext& context,
 
 // compute_transaction and send_read_only_transaction: failures are in the trace.
 void dry_run(
-    const ApiContext& context, DryRun& runs, bool read_only, Asked asked, const Respond& reply) {
+    DryRun& runs, bool read_only, const ApiContext& context, Asked asked, const Respond& reply) {
     Params& params = asked.params;
     const Json* json = params.find("transaction");
     auto packed = packed_from_json(context, json == nullptr ? Json(nullptr) : *json);
@@ -105,21 +103,15 @@ void add_block(const ApiContext& context,
     }
 }
 
-void add_place(const char* name,
-               const ApiContext& context,
-               const chain::Block& block,
-               bool with_time,
-               Json& out) {
+void add_place(const char* name, const ApiContext& context, const chain::Block& block, Json& out) {
     const std::string prefix = name;
     out[prefix + "_number"] = block.header.height;
     out[prefix + "_id"] = base::to_hex(block.id.view());
-    if (with_time) {
-        out[prefix + "_timestamp"] = context.times().time_of(block.header.slot).to_string();
-    }
+    out[prefix + "_timestamp"] = context.times().time_of(block.header.slot).to_string();
 }
 
-Answer get_transaction_status(const ApiContext& context,
-                              const TransactionStatus& status,
+Answer get_transaction_status(const TransactionStatus& status,
+                              const ApiContext& context,
                               const Moment& moment,
                               Params& params) {
     const std::string text = params.text("id");
@@ -138,8 +130,8 @@ Answer get_transaction_status(const ApiContext& context,
         if (entry->dropped) out["reason"] = *entry->dropped;
         out["expiration"] = entry->expiration.to_time_point().to_string();
     }
-    add_place("head", context, *moment.view->head, true, out);
-    add_place("irreversible", context, *moment.view->finalized, true, out);
+    add_place("head", context, *moment.view->head, out);
+    add_place("irreversible", context, *moment.view->finalized, out);
     auto first = context.history.find_block(*moment.view, 1);
     if (!first) return refuse(first.error());
     if (*first != nullptr) {
@@ -152,23 +144,15 @@ Answer get_transaction_status(const ApiContext& context,
 }  // namespace
 
 void add_dry_run_calls(Calls& calls, DryRun& runs) {
-    const ApiContext& context = calls.context();
-    calls.asked({.path = "/v1/chain/compute_transaction", .need = Need::required},
-                [&context, &runs](Asked asked, const Respond& reply) {
-                    dry_run(context, runs, false, asked, reply);
-                });
-    calls.asked({.path = "/v1/chain/send_read_only_transaction", .need = Need::required},
-                [&context, &runs](Asked asked, const Respond& reply) {
-                    dry_run(context, runs, true, asked, reply);
-                });
+    calls.later({.path = "/v1/chain/compute_transaction", .need = Need::required},
+                std::bind_front(dry_run, std::ref(runs), false));
+    calls.later({.path = "/v1/chain/send_read_only_transaction", .need = Need::required},
+                std::bind_front(dry_run, std::ref(runs), true));
 }
 
 void add_status_call(Calls& calls, const TransactionStatus& status) {
-    const ApiContext& context = calls.context();
     calls.read({.path = "/v1/chain/get_transaction_status", .need = Need::required},
-               [&context, &status](const Moment& moment, Params& params) {
-                   return get_transaction_status(context, status, moment, params);
-               });
+               std::bind_front(get_transaction_status, std::cref(status)));
 }
 
 }  // namespace node

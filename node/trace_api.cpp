@@ -163,17 +163,12 @@ Answer get_transaction_trace(const ApiContext& context, const Moment& moment, Pa
 }  // namespace
 
 void add_trace_calls(Calls& calls) {
-    const ApiContext& context = calls.context();
     calls.read({.path = "/v1/trace_api/get_block", .need = Need::required, .category = "trace_api"},
-               [&context](const Moment& moment, Params& params) {
-                   return get_block(context, moment, params);
-               });
+               get_block);
     calls.read({.path = "/v1/trace_api/get_transaction_trace",
                 .need = Need::required,
                 .category = "trace_api"},
-               [&context](const Moment& moment, Params& params) {
-                   return get_transaction_trace(context, moment, params);
-               });
+               get_transaction_trace);
 }
 
 }  // namespace node

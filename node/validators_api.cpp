@@ -47,7 +47,7 @@ Json node_json(const chain::NodeEntry& node) {
     return json;
 }
 
-Answer get_validators(const Moment& moment) {
+Answer get_validators(const ApiContext& /*context*/, const Moment& moment, Params& /*params*/) {
     const chain::StateView& state = *moment.state;
     auto schedule = chain::load_schedule(state);
     if (!schedule) return refuse(schedule.error());
@@ -78,7 +78,7 @@ std::string kind_of(std::uint8_t kind) {
     return "a COMMIT against an earlier NOTARIZE";
 }
 
-Answer get_evidence(const Moment& moment) {
+Answer get_evidence(const ApiContext& /*context*/, const Moment& moment, Params& /*params*/) {
     auto keys = chain::convicted_keys(*moment.state, kEvidenceMax);
     if (!keys) return refuse(keys.error());
     Json list = Json::array();
@@ -94,10 +94,8 @@ Answer get_evidence(const Moment& moment) {
 }  // namespace
 
 void add_validator_calls(Calls& calls) {
-    calls.read({.path = "/v1/bor/validators"},
-               [](const Moment& moment, Params&) { return get_validators(moment); });
-    calls.read({.path = "/v1/bor/evidence"},
-               [](const Moment& moment, Params&) { return get_evidence(moment); });
+    calls.read({.path = "/v1/bor/validators"}, get_validators);
+    calls.read({.path = "/v1/bor/evidence"}, get_evidence);
 }
 
 }  // namespace node
