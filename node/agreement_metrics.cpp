@@ -15,17 +15,6 @@ namespace {
 
 using p2p::PeerState;
 
-template <class T>
-double number(T value) {
-    return static_cast<double>(value);
-}
-
-prometheus::Gauge& gauge(prometheus::Registry& registry,
-                         const std::string& name,
-                         const std::string& help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-}
-
 double milliseconds(base::Duration duration) {
     return std::chrono::duration<double, std::milli>(duration).count();
 }
@@ -33,7 +22,8 @@ double milliseconds(base::Duration duration) {
 }  // namespace
 
 AgreementMetrics::AgreementMetrics(prometheus::Registry& registry)
-    : votes_missing_(prometheus::BuildCounter()
+    : registry_(registry),
+      votes_missing_(prometheus::BuildCounter()
                          .Name("bor_votes_missing_total")
                          .Help("Certificates of final blocks without the validator's vote")
                          .Register(registry)),
@@ -46,39 +36,16 @@ AgreementMetrics::AgreementMetrics(prometheus::Registry& registry)
                            .Name("bor_slots_missed_in_a_row")
                            .Help("Of a scheduled validator; max_missed takes it out")
                            .Register(registry)),
-      quorum_(gauge(registry, "bor_quorum_votes", "Votes that make a block final")),
-      validators_(gauge(registry, "bor_validators", "In the schedule in force")),
       peers_(prometheus::BuildGauge()
                  .Name("bor_peers")
                  .Help("Connections by transport and state")
-                 .Register(registry)),
-      fallbacks_(gauge(registry,
-                       "bor_transport_fallbacks",
-                       "From a faster transport to TCP, of the connections of now")),
-      stalls_(gauge(registry,
-                    "bor_transport_stalls",
-                    "How often the peers of now left no room for what was queued")),
-      bytes_in_(gauge(registry, "bor_p2p_received_bytes", "From the peers of now")),
-      bytes_out_(gauge(registry, "bor_p2p_sent_bytes", "To the peers of now")),
-      messages_in_(gauge(registry, "bor_p2p_received_messages", "From the peers of now")),
-      messages_dropped_(
-          gauge(registry, "bor_p2p_dropped_messages", "Beyond the budgets of the peers of now")),
-      duplicates_(gauge(registry, "bor_p2p_duplicates", "Things received again since the start")),
-      go_aways_sent_(gauge(registry, "bor_p2p_go_aways_sent", "Peers refused since the start")),
-      go_aways_received_(
-          gauge(registry, "bor_p2p_go_aways_received", "Refusals by peers since the start")),
-      clock_offset_(gauge(registry,
-                          "bor_clock_offset_milliseconds",
-                          "Of the peer whose clock differs most: its clock minus ours")),
-      round_trip_(
-          gauge(registry, "bor_round_trip_milliseconds", "To the peer that is farthest away")),
-      sync_target_(gauge(registry, "bor_sync_target_height", "Of the best peer's head")) {}
+                 .Register(registry)) {}
 
 void AgreementMetrics::count_block(const chain::Block& block) {
     const chain::Slot slot = block.header.slot;
     // A head that moves to another branch may go back.
     if (last_slot_ != 0 && slot > last_slot_ + 1) {
-        slots_missed_.Increment(number(slot - last_slot_ - 1));
+        slots_missed_.Increment(static_cast<double>(slot - last_slot_ - 1));
     }
     last_slot_ = slot;
 }
@@ -102,8 +69,8 @@ void AgreementMetrics::show(const Published& view,
                             const p2p::Status& status,
                             const std::vector<transport::ChannelStatus>& channels) {
     if (const auto schedule = chain::load_schedule(*view.final_state)) {
-        quorum_.Set(number(schedule->quorum()));
-        validators_.Set(number(schedule->entries.size()));
+        set("bor_quorum_votes", "Votes that make a block final", schedule->quorum());
+        set("bor_validators", "In the schedule in force", schedule->entries.size());
         const auto misses = chain::load_misses(*view.final_state);
         for (const chain::ScheduleEntry& entry : schedule->entries) {
             std::uint32_t slots = 0;
@@ -112,13 +79,13 @@ void AgreementMetrics::show(const Published& view,
                     std::ranges::find(*misses, entry.producer, &chain::Misses::producer);
                 if (found != misses->end()) slots = found->slots;
             }
-            missed_in_a_row_.Add({{"validator", entry.producer.to_string()}}).Set(number(slots));
+            missed_in_a_row_.Add({{"validator", entry.producer.to_string()}}).Set(slots);
         }
     }
-    duplicates_.Set(number(status.duplicates_dropped));
-    go_aways_sent_.Set(number(status.go_aways_sent));
-    go_aways_received_.Set(number(status.go_aways_received));
-    sync_target_.Set(number(status.sync.target));
+    set("bor_p2p_duplicates", "Things received again since the start", status.duplicates_dropped);
+    set("bor_p2p_go_aways_sent", "Peers refused since the start", status.go_aways_sent);
+    set("bor_p2p_go_aways_received", "Refusals by peers since the start", status.go_aways_received);
+    set("bor_sync_target_height", "Of the best peer's head", status.sync.target);
     show_peers(status);
     show_channels(status, channels);
 }
@@ -143,7 +110,7 @@ void AgreementMetrics::show_channels(const p2p::Status& status,
         peers_
             .Add({{"transport", std::string(transport::to_string(kind))},
                   {"state", std::string(p2p::to_string(state))}})
-            .Set(number(count));
+            .Set(static_cast<double>(count));
     }
     std::uint64_t fallbacks = 0;
     std::uint64_t stalls = 0;
@@ -151,8 +118,12 @@ void AgreementMetrics::show_channels(const p2p::Status& status,
         fallbacks += channel.fallbacks;
         stalls += channel.stalls;
     }
-    fallbacks_.Set(number(fallbacks));
-    stalls_.Set(number(stalls));
+    set("bor_transport_fallbacks",
+        "From a faster transport to TCP, of the connections of now",
+        fallbacks);
+    set("bor_transport_stalls",
+        "How often the peers of now left no room for what was queued",
+        stalls);
 }
 
 void AgreementMetrics::show_peers(const p2p::Status& status) {
@@ -172,12 +143,14 @@ void AgreementMetrics::show_peers(const p2p::Status& status) {
         const double theirs = milliseconds(*peer.clock_offset);
         if (std::abs(theirs) > std::abs(offset)) offset = theirs;
     }
-    bytes_in_.Set(number(in));
-    bytes_out_.Set(number(out));
-    messages_in_.Set(number(messages));
-    messages_dropped_.Set(number(dropped));
-    clock_offset_.Set(offset);
-    round_trip_.Set(trip);
+    set("bor_p2p_received_bytes", "From the peers of now", in);
+    set("bor_p2p_sent_bytes", "To the peers of now", out);
+    set("bor_p2p_received_messages", "From the peers of now", messages);
+    set("bor_p2p_dropped_messages", "Beyond the budgets of the peers of now", dropped);
+    set("bor_clock_offset_milliseconds",
+        "Of the peer whose clock differs most: its clock minus ours",
+        offset);
+    set("bor_round_trip_milliseconds", "To the peer that is farthest away", trip);
 }
 
 }  // namespace node

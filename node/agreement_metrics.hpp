@@ -9,9 +9,20 @@
 #include <prometheus/registry.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace node {
+
+// Sets a gauge without labels, which is made when it is first set. Thread: any.
+template <class T>
+void set_gauge(prometheus::Registry& registry,
+               const std::string& name,
+               const std::string& help,
+               T value) {
+    prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({}).Set(
+        static_cast<double>(value));
+}
 
 // The part of the metrics that is about other validators and peers.
 //
@@ -34,24 +45,16 @@ class AgreementMetrics {
     void show_channels(const p2p::Status& status,
                        const std::vector<transport::ChannelStatus>& channels);
 
+    template <class T>
+    void set(const char* name, const char* help, T value) {
+        set_gauge(registry_, name, help, value);
+    }
+
+    prometheus::Registry& registry_;
     prometheus::Family<prometheus::Counter>& votes_missing_;
     prometheus::Counter& slots_missed_;
     prometheus::Family<prometheus::Gauge>& missed_in_a_row_;
-    prometheus::Gauge& quorum_;
-    prometheus::Gauge& validators_;
     prometheus::Family<prometheus::Gauge>& peers_;
-    prometheus::Gauge& fallbacks_;
-    prometheus::Gauge& stalls_;
-    prometheus::Gauge& bytes_in_;
-    prometheus::Gauge& bytes_out_;
-    prometheus::Gauge& messages_in_;
-    prometheus::Gauge& messages_dropped_;
-    prometheus::Gauge& duplicates_;
-    prometheus::Gauge& go_aways_sent_;
-    prometheus::Gauge& go_aways_received_;
-    prometheus::Gauge& clock_offset_;
-    prometheus::Gauge& round_trip_;
-    prometheus::Gauge& sync_target_;
 
     // Core thread only.
     chain::Slot last_slot_ = 0;

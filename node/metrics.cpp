@@ -27,18 +27,6 @@ double number(T value) {
 struct Metrics::Families {
     prometheus::Registry registry;
 
-    prometheus::Gauge& gauge(const std::string& name, const std::string& help) {
-        return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
-    }
-    prometheus::Counter& counter(const std::string& name, const std::string& help) {
-        return prometheus::BuildCounter().Name(name).Help(help).Register(registry).Add({});
-    }
-
-    prometheus::Gauge& head = gauge("bor_head_block_height", "Height of the head");
-    prometheus::Gauge& final_height = gauge("bor_final_block_height", "Height of the final block");
-    prometheus::Gauge& pool_bytes = gauge("bor_pool_bytes", "Transactions that wait, in bytes");
-    prometheus::Gauge& pool_transactions = gauge("bor_pool_transactions", "Transactions that wait");
-    prometheus::Gauge& trouble = gauge("bor_trouble", "1: the node cannot go on, see its log");
     prometheus::Histogram& lag =
         prometheus::BuildHistogram()
             .Name("bor_finality_lag_milliseconds")
@@ -55,35 +43,6 @@ struct Metrics::Families {
     prometheus::Counter& in_block = outcomes.Add({{"outcome", "in_block"}});
     prometheus::Counter& final_transactions = outcomes.Add({{"outcome", "final"}});
     prometheus::Counter& dropped = outcomes.Add({{"outcome", "dropped"}});
-    prometheus::Gauge& submitted =
-        gauge("bor_transactions_submitted", "Transactions received since the start");
-    prometheus::Gauge& refused =
-        gauge("bor_transactions_refused", "Transactions answered with an error since the start");
-    prometheus::Gauge& in_flight =
-        gauge("bor_transactions_in_flight", "Transactions received and not answered");
-    prometheus::Gauge& recovery_queue =
-        gauge("bor_recovery_queue_jobs", "Jobs that wait for a worker");
-    prometheus::Gauge& disk_queue = gauge("bor_disk_queue_writes", "Writes that wait for the disk");
-    prometheus::Gauge& disk_errors = gauge("bor_disk_errors", "Failed writes since the start");
-    prometheus::Gauge& commit_time =
-        gauge("bor_commit_microseconds_sum", "Time in synced writes since the start");
-    prometheus::Gauge& commits = gauge("bor_commits", "Writes since the start");
-    prometheus::Gauge& stalled =
-        gauge("bor_rocksdb_writes_stopped", "1: RocksDB holds writes back completely");
-    prometheus::Gauge& delayed = gauge("bor_rocksdb_delayed_write_rate_bytes_per_second",
-                                       "To which RocksDB holds writes back; 0: it does not");
-    prometheus::Gauge& compaction =
-        gauge("bor_rocksdb_compaction_pending_bytes", "Bytes that wait for compaction");
-    prometheus::Gauge& disk_free = gauge("bor_disk_free_bytes", "Free space below data-dir");
-    prometheus::Gauge& requests = gauge("bor_http_requests", "Requests since the start");
-    prometheus::Gauge& connections = gauge("bor_http_connections", "Open connections");
-    prometheus::Gauge& refused_connections =
-        gauge("bor_http_refused_connections", "Connections refused by http-max-connections");
-    prometheus::Gauge& refused_rate =
-        gauge("bor_http_refused_rate", "Requests refused by http-requests-per-second");
-    prometheus::Gauge& http_bytes =
-        gauge("bor_http_in_flight_bytes", "Requests and answers under way");
-
     AgreementMetrics agreement{registry};
 
     std::map<chain::BlockId, Clock::time_point> accepted;  // Core thread only.
@@ -96,32 +55,47 @@ Metrics::~Metrics() = default;
 
 std::string Metrics::text() {
     Families& out = *families_;
+    const auto set = [&](const char* name, const char* help, auto value) {
+        set_gauge(out.registry, name, help, value);
+    };
     const auto view = sources_.runtime.published();
-    out.head.Set(number(view->head->header.height));
-    out.final_height.Set(number(view->finalized->header.height));
-    out.pool_bytes.Set(number(view->pool_bytes));
-    out.pool_transactions.Set(number(view->pool_transactions));
-    out.trouble.Set(view->trouble.empty() ? 0 : 1);
+    set("bor_head_block_height", "Height of the head", view->head->header.height);
+    set("bor_final_block_height", "Height of the final block", view->finalized->header.height);
+    set("bor_pool_bytes", "Transactions that wait, in bytes", view->pool_bytes);
+    set("bor_pool_transactions", "Transactions that wait", view->pool_transactions);
+    set("bor_trouble", "1: the node cannot go on, see its log", view->trouble.empty() ? 0 : 1);
     const RuntimeCounters runtime = sources_.runtime.counters();
-    out.submitted.Set(number(runtime.submitted));
-    out.refused.Set(number(runtime.refused));
-    out.in_flight.Set(number(runtime.in_flight));
-    out.recovery_queue.Set(number(runtime.worker_queue));
-    out.disk_queue.Set(number(runtime.disk_queue));
-    out.disk_errors.Set(number(runtime.disk_errors));
-    out.commit_time.Set(number(runtime.disk_microseconds));
-    out.commits.Set(number(runtime.disk_writes));
+    set("bor_transactions_submitted", "Transactions received since the start", runtime.submitted);
+    set("bor_transactions_refused",
+        "Transactions answered with an error since the start",
+        runtime.refused);
+    set("bor_transactions_in_flight", "Transactions received and not answered", runtime.in_flight);
+    set("bor_recovery_queue_jobs", "Jobs that wait for a worker", runtime.worker_queue);
+    set("bor_disk_queue_writes", "Writes that wait for the disk", runtime.disk_queue);
+    set("bor_disk_errors", "Failed writes since the start", runtime.disk_errors);
+    set("bor_commit_microseconds_sum",
+        "Time in synced writes since the start",
+        runtime.disk_microseconds);
+    set("bor_commits", "Writes since the start", runtime.disk_writes);
     const RocksDbStorage::Statistics disk = sources_.storage.statistics();
-    out.stalled.Set(disk.writes_stopped ? 1 : 0);
-    out.delayed.Set(number(disk.delayed_write_rate));
-    out.compaction.Set(number(disk.compaction_pending_bytes));
-    out.disk_free.Set(number(disk.disk_free_bytes));
+    set("bor_rocksdb_writes_stopped",
+        "1: RocksDB holds writes back completely",
+        disk.writes_stopped ? 1 : 0);
+    set("bor_rocksdb_delayed_write_rate_bytes_per_second",
+        "To which RocksDB holds writes back; 0: it does not",
+        disk.delayed_write_rate);
+    set("bor_rocksdb_compaction_pending_bytes",
+        "Bytes that wait for compaction",
+        disk.compaction_pending_bytes);
+    set("bor_disk_free_bytes", "Free space below data-dir", disk.disk_free_bytes);
     const http::Counters http = sources_.http();
-    out.requests.Set(number(http.requests));
-    out.connections.Set(number(http.connections));
-    out.refused_connections.Set(number(http.refused_connections));
-    out.refused_rate.Set(number(http.refused_rate));
-    out.http_bytes.Set(number(http.bytes_in_flight));
+    set("bor_http_requests", "Requests since the start", http.requests);
+    set("bor_http_connections", "Open connections", http.connections);
+    set("bor_http_refused_connections",
+        "Connections refused by http-max-connections",
+        http.refused_connections);
+    set("bor_http_refused_rate", "Requests refused by http-requests-per-second", http.refused_rate);
+    set("bor_http_in_flight_bytes", "Requests and answers under way", http.bytes_in_flight);
     const auto peers = sources_.runtime.peers();
     const auto channels = sources_.transports == nullptr ? transport::ChannelStatuses()
                                                          : sources_.transports->channels();
