@@ -11,8 +11,10 @@ namespace {
 
 using base::Errc;
 using base::crypto::PublicKey;
+using base::crypto::Signature;
 
 constexpr std::size_t kKeyFileBytesMax = 4096;
+constexpr const char* kExpected = "expected PUB=KEY:file:PATH or PUB=WALLET:SOCKET";
 
 base::Error invalid(const std::string& provider, const std::string& reason) {
     // Not the whole text: someone may have put a private key there.
@@ -20,47 +22,42 @@ base::Error invalid(const std::string& provider, const std::string& reason) {
     return {Errc::invalid, "signature-provider = " + name + "=...: " + reason};
 }
 
-class FileSource final : public KeySource {
+class FileSigner final : public Signer {
   public:
-    explicit FileSource(const base::crypto::PrivateKey& key)
-        : key_(key), public_(key_.public_key()) {}
-    [[nodiscard]] const PublicKey& key() const override { return public_; }
-    [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::Hash256& digest) override {
+    explicit FileSigner(const base::crypto::PrivateKey& key) : key_(key) {}
+
+    [[nodiscard]] std::vector<PublicKey> keys() const override { return {key_.public_key()}; }
+    [[nodiscard]] base::Result<Signature> sign(const PublicKey& /*its own*/,
+                                               const base::Hash256& digest) override {
         return key_.sign(digest);
     }
 
   private:
     base::crypto::PrivateKey key_;
-    PublicKey public_;
 };
 
-base::Result<std::unique_ptr<KeySource>> open_provider(const std::string& provider) {
+base::Result<std::unique_ptr<Signer>> open_provider(const PublicKey& key,
+                                                    const std::string& provider) {
     const std::size_t equals = provider.find('=');
-    if (equals == std::string::npos) {
-        return base::fail(invalid(provider, "expected PUB=KEY:file:PATH or PUB=WALLET:SOCKET"));
-    }
-    auto key = PublicKey::from_string(provider.substr(0, equals));
-    if (!key) return base::fail(invalid(provider, key.error().detail));
     const std::string_view rest = std::string_view(provider).substr(equals + 1);
     constexpr std::string_view kFile = "KEY:file:";
     constexpr std::string_view kWallet = "WALLET:";
     if (rest.starts_with(kFile)) {
-        return open_key_file(*key, std::string(rest.substr(kFile.size())));
+        return open_key_file(key, std::string(rest.substr(kFile.size())));
     }
     if (rest.starts_with(kWallet))
-        return open_wallet(*key, std::string(rest.substr(kWallet.size())));
+        return open_wallet(key, std::string(rest.substr(kWallet.size())));
     if (rest.starts_with("KEY:")) {
         return base::fail(invalid(provider,
                                   "private keys do not belong into options; put the key into a "
                                   "file of mode 0600 and write KEY:file:PATH"));
     }
-    return base::fail(invalid(provider, "expected PUB=KEY:file:PATH or PUB=WALLET:SOCKET"));
+    return base::fail(invalid(provider, kExpected));
 }
 
 }  // namespace
 
-base::Result<std::unique_ptr<KeySource>> open_key_file(const PublicKey& key,
-                                                       const std::string& path) {
+base::Result<std::unique_ptr<Signer>> open_key_file(const PublicKey& key, const std::string& path) {
     auto bytes = read_file(path, kKeyFileBytesMax);
     if (!bytes) {
         return base::fail(Errc::invalid, "key file " + path + ": " + bytes.error().detail);
@@ -77,21 +74,23 @@ base::Result<std::unique_ptr<KeySource>> open_key_file(const PublicKey& key,
                           "key file " + path + " is of " + secret->public_key().to_string() +
                               ", not of " + key.to_string());
     }
-    return std::unique_ptr<KeySource>(std::make_unique<FileSource>(*secret));
+    return std::unique_ptr<Signer>(std::make_unique<FileSigner>(*secret));
 }
 
 base::Result<std::unique_ptr<NodeSigner>> NodeSigner::make(
     const std::vector<std::string>& providers) {
-    std::vector<std::unique_ptr<KeySource>> sources;
+    std::vector<Source> sources;
     for (const std::string& provider : providers) {
-        auto source = open_provider(provider);
-        if (!source) return base::fail(source.error());
-        for (const auto& other : sources) {
-            if (other->key() == (*source)->key()) {
-                return base::fail(invalid(provider, "this key is given twice"));
-            }
+        const std::size_t equals = provider.find('=');
+        if (equals == std::string::npos) return base::fail(invalid(provider, kExpected));
+        const auto key = PublicKey::from_string(provider.substr(0, equals));
+        if (!key) return base::fail(invalid(provider, key.error().detail));
+        auto signer = open_provider(*key, provider);
+        if (!signer) return base::fail(signer.error());
+        if (std::ranges::find(sources, *key, &Source::first) != sources.end()) {
+            return base::fail(invalid(provider, "this key is given twice"));
         }
-        sources.push_back(std::move(*source));
+        sources.emplace_back(*key, std::move(*signer));
     }
     return std::unique_ptr<NodeSigner>(new NodeSigner(std::move(sources)));
 }
@@ -99,54 +98,45 @@ base::Result<std::unique_ptr<NodeSigner>> NodeSigner::make(
 std::vector<PublicKey> NodeSigner::keys() const {
     std::vector<PublicKey> keys;
     keys.reserve(sources_.size());
-    for (const auto& source : sources_)
-        keys.push_back(source->key());
+    for (const Source& source : sources_)
+        keys.push_back(source.first);
     return keys;
 }
 
-base::Result<KeySource*> NodeSigner::source_of(const PublicKey& key) const {
-    for (const auto& source : sources_) {
-        if (source->key() == key) return source.get();
-    }
+template <class Ask>
+base::Result<Signature> NodeSigner::signed_by(const PublicKey& key, const Ask& ask) const {
+    const auto source = std::ranges::find(sources_, key, &Source::first);
+    if (source != sources_.end()) return ask(*source->second);
     return base::fail(Errc::unavailable, "no signature-provider has the key " + key.to_string());
 }
 
-base::Result<base::crypto::Signature> NodeSigner::sign(const PublicKey& key,
-                                                       const base::Hash256& digest) {
-    auto source = source_of(key);
-    if (!source) return base::fail(std::move(source).error());
-    return (*source)->sign(digest);
+base::Result<Signature> NodeSigner::sign(const PublicKey& key, const base::Hash256& digest) {
+    return signed_by(key, [&](Signer& signer) { return signer.sign(key, digest); });
 }
 
-base::Result<base::crypto::Signature> NodeSigner::sign_header(const PublicKey& key,
-                                                              const chain::BlockHeader& header) {
-    auto source = source_of(key);
-    if (!source) return base::fail(std::move(source).error());
-    return (*source)->sign_header(header);
+base::Result<Signature> NodeSigner::sign_header(const PublicKey& key,
+                                                const chain::BlockHeader& header) {
+    return signed_by(key, [&](Signer& signer) { return signer.sign_header(key, header); });
 }
 
-base::Result<base::crypto::Signature> NodeSigner::sign_vote(const PublicKey& key,
-                                                            const chain::VoteData& vote,
-                                                            const chain::ChainId& chain_id) {
-    auto source = source_of(key);
-    if (!source) return base::fail(std::move(source).error());
-    return (*source)->sign_vote(vote, chain_id);
+base::Result<Signature> NodeSigner::sign_vote(const PublicKey& key,
+                                              const chain::VoteData& vote,
+                                              const chain::ChainId& chain_id) {
+    return signed_by(key, [&](Signer& signer) { return signer.sign_vote(key, vote, chain_id); });
 }
 
-base::Result<base::crypto::Signature> NodeSigner::sign_transaction(
-    const PublicKey& key, const chain::Transaction& transaction, const chain::ChainId& chain_id) {
-    auto source = source_of(key);
-    if (!source) return base::fail(std::move(source).error());
-    return (*source)->sign_transaction(transaction, chain_id);
+base::Result<Signature> NodeSigner::sign_transaction(const PublicKey& key,
+                                                     const chain::Transaction& transaction,
+                                                     const chain::ChainId& chain_id) {
+    return signed_by(
+        key, [&](Signer& signer) { return signer.sign_transaction(key, transaction, chain_id); });
 }
 
-base::Result<base::crypto::Signature> NodeSigner::sign_statement(
-    const PublicKey& key,
-    const p2p::VoteKeyStatement& statement,
-    const p2p::StatementContext& context) {
-    auto source = source_of(key);
-    if (!source) return base::fail(std::move(source).error());
-    return (*source)->sign_statement(statement, context);
+base::Result<Signature> NodeSigner::sign_statement(const PublicKey& key,
+                                                   const p2p::VoteKeyStatement& statement,
+                                                   const p2p::StatementContext& context) {
+    return signed_by(
+        key, [&](Signer& signer) { return signer.sign_statement(key, statement, context); });
 }
 
 }  // namespace node

@@ -5,46 +5,21 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace node {
 
-// One source of a key's signatures: a file, or a wallet's socket.
-class KeySource : base::Pinned {
-  public:
-    virtual ~KeySource() = default;
-    [[nodiscard]] virtual const base::crypto::PublicKey& key() const = 0;
-    // unavailable: the wallet does not answer or is locked.
-    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign(
-        const base::Hash256& digest) = 0;
-    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_header(
-        const chain::BlockHeader& header) {
-        return sign(header.id());
-    }
-    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_vote(
-        const chain::VoteData& vote, const chain::ChainId& chain_id) {
-        return sign(vote.digest(chain_id));
-    }
-    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_transaction(
-        const chain::Transaction& transaction, const chain::ChainId& chain_id) {
-        return sign(transaction.signing_digest(chain_id, {}));
-    }
-    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_statement(
-        const p2p::VoteKeyStatement& statement, const p2p::StatementContext& context) {
-        return sign(p2p::statement_digest(statement, context));
-    }
-};
-
 // The key of PUB=KEY:file:PATH: a private key as text in a file.
 // invalid: no such file, no key in it, or that of another public key.
-[[nodiscard]] base::Result<std::unique_ptr<KeySource>> open_key_file(
+[[nodiscard]] base::Result<std::unique_ptr<Signer>> open_key_file(
     const base::crypto::PublicKey& key, const std::string& path);
 
 // The key of PUB=WALLET:SOCKET: a wallet on a Unix socket signs, headers and votes as the key's
 // journal there allows (made by 'bor-cli wallet create_key --vote'), and what the node says of
 // itself: nothing else.
-[[nodiscard]] std::unique_ptr<KeySource> open_wallet(const base::crypto::PublicKey& key,
-                                                     const std::string& socket);
+[[nodiscard]] std::unique_ptr<Signer> open_wallet(const base::crypto::PublicKey& key,
+                                                  const std::string& socket);
 
 // The keys of this node, from the option signature-provider.
 //
@@ -74,12 +49,17 @@ class NodeSigner final : public Signer {
         const p2p::StatementContext& context) override;
 
   private:
-    [[nodiscard]] base::Result<KeySource*> source_of(const base::crypto::PublicKey& key) const;
+    // A key with who signs with it.
+    using Source = std::pair<base::crypto::PublicKey, std::unique_ptr<Signer>>;
 
-    explicit NodeSigner(std::vector<std::unique_ptr<KeySource>> sources)
-        : sources_(std::move(sources)) {}
+    explicit NodeSigner(std::vector<Source> sources) : sources_(std::move(sources)) {}
 
-    std::vector<std::unique_ptr<KeySource>> sources_;
+    // What `ask` gives of the signer that has the key; unavailable: none has.
+    template <class Ask>
+    [[nodiscard]] base::Result<base::crypto::Signature> signed_by(
+        const base::crypto::PublicKey& key, const Ask& ask) const;
+
+    std::vector<Source> sources_;
 };
 
 }  // namespace node

@@ -12,6 +12,8 @@ namespace node {
 
 namespace asio = boost::asio;
 namespace bhttp = boost::beast::http;
+using base::crypto::PublicKey;
+using base::crypto::Signature;
 
 namespace {
 
@@ -20,40 +22,42 @@ using base::Errc;
 // Signing is part of making a block: a wallet that takes longer is as good as none.
 constexpr timeval kTimeout{0, 200'000};
 
-class WalletSource final : public KeySource {
+class WalletSigner final : public Signer {
   public:
-    WalletSource(base::crypto::PublicKey key, std::string socket)
+    WalletSigner(PublicKey key, std::string socket)
         : key_(std::move(key)), socket_(std::move(socket)) {}
 
-    [[nodiscard]] const base::crypto::PublicKey& key() const override { return key_; }
-
-    [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::Hash256& digest) override {
+    [[nodiscard]] std::vector<PublicKey> keys() const override { return {key_}; }
+    [[nodiscard]] base::Result<Signature> sign(const PublicKey& /*its own*/,
+                                               const base::Hash256& digest) override {
         return ask("sign_digest", {base::to_hex(digest.view()), key_.to_string()}, digest);
     }
-    [[nodiscard]] base::Result<base::crypto::Signature> sign_header(
-        const chain::BlockHeader& header) override {
-        base::Writer packed;
-        chain::encode(packed, header);
-        return ask("sign_header", {base::to_hex(packed.view()), key_.to_string()}, header.id());
+    [[nodiscard]] base::Result<Signature> sign_header(const PublicKey& /*its own*/,
+                                                      const chain::BlockHeader& header) override {
+        return ask(
+            "sign_header", {base::to_hex(chain::pack(header)), key_.to_string()}, header.id());
     }
-    [[nodiscard]] base::Result<base::crypto::Signature> sign_vote(
-        const chain::VoteData& vote, const chain::ChainId& chain_id) override {
-        base::Writer packed;
-        chain::encode(packed, vote);
-        return ask("sign_vote",
-                   {base::to_hex(packed.view()), key_.to_string(), base::to_hex(chain_id.view())},
-                   vote.digest(chain_id));
+    [[nodiscard]] base::Result<Signature> sign_vote(const PublicKey& /*its own*/,
+                                                    const chain::VoteData& vote,
+                                                    const chain::ChainId& chain_id) override {
+        return ask(
+            "sign_vote",
+            {base::to_hex(chain::pack(vote)), key_.to_string(), base::to_hex(chain_id.view())},
+            vote.digest(chain_id));
     }
-    [[nodiscard]] base::Result<base::crypto::Signature> sign_transaction(
-        const chain::Transaction& transaction, const chain::ChainId& chain_id) override {
-        base::Writer packed;
-        chain::encode(packed, transaction);
+    [[nodiscard]] base::Result<Signature> sign_transaction(
+        const PublicKey& /*its own*/,
+        const chain::Transaction& transaction,
+        const chain::ChainId& chain_id) override {
+        const std::string packed = base::to_hex(chain::pack(transaction));
         return ask("sign_duty",
-                   {base::to_hex(packed.view()), key_.to_string(), base::to_hex(chain_id.view())},
+                   {packed, key_.to_string(), base::to_hex(chain_id.view())},
                    transaction.signing_digest(chain_id, {}));
     }
-    [[nodiscard]] base::Result<base::crypto::Signature> sign_statement(
-        const p2p::VoteKeyStatement& statement, const p2p::StatementContext& context) override {
+    [[nodiscard]] base::Result<Signature> sign_statement(
+        const PublicKey& /*its own*/,
+        const p2p::VoteKeyStatement& statement,
+        const p2p::StatementContext& context) override {
         return ask("sign_statement",
                    {base::to_hex(p2p::statement_bytes(statement, context)), key_.to_string()},
                    p2p::statement_digest(statement, context));
@@ -63,14 +67,14 @@ class WalletSource final : public KeySource {
     using Json = nlohmann::json;
 
     // What the wallet answers, when it is a signature of this digest.
-    [[nodiscard]] base::Result<base::crypto::Signature> ask(const std::string& call,
-                                                            const std::vector<std::string>& words,
-                                                            const base::Hash256& digest) const {
+    [[nodiscard]] base::Result<Signature> ask(const std::string& call,
+                                              const std::vector<std::string>& words,
+                                              const base::Hash256& digest) const {
         auto answer = post("/v1/wallet/" + call, Json(words).dump());
         if (!answer) return base::fail(answer.error());
         const Json text = Json::parse(*answer, nullptr, false);
         if (!text.is_string()) return base::fail(Errc::unavailable, refused(*answer));
-        auto signature = base::crypto::Signature::from_string(text.get<std::string>());
+        auto signature = Signature::from_string(text.get<std::string>());
         if (signature && base::crypto::verify(key_, *signature, digest)) return signature;
         return base::fail(Errc::unavailable, refused("a signature of another key or digest"));
     }
@@ -101,15 +105,14 @@ class WalletSource final : public KeySource {
         return std::move(response.body());
     }
 
-    const base::crypto::PublicKey key_;
+    const PublicKey key_;
     const std::string socket_;
 };
 
 }  // namespace
 
-std::unique_ptr<KeySource> open_wallet(const base::crypto::PublicKey& key,
-                                       const std::string& socket) {
-    return std::make_unique<WalletSource>(key, socket);
+std::unique_ptr<Signer> open_wallet(const PublicKey& key, const std::string& socket) {
+    return std::make_unique<WalletSigner>(key, socket);
 }
 
 }  // namespace node
