@@ -179,9 +179,8 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
     if (persist.certificate) store_newest(*persist.certificate, write.batch);
     write.compact_journal = persist.replace_journal;
     if (write.batch.changes.empty() && write.journal_page.empty()) return;
-    if (!write.journal_page.empty()) {
-        begin_page(std::move(write), persist.journal_sequence, out);
-    } else if (persist.wait) {
+    if (!write.journal_page.empty()) journal_sequence_ = persist.journal_sequence;
+    if (!write.journal_page.empty() || persist.wait) {
         begin_write(std::move(write), out);
     } else {
         // Writes are carried out in order: a later one that is waited for takes it along.
@@ -199,11 +198,6 @@ void Core::Impl::store_newest(const chain::Certificate& certificate, base::Batch
 }
 
 // Page and rows are written side by side; what a power cut keeps from the log is among the rows.
-void Core::Impl::begin_page(effect::Write write, std::uint64_t sequence, Effects& out) {
-    journal_sequence_ = sequence;
-    begin_write(std::move(write), out);
-}
-
 void Core::Impl::begin_write(effect::Write write, Effects& out) {
     chain_->store({journal_sequence_, write.compact_journal, write.journal_page}, write.batch);
     write.ticket = next_ticket_++;

@@ -109,16 +109,10 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             refuse(key, verdict.reason, out);
             return false;
     }
-    if (!has_signed(block)) {
+    if (auto proved = prove(block, verdict.certificates); !proved) {
         // Its id does not cover the signature: another copy of it may be good.
-        conclude(key, Verdict::bad, "the producer's signature is wrong", out);
+        conclude(key, Verdict::bad, proved.error().detail, out);
         return false;
-    }
-    for (const consensus::ToVerify& proof : verdict.certificates) {
-        if (auto good = verify(proof.certificate, proof.schedules); !good) {
-            conclude(key, Verdict::bad, good.error().detail, out);
-            return false;
-        }
     }
     adopt(arrivals_.take(key), out);
     return true;

@@ -85,7 +85,6 @@ class Core::Impl {
     void begin_persist(const consensus::effect::Persist& persist, Effects& out);
     void store_newest(const chain::Certificate& certificate, base::Batch& batch);
     void begin_write(effect::Write write, Effects& out);
-    void begin_page(effect::Write write, std::uint64_t sequence, Effects& out);
     [[nodiscard]] base::Result<void> mend_journal(Effects& out);
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
     void begin_finalize(const consensus::effect::Finalize& finalize, Effects& out);
@@ -112,6 +111,9 @@ class Core::Impl {
     [[nodiscard]] bool has_signed(const chain::Block& block) const;
     [[nodiscard]] base::Result<void> verify(const chain::Certificate& certificate,
                                             const chain::ScheduleState& schedules);
+    // The producer's signature, and the certificates that consensus wants to be verified.
+    [[nodiscard]] base::Result<void> prove(const chain::Block& block,
+                                           const std::vector<consensus::ToVerify>& certificates);
 
     // --- Blocks of others (core_blocks.cpp) ---
     // Executes what has come and can be executed, some blocks at a time.

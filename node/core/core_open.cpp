@@ -195,7 +195,8 @@ base::Result<void> Core::Impl::mend_journal(Effects& out) {
     write.journal_page = *std::move(page);
     write.compact_journal = true;
     environment_.log.info("the last write of the safety journal was cut short; written anew");
-    begin_page(std::move(write), consensus_.journal().last_sequence(), out);
+    journal_sequence_ = consensus_.journal().last_sequence();
+    begin_write(std::move(write), out);
     return {};
 }
 

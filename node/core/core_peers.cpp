@@ -47,16 +47,10 @@ void Core::Impl::on_header(const p2p::effect::HeaderArrived& arrived, Effects& o
     if (is_wrong) judged.verdict = Verdict::bad;
     if (verdict.fate == Fate::stale) judged.verdict = Verdict::duplicate;
     if (verdict.fate != Fate::good) return judge(std::move(judged), out);
-    judged.verdict = Verdict::bad;
-    if (!has_signed(*block)) {
-        judged.text = "the producer's signature is wrong";
+    if (auto proved = prove(*block, verdict.certificates); !proved) {
+        judged.verdict = Verdict::bad;
+        judged.text = proved.error().detail;
         return judge(std::move(judged), out);
-    }
-    for (const consensus::ToVerify& proof : verdict.certificates) {
-        if (auto good = verify(proof.certificate, proof.schedules); !good) {
-            judged.text = good.error().detail;
-            return judge(std::move(judged), out);
-        }
     }
     judged.verdict = Verdict::good;
     judge(std::move(judged), out);
@@ -270,11 +264,20 @@ bool Core::Impl::has_signed(const chain::Block& block) const {
                         schedules->active->entries[*entry].signing_key, block.signature, block.id);
 }
 
+base::Result<void> Core::Impl::prove(const chain::Block& block,
+                                     const std::vector<consensus::ToVerify>& certificates) {
+    if (!has_signed(block)) {
+        return base::fail(base::Errc::invalid, "the producer's signature is wrong");
+    }
+    for (const consensus::ToVerify& proof : certificates) {
+        if (auto good = verify(proof.certificate, proof.schedules); !good) return good;
+    }
+    return {};
+}
+
 base::Result<void> Core::Impl::verify(const chain::Certificate& certificate,
                                       const chain::ScheduleState& schedules) {
-    base::Writer packed;
-    chain::encode(packed, certificate);
-    const base::Hash256 id = base::crypto::sha256(packed.view());
+    const base::Hash256 id = base::crypto::sha256(chain::pack(certificate));
     if (verified_.contains(id)) return {};
     auto good = consensus::verify(certificate, schedules, chain_->identity().chain_id);
     if (!good) return good;

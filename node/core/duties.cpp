@@ -28,12 +28,6 @@ Duties::Due say(std::string_view action, const chain::ScheduleEntry& who, base::
     return {std::move(said), who.signing_key};
 }
 
-base::Bytes name_data(chain::Name name) {
-    base::Writer out;
-    chain::encode(out, name);
-    return out.take();
-}
-
 // The key that evidence is about; a header's producer has the key of the schedule.
 base::crypto::PublicKey accused_key(const chain::Evidence& evidence,
                                     const chain::Schedule& schedule) {
@@ -111,7 +105,7 @@ void Duties::say_ready(const Moment& moment,
     if (schedule.find_producer(ours.producer)) return;
     const auto said = chain::find_ready(moment.state, ours.producer);
     if (said && moment.slot < *said + moment.period / 2) return;
-    out.push_back(say("ready", ours, name_data(ours.producer)));
+    out.push_back(say("ready", ours, chain::pack(ours.producer)));
 }
 
 void Duties::say_amnesia(const Moment& moment,
@@ -126,7 +120,7 @@ void Duties::say_amnesia(const Moment& moment,
         amnesia_since_.erase(ours.producer);
         return;
     }
-    out.push_back(say("amnesia", ours, name_data(ours.producer)));
+    out.push_back(say("amnesia", ours, chain::pack(ours.producer)));
 }
 
 void Duties::report(const Moment& moment,
