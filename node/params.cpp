@@ -6,24 +6,6 @@ namespace node {
 
 namespace {
 
-bool is_space(char letter) {
-    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
-}
-
-std::string_view trimmed(std::string_view text) {
-    while (!text.empty() && is_space(text.front()))
-        text.remove_prefix(1);
-    while (!text.empty() && is_space(text.back()))
-        text.remove_suffix(1);
-    return text;
-}
-
-bool is_no_body(std::string_view text) {
-    if (text.empty() || text == "null") return true;
-    return text.size() > 1 && text.front() == '{' && text.back() == '}' &&
-           trimmed(text.substr(1, text.size() - 2)).empty();
-}
-
 base::Error malformed(std::string detail) {
     return {base::Errc::malformed, std::move(detail)};
 }
@@ -31,9 +13,9 @@ base::Error malformed(std::string detail) {
 }  // namespace
 
 Params::Params(std::string_view body, Need need) {
-    const std::string_view text = trimmed(body);
+    const std::string_view text = http::trimmed(body);
     is_blank_ = text.empty();
-    if (is_no_body(text)) {
+    if (http::is_no_body(text)) {
         if (need != Need::none && need != Need::optional)
             fail(api::bad_request("A Request body is required"));
         return;

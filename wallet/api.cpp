@@ -36,22 +36,6 @@ tl::unexpected<base::Error> unreadable_input(std::string_view cause) {
                        fmt::format("Unable to parse valid input from POST body\n{}", cause));
 }
 
-std::string_view trim(std::string_view text) {
-    constexpr std::string_view kSpace = " \t\r\n";
-    const std::size_t start = text.find_first_not_of(kSpace);
-    if (start == std::string_view::npos) return {};
-    return text.substr(start, text.find_last_not_of(kSpace) - start + 1);
-}
-
-// nodeos takes {} and null for no body at all.
-bool is_empty(std::string_view body) {
-    body = trim(body);
-    if (body.size() >= 2 && body.front() == '{' && body.back() == '}') {
-        body = trim(body.substr(1, body.size() - 2));
-    }
-    return body.empty() || body == "null";
-}
-
 // Texts in it may be passwords and private keys.
 // NOLINTNEXTLINE(misc-no-recursion): no deeper than the decoder let it be.
 void wipe_texts(Json& json) {
@@ -66,9 +50,7 @@ void wipe_texts(Json& json) {
 // keosd reads a digest as bytes of which it takes the first 32, missing ones being zero. Too
 // many are refused here: signing something else than what was given helps nobody.
 Result<base::Hash256> read_digest(const Json& json) {
-    const auto text = chain::abi::get_string(json);
-    if (!text) return base::fail(text.error());
-    const auto bytes = chain::abi::bytes_from_hex(*text);
+    const auto bytes = chain::abi::bytes_from_json(json);
     if (!bytes) return base::fail(bytes.error());
     base::Hash256 digest;
     if (bytes->size() > digest.bytes.size()) {
@@ -80,9 +62,7 @@ Result<base::Hash256> read_digest(const Json& json) {
 }
 
 Result<chain::ChainId> read_chain_id(const Json& json) {
-    const auto text = chain::abi::get_string(json);
-    if (!text) return base::fail(text.error());
-    const auto bytes = chain::abi::bytes_from_hex(*text);
+    const auto bytes = chain::abi::bytes_from_json(json);
     if (!bytes) return base::fail(bytes.error());
     auto id = base::to_hash<32>(*bytes);
     if (!id) {
@@ -95,16 +75,10 @@ Result<chain::ChainId> read_chain_id(const Json& json) {
 // Something packed, in hexadecimal digits, and nothing after it.
 template <class T>
 Result<T> read_packed(const Json& json, std::string_view what) {
-    const auto text = chain::abi::get_string(json);
-    if (!text) return base::fail(text.error());
-    const auto bytes = chain::abi::bytes_from_hex(*text);
+    const auto bytes = chain::abi::bytes_from_json(json);
     if (!bytes) return base::fail(bytes.error());
-    base::Reader in(*bytes);
-    T value{};
-    decode(in, value, what);
-    if (auto finished = in.finish(); !finished) {
-        return chain::fail(Exception::assert_exception, finished.error().detail);
-    }
+    auto value = chain::unpack<T>(*bytes, what);
+    if (!value) return chain::fail(Exception::assert_exception, value.error().detail);
     return value;
 }
 
@@ -236,10 +210,10 @@ node::http::Response Api::call(std::string_view path, std::string& body, base::T
 
 Result<Json> Api::read_parameters(const Call& call, std::string_view body) {
     if (call.parameters == kNothing) {
-        if (!is_empty(body)) return unreadable_input("no parameter should be given");
+        if (!node::http::is_no_body(body)) return unreadable_input("no parameter should be given");
         return Json(nullptr);
     }
-    if (is_empty(body)) {
+    if (node::http::is_no_body(body)) {
         return chain::fail(Exception::invalid_http_request, "A Request body is required");
     }
     auto json = chain::abi::parse_json(body, kLimits);
@@ -437,9 +411,7 @@ Api::Answer Api::sign_vote(const Json& parameters, base::Timestamp now) {
 
 // Promises nothing; its first words keep it from being anything else.
 Api::Answer Api::sign_statement(const Json& parameters, base::Timestamp now) {
-    const auto text = chain::abi::get_string(parameters[0]);
-    if (!text) return base::fail(text.error());
-    const auto bytes = chain::abi::bytes_from_hex(*text);
+    const auto bytes = chain::abi::bytes_from_json(parameters[0]);
     if (!bytes) return base::fail(bytes.error());
     const auto key = read_key(parameters[1]);
     if (!key) return base::fail(key.error());

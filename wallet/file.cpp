@@ -95,22 +95,21 @@ base::Result<Keys> unpack(base::Reader& in, bool with_public_keys) {
     return keys;
 }
 
-// A member that is hexadecimal text of exactly `out.size()` bytes.
-bool read_hex(const Json& json, std::string_view member, std::span<std::byte> out) {
-    const Json* value = chain::abi::find_member(json, member);
-    if (value == nullptr || !value->is_string()) return false;
-    const auto bytes = base::from_hex(value->get_ref<const std::string&>());
-    if (!bytes || bytes->size() != out.size()) return false;
-    std::copy(bytes->begin(), bytes->end(), out.begin());
-    return true;
-}
-
+// A member that is hexadecimal text.
 bool read_data(const Json& json, std::string_view member, base::Bytes& out) {
     const Json* value = chain::abi::find_member(json, member);
     if (value == nullptr || !value->is_string()) return false;
     auto bytes = base::from_hex(value->get_ref<const std::string&>());
     if (!bytes) return false;
     out = std::move(*bytes);
+    return true;
+}
+
+// A member that is hexadecimal text of exactly `out.size()` bytes.
+bool read_hex(const Json& json, std::string_view member, std::span<std::byte> out) {
+    base::Bytes bytes;
+    if (!read_data(json, member, bytes) || bytes.size() != out.size()) return false;
+    std::ranges::copy(bytes, out.begin());
     return true;
 }
 

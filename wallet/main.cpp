@@ -66,8 +66,7 @@ sigset_t block_ending_signals() {
 int run(const wallet::Options& options) {
     wallet::StderrLog sink;
     const base::Log log(sink, "wallet");
-    const wallet::Protection protection = wallet::protect_process();
-    if (!protection.area_locked) {
+    if (!wallet::protect_process()) {
         log.warn("keys may be swapped out: raise the limit on locked memory (ulimit -l) to 8192");
     }
     const sigset_t signals = block_ending_signals();

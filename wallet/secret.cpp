@@ -32,9 +32,8 @@ void free_secret(void* memory, std::size_t bytes) {
 
 namespace {
 
-Protection protect() {
-    Protection out;
-    out.area_locked = CRYPTO_secure_malloc_init(kAreaBytes, kPieceBytesMin) == 1;
+bool protect() {
+    const bool is_locked = CRYPTO_secure_malloc_init(kAreaBytes, kPieceBytesMin) == 1;
     const rlimit no_core{0, 0};
     static_cast<void>(setrlimit(RLIMIT_CORE, &no_core));
     static_cast<void>(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
@@ -42,15 +41,15 @@ Protection protect() {
     rlimit memory{};
     const bool unlimited =
         getrlimit(RLIMIT_MEMLOCK, &memory) == 0 && memory.rlim_cur == RLIM_INFINITY;
-    out.process_locked = unlimited && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
-    return out;
+    if (unlimited) static_cast<void>(mlockall(MCL_CURRENT | MCL_FUTURE));
+    return is_locked;
 }
 
 }  // namespace
 
-Protection protect_process() {
-    static const Protection kDone = protect();
-    return kDone;
+bool protect_process() {
+    static const bool kIsLocked = protect();
+    return kIsLocked;
 }
 
 void wipe(std::string& text) {

@@ -17,15 +17,10 @@ namespace wallet {
 [[nodiscard]] void* allocate_secret(std::size_t bytes);
 void free_secret(void* memory, std::size_t bytes);
 
-// How well the process could be protected.
-struct Protection {
-    bool area_locked = false;     // The area for secrets cannot be swapped out.
-    bool process_locked = false;  // Nor can the rest, such as request bodies.
-};
-
 // Makes the area for secrets, forbids core dumps and debuggers, and locks the process into RAM
 // where the limit on locked memory allows it. Before the first secret; later calls only tell.
-[[nodiscard]] Protection protect_process();
+// Returns whether the area cannot be swapped out.
+[[nodiscard]] bool protect_process();
 
 // An allocator of the standard library over that memory.
 template <class T>

@@ -22,6 +22,20 @@ bool Request::wants_html() const {
     return header("Accept").find("text/html") != std::string_view::npos;
 }
 
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view kBlanks = " \t\r\n";
+    const std::size_t start = text.find_first_not_of(kBlanks);
+    if (start == std::string_view::npos) return {};
+    return text.substr(start, text.find_last_not_of(kBlanks) - start + 1);
+}
+
+bool is_no_body(std::string_view body) {
+    const std::string_view text = trimmed(body);
+    if (text.empty() || text == "null") return true;
+    return text.size() > 1 && text.front() == '{' && text.back() == '}' &&
+           trimmed(text.substr(1, text.size() - 2)).empty();
+}
+
 Response error_response(const ErrorBody& error, bool verbose) {
     using Json = nlohmann::ordered_json;
     Json details = Json::array();

@@ -38,6 +38,11 @@ struct Request {
     [[nodiscard]] bool wants_html() const;
 };
 
+// Without the blanks at both ends.
+[[nodiscard]] std::string_view trimmed(std::string_view text);
+// Whether a request's body is none in nodeos' sense: {}, null or nothing, and blanks.
+[[nodiscard]] bool is_no_body(std::string_view body);
+
 struct Response {
     unsigned status = 200;
     std::string body{};
