@@ -5,10 +5,8 @@
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <utility>
-#include <vector>
 
 namespace node {
 

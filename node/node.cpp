@@ -128,7 +128,6 @@ class Node::Parts {
   private:
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
     base::Result<void> open_core();
-    void dial_peers();
     void add_routes();
 };
 
@@ -196,12 +195,6 @@ void Node::Parts::read_lists_again() {
                      read->allow.size(),
                      read->deny.size());
     runtime->tell_peers(*std::move(read));
-}
-
-void Node::Parts::dial_peers() {
-    for (p2p::input::Dial& dial : dials)
-        runtime->tell_peers(std::move(dial));
-    dials.clear();
 }
 
 base::Result<void> Node::Parts::open() {
@@ -277,7 +270,8 @@ base::Result<void> Node::Parts::start() {
     if (transport != nullptr) {
         runtime->tell_peers(lists);
         if (auto started = transport->start(); !started) return started;
-        dial_peers();
+        for (p2p::input::Dial& dial : std::exchange(dials, {}))
+            runtime->tell_peers(std::move(dial));
     }
     return server->start();
 }

@@ -104,8 +104,6 @@ class Runtime : public transport::Host, base::Pinned {
     // Who is connected, as of the last second; null: there is no network.
     [[nodiscard]] std::shared_ptr<const p2p::Status> peers() const;
 
-    [[nodiscard]] WorkerPool& workers() { return workers_; }
-    [[nodiscard]] KeyRecovery& recovery() { return recovery_; }
     [[nodiscard]] RuntimeCounters counters() const;
 
     // --- Of the transport, on its thread ---

@@ -2,7 +2,6 @@
 
 #include "node/stream_json.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 

@@ -5,10 +5,8 @@
 #include "node/worker_pool.hpp"
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -71,14 +71,19 @@ Json receipt_to_json(const chain::TransactionReceipt& receipt, const Resolver& r
     return json;
 }
 
-Json raw_receipt_to_json(const chain::TransactionReceipt& receipt) {
-    Json json = begin_receipt(receipt);
-    if (const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction)) {
-        json["trx"] = Json::array({1, chain::abi::packed_transaction_to_json(*packed)});
-    } else {
-        json["trx"] = Json::array({0, hex(std::get<chain::TransactionId>(receipt.transaction))});
+Json raw_transactions(const Block& block) {
+    Json list = Json::array();
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        Json json = begin_receipt(receipt);
+        if (const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction)) {
+            json["trx"] = Json::array({1, chain::abi::packed_transaction_to_json(*packed)});
+        } else {
+            json["trx"] =
+                Json::array({0, hex(std::get<chain::TransactionId>(receipt.transaction))});
+        }
+        list.push_back(std::move(json));
     }
-    return json;
+    return list;
 }
 
 Json ref_to_json(const chain::BlockRef& block) {
@@ -110,11 +115,7 @@ Json raw_block_to_json(const Block& block, const chain::SlotTimes& times) {
     Json json = begin_header(block.header, times);
     json["header_extensions"] = Json::array();
     json["producer_signature"] = block.signature.to_string();
-    Json transactions = Json::array();
-    for (const chain::TransactionReceipt& receipt : block.transactions) {
-        transactions.push_back(raw_receipt_to_json(receipt));
-    }
-    json["transactions"] = std::move(transactions);
+    json["transactions"] = raw_transactions(block);
     json["block_extensions"] = Json::array();
     return json;
 }
@@ -158,11 +159,7 @@ Json bor_block_to_json(const Block& block, const chain::SlotTimes& times) {
     json["schedule_change"] =
         header.schedule_change ? schedule_to_json(*header.schedule_change) : Json();
     json["producer_signature"] = block.signature.to_string();
-    Json transactions = Json::array();
-    for (const chain::TransactionReceipt& receipt : block.transactions) {
-        transactions.push_back(raw_receipt_to_json(receipt));
-    }
-    json["transactions"] = std::move(transactions);
+    json["transactions"] = raw_transactions(block);
     json["witness"] = {{"justify", certificate_or_null(block.witness.justify)},
                        {"final", certificate_or_null(block.witness.finalized)}};
     return json;

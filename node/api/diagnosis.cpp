@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 namespace node::api {
 
@@ -208,23 +209,9 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
 }  // namespace
 
 std::string_view to_string(Kind kind) {
-    switch (kind) {
-        case Kind::revoked:
-            return "revoked";
-        case Kind::partition:
-            return "partition";
-        case Kind::twin:
-            return "twin";
-        case Kind::down:
-            return "down";
-        case Kind::clock:
-            return "clock";
-        case Kind::lagging:
-            return "lagging";
-        case Kind::silent:
-            return "silent";
-    }
-    return "unknown";
+    constexpr std::array<std::string_view, 7> kNames = {
+        "revoked", "partition", "twin", "down", "clock", "lagging", "silent"};
+    return kNames.at(static_cast<std::size_t>(kind));
 }
 
 std::vector<Finding> diagnose(const AgreementView& view) {
