@@ -167,18 +167,18 @@ void print_report(const Session& session, const Report& report, const Usage& use
                            ? used.cpu_seconds * 1000.0 / static_cast<double>(report.accepted.count)
                            : 0;
     if (session.json) {
-        print_json({{"sent", report.sent},
-                    {"refused", report.refused},
-                    {"seconds", report.seconds},
-                    {"accepted_per_second", rate},
-                    {"accepted", stage_json(report.accepted)},
-                    {"in_block", stage_json(report.in_block)},
-                    {"final", stage_json(report.final)},
-                    {"blocks", report.blocks},
-                    {"node_cpu_seconds_per_1000", cpu},
-                    {"node_resident_bytes", used.resident_bytes},
-                    {"node_resident_bytes_max", used.resident_bytes_max},
-                    {"first_refusal", report.first_refusal}});
+        (void)print_json({{"sent", report.sent},
+                          {"refused", report.refused},
+                          {"seconds", report.seconds},
+                          {"accepted_per_second", rate},
+                          {"accepted", stage_json(report.accepted)},
+                          {"in_block", stage_json(report.in_block)},
+                          {"final", stage_json(report.final)},
+                          {"blocks", report.blocks},
+                          {"node_cpu_seconds_per_1000", cpu},
+                          {"node_resident_bytes", used.resident_bytes},
+                          {"node_resident_bytes_max", used.resident_bytes_max},
+                          {"first_refusal", report.first_refusal}});
         return;
     }
     fmt::print("sent       {:>9}   in {:.1f} s, {:.0f} accepted a second, {} blocks\n",

@@ -162,9 +162,7 @@ base::Result<chain::TransactionHeader> bench_header(const std::string& url, std:
     if (!info) return fail(info.error());
     const auto time = chain::TimePoint::from_string(text_of(*info, "head_block_time"));
     if (!time) return fail(time.error());
-    const auto bytes = base::from_hex(text_of(*info, "last_irreversible_block_id"));
-    if (!bytes) return fail(bytes.error());
-    const auto id = base::to_hash<32>(*bytes);
+    const auto id = hash_of(*info, "last_irreversible_block_id");
     if (!id) return fail(id.error());
     chain::TransactionHeader header;
     header.expiration.seconds =
@@ -180,9 +178,7 @@ base::Result<BenchTokens> BenchTokens::prepare(const std::string& url,
                                                std::size_t count) {
     const auto info = call(url, "/v1/chain/get_info", Json());
     if (!info) return fail(info.error());
-    const auto bytes = base::from_hex(text_of(*info, "chain_id"));
-    if (!bytes) return fail(bytes.error());
-    const auto chain_id = base::to_hash<32>(*bytes);
+    const auto chain_id = hash_of(*info, "chain_id");
     if (!chain_id) return fail(chain_id.error());
     BenchTokens tokens{url, *chain_id, system, {}};
     const chain::Name contract = name_of(kContract);

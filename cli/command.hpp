@@ -3,7 +3,6 @@
 #include "base/result.hpp"
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -11,14 +11,6 @@ using base::Errc;
 using base::fail;
 using chain::abi::TransactionForm;
 
-base::Result<chain::SignedTransaction> unpack(const Session& session, const Json& json) {
-    auto packed = chain::abi::packed_transaction_from_json(json, node_resolver(session));
-    if (!packed) return fail(packed.error());
-    const auto decoded = chain::decode_transaction(*std::move(packed));
-    if (!decoded) return fail(decoded.error());
-    return (*decoded)->content;
-}
-
 base::Result<void> pack_transaction(const Session& session, const Arguments& arguments) {
     const auto json = json_argument(arguments.at("transaction"));
     if (!json) return fail(json.error());
@@ -29,21 +21,19 @@ base::Result<void> pack_transaction(const Session& session, const Arguments& arg
     if (!transaction) return fail(transaction.error());
     const auto compression =
         arguments.has("compression") ? chain::Compression::zlib : chain::Compression::none;
-    print_json(chain::abi::packed_transaction_to_json(
+    return print_json(chain::abi::packed_transaction_to_json(
         chain::PackedTransaction::pack(*transaction, compression)));
-    return {};
 }
 
 base::Result<void> unpack_transaction(const Session& session, const Arguments& arguments) {
     const auto json = json_argument(arguments.at("transaction"));
     if (!json) return fail(json.error());
-    const auto transaction = unpack(session, *json);
+    const auto transaction = unpacked(session, *json);
     if (!transaction) return fail(transaction.error());
     const auto resolver =
         arguments.has("unpack-action-data") ? node_resolver(session) : chain::abi::Resolver();
-    print_json(
+    return print_json(
         chain::abi::transaction_to_json(*transaction, resolver, TransactionForm::with_signatures));
-    return {};
 }
 
 struct ActionType {
@@ -89,16 +79,11 @@ base::Result<void> unpack_action_data(const Session& session, const Arguments& a
     if (!found) return fail(found.error());
     const auto json = found->serializer->to_json(found->type, *bytes);
     if (!json) return fail(json.error());
-    print_json(*json);
-    return {};
+    return print_json(*json);
 }
 
 base::Result<void> transaction_id(const Session& session, const Arguments& arguments) {
-    const auto json = json_argument(arguments.at("transaction"));
-    if (!json) return fail(json.error());
-    const bool is_packed = chain::abi::find_member(*json, "packed_trx") != nullptr;
-    auto transaction = is_packed ? unpack(session, *json)
-                                 : chain::abi::transaction_from_json(*json, node_resolver(session));
+    const auto transaction = any_transaction_argument(session, arguments);
     if (!transaction) return fail(transaction.error());
     fmt::print("{}\n", base::to_hex(transaction->id().view()));
     return {};

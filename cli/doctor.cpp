@@ -58,14 +58,11 @@ Finding check_finality(const Json& finality) {
 }
 
 Finding check_producer(const Json& finality) {
-    const Json* paused = chain::abi::find_member(finality, "paused");
-    const Json* trouble = chain::abi::find_member(finality, "trouble");
-    if (trouble != nullptr && trouble->is_string() && !trouble->get<std::string>().empty()) {
-        return {"producer",
-                false,
-                fmt::format("The node is in trouble: {}.", trouble->get<std::string>())};
+    const std::string trouble = text_of(finality, "trouble");
+    if (!trouble.empty()) {
+        return {"producer", false, fmt::format("The node is in trouble: {}.", trouble)};
     }
-    if (paused != nullptr && paused->is_boolean() && paused->get<bool>()) {
+    if (shown(finality, "paused") == "true") {
         return {"producer", false, "The producer is paused; /v1/producer/resume lets it go on."};
     }
     return {"producer", true, "The producer is neither paused nor in trouble."};
@@ -73,14 +70,11 @@ Finding check_producer(const Json& finality) {
 
 // What the node itself finds wrong with the validators, one finding each.
 void check_validators(const Json& finality, std::vector<Finding>& out) {
-    const Json* wrong = chain::abi::find_member(finality, "findings");
-    if (wrong != nullptr && wrong->is_array() && !wrong->empty()) {
-        for (const Json& each : *wrong)
-            out.push_back({text_of(each, "kind"), false, text_of(each, "text")});
-        return;
-    }
-    const Json* validators = chain::abi::find_member(finality, "validators");
-    const std::size_t count = validators == nullptr ? 0 : validators->size();
+    const Json& wrong = list_of(finality, "findings");
+    for (const Json& each : wrong)
+        out.push_back({text_of(each, "kind"), false, text_of(each, "text")});
+    if (!wrong.empty()) return;
+    const std::size_t count = list_of(finality, "validators").size();
     out.push_back(
         {"agreement",
          true,
@@ -161,7 +155,7 @@ base::Result<void> doctor(const Session& session, const Arguments& /*arguments*/
         if (session.json) continue;
         fmt::print("{}  {:<9} {}\n", finding.good ? "good" : "BAD ", finding.name, finding.text);
     }
-    if (session.json) print_json(json);
+    if (session.json) (void)print_json(json);
     if (bad == 0) return {};
     return fail(base::Errc::unavailable,
                 fmt::format("{} of {} checks failed", bad, findings.size()));

@@ -8,6 +8,11 @@ namespace {
 
 using base::fail;
 
+bool is_height(const std::string& text) {
+    return !text.empty() && text.size() <= 10 &&
+           text.find_first_not_of("0123456789") == std::string::npos;
+}
+
 base::Result<void> get_info(const Session& session, const Arguments& /*arguments*/) {
     return ask(session, "/v1/chain/get_info", Json());
 }
@@ -18,8 +23,7 @@ base::Result<void> get_block(const Session& session, const Arguments& arguments)
     if (arguments.has("header")) path = "/v1/chain/get_block_header";
     if (arguments.has("info")) {
         const std::string text = arguments.at("block");
-        if (text.empty() || text.size() > 10 ||
-            text.find_first_not_of("0123456789") != std::string::npos) {
+        if (!is_height(text)) {
             return fail(base::Errc::invalid, "--info needs the number of the block");
         }
         return ask(session, "/v1/chain/get_block_info", {{"block_num", std::stoull(text)}});
@@ -28,10 +32,8 @@ base::Result<void> get_block(const Session& session, const Arguments& arguments)
 }
 
 void print_permissions(const Json& account) {
-    const Json* permissions = chain::abi::find_member(account, "permissions");
-    if (permissions == nullptr || !permissions->is_array()) return;
     fmt::print("permissions:\n");
-    for (const Json& permission : *permissions) {
+    for (const Json& permission : list_of(account, "permissions")) {
         const Json& required = permission.at("required_auth");
         std::string parts;
         for (const Json& key : required.at("keys")) {
@@ -65,10 +67,7 @@ base::Result<void> get_account(const Session& session, const Arguments& argument
         return fail(base::Errc::not_found,
                     fmt::format("there is no account '{}'", arguments.at("account")));
     }
-    if (session.json) {
-        fmt::print("{}\n", chain::abi::dump_json(*answer, 2));
-        return {};
-    }
+    if (session.json) return print_json(*answer);
     fmt::print(
         "created: {}\nprivileged: {}\n", shown(*answer, "created"), shown(*answer, "privileged"));
     print_permissions(*answer);
@@ -87,8 +86,7 @@ base::Result<void> get_code(const Session& session, const Arguments& arguments) 
     const auto answer =
         call(session.url, "/v1/chain/get_code_hash", {{"account_name", arguments.at("account")}});
     if (!answer) return fail(answer.error());
-    const Json* hash = chain::abi::find_member(*answer, "code_hash");
-    fmt::print("code hash: {}\n", hash == nullptr ? "" : hash->get<std::string>());
+    fmt::print("code hash: {}\n", text_of(*answer, "code_hash"));
     return {};
 }
 
@@ -129,10 +127,7 @@ base::Result<void> get_balance(const Session& session, const Arguments& argument
     if (!arguments.at("symbol").empty()) body["symbol"] = arguments.at("symbol");
     const auto answer = call(session.url, "/v1/chain/get_currency_balance", body);
     if (!answer) return fail(answer.error());
-    if (session.json) {
-        fmt::print("{}\n", chain::abi::dump_json(*answer, 2));
-        return {};
-    }
+    if (session.json) return print_json(*answer);
     for (const Json& balance : *answer) {
         fmt::print("{}\n", balance.get<std::string>());
     }
@@ -159,8 +154,7 @@ base::Result<void> get_parameters(const Session& session, const Arguments& /*arg
 
 base::Result<void> get_block_trace(const Session& session, const Arguments& arguments) {
     const std::string text = arguments.at("block");
-    if (text.empty() || text.size() > 10 ||
-        text.find_first_not_of("0123456789") != std::string::npos) {
+    if (!is_height(text)) {
         return fail(base::Errc::invalid, fmt::format("'{}' is no number of a block", text));
     }
     return ask(session, "/v1/trace_api/get_block", {{"block_num", std::stoull(text)}});

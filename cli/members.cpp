@@ -23,18 +23,12 @@ base::Result<void> send_one(const Session& session,
     return send_action(session, arguments, {"eosio", name}, "eosio", data);
 }
 
-const Json& list_of(const Json& json, std::string_view key) {
-    static const Json kNone = Json::array();
-    const Json* value = chain::abi::find_member(json, key);
-    return value != nullptr && value->is_array() ? *value : kNone;
-}
-
 // --- validators ------------------------------------------------------------------------------
 
 std::string promise(const Json& validator, std::string_view key) {
-    const Json* value = chain::abi::find_member(validator, key);
-    if (value == nullptr || !value->is_object()) return "-";
-    return fmt::format("{} {}", text_of(*value, "kind"), number_of(*value, "block_num"));
+    const Json& value = member_of(validator, key);
+    if (!value.is_object()) return "-";
+    return fmt::format("{} {}", text_of(value, "kind"), number_of(value, "block_num"));
 }
 
 void print_validator(const Json& validator) {
@@ -59,10 +53,7 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
     if (!finality) return fail(finality.error());
     const auto candidates = call(session.url, "/v1/bor/validators", Json());
     if (!candidates) return fail(candidates.error());
-    if (session.json) {
-        print_json(*candidates);
-        return {};
-    }
+    if (session.json) return print_json(*candidates);
     fmt::print("{:<13} {:<12} {:<16} {:<16} {:<14} {}\n",
                "validator",
                "final",
@@ -91,10 +82,7 @@ base::Result<void> member_list(const Session& session, const Arguments& /*argume
     const auto answer = call(session.url, "/v1/bor/validators", Json());
     if (!answer) return fail(answer.error());
     const Json& members = list_of(*answer, "members");
-    if (session.json) {
-        print_json(members);
-        return {};
-    }
+    if (session.json) return print_json(members);
     for (const Json& each : members)
         fmt::print("{:<13} weight {}\n", text_of(each, "name"), shown(each, "weight"));
     return {};
@@ -144,10 +132,7 @@ base::Result<void> node_list(const Session& session, const Arguments& /*argument
     const auto answer = call(session.url, "/v1/bor/validators", Json());
     if (!answer) return fail(answer.error());
     const Json& nodes = list_of(*answer, "nodes");
-    if (session.json) {
-        print_json(nodes);
-        return {};
-    }
+    if (session.json) return print_json(nodes);
     for (const Json& each : nodes) {
         fmt::print("{:<13} of {:<13} {:<20} {}\n",
                    text_of(each, "node"),

@@ -53,7 +53,7 @@ base::Result<void> propose_transaction(const Session& session,
     if (!requested) return fail(requested.error());
     std::string proposer = arguments.at("proposer");
     if (proposer.empty()) {
-        const auto levels = permissions_from(arguments, "");
+        const auto levels = permissions_from(arguments);
         if (!levels) return fail(Errc::invalid, "who proposes? name the proposer, or give -p");
         proposer = levels->front().actor.to_string();
     }
@@ -91,9 +91,7 @@ base::Result<void> propose(const Session& session, const Arguments& arguments) {
 }
 
 base::Result<void> propose_trx(const Session& session, const Arguments& arguments) {
-    const auto json = json_argument(arguments.at("transaction"));
-    if (!json) return fail(json.error());
-    const auto transaction = chain::abi::transaction_from_json(*json, node_resolver(session));
+    const auto transaction = transaction_argument(session, arguments);
     if (!transaction) return fail(transaction.error());
     return propose_transaction(session, arguments, *transaction);
 }
@@ -115,8 +113,8 @@ base::Result<Json> find_row(const Session& session,
                               {"index_position", "1"},
                               {"limit", 1}});
     if (!answer) return fail(answer.error());
-    const Json* rows = chain::abi::find_member(*answer, "rows");
-    return rows == nullptr || rows->empty() ? Json() : rows->at(0);
+    const Json& rows = list_of(*answer, "rows");
+    return rows.empty() ? Json() : rows.at(0);
 }
 
 base::Result<void> review(const Session& session, const Arguments& arguments) {
@@ -132,10 +130,9 @@ base::Result<void> review(const Session& session, const Arguments& arguments) {
     const std::string packed = text_of(*row, "packed_transaction");
     const auto bytes = base::from_hex(packed);
     if (!bytes) return fail(bytes.error());
-    base::Reader in(*bytes);
-    chain::SignedTransaction transaction;
-    decode(in, static_cast<chain::Transaction&>(transaction), "packed_transaction");
-    if (auto read = in.finish(); !read) return fail(read.error());
+    const auto read = chain::unpack<chain::Transaction>(*bytes, "packed_transaction");
+    if (!read) return fail(read.error());
+    const chain::SignedTransaction transaction{*read, {}, {}};
     Json out = {{"proposer", arguments.at("proposer")},
                 {"proposal_name", arguments.at("proposal")},
                 {"transaction_id", base::to_hex(transaction.id().view())},
@@ -146,8 +143,7 @@ base::Result<void> review(const Session& session, const Arguments& arguments) {
     const auto approvals = find_row(session, arguments, "approvals2");
     if (!approvals) return fail(approvals.error());
     if (!approvals->is_null()) out["approvals"] = *approvals;
-    print_json(out);
-    return {};
+    return print_json(out);
 }
 
 base::Result<void> vote(const Session& session, const Arguments& arguments, const char* action) {
@@ -205,23 +201,12 @@ base::Result<void> invalidate(const Session& session, const Arguments& arguments
 }
 
 base::Result<void> wrap_exec(const Session& session, const Arguments& arguments) {
-    const auto json = json_argument(arguments.at("transaction"));
-    if (!json) return fail(json.error());
-    const auto transaction = chain::abi::transaction_from_json(*json, node_resolver(session));
+    const auto transaction = transaction_argument(session, arguments);
     if (!transaction) return fail(transaction.error());
     const std::string contract = contract_of(arguments, "eosio.wrap");
     const std::string executer = arguments.at("executer");
-    std::vector<chain::PermissionLevel> levels;
-    for (const std::string& text : {executer, contract}) {
-        const auto level = permission_from(text);
-        if (!level) return fail(level.error());
-        levels.push_back(*level);
-    }
-    if (arguments.has("permission")) {
-        auto given = permissions_from(arguments, "");
-        if (!given) return fail(given.error());
-        levels = *std::move(given);
-    }
+    auto levels = permissions_from(arguments, {executer, contract});
+    if (!levels) return fail(levels.error());
     auto action =
         make_action(session,
                     contract,
@@ -230,7 +215,7 @@ base::Result<void> wrap_exec(const Session& session, const Arguments& arguments)
                          {"trx",
                           chain::abi::transaction_to_json(
                               *transaction, nullptr, chain::abi::TransactionForm::extended)}},
-                    levels);
+                    *std::move(levels));
     if (!action) return fail(action.error());
     return send_actions(session, arguments, {*std::move(action)});
 }

@@ -15,10 +15,7 @@ base::Result<void> ask_about(const Session& session,
                              std::string_view path) {
     const auto answer = call(session.url, path, Json(arguments.at("host")));
     if (!answer) return fail(answer.error());
-    if (session.json || !answer->is_string()) {
-        print_json(*answer);
-        return {};
-    }
+    if (session.json || !answer->is_string()) return print_json(*answer);
     fmt::print("{}\n", answer->get<std::string>());
     return {};
 }
@@ -36,13 +33,12 @@ base::Result<void> status(const Session& session, const Arguments& arguments) {
 }
 
 void print_peer(const Json& peer) {
-    const Json* head = chain::abi::find_member(peer, "head");
     fmt::print("{:<13} {:<22} {:<5} {:<9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n",
                shown(peer, "name"),
                shown(peer, "address"),
                shown(peer, "transport"),
                shown(peer, "state"),
-               head == nullptr ? "-" : shown(*head, "block_num"),
+               shown(member_of(peer, "head"), "block_num"),
                shown(peer, "round_trip_ms"),
                shown(peer, "clock_offset_ms"),
                number_of(peer, "bytes_in") >> 10U,
@@ -50,11 +46,6 @@ void print_peer(const Json& peer) {
                number_of(peer, "stalls"));
     const std::string why_not = shown(peer, "why_not_faster");
     if (!why_not.empty() && why_not != "-") fmt::print("{:<13} nothing faster: {}\n", "", why_not);
-}
-
-bool has_any(const Json& answer, std::string_view list) {
-    const Json* found = chain::abi::find_member(answer, list);
-    return found != nullptr && !found->empty();
 }
 
 // Of a node that has none by its configuration.
@@ -66,17 +57,14 @@ bool print_why_none(const Json& answer) {
 
 // Whether a peer that listens there has connected to us.
 bool has_called(const Json& answer, const std::string& address) {
-    const Json* peers = chain::abi::find_member(answer, "peers");
-    return peers != nullptr && std::ranges::any_of(*peers, [&](const Json& peer) {
-               return shown(peer, "listen_address") == address;
-           });
+    return std::ranges::any_of(list_of(answer, "peers"), [&](const Json& peer) {
+        return shown(peer, "listen_address") == address;
+    });
 }
 
 // The addresses that the node is to be connected to, and is not.
 void print_dials(const Json& answer) {
-    const Json* dials = chain::abi::find_member(answer, "dials");
-    if (dials == nullptr) return;
-    for (const Json& dial : *dials) {
+    for (const Json& dial : list_of(answer, "dials")) {
         const std::string address = shown(dial, "address");
         if (shown(dial, "connected") == "true" || has_called(answer, address)) continue;
         const std::string error = shown(dial, "last_error");
@@ -90,7 +78,7 @@ base::Result<void> peers(const Session& session, const Arguments& /*arguments*/)
     const auto answer = call(session.url, "/v1/bor/peers", Json());
     if (!answer) return fail(answer.error());
     if (print_why_none(*answer)) return {};
-    if (!has_any(*answer, "peers") && !has_any(*answer, "dials")) {
+    if (list_of(*answer, "peers").empty() && list_of(*answer, "dials").empty()) {
         fmt::print(
             "none yet: this node connects to no other (p2p-peer-address), and no other has "
             "connected to it\n");
@@ -107,10 +95,8 @@ base::Result<void> peers(const Session& session, const Arguments& /*arguments*/)
                "KiB in",
                "KiB out",
                "stalls");
-    if (const Json* list = chain::abi::find_member(*answer, "peers")) {
-        for (const Json& peer : *list)
-            print_peer(peer);
-    }
+    for (const Json& peer : list_of(*answer, "peers"))
+        print_peer(peer);
     print_dials(*answer);
     return {};
 }
@@ -118,15 +104,10 @@ base::Result<void> peers(const Session& session, const Arguments& /*arguments*/)
 base::Result<void> transports(const Session& session, const Arguments& /*arguments*/) {
     const auto answer = call(session.url, "/v1/bor/transports", Json());
     if (!answer) return fail(answer.error());
-    if (session.json) {
-        print_json(*answer);
-        return {};
-    }
+    if (session.json) return print_json(*answer);
     if (print_why_none(*answer)) return {};
-    const Json* kinds = chain::abi::find_member(*answer, "transports");
-    if (kinds == nullptr) return {};
     fmt::print("transport = {}\n", shown(*answer, "transport"));
-    for (const Json& kind : *kinds) {
+    for (const Json& kind : list_of(*answer, "transports")) {
         const std::string why_not = shown(kind, "why_not");
         fmt::print("{:<5} {:>3} peers  {}{}\n",
                    shown(kind, "kind"),
@@ -140,10 +121,7 @@ base::Result<void> transports(const Session& session, const Arguments& /*argumen
 base::Result<void> sync(const Session& session, const Arguments& /*arguments*/) {
     const auto answer = call(session.url, "/v1/bor/sync", Json());
     if (!answer) return fail(answer.error());
-    if (session.json) {
-        print_json(*answer);
-        return {};
-    }
+    if (session.json) return print_json(*answer);
     if (text_of(*answer, "mode") == "none") {
         fmt::print("none: no peer is connected, so nothing is fetched\n");
         return {};

@@ -1,9 +1,7 @@
-#include "chain/types/time.hpp"
-#include "cli/command.hpp"
 #include "cli/files.hpp"
-#include "cli/http_client.hpp"
 #include "cli/journal.hpp"
 #include "cli/network_file.hpp"
+#include "cli/output.hpp"
 #include "cli/process.hpp"
 #include "genesis/genesis.hpp"
 
@@ -275,13 +273,10 @@ base::Result<void> wait_for_final(const std::string& url, const std::string& cha
     const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
     while (std::chrono::steady_clock::now() < deadline) {
         if (!is_running(pid, "bor-node")) return fail(Errc::unavailable, "bor-node ended");
-        if (const auto info = call(url, "/v1/chain/get_info", Json())) {
-            const Json* final = chain::abi::find_member(*info, "last_irreversible_block_num");
-            const Json* id = chain::abi::find_member(*info, "chain_id");
-            if (final != nullptr && final->is_number_unsigned() &&
-                final->get<std::uint64_t>() > 1 && id != nullptr && *id == chain_id) {
-                return {};
-            }
+        const auto info = call(url, "/v1/chain/get_info", Json());
+        if (info && number_of(*info, "last_irreversible_block_num") > 1 &&
+            text_of(*info, "chain_id") == chain_id) {
+            return {};
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -353,7 +348,7 @@ base::Result<void> start_nodes(const std::filesystem::path& dir,
     return {};
 }
 
-void print_network(const NetworkFile& file, const Session& session) {
+base::Result<void> print_network(const NetworkFile& file, const Session& session) {
     if (session.json) {
         Json json = Json::array();
         for (const auto& validator : file.validators) {
@@ -363,14 +358,14 @@ void print_network(const NetworkFile& file, const Session& session) {
                  {"pid", validator.pid},
                  {"running", is_running(static_cast<pid_t>(validator.pid), "bor-node")}});
         }
-        fmt::print("{}\n", chain::abi::dump_json(json, 2));
-        return;
+        return print_json(json);
     }
     fmt::print("chain {}, a block every {} ms\n", file.chain_id, file.block_interval_ms);
     for (const auto& validator : file.validators) {
         const bool up = is_running(static_cast<pid_t>(validator.pid), "bor-node");
         fmt::print("{:<12} {}  {}\n", validator.name, up ? "up  " : "down", validator.http);
     }
+    return {};
 }
 
 // The network that is already in this folder, started again on its data.
@@ -395,8 +390,7 @@ base::Result<void> start_again(const Session& session,
     // Also if one does not come up: the others run, and must be found to be stopped.
     if (auto written = file->write(dir); !written) return written;
     if (!up) return up;
-    print_network(*file, session);
-    return {};
+    return print_network(*file, session);
 }
 
 base::Result<void> network_up(const Session& session, const Arguments& arguments) {
@@ -437,23 +431,20 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
         return started;
     }
     if (auto written = file.write(plan->dir); !written) return written;
-    print_network(file, session);
-    return {};
+    return print_network(file, session);
 }
 
 base::Result<void> network_down(const Session& session, const Arguments& /*arguments*/) {
     const auto file = NetworkFile::read(dir_of(session));
     if (!file) return fail(file.error());
     stop_all(*file);
-    print_network(*file, session);
-    return {};
+    return print_network(*file, session);
 }
 
 base::Result<void> network_status(const Session& session, const Arguments& /*arguments*/) {
     const auto file = NetworkFile::read(dir_of(session));
     if (!file) return fail(file.error());
-    print_network(*file, session);
-    return {};
+    return print_network(*file, session);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "cli/network_file.hpp"
 
-#include "chain/abi/json.hpp"
 #include "cli/files.hpp"
+#include "cli/output.hpp"
 
 #include <fmt/format.h>
 
@@ -9,22 +9,9 @@ namespace cli {
 
 namespace {
 
-using chain::abi::Json;
-
-std::string text_at(const Json& json, std::string_view key) {
-    const Json* value = chain::abi::find_member(json, key);
-    return value != nullptr && value->is_string() ? value->get<std::string>() : "";
-}
-
-std::int64_t number_at(const Json& json, std::string_view key) {
-    const Json* value = chain::abi::find_member(json, key);
-    return value != nullptr && value->is_number_integer() ? value->get<std::int64_t>() : 0;
-}
-
-const Json& object_at(const Json& json, std::string_view key) {
-    static const Json kEmpty = Json::object();
-    const Json* value = chain::abi::find_member(json, key);
-    return value == nullptr ? kEmpty : *value;
+std::int64_t pid_of(const Json& json) {
+    const Json& pid = member_of(json, "pid");
+    return pid.is_number_integer() ? pid.get<std::int64_t>() : 0;
 }
 
 }  // namespace
@@ -45,23 +32,23 @@ base::Result<NetworkFile> NetworkFile::read(const std::filesystem::path& dir) {
                           fmt::format("{}/network.json: {}", dir.string(), json.error().detail));
     }
     NetworkFile file;
-    file.chain_id = text_at(*json, "chain_id");
-    file.block_interval_ms = static_cast<std::uint32_t>(number_at(*json, "block_interval_ms"));
-    for (const Json& item : object_at(*json, "validators")) {
-        file.validators.push_back({text_at(item, "name"),
-                                   text_at(item, "http"),
-                                   text_at(item, "p2p"),
-                                   number_at(item, "pid"),
-                                   text_at(item, "data_dir"),
-                                   text_at(item, "log")});
+    file.chain_id = text_of(*json, "chain_id");
+    file.block_interval_ms = static_cast<std::uint32_t>(number_of(*json, "block_interval_ms"));
+    for (const Json& item : list_of(*json, "validators")) {
+        file.validators.push_back({text_of(item, "name"),
+                                   text_of(item, "http"),
+                                   text_of(item, "p2p"),
+                                   pid_of(item),
+                                   text_of(item, "data_dir"),
+                                   text_of(item, "log")});
     }
-    const Json& wallet = object_at(*json, "wallet");
-    file.wallet = {text_at(wallet, "socket"),
-                   text_at(wallet, "name"),
-                   text_at(wallet, "password_file"),
-                   number_at(wallet, "pid")};
-    file.system_public = text_at(object_at(*json, "system_key"), "public");
-    file.system_private = text_at(object_at(*json, "system_key"), "private");
+    const Json& wallet = member_of(*json, "wallet");
+    file.wallet = {text_of(wallet, "socket"),
+                   text_of(wallet, "name"),
+                   text_of(wallet, "password_file"),
+                   pid_of(wallet)};
+    file.system_public = text_of(member_of(*json, "system_key"), "public");
+    file.system_private = text_of(member_of(*json, "system_key"), "private");
     if (file.validators.empty()) {
         return base::fail(base::Errc::malformed,
                           fmt::format("{}/network.json names no validator", dir.string()));

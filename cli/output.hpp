@@ -8,14 +8,20 @@
 
 namespace cli {
 
-// Indented, to standard output.
-void print_json(const Json& json);
+// Indented, to standard output. Always succeeds: what a command may end with.
+base::Result<void> print_json(const Json& json);
 
 // Asks the node and prints the answer as it is.
 [[nodiscard]] base::Result<void> ask(const Session& session,
                                      std::string_view path,
                                      const Json& body);
 
+// A member of an object; null when there is none.
+[[nodiscard]] const Json& member_of(const Json& json, std::string_view key);
+// A member that is an array; empty when there is none.
+[[nodiscard]] const Json& list_of(const Json& json, std::string_view key);
+// A member that is a hash in hexadecimal digits.
+[[nodiscard]] base::Result<base::Hash256> hash_of(const Json& json, std::string_view key);
 // A member that is a text; empty when there is none.
 [[nodiscard]] std::string text_of(const Json& json, std::string_view key);
 

@@ -25,11 +25,7 @@ base::Result<chain::Proof> read_proof(const std::string& path) {
     }
     const auto bytes = chain::abi::bytes_from_hex(packed->get<std::string>());
     if (!bytes) return fail(bytes.error());
-    base::Reader in(*bytes);
-    chain::Proof proof;
-    decode(in, proof, "proof");
-    if (auto whole = in.finish(); !whole) return fail(whole.error());
-    return proof;
+    return chain::unpack<chain::Proof>(*bytes, "proof");
 }
 
 std::string subject_of(const chain::Proof& proof) {
@@ -66,10 +62,7 @@ base::Result<void> proof_get(const Session& session, const Arguments& arguments)
     const auto answer = call(session.url, "/v1/bor/proof", body);
     if (!answer) return fail(answer.error());
     const std::string file = arguments.get("file");
-    if (file.empty()) {
-        print_json(*answer);
-        return {};
-    }
+    if (file.empty()) return print_json(*answer);
     if (auto done = write_file(file, chain::abi::dump_json(*answer, 2) + "\n"); !done) return done;
     fmt::print(
         "saved to {}; check it with: bor-cli proof verify {} --genesis GENESIS\n", file, file);

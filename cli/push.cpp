@@ -29,7 +29,7 @@ Json key_authority(const std::string& text) {
 }
 
 base::Result<void> push_action(const Session& session, const Arguments& arguments) {
-    auto levels = permissions_from(arguments, "");
+    auto levels = permissions_from(arguments);
     if (!levels) return fail(levels.error());
     auto action = make_action(session,
                               arguments.at("account"),
@@ -41,9 +41,7 @@ base::Result<void> push_action(const Session& session, const Arguments& argument
 }
 
 base::Result<void> push_transaction(const Session& session, const Arguments& arguments) {
-    const auto json = json_argument(arguments.at("transaction"));
-    if (!json) return fail(json.error());
-    auto transaction = chain::abi::transaction_from_json(*json, node_resolver(session));
+    auto transaction = transaction_argument(session, arguments);
     if (!transaction) return fail(transaction.error());
     return send_transaction(session, arguments, *std::move(transaction));
 }
@@ -115,7 +113,7 @@ base::Result<chain::Action> code_action(const Session& session,
                                         const Arguments& arguments,
                                         const std::string& wasm) {
     const std::string account = arguments.at("account");
-    auto levels = permissions_from(arguments, account);
+    auto levels = permissions_from(arguments, {account});
     if (!levels) return fail(levels.error());
     return make_action(session,
                        "eosio",
@@ -131,7 +129,7 @@ base::Result<chain::Action> abi_action(const Session& session,
                                        const Arguments& arguments,
                                        const std::string& file) {
     const std::string account = arguments.at("account");
-    auto levels = permissions_from(arguments, account);
+    auto levels = permissions_from(arguments, {account});
     if (!levels) return fail(levels.error());
     std::string packed;
     if (!arguments.has("clear")) {

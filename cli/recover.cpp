@@ -46,20 +46,14 @@ base::Result<chain::ScheduleEntry> read_validator(const std::string& text) {
     return entry;
 }
 
-base::Result<base::Hash256> read_id(const Json& json, std::string_view member) {
-    const auto bytes = base::from_hex(text_of(json, member));
-    if (!bytes) return fail(bytes.error());
-    return base::to_hash<32>(*bytes);
-}
-
 base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
     const auto info = call(session.url, "/v1/chain/get_info", Json());
     if (!info) return fail(info.error());
     const auto validators = call(session.url, "/v1/bor/validators", Json());
     if (!validators) return fail(validators.error());
     genesis::Recovery recovery;
-    const auto chain_id = read_id(*info, "chain_id");
-    const auto from = read_id(*info, "last_irreversible_block_id");
+    const auto chain_id = hash_of(*info, "chain_id");
+    const auto from = hash_of(*info, "last_irreversible_block_id");
     if (!chain_id || !from) return fail(Errc::malformed, "get_info names no final block");
     recovery.chain_id = *chain_id;
     recovery.reset.from = *from;

@@ -28,9 +28,7 @@ base::Result<chain::ChainId> chain_id_of(const Session& session, const Arguments
 }
 
 base::Result<void> sign(const Session& session, const Arguments& arguments) {
-    const auto json = json_argument(arguments.at("transaction"));
-    if (!json) return fail(json.error());
-    auto transaction = chain::abi::transaction_from_json(*json, node_resolver(session));
+    auto transaction = transaction_argument(session, arguments);
     if (!transaction) return fail(transaction.error());
     const auto chain_id = chain_id_of(session, arguments);
     if (!chain_id) return fail(chain_id.error());
@@ -55,39 +53,23 @@ base::Result<void> sign(const Session& session, const Arguments& arguments) {
     if (arguments.has("push-transaction")) {
         return push_packed(session, chain::PackedTransaction::pack(*transaction));
     }
-    print_json(chain::abi::transaction_to_json(
+    return print_json(chain::abi::transaction_to_json(
         *transaction, nullptr, chain::abi::TransactionForm::with_signatures));
-    return {};
 }
 
 base::Result<void> validate_signatures(const Session& session, const Arguments& arguments) {
-    const auto json = json_argument(arguments.at("transaction"));
-    if (!json) return fail(json.error());
-    chain::SignedTransaction transaction;
-    if (chain::abi::find_member(*json, "packed_trx") != nullptr) {
-        auto packed = chain::abi::packed_transaction_from_json(*json, node_resolver(session));
-        if (!packed) return fail(packed.error());
-        const auto decoded = chain::decode_transaction(*std::move(packed));
-        if (!decoded) return fail(decoded.error());
-        transaction = (*decoded)->content;
-    } else {
-        auto read = chain::abi::transaction_from_json(*json, node_resolver(session));
-        if (!read) return fail(read.error());
-        transaction = *std::move(read);
-    }
+    const auto transaction = any_transaction_argument(session, arguments);
+    if (!transaction) return fail(transaction.error());
     const auto chain_id = chain_id_of(session, arguments);
     if (!chain_id) return fail(chain_id.error());
-    const auto digest = transaction.signing_digest(*chain_id, transaction.context_free_data);
+    const auto digest = transaction->signing_digest(*chain_id, transaction->context_free_data);
     Json keys = Json::array();
-    for (const chain::Signature& signature : transaction.signatures) {
+    for (const chain::Signature& signature : transaction->signatures) {
         const auto key = base::crypto::recover(signature, digest);
         if (!key) return fail(key.error());
         keys.push_back(key->to_string());
     }
-    if (session.json) {
-        print_json(keys);
-        return {};
-    }
+    if (session.json) return print_json(keys);
     for (const Json& key : keys)
         fmt::print("{}\n", key.get<std::string>());
     if (keys.empty()) return fail(Errc::invalid, "the transaction has no signatures");

@@ -108,10 +108,7 @@ base::Result<void> listproducers(const Session& session, const Arguments& argume
              "/v1/chain/get_producers",
              {{"json", true}, {"lower_bound", arguments.get("lower")}, {"limit", *limit}});
     if (!answer) return fail(answer.error());
-    if (session.json) {
-        print_json(*answer);
-        return {};
-    }
+    if (session.json) return print_json(*answer);
     for (const Json& row : answer->at("rows")) {
         fmt::print("{:<13} {}\n", text_of(row, "owner"), text_of(row, "producer_key"));
     }

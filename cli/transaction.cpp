@@ -43,17 +43,14 @@ base::Result<void> fill_header(const Session& session,
             static_cast<std::uint32_t>(*expiration);
     }
     if (transaction.ref_block_num != 0 && !arguments.has("ref-block")) return {};
-    std::string reference = text_of(info, "last_irreversible_block_id");
+    auto id = hash_of(info, "last_irreversible_block_id");
     if (arguments.has("ref-block")) {
         const auto block = call(session.url,
                                 "/v1/chain/get_block_header",
                                 {{"block_num_or_id", arguments.get("ref-block")}});
         if (!block) return fail(block.error());
-        reference = text_of(*block, "id");
+        id = hash_of(*block, "id");
     }
-    const auto bytes = base::from_hex(reference);
-    if (!bytes) return fail(bytes.error());
-    const auto id = base::to_hash<32>(*bytes);
     if (!id) return fail(id.error());
     transaction.ref_block_num = static_cast<std::uint16_t>(chain::height_of(*id));
     transaction.ref_block_prefix = chain::ref_block_prefix_of(*id);
@@ -92,29 +89,23 @@ base::Result<void> sign(const Session& session,
 }
 
 void print_trace(const Json& answer) {
-    const Json* processed = chain::abi::find_member(answer, "processed");
-    const Json* receipt =
-        processed == nullptr ? nullptr : chain::abi::find_member(*processed, "receipt");
-    const Json* cpu =
-        receipt == nullptr ? nullptr : chain::abi::find_member(*receipt, "cpu_usage_us");
+    const Json& processed = member_of(answer, "processed");
+    const Json& cpu = member_of(member_of(processed, "receipt"), "cpu_usage_us");
     fmt::print("executed transaction: {}{}\n",
                text_of(answer, "transaction_id"),
-               cpu == nullptr ? "" : fmt::format("  {} us", cpu->dump()));
-    const Json* traces =
-        processed == nullptr ? nullptr : chain::abi::find_member(*processed, "action_traces");
-    if (traces == nullptr || !traces->is_array()) return;
-    for (const Json& trace : *traces) {
-        const Json* act = chain::abi::find_member(trace, "act");
-        if (act == nullptr) continue;
-        const std::string account = text_of(*act, "account");
+               cpu.is_null() ? "" : fmt::format("  {} us", cpu.dump()));
+    for (const Json& trace : list_of(processed, "action_traces")) {
+        const Json& act = member_of(trace, "act");
+        if (act.is_null()) continue;
+        const std::string account = text_of(act, "account");
         const std::string receiver = text_of(trace, "receiver");
-        const Json* data = chain::abi::find_member(*act, "data");
+        const Json* data = chain::abi::find_member(act, "data");
         std::string shown = data == nullptr ? "" : data->dump();
         // Code and ABIs would fill the screen; -j shows everything.
         constexpr std::size_t kShownMax = 200;
         if (shown.size() > kShownMax) shown = shown.substr(0, kShownMax) + "...";
         fmt::print(
-            "#  {:>14} <= {:<28} {}\n", receiver, account + "::" + text_of(*act, "name"), shown);
+            "#  {:>14} <= {:<28} {}\n", receiver, account + "::" + text_of(act, "name"), shown);
         const std::string console = text_of(trace, "console");
         if (!console.empty()) fmt::print(">> {}\n", console);
         const Json* value = chain::abi::find_member(trace, "return_value_data");
@@ -137,19 +128,13 @@ std::string filled_in(std::string text, const Json& data) {
 
 // A trace that says why: send_transaction2 answers with one where others answer with an error.
 base::Result<void> check_trace(const Json& answer) {
-    const Json* processed = chain::abi::find_member(answer, "processed");
-    const Json* except =
-        processed == nullptr ? nullptr : chain::abi::find_member(*processed, "except");
-    if (except == nullptr || except->is_null()) return {};
-    std::string text = text_of(*except, "message");
-    const Json* stack = chain::abi::find_member(*except, "stack");
-    if (stack != nullptr && stack->is_array()) {
-        for (const Json& frame : *stack) {
-            std::string line = text_of(frame, "format");
-            const Json* data = chain::abi::find_member(frame, "data");
-            if (data != nullptr && data->is_object()) line = filled_in(line, *data);
-            text += "\n  " + line;
-        }
+    const Json& except = member_of(member_of(answer, "processed"), "except");
+    if (except.is_null()) return {};
+    std::string text = text_of(except, "message");
+    for (const Json& frame : list_of(except, "stack")) {
+        const Json& data = member_of(frame, "data");
+        const std::string line = text_of(frame, "format");
+        text += "\n  " + (data.is_object() ? filled_in(line, data) : line);
     }
     return fail(Errc::invalid, text);
 }
@@ -165,11 +150,8 @@ chain::abi::SerializerPtr serializer_of(const Json& json) {
 base::Result<void> send(const Session& session, std::string_view path, const Json& body) {
     const auto answer = call(session.url, path, body);
     if (!answer) return fail(answer.error());
-    if (session.json) {
-        print_json(*answer);
-        return check_trace(*answer);
-    }
-    if (auto good = check_trace(*answer); !good) return good;
+    if (session.json) (void)print_json(*answer);
+    if (auto good = check_trace(*answer); !good || session.json) return good;
     print_trace(*answer);
     return {};
 }
@@ -190,8 +172,7 @@ base::Result<void> broadcast(const Session& session,
                       transaction,
                       arguments.has("unpack-action-data") ? node_resolver(session) : nullptr,
                       chain::abi::TransactionForm::with_signatures);
-        fmt::print("{}\n", chain::abi::dump_json(shown, 2));
-        return {};
+        return print_json(shown);
     }
     std::string_view path = "/v1/chain/send_transaction2";
     Json body = {{"return_failure_trace", true}, {"retry_trx", false}, {"transaction", packed}};
@@ -257,11 +238,11 @@ base::Result<chain::PermissionLevel> permission_from(const std::string& text) {
     return chain::PermissionLevel{*actor, *permission};
 }
 
-base::Result<std::vector<chain::PermissionLevel>> permissions_from(const Arguments& arguments,
-                                                                   const std::string& fallback) {
+base::Result<std::vector<chain::PermissionLevel>> permissions_from(
+    const Arguments& arguments, const std::vector<std::string>& fallback) {
     std::vector<std::string> texts = arguments.all("permission");
-    if (texts.empty() && !fallback.empty()) texts.push_back(fallback);
-    if (texts.empty()) {
+    if (texts.empty()) texts = fallback;
+    if (texts.empty() || texts.front().empty()) {
         return fail(Errc::invalid, "who authorizes it? -p ACCOUNT[@PERMISSION] is needed");
     }
     std::vector<chain::PermissionLevel> levels;
@@ -283,6 +264,30 @@ base::Result<Json> json_argument(const std::string& text) {
         return fail(Errc::invalid, fmt::format("'{}' is neither JSON nor a file with it", text));
     }
     return chain::abi::parse_json(*contents);
+}
+
+base::Result<chain::SignedTransaction> transaction_argument(const Session& session,
+                                                            const Arguments& arguments) {
+    const auto json = json_argument(arguments.at("transaction"));
+    if (!json) return fail(json.error());
+    return chain::abi::transaction_from_json(*json, node_resolver(session));
+}
+
+base::Result<chain::SignedTransaction> any_transaction_argument(const Session& session,
+                                                                const Arguments& arguments) {
+    const auto json = json_argument(arguments.at("transaction"));
+    if (!json) return fail(json.error());
+    return json->contains("packed_trx")
+               ? unpacked(session, *json)
+               : chain::abi::transaction_from_json(*json, node_resolver(session));
+}
+
+base::Result<chain::SignedTransaction> unpacked(const Session& session, const Json& json) {
+    auto packed = chain::abi::packed_transaction_from_json(json, node_resolver(session));
+    if (!packed) return fail(packed.error());
+    const auto decoded = chain::decode_transaction(*std::move(packed));
+    if (!decoded) return fail(decoded.error());
+    return (*decoded)->content;
 }
 
 base::Result<chain::Action> make_action(const Session& session,
@@ -340,10 +345,10 @@ base::Result<void> wallet_sign(const Session& session,
                      chain_id});
     const auto signed_json = call(session.wallet_url, "/v1/wallet/sign_transaction", body);
     if (!signed_json) return fail(signed_json.error());
-    const Json* signatures = chain::abi::find_member(*signed_json, "signatures");
-    if (signatures == nullptr) return fail(Errc::malformed, "the wallet gave no signatures");
+    const Json& signatures = member_of(*signed_json, "signatures");
+    if (signatures.is_null()) return fail(Errc::malformed, "the wallet gave no signatures");
     transaction.signatures.clear();
-    for (const Json& text : *signatures) {
+    for (const Json& text : signatures) {
         const auto signature =
             base::crypto::Signature::from_string(text.is_string() ? text.get<std::string>() : "");
         if (!signature) return fail(signature.error());
@@ -365,7 +370,7 @@ base::Result<void> send_action(const Session& session,
                                const ActionName& action,
                                const std::string& actor,
                                const Json& data) {
-    auto levels = permissions_from(arguments, actor);
+    auto levels = permissions_from(arguments, {actor});
     if (!levels) return fail(levels.error());
     auto made = make_action(session, action.account, action.name, data, *std::move(levels));
     if (!made) return fail(made.error());

@@ -21,9 +21,9 @@ namespace cli {
 
 // "alice@active" or "alice" (then active).
 [[nodiscard]] base::Result<chain::PermissionLevel> permission_from(const std::string& text);
-// Those of -p; `fallback` with active when there are none.
+// Those of -p; `fallback`, likewise texts, when there are none.
 [[nodiscard]] base::Result<std::vector<chain::PermissionLevel>> permissions_from(
-    const Arguments& arguments, const std::string& fallback);
+    const Arguments& arguments, const std::vector<std::string>& fallback = {});
 
 // An action whose data is JSON for the ABI of `account` (inline, or @FILE), or hexadecimal.
 [[nodiscard]] base::Result<chain::Action> make_action(
@@ -72,5 +72,14 @@ struct ActionName {
 
 // JSON given on the command line: the text itself, or the file named after '@' or as a path.
 [[nodiscard]] base::Result<Json> json_argument(const std::string& text);
+
+// The positional `transaction`, given as JSON; of any_..., packed or not.
+[[nodiscard]] base::Result<chain::SignedTransaction> transaction_argument(
+    const Session& session, const Arguments& arguments);
+[[nodiscard]] base::Result<chain::SignedTransaction> any_transaction_argument(
+    const Session& session, const Arguments& arguments);
+// What a packed transaction in JSON has in it.
+[[nodiscard]] base::Result<chain::SignedTransaction> unpacked(const Session& session,
+                                                              const Json& json);
 
 }  // namespace cli

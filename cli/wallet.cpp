@@ -24,11 +24,8 @@ base::Result<void> tell(const Session& session,
                         const std::string& text) {
     const auto answer = call(session.wallet_url, path, body);
     if (!answer) return fail(answer.error());
-    if (session.json) {
-        print_json(*answer);
-    } else {
-        fmt::print("{}\n", text);
-    }
+    if (session.json) return print_json(*answer);
+    fmt::print("{}\n", text);
     return {};
 }
 
@@ -50,10 +47,7 @@ base::Result<void> create(const Session& session, const Arguments& arguments) {
         fmt::print("wallet '{}' is made and unlocked; its password is in {}\n", name, file);
         return {};
     }
-    if (session.json) {
-        print_json(*password);
-        return {};
-    }
+    if (session.json) return print_json(*password);
     fmt::print("wallet '{}' is made and unlocked; keep its password, nothing else opens it:\n{}\n",
                name,
                password->get<std::string>());
@@ -126,19 +120,13 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
         if (!made) return fail(made.error());
         if (auto done = add_to_journal(arguments.get("journal"), {*made}); !done) return done;
     }
-    if (session.json) {
-        print_json(*key);
-    } else {
-        fmt::print("made a key whose public key is: {}\n", key->get<std::string>());
-    }
+    if (session.json) return print_json(*key);
+    fmt::print("made a key whose public key is: {}\n", key->get<std::string>());
     return {};
 }
 
 base::Result<void> print_lines(const Session& session, const Json& list) {
-    if (session.json) {
-        print_json(list);
-        return {};
-    }
+    if (session.json) return print_json(list);
     for (const Json& item : list)
         fmt::print("{}\n", item.get<std::string>());
     return {};
@@ -163,10 +151,7 @@ base::Result<void> private_keys(const Session& session, const Arguments& argumen
                            "/v1/wallet/list_keys",
                            Json::array({wallet_name(arguments), *password}));
     if (!keys) return fail(keys.error());
-    if (session.json) {
-        print_json(*keys);
-        return {};
-    }
+    if (session.json) return print_json(*keys);
     for (const Json& pair : *keys) {
         fmt::print("{} {}\n", pair.at(0).get<std::string>(), pair.at(1).get<std::string>());
     }

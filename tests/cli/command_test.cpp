@@ -197,7 +197,7 @@ TEST_CASE("permissions have a default") {
     CHECK(level->permission.to_string() == "active");
     CHECK(permission_from("alice@owner")->permission.to_string() == "owner");
     CHECK_FALSE(permission_from("Alice!"));
-    CHECK_FALSE(permissions_from(Arguments(), ""));
+    CHECK_FALSE(permissions_from(Arguments(), {""}));
 }
 
 TEST_CASE("a percentile is a sample") {
