@@ -298,7 +298,7 @@ RowKey voter_key(Name voter) {
 Bytes encode_producer(const ProducerRow& row) {
     Writer out;
     encode(out, row.key);
-    encode_optional(out, row.vote_key);
+    encode(out, row.vote_key);
     out.string(row.url);
     out.u16(row.location);
     out.boolean(row.active);
@@ -309,7 +309,7 @@ Result<ProducerRow> decode_producer(ByteView bytes) {
     Reader in(bytes);
     ProducerRow row;
     decode(in, row.key, "key");
-    decode_optional(in, row.vote_key, "vote_key");
+    decode(in, row.vote_key, "vote_key");
     row.url = in.string("url", kTextMax);
     row.location = in.u16("location");
     row.active = in.boolean("active");
@@ -350,7 +350,7 @@ Bytes encode_node(const NodeRow& row) {
     encode(out, row.organisation);
     encode(out, row.key);
     out.u32(row.roles);
-    encode_optional(out, row.previous_key);
+    encode(out, row.previous_key);
     encode(out, row.previous_until);
     return out.take();
 }
@@ -361,7 +361,7 @@ Result<NodeRow> decode_node(ByteView bytes) {
     decode(in, row.organisation, "organisation");
     decode(in, row.key, "key");
     row.roles = in.u32("roles");
-    decode_optional(in, row.previous_key, "previous_key");
+    decode(in, row.previous_key, "previous_key");
     decode(in, row.previous_until, "previous_until");
     if (!in.finish()) return corrupt("node");
     return row;

@@ -14,8 +14,6 @@ using base::Errc;
 using base::fail;
 using base::Result;
 
-constexpr std::size_t kHeaderBytesMin = 8 + 4 + 8 + 32 + 4 + 3 * 32 + 2 * 40 + 32 + 1 + 1;
-
 void encode_path(base::Writer& out, const MerkleProof& path) {
     out.bytes(encode_merkle_proof(path));
 }
@@ -94,11 +92,6 @@ void encode(base::Writer& out, const FinalityProof& proof) {
     if (proof.ancestor) encode_path(out, *proof.ancestor);
 }
 
-void encode(base::Writer& out, const ScheduleLink& link) {
-    encode(out, link.proposing);
-    encode(out, link.finality);
-}
-
 void encode(base::Writer& out, const Proof& proof) {
     encode_list(out, proof.links);
     encode(out, proof.header);
@@ -121,11 +114,6 @@ void decode(base::Reader& in, FinalityProof& proof, std::string_view field) {
         in.set_error(field, "a certificate in a proof has one bitmap");
     }
     if (in.boolean(field)) decode_path(in, proof.ancestor.emplace(), field);
-}
-
-void decode(base::Reader& in, ScheduleLink& link, std::string_view field) {
-    decode(in, link.proposing, field);
-    decode(in, link.finality, field);
 }
 
 void decode(base::Reader& in, Proof& proof, std::string_view /*field*/) {

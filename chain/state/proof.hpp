@@ -38,6 +38,7 @@ struct ScheduleLink {
     FinalityProof finality;
 
     friend bool operator==(const ScheduleLink&, const ScheduleLink&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.proposing, self.finality); }
 };
 
 enum class ProofSubject : std::uint8_t { block = 0, transaction = 1, action = 2 };
@@ -56,10 +57,8 @@ struct Proof {
 };
 
 void encode(base::Writer& out, const FinalityProof& proof);
-void encode(base::Writer& out, const ScheduleLink& link);
 void encode(base::Writer& out, const Proof& proof);
 void decode(base::Reader& in, FinalityProof& proof, std::string_view field);
-void decode(base::Reader& in, ScheduleLink& link, std::string_view field);
 // Strict, with the limits above. Checks the form only.
 void decode(base::Reader& in, Proof& proof, std::string_view field);
 

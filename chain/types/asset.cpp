@@ -185,10 +185,6 @@ base::Result<Asset> Asset::from_string(std::string_view text) {
     return Asset{*amount, *symbol};
 }
 
-void encode(base::Writer& out, SymbolCode code) {
-    out.u64(code.value);
-}
-
 void encode(base::Writer& out, Symbol symbol) {
     out.u64(symbol.value);
 }
@@ -196,15 +192,6 @@ void encode(base::Writer& out, Symbol symbol) {
 void encode(base::Writer& out, const Asset& asset) {
     out.i64(asset.amount);
     encode(out, asset.symbol);
-}
-
-void encode(base::Writer& out, const ExtendedAsset& asset) {
-    encode(out, asset.quantity);
-    encode(out, asset.contract);
-}
-
-void decode(base::Reader& in, SymbolCode& code, std::string_view field) {
-    code.value = in.u64(field);
 }
 
 void decode(base::Reader& in, Symbol& symbol, std::string_view field) {
@@ -218,11 +205,6 @@ void decode(base::Reader& in, Asset& asset, std::string_view field) {
     decode(in, asset.symbol, field);
     if (!in.ok()) return;
     if (auto valid = asset.validate(); !valid) in.set_error(std::move(valid).error());
-}
-
-void decode(base::Reader& in, ExtendedAsset& asset, std::string_view field) {
-    decode(in, asset.quantity, field);
-    decode(in, asset.contract, field);
 }
 
 }  // namespace chain

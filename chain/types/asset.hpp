@@ -14,6 +14,7 @@ struct SymbolCode {
     std::uint64_t value = 0;
 
     friend constexpr auto operator<=>(const SymbolCode&, const SymbolCode&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.value); }
     [[nodiscard]] std::string to_string() const;
     // Letters A-Z only (symbol_type_exception otherwise); empty is zero, as in nodeos.
     [[nodiscard]] static base::Result<SymbolCode> from_string(std::string_view text);
@@ -58,16 +59,13 @@ struct ExtendedAsset {
     Name contract;
 
     friend constexpr auto operator<=>(const ExtendedAsset&, const ExtendedAsset&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.quantity, self.contract); }
 };
 
-void encode(base::Writer& out, SymbolCode code);
 void encode(base::Writer& out, Symbol symbol);
 void encode(base::Writer& out, const Asset& asset);
-void encode(base::Writer& out, const ExtendedAsset& asset);
 // Symbol and Asset are validated when decoded; SymbolCode is not, as in nodeos.
-void decode(base::Reader& in, SymbolCode& code, std::string_view field);
 void decode(base::Reader& in, Symbol& symbol, std::string_view field);
 void decode(base::Reader& in, Asset& asset, std::string_view field);
-void decode(base::Reader& in, ExtendedAsset& asset, std::string_view field);
 
 }  // namespace chain

@@ -8,10 +8,6 @@ namespace chain {
 
 namespace {
 
-constexpr std::size_t kKeyWeightBytesMin = 36;
-constexpr std::size_t kLevelWeightBytes = 18;
-constexpr std::size_t kWaitWeightBytes = 6;
-
 // What nodeos bills for an entry beyond its key ("billable_size", rounded up to 16).
 constexpr std::int64_t kBilledKey = 16;
 constexpr std::int64_t kBilledAccount = 32;
@@ -64,60 +60,6 @@ std::int64_t Authority::billable_bytes() const {
         bytes += kBilledKey + static_cast<std::int64_t>(pack(entry.key).size());
     }
     return bytes;
-}
-
-void encode(base::Writer& out, const PermissionLevel& level) {
-    encode(out, level.actor);
-    encode(out, level.permission);
-}
-
-void encode(base::Writer& out, const KeyWeight& entry) {
-    encode(out, entry.key);
-    out.u16(entry.weight);
-}
-
-void encode(base::Writer& out, const PermissionLevelWeight& entry) {
-    encode(out, entry.permission);
-    out.u16(entry.weight);
-}
-
-void encode(base::Writer& out, const WaitWeight& entry) {
-    out.u32(entry.wait_sec);
-    out.u16(entry.weight);
-}
-
-void encode(base::Writer& out, const Authority& authority) {
-    out.u32(authority.threshold);
-    encode_list(out, authority.keys);
-    encode_list(out, authority.accounts);
-    encode_list(out, authority.waits);
-}
-
-void decode(base::Reader& in, PermissionLevel& level, std::string_view field) {
-    decode(in, level.actor, field);
-    decode(in, level.permission, field);
-}
-
-void decode(base::Reader& in, KeyWeight& entry, std::string_view field) {
-    decode(in, entry.key, field);
-    entry.weight = in.u16(field);
-}
-
-void decode(base::Reader& in, PermissionLevelWeight& entry, std::string_view field) {
-    decode(in, entry.permission, field);
-    entry.weight = in.u16(field);
-}
-
-void decode(base::Reader& in, WaitWeight& entry, std::string_view field) {
-    entry.wait_sec = in.u32(field);
-    entry.weight = in.u16(field);
-}
-
-void decode(base::Reader& in, Authority& authority, std::string_view field) {
-    authority.threshold = in.u32(field);
-    decode_list(in, authority.keys, {kAuthorityEntriesMax, kKeyWeightBytesMin}, field);
-    decode_list(in, authority.accounts, {kAuthorityEntriesMax, kLevelWeightBytes}, field);
-    decode_list(in, authority.waits, {kAuthorityEntriesMax, kWaitWeightBytes}, field);
 }
 
 }  // namespace chain

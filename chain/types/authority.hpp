@@ -18,6 +18,7 @@ struct PermissionLevel {
     Name permission;
 
     friend constexpr auto operator<=>(const PermissionLevel&, const PermissionLevel&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.actor, self.permission); }
     // {"actor":"alice","permission":"active"}, the form in nodeos' messages.
     [[nodiscard]] std::string to_json() const;
 };
@@ -27,6 +28,7 @@ struct KeyWeight {
     Weight weight = 0;
 
     friend auto operator<=>(const KeyWeight&, const KeyWeight&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.key, self.weight); }
 };
 
 struct PermissionLevelWeight {
@@ -34,6 +36,7 @@ struct PermissionLevelWeight {
     Weight weight = 0;
 
     friend auto operator<=>(const PermissionLevelWeight&, const PermissionLevelWeight&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.permission, self.weight); }
 };
 
 struct WaitWeight {
@@ -41,6 +44,7 @@ struct WaitWeight {
     Weight weight = 0;
 
     friend auto operator<=>(const WaitWeight&, const WaitWeight&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.wait_sec, self.weight); }
 };
 
 // What satisfies a permission: keys, other permissions and waits whose weights reach the
@@ -52,6 +56,12 @@ struct Authority {
     std::vector<WaitWeight> waits;
 
     friend bool operator==(const Authority&, const Authority&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.threshold,
+              Limited{self.keys, {kAuthorityEntriesMax, 36}},
+              Limited{self.accounts, {kAuthorityEntriesMax, 18}},
+              Limited{self.waits, {kAuthorityEntriesMax, 6}});
+    }
 
     // One key, threshold 1.
     [[nodiscard]] static Authority of_key(const base::crypto::PublicKey& key);
@@ -61,16 +71,5 @@ struct Authority {
     // What nodeos bills for it, beyond the permission itself: for RAM accounting.
     [[nodiscard]] std::int64_t billable_bytes() const;
 };
-
-void encode(base::Writer& out, const PermissionLevel& level);
-void encode(base::Writer& out, const KeyWeight& entry);
-void encode(base::Writer& out, const PermissionLevelWeight& entry);
-void encode(base::Writer& out, const WaitWeight& entry);
-void encode(base::Writer& out, const Authority& authority);
-void decode(base::Reader& in, PermissionLevel& level, std::string_view field);
-void decode(base::Reader& in, KeyWeight& entry, std::string_view field);
-void decode(base::Reader& in, PermissionLevelWeight& entry, std::string_view field);
-void decode(base::Reader& in, WaitWeight& entry, std::string_view field);
-void decode(base::Reader& in, Authority& authority, std::string_view field);
 
 }  // namespace chain

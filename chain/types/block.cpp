@@ -110,7 +110,7 @@ void encode(base::Writer& out, const BlockHeader& header) {
     encode(out, header.justify);
     encode(out, header.finalized);
     out.hash(header.finality_root);
-    encode_optional(out, header.schedule_change);
+    encode(out, header.schedule_change);
     encode_list(out, header.extensions);
 }
 
@@ -132,8 +132,8 @@ void encode(base::Writer& out, const TransactionReceipt& receipt) {
 }
 
 void encode(base::Writer& out, const Witness& witness) {
-    encode_optional(out, witness.justify);
-    encode_optional(out, witness.finalized);
+    encode(out, witness.justify);
+    encode(out, witness.finalized);
 }
 
 void encode(base::Writer& out, const Block& block) {
@@ -154,7 +154,7 @@ void decode(base::Reader& in, BlockHeader& header, std::string_view) {
     decode(in, header.justify, "justify");
     decode(in, header.finalized, "final");
     decode(in, header.finality_root, "finality_root");
-    decode_optional(in, header.schedule_change, "schedule_change");
+    decode(in, header.schedule_change, "schedule_change");
     decode_list(in, header.extensions, {kExtensionsMax, 3}, "extensions");
     if (in.ok() && !header.extensions.empty()) {
         in.set_error("extensions",
@@ -188,8 +188,8 @@ void decode(base::Reader& in, TransactionReceipt& receipt, std::string_view fiel
 }
 
 void decode(base::Reader& in, Witness& witness, std::string_view) {
-    decode_optional(in, witness.justify, "witness.justify");
-    decode_optional(in, witness.finalized, "witness.final");
+    decode(in, witness.justify, "witness.justify");
+    decode(in, witness.finalized, "witness.final");
 }
 
 void decode(base::Reader& in, Block& block, std::string_view) {

@@ -34,6 +34,9 @@ struct BlockHeader {
     [[nodiscard]] BlockId id() const;
 };
 
+// What a packed header takes at least.
+inline constexpr std::size_t kHeaderBytesMin = 8 + 4 + 8 + 32 + 4 + 3 * 32 + 2 * 40 + 32 + 1 + 1;
+
 struct SignedHeader {
     BlockHeader header;
     Signature signature;  // K1, by the producer's signing key over the id.

@@ -12,8 +12,6 @@ using base::Errc;
 using base::fail;
 using base::crypto::PublicKey;
 
-constexpr std::size_t kHeaderBytesMin = 8 + 4 + 8 + 32 + 4 + 3 * 32 + 2 * 40 + 32 + 1 + 1;
-
 base::Result<void> check_headers(const TwoHeaders& two) {
     const BlockHeader& first = two.first.header;
     const BlockHeader& second = two.second.header;
@@ -132,36 +130,18 @@ base::Result<PublicKey> check(const Evidence& evidence, const base::Hash256& cha
 
 void encode(base::Writer& out, const Evidence& evidence) {
     out.u8(static_cast<std::uint8_t>(evidence.index()));
-    if (const auto* headers = std::get_if<TwoHeaders>(&evidence)) {
-        encode(out, headers->first);
-        encode(out, headers->second);
-    } else if (const auto* votes = std::get_if<TwoVotes>(&evidence)) {
-        encode(out, votes->first);
-        encode(out, votes->second);
-    } else {
-        const auto& pair = std::get<ForbiddenCommit>(evidence);
-        encode(out, pair.commit);
-        encode(out, pair.notarize);
-        encode_list(out, pair.headers);
-    }
+    std::visit([&out](const auto& kind) { encode(out, kind); }, evidence);
 }
 
 void decode(base::Reader& in, Evidence& evidence, std::string_view field) {
     const std::uint8_t kind = in.u8(field);
     if (!in.ok()) return;
     if (kind == 0) {
-        auto& headers = evidence.emplace<TwoHeaders>();
-        decode(in, headers.first, field);
-        decode(in, headers.second, field);
+        decode(in, evidence.emplace<TwoHeaders>(), field);
     } else if (kind == 1) {
-        auto& votes = evidence.emplace<TwoVotes>();
-        decode(in, votes.first, field);
-        decode(in, votes.second, field);
+        decode(in, evidence.emplace<TwoVotes>(), field);
     } else if (kind == 2) {
-        auto& pair = evidence.emplace<ForbiddenCommit>();
-        decode(in, pair.commit, field);
-        decode(in, pair.notarize, field);
-        decode_list(in, pair.headers, {kEvidenceHeadersMax, kHeaderBytesMin}, field);
+        decode(in, evidence.emplace<ForbiddenCommit>(), field);
     } else {
         in.set_error(field, "kind of evidence is neither 0, 1 nor 2");
     }

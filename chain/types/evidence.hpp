@@ -18,6 +18,7 @@ struct TwoHeaders {
     SignedHeader second;
 
     friend bool operator==(const TwoHeaders&, const TwoHeaders&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.first, self.second); }
 };
 
 // Two votes of one key, one kind and one slot.
@@ -26,6 +27,7 @@ struct TwoVotes {
     Vote second;
 
     friend bool operator==(const TwoVotes&, const TwoVotes&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.first, self.second); }
 };
 
 // COMMIT(A) and NOTARIZE(V) of one key that R2 forbids together: slot(V) > slot(A),
@@ -38,6 +40,11 @@ struct ForbiddenCommit {
     std::vector<BlockHeader> headers;
 
     friend bool operator==(const ForbiddenCommit&, const ForbiddenCommit&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.commit,
+              self.notarize,
+              Limited{self.headers, {kEvidenceHeadersMax, kHeaderBytesMin}});
+    }
 };
 
 // A proof that the owner of a key broke a rule which no honest validator breaks (spec 04).

@@ -42,12 +42,4 @@ base::Result<Name> Name::from_string(std::string_view text) {
     return name;
 }
 
-void encode(base::Writer& out, Name name) {
-    out.u64(name.value);
-}
-
-void decode(base::Reader& in, Name& name, std::string_view field) {
-    name.value = in.u64(field);
-}
-
 }  // namespace chain

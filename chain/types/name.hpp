@@ -16,15 +16,13 @@ struct Name {
     std::uint64_t value = 0;
 
     friend constexpr auto operator<=>(const Name&, const Name&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.value); }
     [[nodiscard]] constexpr bool empty() const { return value == 0; }
     // Without trailing dots.
     [[nodiscard]] std::string to_string() const;
     // name_type_exception: longer than 13, a character outside the set, or not normalized.
     [[nodiscard]] static base::Result<Name> from_string(std::string_view text);
 };
-
-void encode(base::Writer& out, Name name);
-void decode(base::Reader& in, Name& name, std::string_view field);
 
 namespace name_detail {
 

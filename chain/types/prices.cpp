@@ -93,15 +93,13 @@ PriceTable::PriceTable() {
 
 void encode(base::Writer& out, const PriceTable& table) {
     for (const Price& price : table.prices) {
-        out.u32(price.base);
-        out.u32(price.kibibyte);
+        encode(out, price);
     }
 }
 
 void decode(base::Reader& in, PriceTable& table, std::string_view field) {
     for (Price& price : table.prices) {
-        price.base = in.u32(field);
-        price.kibibyte = in.u32(field);
+        decode(in, price, field);
     }
 }
 

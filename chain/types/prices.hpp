@@ -83,6 +83,7 @@ struct Price {
         return base + (bytes * kibibyte + 1'023) / 1'024;
     }
     friend bool operator==(const Price&, const Price&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.base, self.kibibyte); }
 };
 
 inline constexpr std::size_t kCosts = static_cast<std::size_t>(Cost::privileged) + 1;

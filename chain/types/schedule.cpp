@@ -24,21 +24,9 @@ const ScheduleEntry& Schedule::producer_of(std::uint64_t slot, std::uint32_t rep
     return entries[(slot / repetitions) % entries.size()];
 }
 
-void encode(base::Writer& out, const ScheduleEntry& entry) {
-    encode(out, entry.producer);
-    encode(out, entry.signing_key);
-    encode(out, entry.vote_key);
-}
-
 void encode(base::Writer& out, const Schedule& schedule) {
     out.u32(schedule.version);
     encode_list(out, schedule.entries);
-}
-
-void decode(base::Reader& in, ScheduleEntry& entry, std::string_view field) {
-    decode(in, entry.producer, field);
-    decode(in, entry.signing_key, field);
-    decode(in, entry.vote_key, field);
 }
 
 void decode(base::Reader& in, Schedule& schedule, std::string_view field) {

@@ -16,6 +16,9 @@ struct ScheduleEntry {
     base::crypto::PublicKey vote_key;
 
     friend bool operator==(const ScheduleEntry&, const ScheduleEntry&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.producer, self.signing_key, self.vote_key);
+    }
 };
 
 // Who may produce and vote, in the order of their turns (spec 04, "Schedule").
@@ -38,9 +41,7 @@ struct Schedule {
                                                    std::uint32_t repetitions) const;
 };
 
-void encode(base::Writer& out, const ScheduleEntry& entry);
 void encode(base::Writer& out, const Schedule& schedule);
-void decode(base::Reader& in, ScheduleEntry& entry, std::string_view field);
 // malformed: no entry, more than kProducersMax, or a producer twice.
 void decode(base::Reader& in, Schedule& schedule, std::string_view field);
 

@@ -139,28 +139,4 @@ base::Result<BlockTimestamp> BlockTimestamp::from_string(std::string_view text) 
     return from_time_point(*time);
 }
 
-void encode(base::Writer& out, TimePoint time) {
-    out.i64(time.microseconds);
-}
-
-void encode(base::Writer& out, TimePointSec time) {
-    out.u32(time.seconds);
-}
-
-void encode(base::Writer& out, BlockTimestamp time) {
-    out.u32(time.slot);
-}
-
-void decode(base::Reader& in, TimePoint& time, std::string_view field) {
-    time.microseconds = in.i64(field);
-}
-
-void decode(base::Reader& in, TimePointSec& time, std::string_view field) {
-    time.seconds = in.u32(field);
-}
-
-void decode(base::Reader& in, BlockTimestamp& time, std::string_view field) {
-    time.slot = in.u32(field);
-}
-
 }  // namespace chain

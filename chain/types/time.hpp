@@ -16,6 +16,7 @@ struct TimePoint {
     std::int64_t microseconds = 0;
 
     friend constexpr auto operator<=>(const TimePoint&, const TimePoint&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.microseconds); }
     // "2026-11-21T01:02:03.500": always three digits, no zone.
     [[nodiscard]] std::string to_string() const;
     // Reads that form, and less than three digits or none. malformed: anything else.
@@ -34,6 +35,7 @@ struct TimePointSec {
     std::uint32_t seconds = 0;
 
     friend constexpr auto operator<=>(const TimePointSec&, const TimePointSec&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.seconds); }
     // "2026-11-21T01:02:03".
     [[nodiscard]] std::string to_string() const;
     // Reads that form; a fraction of a second is dropped. malformed: anything else.
@@ -52,6 +54,7 @@ struct BlockTimestamp {
     static constexpr std::int64_t kIntervalMilliseconds = 500;
 
     friend constexpr auto operator<=>(const BlockTimestamp&, const BlockTimestamp&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.slot); }
     [[nodiscard]] constexpr TimePoint to_time_point() const {
         return {(kEpochMilliseconds + kIntervalMilliseconds * slot) * 1000};
     }
@@ -70,6 +73,9 @@ struct SlotTimes {
     std::uint32_t interval_milliseconds = 500;
 
     friend constexpr bool operator==(const SlotTimes&, const SlotTimes&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.initial, self.interval_milliseconds);
+    }
     [[nodiscard]] constexpr TimePoint time_of(Slot slot) const {
         return {initial.microseconds + static_cast<std::int64_t>(slot) * 1000 *
                                            static_cast<std::int64_t>(interval_milliseconds)};
@@ -81,12 +87,5 @@ struct SlotTimes {
                (std::uint64_t{1000} * interval_milliseconds);
     }
 };
-
-void encode(base::Writer& out, TimePoint time);
-void encode(base::Writer& out, TimePointSec time);
-void encode(base::Writer& out, BlockTimestamp time);
-void decode(base::Reader& in, TimePoint& time, std::string_view field);
-void decode(base::Reader& in, TimePointSec& time, std::string_view field);
-void decode(base::Reader& in, BlockTimestamp& time, std::string_view field);
 
 }  // namespace chain

@@ -3,15 +3,12 @@
 #include "base/crypto/hash.hpp"
 
 #include <array>
-#include <utility>
 
 namespace chain {
 
 namespace {
 
 constexpr std::uint8_t kTraceVersion = 1;
-constexpr std::size_t kTextBytesMax = 4 * 1024 * 1024;
-constexpr std::size_t kTraceItemsMax = 1024 * 1024;
 
 // Messages whose values clients find apart in a trace.
 constexpr std::array<std::string_view, 7> kKnownFormats = {
@@ -53,18 +50,6 @@ TraceMessage message_of(const std::string& text) {
         if (match(format, text, message)) return message;
     }
     return {text, {}};
-}
-
-void encode_error_code(base::Writer& out, const std::optional<std::uint64_t>& code) {
-    out.boolean(code.has_value());
-    if (code) out.u64(*code);
-}
-
-void decode_error_code(base::Reader& in,
-                       std::optional<std::uint64_t>& code,
-                       std::string_view field) {
-    code.reset();
-    if (in.boolean(field)) code = in.u64(field);
 }
 
 }  // namespace
@@ -124,23 +109,13 @@ base::Error TraceException::to_error() const {
     return error;
 }
 
-void encode(base::Writer& out, const ActionReceipt& receipt) {
-    encode(out, receipt.receiver);
-    out.hash(receipt.act_digest);
-    out.u64(receipt.global_sequence);
-    out.u64(receipt.recv_sequence);
-    out.varuint32(static_cast<std::uint32_t>(receipt.auth_sequence.size()));
-    for (const auto& [account, sequence] : receipt.auth_sequence) {
-        encode(out, account);
-        out.u64(sequence);
-    }
-    out.varuint32(receipt.code_sequence);
-    out.varuint32(receipt.abi_sequence);
+void encode(base::Writer& out, TraceVersion /*version*/) {
+    out.u8(kTraceVersion);
 }
 
-void encode(base::Writer& out, const RamDelta& delta) {
-    encode(out, delta.account);
-    out.i64(delta.delta);
+void decode(base::Reader& in, TraceVersion /*version*/, std::string_view field) {
+    const std::uint8_t version = in.u8(field);
+    if (in.ok() && version != kTraceVersion) in.set_error(field, "unknown version of a trace");
 }
 
 void encode(base::Writer& out, const TraceMessage& message) {
@@ -153,12 +128,12 @@ void encode(base::Writer& out, const TraceMessage& message) {
 }
 
 void decode(base::Reader& in, TraceMessage& message, std::string_view field) {
-    message.format = in.string(field, kTextBytesMax);
+    message.format = in.string(field, kTraceTextMax);
     message.values.clear();
     const std::size_t count = in.count(field, kTraceItemsMax, 2);
     for (std::size_t i = 0; i < count && in.ok(); ++i) {
-        std::string name = in.string(field, kTextBytesMax);
-        std::string value = in.string(field, kTextBytesMax);
+        std::string name = in.string(field, kTraceTextMax);
+        std::string value = in.string(field, kTraceTextMax);
         message.values.emplace_back(std::move(name), std::move(value));
     }
 }
@@ -168,94 +143,9 @@ void encode(base::Writer& out, const TraceException& except) {
     encode_list(out, except.stack);
 }
 
-void encode(base::Writer& out, const ActionTrace& trace) {
-    out.varuint32(trace.action_ordinal);
-    out.varuint32(trace.creator_action_ordinal);
-    out.varuint32(trace.closest_unnotified_ancestor_action_ordinal);
-    encode_optional(out, trace.receipt);
-    encode(out, trace.receiver);
-    encode(out, trace.act);
-    out.boolean(trace.context_free);
-    out.i64(trace.elapsed);
-    out.string(trace.console);
-    encode_list(out, trace.account_ram_deltas);
-    encode_optional(out, trace.except);
-    encode_error_code(out, trace.error_code);
-    out.bytes(trace.return_value);
-}
-
-void encode(base::Writer& out, const TransactionTrace& trace) {
-    out.u8(kTraceVersion);
-    out.hash(trace.id);
-    out.u32(trace.block_num);
-    encode(out, trace.block_time);
-    encode_optional(out, trace.producer_block_id);
-    encode_optional(out, trace.receipt);
-    out.i64(trace.elapsed);
-    out.u64(trace.net_usage);
-    out.boolean(trace.scheduled);
-    encode_list(out, trace.action_traces);
-    encode_optional(out, trace.account_ram_delta);
-    encode_optional(out, trace.except);
-    encode_error_code(out, trace.error_code);
-}
-
-void decode(base::Reader& in, ActionReceipt& receipt, std::string_view field) {
-    decode(in, receipt.receiver, field);
-    decode(in, receipt.act_digest, field);
-    receipt.global_sequence = in.u64(field);
-    receipt.recv_sequence = in.u64(field);
-    receipt.auth_sequence.clear();
-    const std::size_t count = in.count(field, kAuthorizationsMax, 16);
-    for (std::size_t i = 0; i < count && in.ok(); ++i) {
-        const Name account{in.u64(field)};
-        receipt.auth_sequence.emplace_back(account, in.u64(field));
-    }
-    receipt.code_sequence = in.varuint32(field);
-    receipt.abi_sequence = in.varuint32(field);
-}
-
-void decode(base::Reader& in, RamDelta& delta, std::string_view field) {
-    decode(in, delta.account, field);
-    delta.delta = in.i64(field);
-}
-
 void decode(base::Reader& in, TraceException& except, std::string_view field) {
     except.code = static_cast<Exception>(in.u32(field));
     decode_list(in, except.stack, {kTraceItemsMax, 2}, field);
-}
-
-void decode(base::Reader& in, ActionTrace& trace, std::string_view field) {
-    trace.action_ordinal = in.varuint32(field);
-    trace.creator_action_ordinal = in.varuint32(field);
-    trace.closest_unnotified_ancestor_action_ordinal = in.varuint32(field);
-    decode_optional(in, trace.receipt, field);
-    decode(in, trace.receiver, field);
-    decode(in, trace.act, field);
-    trace.context_free = in.boolean(field);
-    trace.elapsed = in.i64(field);
-    trace.console = in.string(field, kTextBytesMax);
-    decode_list(in, trace.account_ram_deltas, {kTraceItemsMax, 16}, field);
-    decode_optional(in, trace.except, field);
-    decode_error_code(in, trace.error_code, field);
-    trace.return_value = base::to_bytes(in.bytes(field, kTextBytesMax));
-}
-
-void decode(base::Reader& in, TransactionTrace& trace, std::string_view field) {
-    const std::uint8_t version = in.u8(field);
-    if (in.ok() && version != kTraceVersion) in.set_error(field, "unknown version of a trace");
-    decode(in, trace.id, field);
-    trace.block_num = in.u32(field);
-    decode(in, trace.block_time, field);
-    decode_optional(in, trace.producer_block_id, field);
-    decode_optional(in, trace.receipt, field);
-    trace.elapsed = in.i64(field);
-    trace.net_usage = in.u64(field);
-    trace.scheduled = in.boolean(field);
-    decode_list(in, trace.action_traces, {kTraceItemsMax, 40}, field);
-    decode_optional(in, trace.account_ram_delta, field);
-    decode_optional(in, trace.except, field);
-    decode_error_code(in, trace.error_code, field);
 }
 
 }  // namespace chain

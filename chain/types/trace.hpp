@@ -12,6 +12,10 @@
 
 namespace chain {
 
+// What a stored trace may hold: bytes of a text or value, and items of a list.
+inline constexpr std::size_t kTraceTextMax = 4 * 1024 * 1024;
+inline constexpr std::size_t kTraceItemsMax = 1024 * 1024;
+
 // What an executed action proves; leaf of action_root.
 struct ActionReceipt {
     Name receiver;
@@ -23,6 +27,15 @@ struct ActionReceipt {
     std::uint32_t abi_sequence = 0;
 
     friend bool operator==(const ActionReceipt&, const ActionReceipt&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.receiver,
+              self.act_digest,
+              self.global_sequence,
+              self.recv_sequence,
+              Limited{self.auth_sequence, {kAuthorizationsMax, 16}},
+              Varuint32{self.code_sequence},
+              Varuint32{self.abi_sequence});
+    }
 
     [[nodiscard]] Digest digest() const;
 };
@@ -36,6 +49,7 @@ struct RamDelta {
     std::int64_t delta = 0;
 
     friend bool operator==(const RamDelta&, const RamDelta&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.account, self.delta); }
 };
 
 // One entry of nodeos' exception stack: a format with ${name} parts and their values.
@@ -77,7 +91,25 @@ struct ActionTrace {
     base::Bytes return_value;
 
     friend bool operator==(const ActionTrace&, const ActionTrace&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(Varuint32{self.action_ordinal},
+              Varuint32{self.creator_action_ordinal},
+              Varuint32{self.closest_unnotified_ancestor_action_ordinal},
+              self.receipt,
+              self.receiver,
+              self.act,
+              self.context_free,
+              self.elapsed,
+              Limited{self.console, {kTraceTextMax}},
+              Limited{self.account_ram_deltas, {kTraceItemsMax, 16}},
+              self.except,
+              self.error_code,
+              Limited{self.return_value, {kTraceTextMax}});
+    }
 };
+
+// The version of the packed form.
+struct TraceVersion {};
 
 // What happened when a transaction ran. block_num and block_time of its actions are its own.
 struct TransactionTrace {
@@ -95,20 +127,29 @@ struct TransactionTrace {
     std::optional<std::uint64_t> error_code;
 
     friend bool operator==(const TransactionTrace&, const TransactionTrace&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(TraceVersion{},
+              self.id,
+              self.block_num,
+              self.block_time,
+              self.producer_block_id,
+              self.receipt,
+              self.elapsed,
+              self.net_usage,
+              self.scheduled,
+              Limited{self.action_traces, {kTraceItemsMax, 40}},
+              self.account_ram_delta,
+              self.except,
+              self.error_code);
+    }
 };
 
-// Our own compact form, for storage only; the first byte of a TransactionTrace is its version.
-void encode(base::Writer& out, const ActionReceipt& receipt);
-void encode(base::Writer& out, const RamDelta& delta);
+// The packed form of traces is our own, for storage only.
+void encode(base::Writer& out, TraceVersion version);
+void decode(base::Reader& in, TraceVersion version, std::string_view field);
 void encode(base::Writer& out, const TraceMessage& message);
 void encode(base::Writer& out, const TraceException& except);
-void encode(base::Writer& out, const ActionTrace& trace);
-void encode(base::Writer& out, const TransactionTrace& trace);
-void decode(base::Reader& in, ActionReceipt& receipt, std::string_view field);
-void decode(base::Reader& in, RamDelta& delta, std::string_view field);
 void decode(base::Reader& in, TraceMessage& message, std::string_view field);
 void decode(base::Reader& in, TraceException& except, std::string_view field);
-void decode(base::Reader& in, ActionTrace& trace, std::string_view field);
-void decode(base::Reader& in, TransactionTrace& trace, std::string_view field);
 
 }  // namespace chain

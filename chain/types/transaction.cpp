@@ -195,13 +195,6 @@ std::size_t packed_bytes(const Action& action) {
            action.data.size();
 }
 
-void encode(base::Writer& out, const Action& action) {
-    encode(out, action.account);
-    encode(out, action.name);
-    encode_list(out, action.authorization);
-    out.bytes(action.data);
-}
-
 void encode(base::Writer& out, const TransactionHeader& header) {
     encode(out, header.expiration);
     out.u16(header.ref_block_num);
@@ -229,13 +222,6 @@ void encode(base::Writer& out, const PackedTransaction& packed) {
     out.u8(static_cast<std::uint8_t>(packed.compression));
     out.bytes(packed.packed_context_free_data);
     out.bytes(packed.packed_trx);
-}
-
-void decode(base::Reader& in, Action& action, std::string_view field) {
-    decode(in, action.account, field);
-    decode(in, action.name, field);
-    decode_list(in, action.authorization, {kAuthorizationsMax, kLevelBytes}, field);
-    action.data = base::to_bytes(in.bytes(field, kTransactionBytesMax));
 }
 
 void decode(base::Reader& in, TransactionHeader& header, std::string_view) {

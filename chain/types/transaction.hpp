@@ -25,6 +25,12 @@ struct Action {
     base::Bytes data;
 
     friend bool operator==(const Action&, const Action&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.account,
+              self.name,
+              Limited{self.authorization, {kAuthorizationsMax, 16}},
+              Limited{self.data, {kTransactionBytesMax}});
+    }
 };
 
 struct TransactionHeader {
@@ -120,12 +126,10 @@ using TransactionPtr = std::shared_ptr<const DecodedTransaction>;
 // What encode() writes for it, without writing it.
 [[nodiscard]] std::size_t packed_bytes(const Action& action);
 
-void encode(base::Writer& out, const Action& action);
 void encode(base::Writer& out, const TransactionHeader& header);
 void encode(base::Writer& out, const Transaction& transaction);
 void encode(base::Writer& out, const SignedTransaction& transaction);
 void encode(base::Writer& out, const PackedTransaction& packed);
-void decode(base::Reader& in, Action& action, std::string_view field);
 void decode(base::Reader& in, TransactionHeader& header, std::string_view field);
 void decode(base::Reader& in, Transaction& transaction, std::string_view field);
 void decode(base::Reader& in, SignedTransaction& transaction, std::string_view field);

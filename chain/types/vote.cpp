@@ -55,12 +55,6 @@ void encode(base::Writer& out, const VoteData& data) {
     out.u64(data.justify_slot);
 }
 
-void encode(base::Writer& out, const Vote& vote) {
-    encode(out, vote.data);
-    encode(out, vote.key);
-    encode(out, vote.signature);
-}
-
 void encode(base::Writer& out, const Certificate& certificate) {
     encode(out, certificate.data);
     out.varuint32(static_cast<std::uint32_t>(certificate.bitmaps.size()));
@@ -84,12 +78,6 @@ void decode(base::Reader& in, VoteData& data, std::string_view field) {
     data.height = in.u32(field);
     decode(in, data.block_id, field);
     decode_slot(in, data.justify_slot, field);
-}
-
-void decode(base::Reader& in, Vote& vote, std::string_view field) {
-    decode(in, vote.data, field);
-    decode(in, vote.key, field);
-    decode(in, vote.signature, field);
 }
 
 void decode(base::Reader& in, Certificate& certificate, std::string_view field) {

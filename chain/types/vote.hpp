@@ -42,6 +42,7 @@ struct Vote {
     base::crypto::Signature signature;  // K1, over data.digest().
 
     friend bool operator==(const Vote&, const Vote&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.data, self.key, self.signature); }
 };
 
 // The votes of a quorum for one block. One bitmap for the active schedule and, while another is
@@ -58,11 +59,9 @@ struct Certificate {
 
 void encode(base::Writer& out, const BlockRef& block);
 void encode(base::Writer& out, const VoteData& data);
-void encode(base::Writer& out, const Vote& vote);
 void encode(base::Writer& out, const Certificate& certificate);
 void decode(base::Reader& in, BlockRef& block, std::string_view field);
 void decode(base::Reader& in, VoteData& data, std::string_view field);
-void decode(base::Reader& in, Vote& vote, std::string_view field);
 // Checks the form only; who signed and whether it suffices is consensus.
 void decode(base::Reader& in, Certificate& certificate, std::string_view field);
 
