@@ -64,7 +64,7 @@ Json system_row(const ApiContext& context,
 base::Result<Json> voter_json(const Moment& moment, chain::Name account) {
     const chain::Value row = moment.state->find(chain::Table::producer, chain::voter_key(account));
     if (row == nullptr) return Json(nullptr);
-    const auto voter = chain::decode_voter(*row);
+    const auto voter = chain::decode_row<chain::VoterRow>(*row);
     if (!voter) return base::fail(voter.error());
     Json producers = Json::array();
     for (const chain::Name& producer : voter->producers)

@@ -61,7 +61,7 @@ PermissionPtr PermissionCache::look_up(const StateView& state, PermissionLevel l
     const std::uint64_t mixed = stir(level.actor.value, level.permission.value);
     Entry& entry = entries_[mixed & (kSlots - 1)];
     if (entry.value == value && entry.level == level) return entry.permission;
-    auto row = decode_permission(*value);
+    auto row = decode_row<PermissionRow>(*value);
     CHECK(row);
     entry = {level, std::move(value), std::make_shared<const PermissionRow>(std::move(*row))};
     return entry.permission;

@@ -88,7 +88,7 @@ Result<void> reset_schedule(StateDelta& state, const Schedule& schedule, TimePoi
         const RowKey key = producer_key(entry.producer);
         ProducerRow row;
         if (const Value old = state.find(Table::producer, key)) {
-            auto before = decode_producer(*old);
+            auto before = decode_row<ProducerRow>(*old);
             if (!before) return base::fail(std::move(before).error());
             row = *std::move(before);
         }
@@ -96,7 +96,7 @@ Result<void> reset_schedule(StateDelta& state, const Schedule& schedule, TimePoi
         row.key = entry.signing_key;
         row.vote_key.reset();
         if (entry.vote_key != entry.signing_key) row.vote_key = entry.vote_key;
-        state.put(Table::producer, key, encode_producer(row));
+        state.put(Table::producer, key, pack(row));
     }
     auto fixed = load_fixed(state);
     if (!fixed) return base::fail(std::move(fixed).error());

@@ -170,7 +170,7 @@ std::optional<Entries> fixed_entries(const StateView& state,
 Result<VoterRow> load_voter(const StateView& state, Name voter) {
     const Value row = state.find(Table::producer, voter_key(voter));
     if (!row) return VoterRow{};
-    return decode_voter(*row);
+    return decode_row<VoterRow>(*row);
 }
 
 // The producers that a member's weight counts for.
@@ -232,7 +232,7 @@ Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
 Result<std::optional<ScheduleEntry>> find_entry(const StateView& state, Name producer) {
     using Found = std::optional<ScheduleEntry>;
     if (const Value value = state.find(Table::producer, producer_key(producer))) {
-        auto row = decode_producer(*value);
+        auto row = decode_row<ProducerRow>(*value);
         if (!row) return base::fail(std::move(row).error());
         return Found(entry_of(producer, *row));
     }
@@ -275,7 +275,7 @@ Result<std::vector<Candidate>> candidates_of(const StateView& state,
         if (member != nullptr) candidate.entry = *member;
         candidate.entry.producer = name;
         if (const Value value = state.find(Table::producer, producer_key(name))) {
-            auto row = decode_producer(*value);
+            auto row = decode_row<ProducerRow>(*value);
             if (!row) return base::fail(std::move(row).error());
             candidate.entry = entry_of(name, *row);
             candidate.registered = row->active;

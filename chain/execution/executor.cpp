@@ -17,7 +17,7 @@ base::Result<void> switch_rules(StateDelta& delta,
         rules->version = rules->next_version;
         rules->next_version = 0;
         rules->next_height = 0;
-        delta.put(Table::global, global_key(kGlobalRules), encode_rules(*rules));
+        delta.put(Table::global, global_key(kGlobalRules), pack(*rules));
     }
     if (rules->version <= rules_known) return {};
     return base::fail(base::Errc::unavailable,

@@ -61,7 +61,7 @@ void write_elections(StateDelta& state, const GenesisParameters& genesis) {
         ProducerRow row;
         row.key = entry.signing_key;
         if (entry.vote_key != entry.signing_key) row.vote_key = entry.vote_key;
-        state.put(Table::producer, producer_key(entry.producer), encode_producer(row));
+        state.put(Table::producer, producer_key(entry.producer), pack(row));
         producers.push_back(entry.producer);
     }
     put_served(state, genesis.schedule);
@@ -74,7 +74,7 @@ void write_elections(StateDelta& state, const GenesisParameters& genesis) {
         }
         next += votes;
         std::ranges::sort(row.producers);
-        state.put(Table::producer, voter_key(member.name), encode_voter(row));
+        state.put(Table::producer, voter_key(member.name), pack(row));
     }
 }
 
@@ -146,7 +146,7 @@ void write_genesis_state(StateDelta& state, const GenesisParameters& genesis) {
     put(kGlobalWasm, pack(genesis.wasm));
     put(kGlobalParameters, pack(genesis.parameters));
     put(kGlobalSchedule, pack(genesis.schedule));
-    put(kGlobalRules, encode_rules({}));
+    put(kGlobalRules, pack(RulesRow{}));
     put(kGlobalTimes, times.take());
 }
 

@@ -78,7 +78,7 @@ Result<std::vector<NodeEntry>> registered_nodes(const StateView& state,
     while (nodes.size() < limit) {
         const auto row = rows.next();
         if (!row) break;
-        auto decoded = decode_node(*row->value);
+        auto decoded = decode_row<NodeRow>(*row->value);
         if (!decoded) return base::fail(std::move(decoded).error());
         nodes.push_back({.node = Name{key_u64(row->key, 0)}, .row = *std::move(decoded)});
     }
@@ -102,7 +102,7 @@ std::optional<Name> find_node_of(const StateView& state, const PublicKey& key) {
 
 void put_node(StateDelta& state, Name node, const NodeRow* row) {
     if (const Value old = state.find(Table::node, node_key(node))) {
-        const NodeRow before = decode_node(*old).value_or(NodeRow{});
+        const NodeRow before = decode_row<NodeRow>(*old).value_or(NodeRow{});
         state.erase(Table::node_key, node_key_key(before.key));
         if (before.previous_key) {
             state.erase(Table::node_key, node_key_key(*before.previous_key));
@@ -112,7 +112,7 @@ void put_node(StateDelta& state, Name node, const NodeRow* row) {
         state.erase(Table::node, node_key(node));
         return;
     }
-    state.put(Table::node, node_key(node), encode_node(*row));
+    state.put(Table::node, node_key(node), pack(*row));
     state.put(Table::node_key, node_key_key(row->key), encode_u64(node.value));
     if (row->previous_key) {
         state.put(Table::node_key, node_key_key(*row->previous_key), encode_u64(node.value));

@@ -51,7 +51,7 @@ void add_vote_keys(const StateView& state,
         }
         const Value row = state.find(Table::producer, producer_key(entry.producer));
         if (!row) continue;
-        const auto producer = decode_producer(*row);
+        const auto producer = decode_row<ProducerRow>(*row);
         if (producer && producer->vote_key) entry.vote_key = *producer->vote_key;
     }
 }

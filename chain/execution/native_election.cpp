@@ -14,7 +14,7 @@ bool invalid(ApplyContext& context, std::string text) {
 
 bool is_proxy(const StateView& state, Name account) {
     const Value row = state.find(Table::producer, voter_key(account));
-    const auto voter = row ? decode_voter(*row) : VoterRow{};
+    const auto voter = row ? decode_row<VoterRow>(*row) : VoterRow{};
     return voter && voter->is_proxy;
 }
 
@@ -24,7 +24,7 @@ bool require_candidates(ApplyContext& context, const std::vector<Name>& producer
         if (!value) {
             return invalid(context, "producer " + producer.to_string() + " is not registered");
         }
-        const auto row = decode_producer(*value);
+        const auto row = decode_row<ProducerRow>(*value);
         if (!row) return context.fail(row.error());
         if (!row->active) {
             return invalid(context,
@@ -56,14 +56,14 @@ bool regproducer(ApplyContext& context) {
     ProducerRow row;
     const RowKey key = producer_key(data->producer);
     if (const Value old = context.state().find(Table::producer, key)) {
-        auto before = decode_producer(*old);
+        auto before = decode_row<ProducerRow>(*old);
         if (!before) return context.fail(std::move(before).error());
         row.vote_key = before->vote_key;
     }
     row.key = data->key;
     row.url = data->url;
     row.location = data->location;
-    context.state().put(Table::producer, key, encode_producer(row));
+    context.state().put(Table::producer, key, pack(row));
     return true;
 }
 
@@ -73,10 +73,10 @@ bool unregprod(ApplyContext& context) {
     const RowKey key = producer_key(data->name);
     const Value old = context.state().find(Table::producer, key);
     if (!old) return context.fail(Exception::action_validate_exception, "producer not found");
-    auto row = decode_producer(*old);
+    auto row = decode_row<ProducerRow>(*old);
     if (!row) return context.fail(std::move(row).error());
     row->active = false;
-    context.state().put(Table::producer, key, encode_producer(*row));
+    context.state().put(Table::producer, key, pack(*row));
     return true;
 }
 
@@ -103,7 +103,7 @@ bool voteproducer(ApplyContext& context) {
     VoterRow row;
     const RowKey key = voter_key(data->voter);
     if (const Value old = context.state().find(Table::producer, key)) {
-        auto before = decode_voter(*old);
+        auto before = decode_row<VoterRow>(*old);
         if (!before) return context.fail(std::move(before).error());
         row.is_proxy = before->is_proxy;
     }
@@ -115,7 +115,7 @@ bool voteproducer(ApplyContext& context) {
     }
     row.proxy = data->proxy;
     row.producers = data->producers;
-    context.state().put(Table::producer, key, encode_voter(row));
+    context.state().put(Table::producer, key, pack(row));
     return true;
 }
 
@@ -125,7 +125,7 @@ bool regproxy(ApplyContext& context) {
     VoterRow row;
     const RowKey key = voter_key(data->proxy);
     if (const Value old = context.state().find(Table::producer, key)) {
-        auto before = decode_voter(*old);
+        auto before = decode_row<VoterRow>(*old);
         if (!before) return context.fail(std::move(before).error());
         row = std::move(*before);
     }
@@ -137,7 +137,7 @@ bool regproxy(ApplyContext& context) {
                             "account that uses a proxy is not allowed to become a proxy");
     }
     row.is_proxy = data->is_proxy;
-    context.state().put(Table::producer, key, encode_voter(row));
+    context.state().put(Table::producer, key, pack(row));
     return true;
 }
 
@@ -151,10 +151,10 @@ bool setvotekey(ApplyContext& context) {
     const RowKey key = producer_key(data->producer);
     const Value old = context.state().find(Table::producer, key);
     if (!old) return invalid(context, "producer not found");
-    auto row = decode_producer(*old);
+    auto row = decode_row<ProducerRow>(*old);
     if (!row) return context.fail(std::move(row).error());
     row->vote_key = data->key;
-    context.state().put(Table::producer, key, encode_producer(*row));
+    context.state().put(Table::producer, key, pack(*row));
     return true;
 }
 

@@ -54,7 +54,7 @@ std::optional<NodeRow> find_node(ApplyContext& context, Name node) {
         invalid(context, "node " + node.to_string() + " is not registered");
         return std::nullopt;
     }
-    auto decoded = decode_node(*row);
+    auto decoded = decode_row<NodeRow>(*row);
     if (decoded) return std::move(*decoded);
     context.fail(std::move(decoded).error());
     return std::nullopt;
@@ -182,7 +182,7 @@ bool setrules(ApplyContext& context) {
     }
     rules->next_version = data->version;
     rules->next_height = data->height;
-    context.state().put(Table::global, global_key(kGlobalRules), encode_rules(*rules));
+    context.state().put(Table::global, global_key(kGlobalRules), pack(*rules));
     return true;
 }
 

@@ -36,10 +36,10 @@ RowKey authorizer_prefix(Name actor) {
 void put_permission(StateDelta& state, PermissionLevel level, const PermissionRow* row) {
     const RowKey key = permission_key(level);
     if (const Value old = state.find(Table::permission, key)) {
-        const auto before = decode_permission(*old);
+        const auto before = decode_row<PermissionRow>(*old);
         CHECK(before);
         if (row != nullptr && before->authority == row->authority) {
-            state.put(Table::permission, key, encode_permission(*row));
+            state.put(Table::permission, key, pack(*row));
             return;
         }
         for_each_authorizer(level, before->authority, [&](const RowKey& index) {
@@ -53,7 +53,7 @@ void put_permission(StateDelta& state, PermissionLevel level, const PermissionRo
     for_each_authorizer(level, row->authority, [&](const RowKey& index) {
         state.put(Table::authorizer, index, {});
     });
-    state.put(Table::permission, key, encode_permission(*row));
+    state.put(Table::permission, key, pack(*row));
 }
 
 }  // namespace chain

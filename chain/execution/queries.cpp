@@ -36,7 +36,7 @@ void add_links(const StateView& state, AccountSummary& summary) {
 Result<void> add_permissions(const StateView& state, AccountSummary& summary) {
     RowScan rows(state, Table::permission, account_key(summary.name));
     while (const auto row = rows.next()) {
-        auto permission = decode_permission(*row->value);
+        auto permission = decode_row<PermissionRow>(*row->value);
         if (!permission) return base::fail(std::move(permission).error());
         summary.permissions.push_back(
             {.name = Name{key_u64(row->key, 8)}, .row = std::move(*permission), .linked = {}});
@@ -74,7 +74,7 @@ std::vector<Found> find_authorized(const StateView& state,
 Result<void> add_weights(const StateView& state, AuthorizedAccount& entry) {
     const Value value = state.find(Table::permission, permission_key(entry.permission));
     if (!value) return base::fail(base::Errc::corrupt, "the index of authorizers is damaged");
-    auto row = decode_permission(*value);
+    auto row = decode_row<PermissionRow>(*value);
     if (!row) return base::fail(std::move(row).error());
     const Authority& authority = row->authority;
     entry.threshold = authority.threshold;
@@ -191,7 +191,7 @@ Result<std::vector<RegisteredProducer>> registered_producers(const StateView& st
     while (producers.size() < limit) {
         const auto row = rows.next();
         if (!row) break;
-        auto producer = decode_producer(*row->value);
+        auto producer = decode_row<ProducerRow>(*row->value);
         if (!producer) return base::fail(std::move(producer).error());
         producers.push_back({.name = Name{key_u64(row->key, 1)}, .row = std::move(*producer)});
     }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstring>
+#include <type_traits>
 
 namespace chain {
 
@@ -12,45 +14,15 @@ namespace {
 
 using base::Bytes;
 using base::ByteView;
-using base::Reader;
 using base::Result;
-using base::Writer;
 
 constexpr std::uint64_t kPrecision = 1'000'000;
-constexpr std::size_t kTextMax = 1024;
 
 std::uint64_t divide_ceil(std::uint64_t value, std::uint64_t divisor) {
     return value / divisor + (value % divisor != 0 ? 1 : 0);
 }
 
 static_assert(std::endian::native == std::endian::little);  // What follows copies integers.
-
-// Little-endian bytes put one after the other into a row of known size.
-class FixedWriter {
-  public:
-    explicit FixedWriter(std::size_t size) : bytes_(size) {}
-    void u64(std::uint64_t value) { put(value, 8); }
-    void u32(std::uint32_t value) { put(value, 4); }
-    void u8(std::uint8_t value) { put(value, 1); }
-    void raw(ByteView view) {
-        CHECK(view.size() <= bytes_.size() - offset_);
-        std::copy(view.begin(), view.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset_));
-        offset_ += view.size();
-    }
-    Bytes take() {
-        CHECK(offset_ == bytes_.size());
-        return std::move(bytes_);
-    }
-
-  private:
-    void put(std::uint64_t value, std::size_t size) {
-        CHECK(size <= bytes_.size() - offset_);
-        std::memcpy(bytes_.data() + offset_, &value, size);
-        offset_ += size;
-    }
-    Bytes bytes_;
-    std::size_t offset_ = 0;
-};
 
 std::uint64_t little_endian(ByteView bytes, std::size_t size) {
     CHECK(bytes.size() >= size);
@@ -59,64 +31,85 @@ std::uint64_t little_endian(ByteView bytes, std::size_t size) {
     return value;
 }
 
-// Reads a row of a size that the caller has checked.
-class FixedReader {
-  public:
-    explicit FixedReader(ByteView bytes) : bytes_(bytes) {}
-    std::uint64_t u64() { return take(8); }
-    std::int64_t i64() { return static_cast<std::int64_t>(take(8)); }
-    std::uint32_t u32() { return static_cast<std::uint32_t>(take(4)); }
-    std::uint8_t u8() { return static_cast<std::uint8_t>(take(1)); }
-    base::Hash256 hash() {
-        base::Hash256 value;
-        std::copy_n(bytes_.begin(), value.bytes.size(), value.bytes.begin());
-        bytes_ = bytes_.subspan(value.bytes.size());
-        return value;
-    }
+// A little-endian number and what follows it.
+template <class Number>
+Bytes prefixed(Number number, ByteView rest) {
+    Bytes row(sizeof(number) + rest.size());
+    std::memcpy(row.data(), &number, sizeof(number));
+    std::ranges::copy(rest, row.begin() + sizeof(number));
+    return row;
+}
 
-  private:
-    std::uint64_t take(std::size_t size) {
-        const std::uint64_t value = little_endian(bytes_, size);
-        bytes_ = bytes_.subspan(size);
-        return value;
+// The rows that change most have one size: their fields are copied without a Writer or Reader.
+
+template <class T>
+std::size_t fixed_bytes(const T& value) {
+    if constexpr (Listed<T>) {
+        std::size_t bytes = 0;
+        T::each_field(value,
+                      [&bytes](const auto&... fields) { bytes = (fixed_bytes(fields) + ...); });
+        return bytes;
+    } else {
+        return sizeof(T);
     }
-    ByteView bytes_;
+}
+
+// Returns the place after the value.
+template <class T>
+std::byte* put(std::byte* at, const T& value) {
+    if constexpr (Listed<T>) {
+        T::each_field(value, [&at](const auto&... fields) { ((at = put(at, fields)), ...); });
+        return at;
+    } else {
+        static_assert(std::has_unique_object_representations_v<T>);
+        std::memcpy(at, &value, sizeof(T));
+        return at + sizeof(T);
+    }
+}
+
+struct FixedReader {
+    const std::byte* at = nullptr;
+    bool ok = true;
+
+    template <class T>
+    void take(T& value) {
+        if constexpr (Listed<T>) {
+            T::each_field(value, [this](auto&... fields) { (take(fields), ...); });
+        } else if constexpr (std::same_as<T, bool>) {
+            ok = ok && *at <= std::byte{1};
+            value = *at++ == std::byte{1};
+        } else {
+            std::memcpy(&value, at, sizeof(T));
+            at += sizeof(T);
+        }
+    }
 };
 
-constexpr std::size_t kUsageBytes = 4 + 8 + 8;
-constexpr std::size_t kAccountBytes = 8 + 1 + 4 * 8 + 32 + 4 + 8 + 4 * 8 + 2 * kUsageBytes + 8;
-constexpr std::size_t kCountersBytes = 8 * 8 + 2 * kUsageBytes;
-
-void put_usage(FixedWriter& out, const UsageAverage& usage) {
-    out.u32(usage.last_ordinal);
-    out.u64(usage.value_ex);
-    out.u64(usage.consumed);
+template <class T>
+Bytes encode_fixed(const T& row) {
+    Bytes bytes(fixed_bytes(row));
+    put(bytes.data(), row);
+    return bytes;
 }
 
-UsageAverage take_usage(FixedReader& in) {
-    UsageAverage usage;
-    usage.last_ordinal = in.u32();
-    usage.value_ex = in.u64();
-    usage.consumed = in.u64();
-    return usage;
+template <class T>
+Result<T> decode_fixed(ByteView bytes, std::string_view table) {
+    T row;
+    FixedReader in{bytes.data()};
+    if (bytes.size() == fixed_bytes(row)) {
+        in.take(row);
+        if (in.ok) return row;
+    }
+    return corrupt_row("a row of table " + std::string(table));
 }
 
-tl::unexpected<base::Error> corrupt(std::string_view table) {
-    return base::fail(base::Errc::corrupt,
-                      "a row of table " + std::string(table) +
-                          " does not decode: the state is damaged; restore it from a snapshot or "
-                          "replay the chain");
-}
-
-template <class T, class Decode>
-Result<T> load(const StateView& state, std::string_view name, Decode decode_value) {
+template <class T>
+Result<T> load(const StateView& state, std::string_view name) {
     const Value value = state.find(Table::global, global_key(name));
     if (!value) return T{};
-    Reader in(*value);
-    T result{};
-    decode_value(in, result);
-    if (!in.finish()) return corrupt("global");
-    return result;
+    auto row = unpack<T>(*value, name);
+    if (!row) return corrupt_row("a row of table global");
+    return row;
 }
 
 }  // namespace
@@ -130,6 +123,13 @@ RowKey& RowKey::raw(ByteView bytes) {
     std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(size_));
     size_ += bytes.size();
     return *this;
+}
+
+tl::unexpected<base::Error> corrupt_row(std::string_view row) {
+    return base::fail(base::Errc::corrupt,
+                      std::string(row) +
+                          " does not decode: the state is damaged; restore it from a snapshot or "
+                          "replay the chain");
 }
 
 std::uint64_t key_u64(ByteView key, std::size_t offset) {
@@ -162,76 +162,15 @@ void UsageAverage::add(std::uint64_t units, std::uint32_t ordinal, std::uint32_t
 }
 
 Bytes encode_account(const AccountRow& row) {
-    FixedWriter out(kAccountBytes);
-    out.u64(static_cast<std::uint64_t>(row.created.microseconds));
-    out.u8(row.privileged ? 1 : 0);
-    out.u64(row.recv_sequence);
-    out.u64(row.auth_sequence);
-    out.u64(row.code_sequence);
-    out.u64(row.abi_sequence);
-    out.raw(row.code_hash.view());
-    out.u32(row.code_bytes);
-    out.u64(static_cast<std::uint64_t>(row.last_code_update.microseconds));
-    out.u64(row.ram_usage);
-    out.u64(static_cast<std::uint64_t>(row.ram_quota));
-    out.u64(static_cast<std::uint64_t>(row.net_weight));
-    out.u64(static_cast<std::uint64_t>(row.cpu_weight));
-    put_usage(out, row.net);
-    put_usage(out, row.cpu);
-    out.u64(static_cast<std::uint64_t>(row.active_last_used.microseconds));
-    return out.take();
+    return encode_fixed(row);
 }
 
 Result<AccountRow> decode_account(ByteView bytes) {
-    if (bytes.size() != kAccountBytes) return corrupt("account");
-    FixedReader in(bytes);
-    AccountRow row;
-    row.created.microseconds = in.i64();
-    const std::uint8_t privileged = in.u8();
-    if (privileged > 1) return corrupt("account");
-    row.privileged = privileged == 1;
-    row.recv_sequence = in.u64();
-    row.auth_sequence = in.u64();
-    row.code_sequence = in.u64();
-    row.abi_sequence = in.u64();
-    row.code_hash = in.hash();
-    row.code_bytes = in.u32();
-    row.last_code_update.microseconds = in.i64();
-    row.ram_usage = in.u64();
-    row.ram_quota = in.i64();
-    row.net_weight = in.i64();
-    row.cpu_weight = in.i64();
-    row.net = take_usage(in);
-    row.cpu = take_usage(in);
-    row.active_last_used.microseconds = in.i64();
-    return row;
-}
-
-Bytes encode_permission(const PermissionRow& row) {
-    Writer out;
-    encode(out, row.parent);
-    encode(out, row.last_updated);
-    encode(out, row.last_used);
-    encode(out, row.authority);
-    return out.take();
-}
-
-Result<PermissionRow> decode_permission(ByteView bytes) {
-    Reader in(bytes);
-    PermissionRow row;
-    decode(in, row.parent, "parent");
-    decode(in, row.last_updated, "last_updated");
-    decode(in, row.last_used, "last_used");
-    decode(in, row.authority, "authority");
-    if (!in.finish()) return corrupt("permission");
-    return row;
+    return decode_fixed<AccountRow>(bytes, "account");
 }
 
 Bytes encode_code(std::uint32_t users, ByteView code) {
-    FixedWriter out(4 + code.size());
-    out.u32(users);
-    out.raw(code);
-    return out.take();
+    return prefixed(users, code);
 }
 
 std::uint32_t code_users(ByteView row) {
@@ -244,26 +183,15 @@ ByteView code_bytes(ByteView row) {
 }
 
 Bytes encode_table(const TableRow& row) {
-    FixedWriter out(12);
-    out.u64(row.payer.value);
-    out.u32(row.rows);
-    return out.take();
+    return encode_fixed(row);
 }
 
 Result<TableRow> decode_table(ByteView bytes) {
-    if (bytes.size() != 12) return corrupt("contract_table");
-    FixedReader in(bytes);
-    TableRow row;
-    row.payer.value = in.u64();
-    row.rows = in.u32();
-    return row;
+    return decode_fixed<TableRow>(bytes, "contract_table");
 }
 
 Bytes encode_row(Name payer, ByteView value) {
-    FixedWriter out(8 + value.size());
-    out.u64(payer.value);
-    out.raw(value);
-    return out.take();
+    return prefixed(payer.value, value);
 }
 
 Name row_payer(ByteView row) {
@@ -295,142 +223,32 @@ RowKey voter_key(Name voter) {
     return RowKey().raw(base::as_bytes("v")).name(voter);
 }
 
-Bytes encode_producer(const ProducerRow& row) {
-    Writer out;
-    encode(out, row.key);
-    encode(out, row.vote_key);
-    out.string(row.url);
-    out.u16(row.location);
-    out.boolean(row.active);
-    return out.take();
-}
-
-Result<ProducerRow> decode_producer(ByteView bytes) {
-    Reader in(bytes);
-    ProducerRow row;
-    decode(in, row.key, "key");
-    decode(in, row.vote_key, "vote_key");
-    row.url = in.string("url", kTextMax);
-    row.location = in.u16("location");
-    row.active = in.boolean("active");
-    if (!in.finish()) return corrupt("producer");
-    return row;
-}
-
-Bytes encode_voter(const VoterRow& row) {
-    Writer out;
-    encode(out, row.proxy);
-    out.boolean(row.is_proxy);
-    encode_list(out, row.producers);
-    return out.take();
-}
-
-Result<VoterRow> decode_voter(ByteView bytes) {
-    Reader in(bytes);
-    VoterRow row;
-    decode(in, row.proxy, "proxy");
-    row.is_proxy = in.boolean("is_proxy");
-    decode_list(in, row.producers, {.count = kProducersMax, .item_bytes_min = 8}, "producers");
-    if (!in.finish()) return corrupt("producer");
-    return row;
-}
-
 Bytes encode_u64(std::uint64_t value) {
-    FixedWriter out(8);
-    out.u64(value);
-    return out.take();
+    return prefixed(value, {});
 }
 
 std::uint64_t decode_u64(ByteView bytes) {
     return little_endian(bytes, 8);
 }
 
-Bytes encode_node(const NodeRow& row) {
-    Writer out;
-    encode(out, row.organisation);
-    encode(out, row.key);
-    out.u32(row.roles);
-    encode(out, row.previous_key);
-    encode(out, row.previous_until);
-    return out.take();
-}
-
-Result<NodeRow> decode_node(ByteView bytes) {
-    Reader in(bytes);
-    NodeRow row;
-    decode(in, row.organisation, "organisation");
-    decode(in, row.key, "key");
-    row.roles = in.u32("roles");
-    decode(in, row.previous_key, "previous_key");
-    decode(in, row.previous_until, "previous_until");
-    if (!in.finish()) return corrupt("node");
-    return row;
-}
-
 Bytes encode_counters(const CountersRow& row) {
-    FixedWriter out(kCountersBytes);
-    out.u64(row.global_action_sequence);
-    out.u64(row.total_net_weight);
-    out.u64(row.total_cpu_weight);
-    out.u64(row.total_ram_bytes);
-    out.u64(row.pending_net_usage);
-    out.u64(row.pending_cpu_usage);
-    out.u64(row.virtual_net_limit);
-    out.u64(row.virtual_cpu_limit);
-    put_usage(out, row.average_net);
-    put_usage(out, row.average_cpu);
-    return out.take();
+    return encode_fixed(row);
 }
 
 Result<CountersRow> decode_counters(ByteView bytes) {
-    if (bytes.size() != kCountersBytes) return corrupt("global");
-    FixedReader in(bytes);
-    CountersRow row;
-    row.global_action_sequence = in.u64();
-    row.total_net_weight = in.u64();
-    row.total_cpu_weight = in.u64();
-    row.total_ram_bytes = in.u64();
-    row.pending_net_usage = in.u64();
-    row.pending_cpu_usage = in.u64();
-    row.virtual_net_limit = in.u64();
-    row.virtual_cpu_limit = in.u64();
-    row.average_net = take_usage(in);
-    row.average_cpu = take_usage(in);
-    return row;
-}
-
-Bytes encode_rules(const RulesRow& row) {
-    Writer out;
-    out.u32(row.version);
-    out.u32(row.next_version);
-    out.u32(row.next_height);
-    return out.take();
-}
-
-Result<RulesRow> decode_rules(ByteView bytes) {
-    Reader in(bytes);
-    RulesRow row;
-    row.version = in.u32("version");
-    row.next_version = in.u32("next_version");
-    row.next_height = in.u32("next_height");
-    if (!in.finish()) return corrupt("global");
-    return row;
+    return decode_fixed<CountersRow>(bytes, "global");
 }
 
 Result<ChainConfig> load_config(const StateView& state) {
-    return load<ChainConfig>(
-        state, kGlobalConfig, [](Reader& in, ChainConfig& value) { decode(in, value, "config"); });
+    return load<ChainConfig>(state, kGlobalConfig);
 }
 
 Result<WasmConfig> load_wasm_config(const StateView& state) {
-    return load<WasmConfig>(
-        state, kGlobalWasm, [](Reader& in, WasmConfig& value) { decode(in, value, "wasm"); });
+    return load<WasmConfig>(state, kGlobalWasm);
 }
 
 Result<BorParameters> load_parameters(const StateView& state) {
-    return load<BorParameters>(state, kGlobalParameters, [](Reader& in, BorParameters& value) {
-        decode(in, value, "parameters");
-    });
+    return load<BorParameters>(state, kGlobalParameters);
 }
 
 Result<CountersRow> load_counters(const StateView& state) {
@@ -440,21 +258,15 @@ Result<CountersRow> load_counters(const StateView& state) {
 }
 
 Result<RulesRow> load_rules(const StateView& state) {
-    const Value value = state.find(Table::global, global_key(kGlobalRules));
-    if (!value) return RulesRow{};
-    return decode_rules(*value);
+    return load<RulesRow>(state, kGlobalRules);
 }
 
 Result<Schedule> load_schedule(const StateView& state) {
-    return load<Schedule>(
-        state, kGlobalSchedule, [](Reader& in, Schedule& value) { decode(in, value, "schedule"); });
+    return load<Schedule>(state, kGlobalSchedule);
 }
 
 Result<SlotTimes> load_times(const StateView& state) {
-    return load<SlotTimes>(state, kGlobalTimes, [](Reader& in, SlotTimes& value) {
-        decode(in, value.initial, "initial");
-        value.interval_milliseconds = in.u32("interval");
-    });
+    return load<SlotTimes>(state, kGlobalTimes);
 }
 
 }  // namespace chain

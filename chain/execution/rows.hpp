@@ -50,6 +50,16 @@ class RowKey {  // NOLINT(cppcoreguidelines-pro-type-member-init): for that reas
     std::size_t size_ = 0;
 };
 
+// corrupt, and what to do: `row` does not decode.
+[[nodiscard]] tl::unexpected<base::Error> corrupt_row(std::string_view row);
+// The row that pack() made these bytes of. corrupt: it does not decode.
+template <class Row>
+[[nodiscard]] base::Result<Row> decode_row(base::ByteView bytes) {
+    auto row = unpack<Row>(bytes, Row::kTable);
+    if (!row) return corrupt_row("a row of table " + std::string(Row::kTable));
+    return row;
+}
+
 // The big-endian integer at `offset` of a key that has it.
 [[nodiscard]] std::uint64_t key_u64(base::ByteView key, std::size_t offset);
 
@@ -62,6 +72,9 @@ struct UsageAverage {
     std::uint64_t consumed = 0;
 
     friend bool operator==(const UsageAverage&, const UsageAverage&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.last_ordinal, self.value_ex, self.consumed);
+    }
 
     [[nodiscard]] std::uint64_t average() const;
     // Adds `units` at `ordinal`, which is not before the last one; `window` is positive.
@@ -90,6 +103,24 @@ struct AccountRow {
     TimePoint active_last_used;
 
     friend bool operator==(const AccountRow&, const AccountRow&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.created,
+              self.privileged,
+              self.recv_sequence,
+              self.auth_sequence,
+              self.code_sequence,
+              self.abi_sequence,
+              self.code_hash,
+              self.code_bytes,
+              self.last_code_update,
+              self.ram_usage,
+              self.ram_quota,
+              self.net_weight,
+              self.cpu_weight,
+              self.net,
+              self.cpu,
+              self.active_last_used);
+    }
 };
 [[nodiscard]] inline RowKey account_key(Name account) {
     return RowKey().name(account);
@@ -106,12 +137,14 @@ struct PermissionRow {
     Authority authority;
 
     friend bool operator==(const PermissionRow&, const PermissionRow&) = default;
+    static constexpr std::string_view kTable = "permission";
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.parent, self.last_updated, self.last_used, self.authority);
+    }
 };
 [[nodiscard]] inline RowKey permission_key(PermissionLevel level) {
     return RowKey().name(level.actor).name(level.permission);
 }
-[[nodiscard]] base::Bytes encode_permission(const PermissionRow& row);
-[[nodiscard]] base::Result<PermissionRow> decode_permission(base::ByteView bytes);
 
 // --- Table::authorizer: what an authority names, the permission it is of -> nothing ---------
 
@@ -169,6 +202,7 @@ struct TableRow {
     std::uint32_t rows = 0;
 
     friend bool operator==(const TableRow&, const TableRow&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.payer, self.rows); }
 };
 [[nodiscard]] base::Bytes encode_table(const TableRow& row);
 [[nodiscard]] base::Result<TableRow> decode_table(base::ByteView bytes);
@@ -209,6 +243,8 @@ inline constexpr std::uint8_t kAllowedContracts = 2;  // May set code.
 
 // --- Table::producer, member, node ---------------------------------------------------------
 
+inline constexpr std::size_t kUrlBytesMax = 1024;
+
 struct ProducerRow {
     PublicKey key;
     std::optional<PublicKey> vote_key;  // Absent: `key`.
@@ -217,12 +253,15 @@ struct ProducerRow {
     bool active = true;
 
     friend bool operator==(const ProducerRow&, const ProducerRow&) = default;
+    static constexpr std::string_view kTable = "producer";
+    static void each_field(auto& self, auto&& visit) {
+        visit(
+            self.key, self.vote_key, Limited{self.url, {kUrlBytesMax}}, self.location, self.active);
+    }
 };
 // Table::producer, 'p' and the name: a registration. 'v' and the name: a voter.
 [[nodiscard]] RowKey producer_key(Name producer);
 [[nodiscard]] RowKey voter_key(Name voter);
-[[nodiscard]] base::Bytes encode_producer(const ProducerRow& row);
-[[nodiscard]] base::Result<ProducerRow> decode_producer(base::ByteView bytes);
 
 // Producers that one voter may name.
 inline constexpr std::size_t kVotesMax = 30;
@@ -233,9 +272,11 @@ struct VoterRow {
     std::vector<Name> producers;  // Sorted.
 
     friend bool operator==(const VoterRow&, const VoterRow&) = default;
+    static constexpr std::string_view kTable = "producer";
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.proxy, self.is_proxy, Limited{self.producers, {kProducersMax, 8}});
+    }
 };
-[[nodiscard]] base::Bytes encode_voter(const VoterRow& row);
-[[nodiscard]] base::Result<VoterRow> decode_voter(base::ByteView bytes);
 
 // Table::member: name -> weight u64.
 [[nodiscard]] inline RowKey member_key(Name member) {
@@ -252,12 +293,14 @@ struct NodeRow {
     TimePointSec previous_until;
 
     friend bool operator==(const NodeRow&, const NodeRow&) = default;
+    static constexpr std::string_view kTable = "node";
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.organisation, self.key, self.roles, self.previous_key, self.previous_until);
+    }
 };
 [[nodiscard]] inline RowKey node_key(Name node) {
     return RowKey().name(node);
 }
-[[nodiscard]] base::Bytes encode_node(const NodeRow& row);
-[[nodiscard]] base::Result<NodeRow> decode_node(base::ByteView bytes);
 
 // --- Table::global: the row's name -----------------------------------------------------------
 
@@ -288,6 +331,18 @@ struct CountersRow {
     UsageAverage average_cpu;
 
     friend bool operator==(const CountersRow&, const CountersRow&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.global_action_sequence,
+              self.total_net_weight,
+              self.total_cpu_weight,
+              self.total_ram_bytes,
+              self.pending_net_usage,
+              self.pending_cpu_usage,
+              self.virtual_net_limit,
+              self.virtual_cpu_limit,
+              self.average_net,
+              self.average_cpu);
+    }
 };
 [[nodiscard]] base::Bytes encode_counters(const CountersRow& row);
 [[nodiscard]] base::Result<CountersRow> decode_counters(base::ByteView bytes);
@@ -302,9 +357,10 @@ struct RulesRow {
     Height next_height = 0;          // From here on next_version holds.
 
     friend bool operator==(const RulesRow&, const RulesRow&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.version, self.next_version, self.next_height);
+    }
 };
-[[nodiscard]] base::Bytes encode_rules(const RulesRow& row);
-[[nodiscard]] base::Result<RulesRow> decode_rules(base::ByteView bytes);
 
 // Reads a row of Table::global; its default when there is none. corrupt: does not decode.
 [[nodiscard]] base::Result<ChainConfig> load_config(const StateView& state);

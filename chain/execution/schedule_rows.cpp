@@ -18,13 +18,6 @@ using base::Writer;
 constexpr std::string_view kGlobalMisses = "misses";           // Misses by name.
 constexpr std::string_view kGlobalFinalRange = "final_range";  // MountainRange
 
-tl::unexpected<base::Error> corrupt(std::string_view row) {
-    return base::fail(base::Errc::corrupt,
-                      "row " + std::string(row) +
-                          " does not decode: the state is damaged; restore it from a snapshot or "
-                          "replay the chain");
-}
-
 RowKey ready_key(Name producer) {
     return RowKey().raw(base::as_bytes("r")).name(producer);
 }
@@ -61,7 +54,7 @@ Result<ScheduleState> load_schedules(const StateView& state) {
     decode(in, proposed, "schedule");
     schedules.proposed_at = in.u32("proposed_at");
     schedules.pending_since = in.u32("pending_since");
-    if (!in.finish()) return corrupt(kGlobalPending);
+    if (!in.finish()) return corrupt_row("row " + std::string(kGlobalPending));
     schedules.proposed = std::make_shared<const Schedule>(std::move(proposed));
     return schedules;
 }
@@ -98,7 +91,7 @@ Result<std::optional<std::vector<ScheduleEntry>>> load_fixed(const StateView& st
     Reader in(*row);
     std::vector<ScheduleEntry> entries;
     decode_list(in, entries, {.count = kProducersMax, .item_bytes_min = 8 + 2 * 34}, "entries");
-    if (!in.finish()) return corrupt(kGlobalFixed);
+    if (!in.finish()) return corrupt_row("row " + std::string(kGlobalFixed));
     return std::optional(std::move(entries));
 }
 
@@ -123,13 +116,8 @@ Result<std::vector<Misses>> load_misses(const StateView& state) {
     std::vector<Misses> misses;
     if (!row) return misses;
     Reader in(*row);
-    const std::size_t count = in.count("misses", kProducersMax, 12);
-    for (std::size_t i = 0; i < count && in.ok(); ++i) {
-        Misses& entry = misses.emplace_back();
-        decode(in, entry.producer, "producer");
-        entry.slots = in.u32("slots");
-    }
-    if (!in.finish()) return corrupt(kGlobalMisses);
+    decode_list(in, misses, {.count = kProducersMax, .item_bytes_min = 12}, "misses");
+    if (!in.finish()) return corrupt_row("row " + std::string(kGlobalMisses));
     return misses;
 }
 
@@ -141,11 +129,7 @@ void put_misses(StateDelta& state, const std::vector<Misses>& misses) {
         return;
     }
     Writer out;
-    out.varuint32(static_cast<std::uint32_t>(misses.size()));
-    for (const Misses& entry : misses) {
-        encode(out, entry.producer);
-        out.u32(entry.slots);
-    }
+    encode_list(out, misses);
     put_if_new(state, kGlobalMisses, out.take());
 }
 
@@ -174,12 +158,7 @@ bool is_convicted(const StateView& state, const PublicKey& key) {
 }
 
 void put_convicted(StateDelta& state, const ConvictedKey& convicted) {
-    Writer out;
-    encode(out, convicted.key);
-    out.u8(convicted.kind);
-    out.u32(convicted.height);
-    encode(out, convicted.producer);
-    state.put(Table::producer, convicted_key(convicted.key), out.take());
+    state.put(Table::producer, convicted_key(convicted.key), pack(convicted));
 }
 
 std::optional<Name> find_served(const StateView& state, const PublicKey& key) {
@@ -203,13 +182,9 @@ Result<std::vector<ConvictedKey>> convicted_keys(const StateView& state, std::si
     while (keys.size() < limit) {
         const auto row = rows.next();
         if (!row) break;
-        Reader in(*row->value);
-        ConvictedKey& entry = keys.emplace_back();
-        decode(in, entry.key, "key");
-        entry.kind = in.u8("kind");
-        entry.height = in.u32("height");
-        decode(in, entry.producer, "producer");
-        if (!in.finish()) return corrupt("of a convicted key");
+        auto convicted = unpack<ConvictedKey>(*row->value, "key");
+        if (!convicted) return corrupt_row("row of a convicted key");
+        keys.push_back(*std::move(convicted));
     }
     return keys;
 }

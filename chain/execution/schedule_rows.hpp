@@ -37,6 +37,7 @@ struct Misses {
     std::uint32_t slots = 0;
 
     friend bool operator==(const Misses&, const Misses&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.producer, self.slots); }
 };
 [[nodiscard]] base::Result<std::vector<Misses>> load_misses(const StateView& state);  // By name.
 void put_misses(StateDelta& state, const std::vector<Misses>& misses);
@@ -60,6 +61,9 @@ struct ConvictedKey {
     Name producer;          // Whose it was in the schedule, or by registration; empty: nobody's.
 
     friend bool operator==(const ConvictedKey&, const ConvictedKey&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.key, self.kind, self.height, self.producer);
+    }
 };
 [[nodiscard]] bool is_convicted(const StateView& state, const PublicKey& key);
 void put_convicted(StateDelta& state, const ConvictedKey& convicted);

@@ -342,7 +342,7 @@ bool TransactionRun::note_permission_usage() {
             } else if (permission->last_used != now) {
                 PermissionRow row = *permission;
                 row.last_used = now;
-                base::Bytes value = encode_permission(row);
+                base::Bytes value = pack(row);
                 const std::uint64_t price = context_.prices()[Cost::row_write].of(value.size());
                 if (!context_.meter().charge(price)) return context_.fail_cpu_exceeded();
                 context_.state().put(Table::permission, permission_key(level), std::move(value));

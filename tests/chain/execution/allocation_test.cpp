@@ -54,9 +54,8 @@ TEST_CASE("a refused permission check writes no text that nobody reads") {
     chain::PermissionRow row;
     row.authority.threshold = 1;
     row.authority.accounts = {{{"bob"_n, "active"_n}, 1}};
-    host.state.put(chain::Table::permission,
-                   chain::permission_key({"alice"_n, "active"_n}),
-                   chain::encode_permission(row));
+    host.state.put(
+        chain::Table::permission, chain::permission_key({"alice"_n, "active"_n}), chain::pack(row));
     const base::Bytes packed = chain::pack(static_cast<const chain::Transaction&>(transaction));
     host.write_bytes(1'000, packed);
     CHECK(host.i32("check_transaction_authorization",

@@ -19,7 +19,7 @@ constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 Result<void> add_registration(const StateView& state, ValidatorSummary& summary) {
     const Value value = state.find(Table::producer, producer_key(summary.entry.producer));
     if (!value) return {};
-    auto row = decode_producer(*value);
+    auto row = decode_row<ProducerRow>(*value);
     if (!row) return base::fail(std::move(row).error());
     summary.url = row->url;
     summary.location = row->location;
@@ -120,7 +120,7 @@ Result<std::vector<MemberSummary>> members(const StateView& state, Name from, st
         member.name = entry.name;
         member.weight = entry.weight;
         if (const Value value = state.find(Table::producer, voter_key(member.name))) {
-            auto vote = decode_voter(*value);
+            auto vote = decode_row<VoterRow>(*value);
             if (!vote) return base::fail(std::move(vote).error());
             member.vote = *std::move(vote);
         }

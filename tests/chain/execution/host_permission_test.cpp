@@ -50,8 +50,7 @@ struct Checked : Host {
     }
 
     void put(chain::PermissionLevel level, const chain::PermissionRow& row) {
-        state.put(
-            chain::Table::permission, chain::permission_key(level), chain::encode_permission(row));
+        state.put(chain::Table::permission, chain::permission_key(level), chain::pack(row));
     }
 
     std::int32_t permission(const std::vector<chain::PublicKey>& keys,

@@ -26,8 +26,7 @@ void add_permission(Host& host, chain::PermissionLevel level, chain::PermissionL
     chain::PermissionRow row;
     row.authority.threshold = 1;
     row.authority.accounts = {{granted, 1}};
-    host.state.put(
-        chain::Table::permission, chain::permission_key(level), chain::encode_permission(row));
+    host.state.put(chain::Table::permission, chain::permission_key(level), chain::pack(row));
 }
 
 }  // namespace
