@@ -4,7 +4,6 @@
 #include "base/result.hpp"
 
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <string>

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <utility>
 #include <vector>
 
 namespace chain::abi {

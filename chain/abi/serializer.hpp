@@ -6,8 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace chain::abi {

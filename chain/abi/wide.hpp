@@ -3,7 +3,6 @@
 #include "base/codec.hpp"
 #include "base/result.hpp"
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -5,7 +5,6 @@
 #include "chain/execution/transaction_context.hpp"
 #include "chain/vm/vm.hpp"
 
-#include <memory>
 #include <vector>
 
 namespace chain {

@@ -3,12 +3,10 @@
 #include "base/bytes.hpp"
 #include "chain/vm/host.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>

@@ -3,7 +3,6 @@
 #include "base/check.hpp"
 #include "chain/execution/host_groups.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace chain {

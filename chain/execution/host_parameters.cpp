@@ -5,7 +5,6 @@
 #include <array>
 #include <string>
 #include <variant>
-#include <vector>
 
 namespace chain::host {
 

@@ -3,7 +3,6 @@
 #include "base/crypto/bignum.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <secp256k1.h>
 #include <secp256k1_recovery.h>

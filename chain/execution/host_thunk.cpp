@@ -2,8 +2,6 @@
 
 #include "chain/execution/apply_context.hpp"
 
-#include <algorithm>
-
 namespace chain::host {
 
 base::Result<void> Call::charge(std::uint64_t units) const {

@@ -13,10 +13,8 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace chain {

@@ -1,7 +1,6 @@
 #include "chain/state/gaps.hpp"
 
 #include <iterator>
-#include <utility>
 
 namespace chain {
 

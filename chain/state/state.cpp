@@ -2,8 +2,6 @@
 
 #include "base/check.hpp"
 
-#include <utility>
-
 namespace chain {
 
 StateDelta::StateDelta(const StateView& parent) : parent_(&parent) {}

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "chain/types/codec.hpp"
-#include "chain/types/limits.hpp"
 #include "chain/types/prices.hpp"
 
 #include <cstdint>

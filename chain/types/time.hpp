@@ -2,7 +2,6 @@
 
 #include "base/time.hpp"
 #include "chain/types/codec.hpp"
-#include "chain/types/limits.hpp"
 
 #include <compare>
 #include <cstdint>

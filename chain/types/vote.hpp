@@ -1,6 +1,5 @@
 #pragma once
 
-#include "chain/types/limits.hpp"
 #include "chain/types/time.hpp"
 
 #include <cstdint>
