@@ -20,51 +20,38 @@ unsigned char* raw(Hash<N>& hash) {
     return reinterpret_cast<unsigned char*>(hash.bytes.data());
 }
 
-template <auto Update, class Context>
-void update(Context& context, ByteView data, GoesOn goes_on) {
+// Init, Update and Final of one of OpenSSL's digests, whose state is a Context.
+template <class Result, class Context, auto Init, auto Update, auto Final>
+Result digest(ByteView data, GoesOn goes_on) {
+    Context context;  // NOLINT(cppcoreguidelines-pro-type-member-init): Init() sets it.
+    Result hash;
+    Init(&context);
     for (; data.size() > kPieceBytes; data = data.subspan(kPieceBytes)) {
         Update(&context, data.data(), kPieceBytes);
-        if (!goes_on()) return;
+        if (!goes_on()) break;
     }
     Update(&context, data.data(), data.size());
+    Final(raw(hash), &context);
+    return hash;
 }
 
 }  // namespace
 
 Hash256 sha256(ByteView data, GoesOn goes_on) {
-    SHA256_CTX context;
-    Hash256 hash;
-    SHA256_Init(&context);
-    update<&SHA256_Update>(context, data, goes_on);
-    SHA256_Final(raw(hash), &context);
-    return hash;
+    return digest<Hash256, SHA256_CTX, SHA256_Init, SHA256_Update, SHA256_Final>(data, goes_on);
 }
 
 Hash512 sha512(ByteView data, GoesOn goes_on) {
-    SHA512_CTX context;
-    Hash512 hash;
-    SHA512_Init(&context);
-    update<&SHA512_Update>(context, data, goes_on);
-    SHA512_Final(raw(hash), &context);
-    return hash;
+    return digest<Hash512, SHA512_CTX, SHA512_Init, SHA512_Update, SHA512_Final>(data, goes_on);
 }
 
 Hash160 sha1(ByteView data, GoesOn goes_on) {
-    SHA_CTX context;
-    Hash160 hash;
-    SHA1_Init(&context);
-    update<&SHA1_Update>(context, data, goes_on);
-    SHA1_Final(raw(hash), &context);
-    return hash;
+    return digest<Hash160, SHA_CTX, SHA1_Init, SHA1_Update, SHA1_Final>(data, goes_on);
 }
 
 Hash160 ripemd160(ByteView data, GoesOn goes_on) {
-    RIPEMD160_CTX context;
-    Hash160 hash;
-    RIPEMD160_Init(&context);
-    update<&RIPEMD160_Update>(context, data, goes_on);
-    RIPEMD160_Final(raw(hash), &context);
-    return hash;
+    return digest<Hash160, RIPEMD160_CTX, RIPEMD160_Init, RIPEMD160_Update, RIPEMD160_Final>(
+        data, goes_on);
 }
 
 static_assert(sizeof(SHA256_CTX) <= 128 && alignof(SHA256_CTX) <= 8);
