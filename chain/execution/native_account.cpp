@@ -8,8 +8,6 @@ namespace chain::native {
 
 namespace {
 
-constexpr Name kSystem = "eosio"_n;
-
 bool is_allowed(ApplyContext& context, Name account, std::uint8_t what) {
     if (context.has_authorization(kSystem)) return true;
     const AccountRow* row = context.transaction().find_account(account);
@@ -22,11 +20,10 @@ bool is_allowed(ApplyContext& context, Name account, std::uint8_t what) {
 bool check_name(ApplyContext& context, const NewAccount& data) {
     const std::string name = data.name.to_string();
     if (data.name.empty()) {
-        return context.fail(Exception::action_validate_exception, "account name cannot be empty");
+        return invalid(context, "account name cannot be empty");
     }
     if (name.size() > 12) {
-        return context.fail(Exception::action_validate_exception,
-                            "account names can only be 12 chars long");
+        return invalid(context, "account names can only be 12 chars long");
     }
     if (!context.is_account(data.creator)) {
         return context.fail(Exception::account_query_exception,
@@ -34,8 +31,7 @@ bool check_name(ApplyContext& context, const NewAccount& data) {
     }
     if (!context.transaction().find_account(data.creator)->privileged &&
         name.starts_with("eosio.")) {
-        return context.fail(Exception::action_validate_exception,
-                            "only privileged accounts can have names that start with 'eosio.'");
+        return invalid(context, "only privileged accounts can have names that start with 'eosio.'");
     }
     if (context.is_account(data.name)) {
         return context.fail(
@@ -97,16 +93,14 @@ bool check_references(ApplyContext& context, const Authority& authority) {
     for (const PermissionLevelWeight& entry : authority.accounts) {
         const PermissionLevel level = entry.permission;
         if (!context.is_account(level.actor)) {
-            return context.fail(Exception::action_validate_exception,
-                                "account '" + level.actor.to_string() + "' does not exist");
+            return invalid(context, "account '" + level.actor.to_string() + "' does not exist");
         }
         if (level.permission == "owner"_n || level.permission == "active"_n ||
             level.permission == "eosio.code"_n) {
             continue;
         }
         if (!context.transaction().permissions().find(context.state(), level)) {
-            return context.fail(Exception::action_validate_exception,
-                                "permission '" + level.to_json() + "' does not exist");
+            return invalid(context, "permission '" + level.to_json() + "' does not exist");
         }
     }
     return true;
@@ -118,16 +112,16 @@ bool newaccount(ApplyContext& context) {
     if (!context.require_authorization(data->creator)) return false;
     if (context.transaction().parameters().open_accounts == 0 &&
         !is_allowed(context, data->creator, kAllowedAccounts)) {
-        return context.fail(Exception::action_validate_exception,
-                            "account " + data->creator.to_string() +
-                                " may not create accounts here: open_accounts is 0; let eosio run "
-                                "allow for it, or create the account as eosio");
+        return invalid(context,
+                       "account " + data->creator.to_string() +
+                           " may not create accounts here: open_accounts is 0; let eosio run "
+                           "allow for it, or create the account as eosio");
     }
     if (!data->owner.is_valid()) {
-        return context.fail(Exception::action_validate_exception, "Invalid owner authority");
+        return invalid(context, "Invalid owner authority");
     }
     if (!data->active.is_valid()) {
-        return context.fail(Exception::action_validate_exception, "Invalid active authority");
+        return invalid(context, "Invalid active authority");
     }
     if (!check_name(context, *data)) return false;
     AccountRow row;
@@ -151,10 +145,10 @@ bool setcode(ApplyContext& context) {
     if (!context.require_authorization(data->account)) return false;
     if (context.transaction().parameters().open_contracts == 0 &&
         !is_allowed(context, data->account, kAllowedContracts)) {
-        return context.fail(Exception::action_validate_exception,
-                            "account " + data->account.to_string() +
-                                " may not set code here: open_contracts is 0; let eosio run allow "
-                                "for it, or authorize the action as eosio too");
+        return invalid(context,
+                       "account " + data->account.to_string() +
+                           " may not set code here: open_contracts is 0; let eosio run allow "
+                           "for it, or authorize the action as eosio too");
     }
     if (data->vm_type != 0) {
         return context.fail(Exception::invalid_contract_vm_type, "code should be 0");

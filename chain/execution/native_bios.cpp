@@ -9,7 +9,6 @@ namespace chain {
 
 namespace {
 
-constexpr Name kSystem = "eosio"_n;
 // For each entry of a schedule: its account, registration and convictions are looked up.
 constexpr std::uint64_t kEntryUnits = 10'000;
 
@@ -160,9 +159,9 @@ bool setprods(ApplyContext& context) {
     auto data = data_of<SetProds>(context);
     if (!data || !context.require_authorization(kSystem)) return false;
     if (!data->single_keys) {
-        return context.fail(Exception::action_validate_exception,
-                            "a producer's authority must be one key whose weight reaches the "
-                            "threshold: a block is signed with one key");
+        return invalid(context,
+                       "a producer's authority must be one key whose weight reaches the "
+                       "threshold: a block is signed with one key");
     }
     return propose_schedule(context, std::move(data->entries)).has_value();
 }

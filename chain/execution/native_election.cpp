@@ -8,10 +8,6 @@ namespace chain::native {
 
 namespace {
 
-bool invalid(ApplyContext& context, std::string text) {
-    return context.fail(Exception::action_validate_exception, std::move(text));
-}
-
 bool is_proxy(const StateView& state, Name account) {
     const Value row = state.find(Table::producer, voter_key(account));
     const auto voter = row ? decode_row<VoterRow>(*row) : VoterRow{};
@@ -46,11 +42,10 @@ bool regproducer(ApplyContext& context) {
     const auto data = data_of<RegProducer>(context);
     if (!data || !context.require_authorization(data->producer)) return false;
     if (data->url.size() >= 512) {
-        return context.fail(Exception::action_validate_exception, "url too long");
+        return invalid(context, "url too long");
     }
     if (data->key.type != base::crypto::KeyType::k1) {
-        return context.fail(Exception::action_validate_exception,
-                            "a producer's key must be K1: blocks are signed with K1 keys");
+        return invalid(context, "a producer's key must be K1: blocks are signed with K1 keys");
     }
     if (!refuse_convicted(context, data->key)) return false;
     ProducerRow row;
@@ -72,7 +67,7 @@ bool unregprod(ApplyContext& context) {
     if (!data || !context.require_authorization(data->name)) return false;
     const RowKey key = producer_key(data->name);
     const Value old = context.state().find(Table::producer, key);
-    if (!old) return context.fail(Exception::action_validate_exception, "producer not found");
+    if (!old) return invalid(context, "producer not found");
     auto row = decode_row<ProducerRow>(*old);
     if (!row) return context.fail(std::move(row).error());
     row->active = false;
@@ -83,19 +78,16 @@ bool unregprod(ApplyContext& context) {
 bool voteproducer(ApplyContext& context) {
     const auto data = data_of<VoteProducer>(context);
     if (!data || !context.require_authorization(data->voter)) return false;
-    const auto refuse = [&](std::string text) {
-        return context.fail(Exception::action_validate_exception, std::move(text));
-    };
     if (!data->proxy.empty() && !data->producers.empty()) {
-        return refuse("cannot vote for producers and proxy at same time");
+        return invalid(context, "cannot vote for producers and proxy at same time");
     }
-    if (data->voter == data->proxy) return refuse("cannot proxy to self");
+    if (data->voter == data->proxy) return invalid(context, "cannot proxy to self");
     if (data->producers.size() > kVotesMax) {
-        return refuse("attempt to vote for too many producers");
+        return invalid(context, "attempt to vote for too many producers");
     }
     const auto unordered = std::ranges::adjacent_find(data->producers, std::greater_equal<>());
     if (unordered != data->producers.end()) {
-        return refuse("producer votes must be unique and sorted");
+        return invalid(context, "producer votes must be unique and sorted");
     }
     const std::uint64_t look_up = context.transaction().prices()[Cost::state].of(0);
     if (!pay(context, look_up * data->producers.size())) return false;
@@ -108,10 +100,10 @@ bool voteproducer(ApplyContext& context) {
         row.is_proxy = before->is_proxy;
     }
     if (!data->proxy.empty() && !is_proxy(context.state(), data->proxy)) {
-        return refuse("invalid proxy specified");
+        return invalid(context, "invalid proxy specified");
     }
     if (row.is_proxy && !data->proxy.empty()) {
-        return refuse("account registered as a proxy is not allowed to use a proxy");
+        return invalid(context, "account registered as a proxy is not allowed to use a proxy");
     }
     row.proxy = data->proxy;
     row.producers = data->producers;
@@ -130,11 +122,10 @@ bool regproxy(ApplyContext& context) {
         row = std::move(*before);
     }
     if (row.is_proxy == data->is_proxy) {
-        return context.fail(Exception::action_validate_exception, "action has no effect");
+        return invalid(context, "action has no effect");
     }
     if (data->is_proxy && !row.proxy.empty()) {
-        return context.fail(Exception::action_validate_exception,
-                            "account that uses a proxy is not allowed to become a proxy");
+        return invalid(context, "account that uses a proxy is not allowed to become a proxy");
     }
     row.is_proxy = data->is_proxy;
     context.state().put(Table::producer, key, pack(row));

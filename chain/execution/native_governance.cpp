@@ -8,12 +8,7 @@ namespace chain::native {
 
 namespace {
 
-constexpr Name kSystem = "eosio"_n;
 constexpr std::uint64_t kNodeUnits = 5'000;  // For a node that is looked at.
-
-bool invalid(ApplyContext& context, std::string text) {
-    return context.fail(Exception::action_validate_exception, std::move(text));
-}
 
 bool require_account(ApplyContext& context, Name account) {
     if (context.is_account(account)) return true;

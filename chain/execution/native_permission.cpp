@@ -38,10 +38,6 @@ std::string authority_to_json(const Authority& authority) {
            "],\"accounts\":[" + accounts + "],\"waits\":[" + waits + "]}";
 }
 
-bool invalid(ApplyContext& context, std::string text) {
-    return context.fail(Exception::action_validate_exception, std::move(text));
-}
-
 bool check_update(ApplyContext& context, const UpdateAuth& data) {
     if (data.permission.empty()) {
         return invalid(context, "Cannot create authority with empty name");

@@ -5,6 +5,8 @@
 
 namespace chain::native {
 
+inline constexpr Name kSystem = "eosio"_n;
+
 // The native actions by group; each returns what run_native_action() passes on.
 // native_account.cpp
 bool newaccount(ApplyContext& context);
@@ -50,11 +52,15 @@ template <class T>
     return std::nullopt;
 }
 
+// Fails with action_validate_exception.
+inline bool invalid(ApplyContext& context, std::string text) {
+    return context.fail(Exception::action_validate_exception, std::move(text));
+}
+
 // Fails in a read-only transaction, as nodeos does.
 [[nodiscard]] inline bool refuse_read_only(ApplyContext& context, std::string_view action) {
     if (!context.read_only()) return true;
-    return context.fail(Exception::action_validate_exception,
-                        std::string(action) + " not allowed in read-only transaction");
+    return invalid(context, std::string(action) + " not allowed in read-only transaction");
 }
 
 // Charges; false: no units are left, the context has the failure.
