@@ -225,22 +225,10 @@ chain::ChainId Genesis::chain_id() const {
 base::Bytes encode(const Genesis& genesis) {
     base::Writer out;
     out.u16(kFormat);
-    chain::encode(out, genesis.times.initial);
-    out.u32(genesis.times.interval_milliseconds);
+    chain::encode(out, genesis.times);
     chain::encode(out, genesis.system_authority);
-    out.varuint32(static_cast<std::uint32_t>(genesis.members.size()));
-    for (const Member& member : genesis.members) {
-        chain::encode(out, member.name);
-        chain::encode(out, member.authority);
-        out.u64(member.weight);
-    }
-    out.varuint32(static_cast<std::uint32_t>(genesis.nodes.size()));
-    for (const Node& node : genesis.nodes) {
-        chain::encode(out, node.name);
-        chain::encode(out, node.organisation);
-        chain::encode(out, node.key);
-        out.u32(node.roles);
-    }
+    chain::encode_list(out, genesis.members);
+    chain::encode_list(out, genesis.nodes);
     chain::encode(out, genesis.schedule);
     encode_parameters(out, genesis.parameters);
     chain::encode(out, genesis.config);

@@ -22,6 +22,9 @@ struct Member {
     std::uint64_t weight = 1;
 
     friend bool operator==(const Member&, const Member&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.name, self.authority, self.weight);
+    }
 };
 
 // A machine that may connect from the beginning; later ones are registered on chain.
@@ -32,6 +35,9 @@ struct Node {
     std::uint32_t roles = 0;      // A sum of 1 validator, 2 observer, 4 broker, 8 gateway.
 
     friend bool operator==(const Node&, const Node&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.name, self.organisation, self.key, self.roles);
+    }
 };
 
 // What makes a chain: two nodes with equal genesis files are on one chain (spec 05, "genesis/").

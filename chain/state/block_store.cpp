@@ -69,7 +69,9 @@ base::Result<std::optional<Height>> read_height(const base::StorageView& storage
 struct Earliest {
     Height blocks = 0;
     Height traces = 0;
+
     friend bool operator==(const Earliest&, const Earliest&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.blocks, self.traces); }
 };
 
 base::Bytes earliest_key() {
@@ -86,12 +88,9 @@ base::Result<Height> next_height(const base::StorageView& storage, Family family
 base::Result<Earliest> read_earliest(const base::StorageView& storage) {
     auto kept = storage.get(Family::meta, earliest_key());
     if (!kept) return fail(std::move(kept).error());
-    Earliest earliest;
     if (kept->has_value()) {
-        base::Reader in(**kept);
-        earliest.blocks = in.u32("blocks");
-        earliest.traces = in.u32("traces");
-        if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
+        auto earliest = unpack<Earliest>(**kept, "earliest");
+        if (!earliest) return fail(Errc::corrupt, earliest.error().detail);
         return earliest;
     }
     auto blocks = next_height(storage, Family::blocks, 0);
@@ -104,13 +103,6 @@ base::Result<Earliest> read_earliest(const base::StorageView& storage) {
 // Whether what belongs to `at` is to go when `height` is final.
 bool outlived(Height at, Height height, std::uint32_t retention) {
     return retention != 0 && height > retention && at <= height - retention;
-}
-
-void write_earliest(base::Batch& batch, const Earliest& earliest) {
-    base::Writer out;
-    out.u32(earliest.blocks);
-    out.u32(earliest.traces);
-    batch.put(Family::meta, earliest_key(), out.take());
 }
 
 // A final block and the entries of the index that lead to it.
@@ -187,7 +179,7 @@ base::Result<void> append_pruned(base::Batch& batch,
         first->traces = *next;
     }
     if (*first == before) return {};
-    write_earliest(pruned, *first);
+    pruned.put(Family::meta, earliest_key(), pack(*first));
     std::ranges::move(pruned.changes, std::back_inserter(batch.changes));
     return {};
 }
