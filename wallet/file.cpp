@@ -87,7 +87,7 @@ base::Result<Keys> unpack(base::Reader& in, bool with_public_keys) {
     Keys keys;
     for (std::size_t i = 0; i < count; ++i) {
         PublicKey claimed;
-        if (with_public_keys) claimed = base::crypto::read_public_key(in, "public key");
+        if (with_public_keys) decode(in, claimed, "public key");
         const auto read = read_key(in, keys, with_public_keys ? &claimed : nullptr);
         if (!read) return base::fail(read.error());
     }

@@ -120,35 +120,28 @@ KeyType read_type(Reader& in, std::string_view field) {
     return static_cast<KeyType>(type);
 }
 
-template <std::size_t N>
-std::array<std::byte, N> read_array(Reader& in, std::string_view field) {
-    return in.hash<N>(field).bytes;
-}
-
 }  // namespace
 
-PublicKey read_public_key(Reader& in, std::string_view field) {
-    PublicKey key;
+void decode(Reader& in, PublicKey& key, std::string_view field) {
+    key = {};
     key.type = read_type(in, field);
-    key.point = read_array<33>(in, field);
-    if (key.type != KeyType::webauthn) return key;
+    key.point = in.hash<33>(field).bytes;
+    if (key.type != KeyType::webauthn) return;
     key.user_presence = in.u8(field);
     if (key.user_presence > 2) in.set_error(field, "user presence above 2");
     key.relying_party = in.string(field, kRelyingPartyBytesMax);
     if (in.ok() && key.relying_party.empty()) {
         in.set_error(field, "webauthn pubkey must have non empty rpid");
     }
-    return key;
 }
 
-Signature read_signature(Reader& in, std::string_view field) {
-    Signature signature;
+void decode(Reader& in, Signature& signature, std::string_view field) {
+    signature = {};
     signature.type = read_type(in, field);
-    signature.compact = read_array<65>(in, field);
-    if (signature.type != KeyType::webauthn) return signature;
+    signature.compact = in.hash<65>(field).bytes;
+    if (signature.type != KeyType::webauthn) return;
     signature.auth_data = to_bytes(in.bytes(field, kAuthDataBytesMax));
     signature.client_json = in.string(field, kClientJsonBytesMax);
-    return signature;
 }
 
 }  // namespace base::crypto

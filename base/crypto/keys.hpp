@@ -98,8 +98,8 @@ class PrivateKey {
 // in a block's JSON must survive the way there and back.
 void encode(Writer& out, const PublicKey& key);
 void encode(Writer& out, const Signature& signature);
-[[nodiscard]] PublicKey read_public_key(Reader& in, std::string_view field);
-[[nodiscard]] Signature read_signature(Reader& in, std::string_view field);
+void decode(Reader& in, PublicKey& key, std::string_view field);
+void decode(Reader& in, Signature& signature, std::string_view field);
 
 // Whether a point lies on its curve. Decoding alone does not check it, as in nodeos.
 [[nodiscard]] bool is_on_curve(const PublicKey& key);

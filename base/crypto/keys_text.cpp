@@ -160,11 +160,19 @@ Bytes body_of(const T& value) {
     return bytes;
 }
 
-Bytes with_type(const Suite& suite) {
-    Bytes bytes(1 + suite.data.size());
-    bytes.front() = static_cast<std::byte>(suite.type);
-    std::copy(suite.data.begin(), suite.data.end(), bytes.begin() + 1);
-    return bytes;
+// The value that a text of this kind has.
+template <class T>
+Result<T> read_text(const Kind& kind, std::string_view text, std::string_view what) {
+    const auto suite = parse_suite(kind, text);
+    if (!suite) return fail(suite.error());
+    Bytes bytes(1 + suite->data.size());
+    bytes.front() = static_cast<std::byte>(suite->type);
+    std::copy(suite->data.begin(), suite->data.end(), bytes.begin() + 1);
+    Reader in(bytes);
+    T value;
+    decode(in, value, what);
+    if (const auto read = in.finish(); !read) return fail(read.error());
+    return value;
 }
 
 Result<PublicKey> parse_legacy(std::string_view text) {
@@ -232,13 +240,7 @@ Result<PublicKey> PublicKey::from_string(std::string_view text) {
         text.find('_') == std::string_view::npos) {
         return parse_legacy(text);
     }
-    const auto suite = parse_suite(kPublic, text);
-    if (!suite) return fail(suite.error());
-    const Bytes bytes = with_type(*suite);
-    Reader in(bytes);
-    PublicKey key = read_public_key(in, "public key");
-    if (const auto read = in.finish(); !read) return fail(read.error());
-    return key;
+    return read_text<PublicKey>(kPublic, text, "public key");
 }
 
 std::string Signature::to_string() const {
@@ -247,13 +249,7 @@ std::string Signature::to_string() const {
 }
 
 Result<Signature> Signature::from_string(std::string_view text) {
-    const auto suite = parse_suite(kSignature, text);
-    if (!suite) return fail(suite.error());
-    const Bytes bytes = with_type(*suite);
-    Reader in(bytes);
-    Signature signature = read_signature(in, "signature");
-    if (const auto read = in.finish(); !read) return fail(read.error());
-    return signature;
+    return read_text<Signature>(kSignature, text, "signature");
 }
 
 std::string PrivateKey::to_string() const {

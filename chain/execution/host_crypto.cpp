@@ -33,16 +33,8 @@ Result<void> assert_hash(const Call& call, Input data, In<DigestOf<Digest>> expe
     return fail(Exception::crypto_api_exception, "hash mismatch");
 }
 
-// Trailing bytes are ignored, as in nodeos.
-Result<Signature> unpack_signature(base::ByteView bytes) {
-    base::Reader in(bytes);
-    Signature signature = base::crypto::read_signature(in, "signature");
-    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
-    return signature;
-}
-
 Result<PublicKey> recover_from(const Call& call, const base::Hash256& digest, Input packed) {
-    Result<Signature> signature = unpack_signature(packed.bytes);
+    auto signature = unpack_start<Signature>(packed.bytes, "signature");
     if (!signature) return base::fail(std::move(signature).error());
     if (signature->type != base::crypto::KeyType::k1) {
         if (auto paid = call.charge(call.price(Cost::recover_r1).base); !paid)
@@ -55,12 +47,11 @@ Result<void> assert_recover_key(const Call& call,
                                 In<base::Hash256> digest,
                                 Input signature,
                                 Input expected) {
-    base::Reader in(expected.bytes);
-    const PublicKey key = base::crypto::read_public_key(in, "public key");
-    if (auto status = in.status(); !status) return status;
+    const auto key = unpack_start<PublicKey>(expected.bytes, "public key");
+    if (!key) return base::fail(key.error());
     const Result<PublicKey> recovered = recover_from(call, digest.value, signature);
     if (!recovered) return base::fail(recovered.error());
-    if (*recovered == key) return {};
+    if (*recovered == *key) return {};
     return fail(Exception::crypto_api_exception, "Error expected key different than recovered key");
 }
 

@@ -60,14 +60,12 @@ Result<bool> check_transaction_authorization(const Call& call,
                                              Input packed,
                                              Input keys,
                                              Input permissions) {
-    base::Reader in(packed.bytes);
-    Transaction transaction;
-    decode(in, transaction, "transaction");
-    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
+    const auto transaction = unpack_start<Transaction>(packed.bytes, "transaction");
+    if (!transaction) return base::fail(transaction.error());
     Result<Provided> provided = unpack_provided(keys, permissions);
     if (!provided) return base::fail(std::move(provided).error());
-    provided->delay_seconds = transaction.delay_sec;
-    return answer(authorization_of(call).check(transaction.actions, *provided, {.brief = true}));
+    provided->delay_seconds = transaction->delay_sec;
+    return answer(authorization_of(call).check(transaction->actions, *provided, {.brief = true}));
 }
 
 // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.

@@ -53,11 +53,9 @@ Result<std::vector<ScheduleEntry>> unpack_keys(const Call& call, base::ByteView 
 
 // A varuint32 count and {name, authority}, of which only those of one key are taken.
 Result<std::vector<ScheduleEntry>> unpack_authorities(base::ByteView packed) {
-    base::Reader in(packed);
-    SetProds schedule;
-    decode(in, schedule, "producers");
-    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
-    if (schedule.single_keys) return std::move(schedule.entries);
+    auto schedule = unpack_start<SetProds>(packed, "producers");
+    if (!schedule) return base::fail(std::move(schedule).error());
+    if (schedule->single_keys) return std::move(schedule->entries);
     return fail(Exception::wasm_execution_error,
                 "a producer's authority must be one key whose weight reaches the threshold: a "
                 "block is signed with one key");

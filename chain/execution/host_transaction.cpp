@@ -12,16 +12,11 @@ using std::int32_t;
 using std::uint32_t;
 using std::uint64_t;
 
-// Trailing bytes are ignored, as in nodeos.
 Result<Action> unpack_action(const Call& call, base::ByteView bytes) {
     if (bytes.size() >= call.context.transaction().config().max_inline_action_size) {
         return fail(Exception::inline_action_too_big, "inline action too big");
     }
-    base::Reader in(bytes);
-    Action action;
-    decode(in, action, "action");
-    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
-    return action;
+    return unpack_start<Action>(bytes, "action");
 }
 
 Result<void> send_inline(const Call& call, Input packed) {

@@ -155,14 +155,9 @@ void decode(base::Reader& in, UnlinkAuth& data, std::string_view field);
 // The data of a native action. out_of_range_exception: it is too short, or malformed.
 template <class T>
 [[nodiscard]] base::Result<T> native_data(const Action& action) {
-    base::Reader in(action.data);
-    T data{};
-    decode(in, data, "data");
-    if (auto done = in.status(); !done) {
-        base::Error error = std::move(done).error();
-        error.exception = 8;  // fc's out_of_range_exception, what its datastream throws.
-        return base::fail(std::move(error));
-    }
+    auto data = unpack_start<T>(action.data, "data");
+    if (!data)
+        data.error().exception = 8;  // fc's out_of_range_exception, as its datastream throws.
     return data;
 }
 

@@ -25,9 +25,8 @@ namespace chain {
 template <class T>
 concept Listed = requires(T& value, int visit) { T::each_field(value, visit); };
 
+using base::crypto::decode;
 using base::crypto::encode;
-void decode(base::Reader& in, base::crypto::PublicKey& key, std::string_view field);
-void decode(base::Reader& in, base::crypto::Signature& signature, std::string_view field);
 
 template <std::size_t N>
 void encode(base::Writer& out, const base::Hash<N>& hash) {
@@ -181,6 +180,16 @@ template <class T>
     T value{};
     decode(in, value, field);
     if (auto done = in.finish(); !done) return base::fail(std::move(done).error());
+    return value;
+}
+
+// As unpack(), but bytes may be left, as where nodeos reads from a stream.
+template <class T>
+[[nodiscard]] base::Result<T> unpack_start(base::ByteView bytes, std::string_view field) {
+    base::Reader in(bytes);
+    T value{};
+    decode(in, value, field);
+    if (auto status = in.status(); !status) return base::fail(std::move(status).error());
     return value;
 }
 

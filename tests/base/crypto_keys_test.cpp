@@ -125,7 +125,9 @@ TEST_CASE("keys have the recorded text and binary forms") {
             CHECK(is_on_curve(key));
             const Bytes bytes = packed(key);
             Reader again(bytes);
-            CHECK(read_public_key(again, "key") == key);
+            PublicKey unpacked;
+            decode(again, unpacked, "key");
+            CHECK(unpacked == key);
             CHECK(again.finish());
         }
     }
@@ -213,7 +215,9 @@ TEST_CASE("signatures that are not canonical are refused when recovering, not wh
     CHECK(Signature::from_string(zero.to_string()).value() == zero);
     const Bytes bytes = packed(zero);
     Reader in(bytes);
-    CHECK(read_signature(in, "signature") == zero);
+    Signature unpacked;
+    decode(in, unpacked, "signature");
+    CHECK(unpacked == zero);
     CHECK(in.finish());
     CHECK_FALSE(recover(zero, digest));
 }
@@ -314,7 +318,8 @@ TEST_CASE("foreign binary keys are refused") {
     const auto refused = [](std::string_view hex) {
         const Bytes bytes = from_hex(hex).value();
         Reader in(bytes);
-        static_cast<void>(read_public_key(in, "key"));
+        PublicKey key;
+        decode(in, key, "key");
         return !in.finish();
     };
     const std::string point(66, '0');

@@ -32,11 +32,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto plain = from_base58(text)) CHECK(to_base58(*plain) == text);
 
     Reader in(bytes);
-    const Signature packed = read_signature(in, "signature");
+    Signature packed;
+    decode(in, packed, "signature");
     if (in.ok()) {
         round_trip(Result<Signature>(packed));
         static_cast<void>(recover(packed, Hash256{}));
-        const PublicKey key = read_public_key(in, "key");
+        PublicKey key;
+        decode(in, key, "key");
         if (in.ok()) {
             static_cast<void>(is_on_curve(key));
             round_trip(Result<PublicKey>(key));
