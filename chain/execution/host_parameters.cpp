@@ -1,42 +1,28 @@
 #include "chain/execution/host_parameters.hpp"
 
+#include "chain/types/config_fields.hpp"
 #include "chain/types/exception.hpp"
 
 #include <array>
 #include <string>
-#include <variant>
 
 namespace chain::host {
 
 namespace {
 
-using std::uint16_t;
 using std::uint32_t;
-using std::uint64_t;
 
-using Field =
-    std::variant<uint64_t ChainConfig::*, uint32_t ChainConfig::*, uint16_t ChainConfig::*>;
+// The id of a parameter is its place among the fields.
+constexpr std::size_t kParameters = 18;
 
-const std::array kFields = {
-    Field(&ChainConfig::max_block_net_usage),
-    Field(&ChainConfig::target_block_net_usage_pct),
-    Field(&ChainConfig::max_transaction_net_usage),
-    Field(&ChainConfig::base_per_transaction_net_usage),
-    Field(&ChainConfig::net_usage_leeway),
-    Field(&ChainConfig::context_free_discount_net_usage_num),
-    Field(&ChainConfig::context_free_discount_net_usage_den),
-    Field(&ChainConfig::max_block_cpu_usage),
-    Field(&ChainConfig::target_block_cpu_usage_pct),
-    Field(&ChainConfig::max_transaction_cpu_usage),
-    Field(&ChainConfig::min_transaction_cpu_usage),
-    Field(&ChainConfig::max_transaction_lifetime),
-    Field(&ChainConfig::deferred_trx_expiration_window),
-    Field(&ChainConfig::max_transaction_delay),
-    Field(&ChainConfig::max_inline_action_size),
-    Field(&ChainConfig::max_inline_action_depth),
-    Field(&ChainConfig::max_authority_depth),
-    Field(&ChainConfig::max_action_return_value_size),
-};
+// Calls `work` with the parameter of this id.
+template <class Config, class Work>
+void with_parameter(Config& config, uint32_t id, Work work) {
+    uint32_t at = 0;
+    each_config_field(config, [&](const char* /*name*/, auto& value) {
+        if (at++ == id) work(value);
+    });
+}
 
 // Reads ids that exist, each at most once.
 class IdReader {
@@ -46,7 +32,7 @@ class IdReader {
     base::Result<uint32_t> next(base::Reader& in) {
         const uint32_t id = in.varuint32("id");
         if (auto status = in.status(); !status) return base::fail(std::move(status).error());
-        if (id >= kFields.size()) {
+        if (id >= kParameters) {
             return fail(Exception::config_parse_error,
                         "DataStream& operator" + std::string(direction_) +
                             ": no such id: " + std::to_string(id));
@@ -61,7 +47,7 @@ class IdReader {
 
   private:
     std::string_view direction_;
-    std::array<bool, kFields.size()> seen_{};
+    std::array<bool, kParameters> seen_{};
 };
 
 struct LowerBound {
@@ -85,7 +71,7 @@ constexpr std::array kLowerBounds = {
 
 base::Result<base::Bytes> pack_parameters(const ChainConfig& config, base::ByteView ids) {
     base::Reader in(ids);
-    const auto count = static_cast<uint32_t>(in.count("ids", kFields.size()));
+    const auto count = static_cast<uint32_t>(in.count("ids", kParameters));
     IdReader reader("<<");
     base::Writer out;
     out.varuint32(count);
@@ -93,7 +79,7 @@ base::Result<base::Bytes> pack_parameters(const ChainConfig& config, base::ByteV
         const base::Result<uint32_t> id = reader.next(in);
         if (!id) return base::fail(id.error());
         out.varuint32(*id);
-        std::visit([&](auto member) { out.integer(config.*member); }, kFields[*id]);
+        with_parameter(config, *id, [&](auto value) { out.integer(value); });
     }
     if (auto status = in.status(); !status) return base::fail(std::move(status).error());
     return out.take();
@@ -101,17 +87,12 @@ base::Result<base::Bytes> pack_parameters(const ChainConfig& config, base::ByteV
 
 base::Result<void> change_parameters(ChainConfig& config, base::ByteView pairs) {
     base::Reader in(pairs);
-    const std::size_t count = in.count("parameters", kFields.size());
+    const std::size_t count = in.count("parameters", kParameters);
     IdReader reader(">>");
     for (std::size_t i = 0; i < count; ++i) {
         const base::Result<uint32_t> id = reader.next(in);
         if (!id) return base::fail(id.error());
-        std::visit(
-            [&](auto member) {
-                using T = std::remove_reference_t<decltype(config.*member)>;
-                config.*member = in.integer<T>("value");
-            },
-            kFields[*id]);
+        with_parameter(config, *id, [&](auto& value) { decode(in, value, "value"); });
     }
     return in.status();
 }
