@@ -7,11 +7,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::uint32_t;
-using std::uint64_t;
-
 Result<int32_t> read_action_data(const Call& call, Output out) {
     return copy_out(call.context.action().data, out);
 }

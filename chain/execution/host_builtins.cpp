@@ -6,12 +6,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::int64_t;
-using std::uint32_t;
-using std::uint64_t;
-
 using OutInt = Out<Int128>;
 using OutUInt = Out<UInt128>;
 using OutFloat = Out<Float128>;

@@ -11,10 +11,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::uint32_t;
-
 constexpr int32_t kFailure = -1;  // What the primitives return for arguments they refuse.
 constexpr int32_t kSuccess = 0;
 

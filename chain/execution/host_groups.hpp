@@ -4,6 +4,13 @@
 
 namespace chain::host {
 
+// What the signatures of host functions are made of.
+using base::Result;
+using std::int32_t;
+using std::int64_t;
+using std::uint32_t;
+using std::uint64_t;
+
 // The groups of host functions, one .cpp each; host_functions.cpp makes the table of them.
 void add_action(Functions& out);       // Action data, authorization, return value, sender.
 void add_system(Functions& out);       // Assertions, time, features.

@@ -7,10 +7,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::uint32_t;
-
 // Also where the ranges overlap: from the end when they move up.
 void move_pieces(const Call& call, const CopyRange& range) {
     const std::size_t bytes = range.from.size();

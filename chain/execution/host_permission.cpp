@@ -9,10 +9,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int64_t;
-using std::uint64_t;
-
 constexpr std::size_t kProvidedMax = 4096;  // Keys or permissions in one call.
 
 Authorization authorization_of(const Call& call) {

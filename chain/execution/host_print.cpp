@@ -10,8 +10,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-
 Result<void> print(const Call& call, std::string_view text) {
     in_pieces(call, text.size(), [&](std::size_t at, std::size_t size) {
         call.context.print(text.substr(at, size));

@@ -8,17 +8,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int64_t;
-using std::uint32_t;
-using std::uint64_t;
-
-Result<void> must_write(const Call& call, std::string_view function) {
-    if (!call.context.read_only()) return {};
-    return fail(Exception::wasm_execution_error,
-                std::string(function) + " not allowed in a readonly transaction");
-}
-
 Result<const AccountRow*> account_of(const Call& call, Name account) {
     const AccountRow* row = call.context.transaction().find_account(account);
     if (row != nullptr) return row;

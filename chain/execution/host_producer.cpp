@@ -7,11 +7,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::int64_t;
-using std::uint64_t;
-
 // nodeos takes the length for a number of names, and copies as many bytes at most.
 Result<int32_t> get_active_producers(const Call& call, OutputItems<sizeof(Name)> out) {
     const Result<Schedule> schedule = load_schedule(call.context.state());
@@ -69,17 +64,15 @@ Result<int64_t> propose(const Call& call, Result<std::vector<ScheduleEntry>> ent
 }
 
 Result<int64_t> set_proposed_producers(const Call& call, Input packed) {
-    if (call.context.read_only()) {
-        return fail(Exception::wasm_execution_error,
-                    "set_proposed_producers not allowed in a readonly transaction");
+    if (auto allowed = must_write(call, "set_proposed_producers"); !allowed) {
+        return base::fail(allowed.error());
     }
     return propose(call, unpack_keys(call, packed.bytes));
 }
 
 Result<int64_t> set_proposed_producers_ex(const Call& call, uint64_t format, Input packed) {
-    if (call.context.read_only()) {
-        return fail(Exception::wasm_execution_error,
-                    "set_proposed_producers_ex not allowed in a readonly transaction");
+    if (auto allowed = must_write(call, "set_proposed_producers_ex"); !allowed) {
+        return base::fail(allowed.error());
     }
     if (format > 1) {
         return fail(Exception::wasm_execution_error, "Producer schedule is in an unknown format!");

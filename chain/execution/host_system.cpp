@@ -8,12 +8,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::int64_t;
-using std::uint32_t;
-using std::uint64_t;
-
 constexpr std::size_t kAssertBytesMax = 1024;
 // Numbers from here on are nodeos' own; this one says that a contract used one of them.
 constexpr uint64_t kReservedCodes = 10'000'000'000'000'000'000U;
@@ -85,10 +79,7 @@ Result<void> activate_feature(const Call&, int64_t) {
 
 // Every feature is active from the first block on, and there are no others.
 Result<void> preactivate_feature(const Call& call, In<base::Hash256> digest) {
-    if (call.context.read_only()) {
-        return fail(Exception::wasm_execution_error,
-                    "preactivate_feature not allowed in a readonly transaction");
-    }
+    if (auto allowed = must_write(call, "preactivate_feature"); !allowed) return allowed;
     const std::string text = base::to_hex(digest.value.view());
     const bool known = std::ranges::any_of(
         protocol_features(),

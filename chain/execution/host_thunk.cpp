@@ -22,6 +22,12 @@ base::Result<void> done(bool succeeded) {
     return base::fail(base::Errc::invalid, "the context has the reason");
 }
 
+base::Result<void> must_write(const Call& call, std::string_view function) {
+    if (!call.context.read_only()) return {};
+    return fail(Exception::wasm_execution_error,
+                std::string(function) + " not allowed in a readonly transaction");
+}
+
 std::int32_t copy_out(base::ByteView bytes, const Output& out) {
     if (out.bytes.empty()) return static_cast<std::int32_t>(bytes.size());
     const std::size_t count = std::min(bytes.size(), out.bytes.size());

@@ -209,6 +209,9 @@ struct Thunk<base::Result<R> (*)(const Call&, Args...)> {
 // Passes on what the context answers; it has recorded why when that is false.
 [[nodiscard]] base::Result<void> done(bool succeeded);
 
+// Refuses, in nodeos' words, a function that writes in a read-only transaction.
+[[nodiscard]] base::Result<void> must_write(const Call& call, std::string_view function);
+
 // What nodeos' reading functions do: the size when there is no room, else as much as fits.
 [[nodiscard]] std::int32_t copy_out(base::ByteView bytes, const Output& out);
 

@@ -7,11 +7,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::uint32_t;
-using std::uint64_t;
-
 Result<Action> unpack_action(const Call& call, base::ByteView bytes) {
     if (bytes.size() >= call.context.transaction().config().max_inline_action_size) {
         return fail(Exception::inline_action_too_big, "inline action too big");
