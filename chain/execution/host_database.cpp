@@ -66,6 +66,9 @@ base::Result<void> HostDatabase::discount_row(ApplyContext& context, const Table
 
 namespace host {
 
+namespace {
+
+// `verb` is store, update or remove.
 base::Result<void> may_write(const ApplyContext& context, std::string_view verb) {
     if (!context.read_only()) return {};
     return fail(
@@ -73,15 +76,71 @@ base::Result<void> may_write(const ApplyContext& context, std::string_view verb)
         "cannot " + std::string(verb) + " a db record when executing a readonly transaction");
 }
 
-base::Result<void> may_change(const ApplyContext& context, const TableId& table) {
-    if (table.code == context.receiver()) return {};
-    return fail(Exception::table_access_violation, "db access violation");
+}  // namespace
+
+base::Result<void> may_store(const ApplyContext& context, Name payer) {
+    if (auto allowed = may_write(context, "store"); !allowed) return allowed;
+    if (!payer.empty()) return {};
+    return fail(Exception::invalid_table_payer,
+                "must specify a valid account to pay for new record");
 }
 
-base::Error not_unique() {
-    return make_error(Exception::std_exception,
-                      "rethrow could not insert object, most likely a uniqueness constraint was "
-                      "violated: ");
+RowKey key_behind(const TableId& table) {
+    // Longer than any key, and all ones.
+    std::array<std::byte, sizeof(Key256) + sizeof(std::uint64_t) + 1> ones{};
+    ones.fill(std::byte{0xFF});
+    return table_key(table).raw(ones);
+}
+
+const base::Bytes& HostRows::value_of(IteratorCache::Row& row) const {
+    if (row.value == nullptr) {
+        row.value = state().find(table, row_key(cache.table_of(row), row.primary));
+        CHECK(row.value != nullptr);
+    }
+    return *row.value;
+}
+
+std::int32_t HostRows::end_of(const TableId& where) const {
+    if (!database.table_exists(context, where)) return IteratorCache::kNone;
+    return cache.add_table(where);
+}
+
+std::optional<HostRows::Found> HostRows::add_found(const TableId& where,
+                                                   const std::optional<chain::Row>& row) const {
+    if (!row) return std::nullopt;
+    const RowKey prefix = table_key(where);
+    const base::ByteView key = row->key;
+    if (!base::equal(key.first(prefix.view().size()), prefix)) return std::nullopt;
+    const std::uint64_t primary = key_u64(key, key.size() - sizeof(std::uint64_t));
+    return Found{cache.add_row(where, primary, row->value), primary};
+}
+
+base::Result<std::int32_t> HostRows::add(const TableId& where,
+                                         std::uint64_t primary,
+                                         Name payer,
+                                         std::int64_t bytes,
+                                         base::Bytes value) const {
+    const RowKey key = row_key(where, primary);
+    if (state().find(table, key) != nullptr) {
+        return fail(Exception::std_exception,
+                    "rethrow could not insert object, most likely a uniqueness constraint was "
+                    "violated: ");
+    }
+    if (auto counted = database.count_row(context, where, payer); !counted) {
+        return base::fail(counted.error());
+    }
+    if (!context.update_db_usage(payer, bytes)) return base::fail(done(false).error());
+    state().put(table, key, std::move(value));
+    cache.add_table(where);
+    return cache.add_row(where, primary, nullptr);
+}
+
+base::Result<IteratorCache::Row*> HostRows::get_own(std::int32_t iterator,
+                                                    std::string_view verb) const {
+    if (auto allowed = may_write(context, verb); !allowed) return base::fail(allowed.error());
+    auto row = cache.get(iterator);
+    if (!row || cache.table_of(**row).code == context.receiver()) return row;
+    return fail(Exception::table_access_violation, "db access violation");
 }
 
 base::Result<void> bill(ApplyContext& context, const RamChange& change) {
@@ -95,9 +154,6 @@ base::Result<void> bill(ApplyContext& context, const RamChange& change) {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::uint64_t;
 using Row = IteratorCache::Row;
 
 constexpr std::size_t kRowBytesMax = 1024 * 1024;  // Spec 03, "Limits stated".
@@ -119,51 +175,19 @@ Result<int32_t> paid_iterator(const Call& call,
     return iterator;
 }
 
-// The primary tables as host functions see them.
-struct Primary {
-    ApplyContext& context;
-    HostDatabase& database = context.database();
-    IteratorCache& cache = database.iterators(HostDatabase::Kind::primary);
+HostRows primary_rows(const Call& call) {
+    return {call.context};
+}
 
-    [[nodiscard]] StateDelta& state() const { return context.state(); }
-
-    [[nodiscard]] const base::Bytes& value_of(Row& row) const {
-        if (row.value == nullptr) {
-            row.value =
-                state().find(Table::contract_row, row_key(cache.table_of(row), row.primary));
-            CHECK(row.value != nullptr);
-        }
-        return *row.value;
-    }
-
-    // The iterator of a row found in order, if it belongs to `table`.
-    [[nodiscard]] std::optional<int32_t> add_found(const TableId& table,
-                                                   const std::optional<chain::Row>& found) const {
-        if (!found) return std::nullopt;
-        const RowKey prefix = table_key(table);
-        const base::ByteView key = found->key;
-        if (!base::equal(key.first(prefix.view().size()), prefix)) return std::nullopt;
-        return cache.add_row(table, key_u64(key, prefix.view().size()), found->value);
-    }
-
-    // First row at or after `primary`, or the end.
-    [[nodiscard]] Result<int32_t> search(const Call& call,
-                                         const TableId& table,
-                                         uint64_t primary) const {
-        if (!database.table_exists(context, table)) return IteratorCache::kNone;
-        const int32_t end = cache.add_table(table);
-        const auto found = state().at_or_after(Table::contract_row, row_key(table, primary));
-        return paid_iterator(call, found, add_found(table, found).value_or(end));
-    }
-};
-
-struct TableArgs {
-    uint64_t code;
-    uint64_t scope;
-    uint64_t table;
-
-    [[nodiscard]] TableId id() const { return {Name{code}, Name{scope}, Name{table}}; }
-};
+// First row at or after `primary`, or the end.
+Result<int32_t> search(const Call& call, const TableId& where, uint64_t primary) {
+    const HostRows rows = primary_rows(call);
+    const int32_t end = rows.end_of(where);
+    if (end == IteratorCache::kNone) return end;
+    const auto row = rows.state().at_or_after(rows.table, row_key(where, primary));
+    const auto found = rows.add_found(where, row);
+    return paid_iterator(call, row, found ? found->iterator : end);
+}
 
 Result<void> check_row_size(base::ByteView value) {
     if (value.size() <= kRowBytesMax) return {};
@@ -179,148 +203,121 @@ int64_t row_bytes(base::ByteView value) {
 // NOLINTNEXTLINE(readability-function-size): the parameters of the intrinsic.
 Result<int32_t> store(
     const Call& call, uint64_t scope, uint64_t table, uint64_t payer, uint64_t id, Input value) {
-    ApplyContext& context = call.context;
-    if (auto allowed = may_write(context, "store"); !allowed) return base::fail(allowed.error());
-    if (payer == 0) {
-        return fail(Exception::invalid_table_payer,
-                    "must specify a valid account to pay for new record");
+    if (auto allowed = may_store(call.context, Name{payer}); !allowed) {
+        return base::fail(allowed.error());
     }
     if (auto fits = check_row_size(value.bytes); !fits) return base::fail(fits.error());
-    const Primary primary{context};
-    const TableId where{context.receiver(), Name{scope}, Name{table}};
-    const RowKey key = row_key(where, id);
-    if (context.state().find(Table::contract_row, key) != nullptr) return base::fail(not_unique());
-    if (auto counted = primary.database.count_row(context, where, Name{payer}); !counted) {
-        return base::fail(counted.error());
-    }
-    if (!context.update_db_usage(Name{payer}, row_bytes(value.bytes))) {
-        return base::fail(done(false).error());
-    }
-    context.state().put(Table::contract_row, key, encode_row(Name{payer}, value.bytes));
-    primary.cache.add_table(where);
-    return primary.cache.add_row(where, id, nullptr);
+    const TableId where{call.context.receiver(), Name{scope}, Name{table}};
+    return primary_rows(call).add(
+        where, id, Name{payer}, row_bytes(value.bytes), encode_row(Name{payer}, value.bytes));
 }
 
 Result<void> update(const Call& call, int32_t iterator, uint64_t new_payer, Input value) {
-    ApplyContext& context = call.context;
-    if (auto allowed = may_write(context, "update"); !allowed) return allowed;
-    const Primary primary{context};
-    const Result<Row*> found = primary.cache.get(iterator);
+    const HostRows rows = primary_rows(call);
+    const Result<Row*> found = rows.get_own(iterator, "update");
     if (!found) return base::fail(found.error());
     Row& row = **found;
-    const TableId& table = primary.cache.table_of(row);
-    if (auto allowed = may_change(context, table); !allowed) return allowed;
     if (auto fits = check_row_size(value.bytes); !fits) return fits;
-    const base::Bytes& old = primary.value_of(row);
+    const base::Bytes& old = rows.value_of(row);
     const Name old_payer = row_payer(old);
     const Name payer = new_payer == 0 ? old_payer : Name{new_payer};
     const RamChange change{old_payer, row_bytes(row_value(old)), payer, row_bytes(value.bytes)};
     if (auto paid = pay_for_bytes(call, Cost::row_write, old.size()); !paid) return paid;
-    if (auto billed = bill(context, change); !billed) return billed;
-    context.state().put(
-        Table::contract_row, row_key(table, row.primary), encode_row(payer, value.bytes));
+    if (auto billed = bill(call.context, change); !billed) return billed;
+    const RowKey key = row_key(rows.cache.table_of(row), row.primary);
+    rows.state().put(rows.table, key, encode_row(payer, value.bytes));
     row.value.reset();
     return {};
 }
 
 Result<void> remove(const Call& call, int32_t iterator) {
-    ApplyContext& context = call.context;
-    if (auto allowed = may_write(context, "remove"); !allowed) return allowed;
-    const Primary primary{context};
-    const Result<Row*> found = primary.cache.get(iterator);
+    const HostRows rows = primary_rows(call);
+    const Result<Row*> found = rows.get_own(iterator, "remove");
     if (!found) return base::fail(found.error());
     Row& row = **found;
-    const TableId table = primary.cache.table_of(row);
-    if (auto allowed = may_change(context, table); !allowed) return allowed;
-    const base::Bytes& old = primary.value_of(row);
+    const TableId table = rows.cache.table_of(row);
+    const base::Bytes& old = rows.value_of(row);
     if (auto paid = pay_for_bytes(call, Cost::row_write, old.size()); !paid) return paid;
-    if (!context.update_db_usage(row_payer(old), -row_bytes(row_value(old)))) return done(false);
-    context.state().erase(Table::contract_row, row_key(table, row.primary));
-    primary.cache.remove(iterator);
-    return primary.database.discount_row(context, table);
+    if (!call.context.update_db_usage(row_payer(old), -row_bytes(row_value(old)))) {
+        return done(false);
+    }
+    rows.state().erase(rows.table, row_key(table, row.primary));
+    rows.cache.remove(iterator);
+    return rows.database.discount_row(call.context, table);
 }
 
 Result<int32_t> get(const Call& call, int32_t iterator, Output out) {
-    const Primary primary{call.context};
-    const Result<Row*> found = primary.cache.get(iterator);
+    const HostRows rows = primary_rows(call);
+    const Result<Row*> found = rows.cache.get(iterator);
     if (!found) return base::fail(found.error());
-    return copy_out(row_value(primary.value_of(**found)), out);
+    return copy_out(row_value(rows.value_of(**found)), out);
 }
 
 Result<int32_t> next(const Call& call, int32_t iterator, Out<uint64_t> out) {
     if (iterator < IteratorCache::kNone) return IteratorCache::kNone;
-    const Primary primary{call.context};
-    const Result<Row*> found = primary.cache.get(iterator);
-    if (!found) return base::fail(found.error());
-    const Row row = **found;
-    const TableId table = primary.cache.table_of(row);
-    const int32_t end = primary.cache.add_table(table);
-    if (row.primary == std::numeric_limits<uint64_t>::max()) return end;
-    const auto after =
-        primary.state().at_or_after(Table::contract_row, row_key(table, row.primary + 1));
-    const auto result = primary.add_found(table, after);
-    if (!result) return end;
-    out.set(key_u64(after->key, after->key.size() - sizeof(uint64_t)));
-    return paid_iterator(call, after, *result);
+    const HostRows rows = primary_rows(call);
+    const Result<Row*> at = rows.cache.get(iterator);
+    if (!at) return base::fail(at.error());
+    const uint64_t primary = (*at)->primary;
+    const TableId table = rows.cache.table_of(**at);
+    const int32_t end = rows.cache.add_table(table);
+    if (primary == std::numeric_limits<uint64_t>::max()) return end;
+    const auto row = rows.state().at_or_after(rows.table, row_key(table, primary + 1));
+    const auto found = rows.add_found(table, row);
+    if (!found) return end;
+    out.set(found->primary);
+    return paid_iterator(call, row, found->iterator);
 }
 
 Result<int32_t> previous(const Call& call, int32_t iterator, Out<uint64_t> out) {
-    const Primary primary{call.context};
-    std::optional<TableId> table;
+    const HostRows rows = primary_rows(call);
+    TableId table;
     RowKey bound;
     if (iterator < IteratorCache::kNone) {
-        const auto ended = primary.cache.table_of_end(iterator);
+        const auto ended = rows.cache.table_of_end(iterator);
         if (!ended) return base::fail(ended.error());
         if (*ended == nullptr) return IteratorCache::kNone;
         table = **ended;
-        // After the last possible row.
-        bound = row_key(*table, std::numeric_limits<uint64_t>::max()).raw(base::as_bytes("\xFF"));
+        bound = key_behind(table);
     } else {
-        const Result<Row*> found = primary.cache.get(iterator);
-        if (!found) return base::fail(found.error());
-        table = primary.cache.table_of(**found);
-        bound = row_key(*table, (*found)->primary);
+        const Result<Row*> at = rows.cache.get(iterator);
+        if (!at) return base::fail(at.error());
+        table = rows.cache.table_of(**at);
+        bound = row_key(table, (*at)->primary);
     }
-    const auto before = primary.state().before(Table::contract_row, bound);
-    const auto result = primary.add_found(*table, before);
-    if (!result) return IteratorCache::kNone;
-    out.set(key_u64(before->key, before->key.size() - sizeof(uint64_t)));
-    return paid_iterator(call, before, *result);
+    const auto row = rows.state().before(rows.table, bound);
+    const auto found = rows.add_found(table, row);
+    if (!found) return IteratorCache::kNone;
+    out.set(found->primary);
+    return paid_iterator(call, row, found->iterator);
 }
 
 Result<int32_t> find(const Call& call, uint64_t code, uint64_t scope, uint64_t table, uint64_t id) {
-    const Primary primary{call.context};
-    const TableId where = TableArgs{code, scope, table}.id();
-    Value value = primary.state().find(Table::contract_row, row_key(where, id));
+    const HostRows rows = primary_rows(call);
+    const TableId where{Name{code}, Name{scope}, Name{table}};
+    Value value = rows.state().find(rows.table, row_key(where, id));
+    if (value == nullptr) return rows.end_of(where);
     // A row is proof of its table, which then need not be read.
-    if (value == nullptr && !primary.database.table_exists(call.context, where)) {
-        return IteratorCache::kNone;
+    rows.cache.add_table(where);
+    if (auto paid = pay_for_bytes(call, Cost::state, value->size()); !paid) {
+        return base::fail(paid.error());
     }
-    const int32_t end = primary.cache.add_table(where);
-    if (value != nullptr) {
-        if (auto paid = pay_for_bytes(call, Cost::state, value->size()); !paid) {
-            return base::fail(paid.error());
-        }
-    }
-    return value == nullptr ? end : primary.cache.add_row(where, id, std::move(value));
+    return rows.cache.add_row(where, id, std::move(value));
 }
 
 Result<int32_t> lowerbound(
     const Call& call, uint64_t code, uint64_t scope, uint64_t table, uint64_t id) {
-    return Primary{call.context}.search(call, TableArgs{code, scope, table}.id(), id);
+    return search(call, {Name{code}, Name{scope}, Name{table}}, id);
 }
 
 Result<int32_t> end(const Call& call, uint64_t code, uint64_t scope, uint64_t table) {
-    const Primary primary{call.context};
-    const TableId where = TableArgs{code, scope, table}.id();
-    if (!primary.database.table_exists(call.context, where)) return IteratorCache::kNone;
-    return primary.cache.add_table(where);
+    return primary_rows(call).end_of({Name{code}, Name{scope}, Name{table}});
 }
 
 Result<int32_t> upperbound(
     const Call& call, uint64_t code, uint64_t scope, uint64_t table, uint64_t id) {
     if (id == std::numeric_limits<uint64_t>::max()) return end(call, code, scope, table);
-    return Primary{call.context}.search(call, TableArgs{code, scope, table}.id(), id + 1);
+    return search(call, {Name{code}, Name{scope}, Name{table}}, id + 1);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string_view>
 
 namespace chain {
 
@@ -44,11 +46,41 @@ class HostDatabase : base::Pinned {
 
 namespace host {
 
-// Refuses writes where there must be none, in nodeos' words; `verb` is store, update or remove.
-[[nodiscard]] base::Result<void> may_write(const ApplyContext& context, std::string_view verb);
-// table_access_violation: the table is another contract's.
-[[nodiscard]] base::Result<void> may_change(const ApplyContext& context, const TableId& table);
-[[nodiscard]] base::Error not_unique();
+// The rows of one kind of tables as host functions see them.
+struct HostRows {
+    ApplyContext& context;
+    HostDatabase::Kind kind = HostDatabase::Kind::primary;
+    Table table = Table::contract_row;  // Where each row is by its primary key.
+    HostDatabase& database = context.database();
+    IteratorCache& cache = database.iterators(kind);
+
+    [[nodiscard]] StateDelta& state() const { return context.state(); }
+    [[nodiscard]] const base::Bytes& value_of(IteratorCache::Row& row) const;
+    // The iterator of the end of a table; kNone: there is no such table.
+    [[nodiscard]] std::int32_t end_of(const TableId& where) const;
+    // A row found in order, with its iterator; nothing when it is not of this table.
+    struct Found {
+        std::int32_t iterator;
+        std::uint64_t primary;
+    };
+    [[nodiscard]] std::optional<Found> add_found(const TableId& where,
+                                                 const std::optional<chain::Row>& row) const;
+
+    // Puts a new row, for which `payer` pays so many bytes, and returns its iterator.
+    [[nodiscard]] base::Result<std::int32_t> add(const TableId& where,
+                                                 std::uint64_t primary,
+                                                 Name payer,
+                                                 std::int64_t bytes,
+                                                 base::Bytes value) const;
+    // A row that is to be changed; `verb` is update or remove.
+    [[nodiscard]] base::Result<IteratorCache::Row*> get_own(std::int32_t iterator,
+                                                            std::string_view verb) const;
+};
+
+// Refuses a new row where there must be none or nobody pays, in nodeos' words.
+[[nodiscard]] base::Result<void> may_store(const ApplyContext& context, Name payer);
+// A key behind every row of the table.
+[[nodiscard]] RowKey key_behind(const TableId& table);
 // Moves what a row costs from one payer to another, or charges the difference.
 struct RamChange {
     Name old_payer;

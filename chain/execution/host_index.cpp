@@ -9,9 +9,6 @@ namespace chain::host {
 
 namespace {
 
-using base::Result;
-using std::int32_t;
-using std::uint64_t;
 using Row = IteratorCache::Row;
 
 // A kind of secondary index. `Key` is the secondary key in the contract's memory, `append`
@@ -107,16 +104,11 @@ struct Passing<Key256> {
 
 // Rows of one kind of index as host functions see them.
 template <class Index>
-class Secondary {
-  public:
+struct Secondary : HostRows {
     using Key = typename Index::Key;
 
     explicit Secondary(ApplyContext& apply_context)
-        : context(apply_context),
-          database(apply_context.database()),
-          cache(database.iterators(Index::kKind)) {}
-
-    [[nodiscard]] StateDelta& state() const { return context.state(); }
+        : HostRows{apply_context, Index::kKind, Index::kPrimaryTable} {}
 
     [[nodiscard]] static RowKey key_of(const TableId& table, const Key& secondary) {
         RowKey key = table_key(table);
@@ -141,36 +133,6 @@ class Secondary {
     [[nodiscard]] static base::Bytes encode(Name payer, const Key& secondary) {
         return encode_row(payer, std::as_bytes(std::span(&secondary, 1)));
     }
-
-    [[nodiscard]] const base::Bytes& value_of(Row& row) const {
-        if (row.value == nullptr) {
-            row.value =
-                state().find(Index::kPrimaryTable, row_key(cache.table_of(row), row.primary));
-            CHECK(row.value != nullptr);
-        }
-        return *row.value;
-    }
-
-    // A row found in order, with its iterator.
-    struct Found {
-        int32_t iterator;
-        uint64_t primary;
-        Key secondary;
-    };
-    // Nothing when the row is not of `table`.
-    [[nodiscard]] std::optional<Found> accept(const TableId& table,
-                                              const std::optional<chain::Row>& row) const {
-        if (!row) return std::nullopt;
-        const RowKey prefix = table_key(table);
-        const base::ByteView key = row->key;
-        if (!base::equal(key.first(prefix.view().size()), prefix)) return std::nullopt;
-        const uint64_t primary = key_u64(key, key.size() - sizeof(uint64_t));
-        return Found{cache.add_row(table, primary, row->value), primary, secondary_of(*row->value)};
-    }
-
-    ApplyContext& context;
-    HostDatabase& database;
-    IteratorCache& cache;
 };
 
 Result<void> not_a_number() {
@@ -204,30 +166,15 @@ struct IndexFunctions {
         ApplyContext& context = call.context;
         const Result<Key> key = read_key(given);
         if (!key) return base::fail(key.error());
-        if (auto allowed = may_write(context, "store"); !allowed) {
+        if (auto allowed = may_store(context, Name{payer}); !allowed) {
             return base::fail(allowed.error());
-        }
-        if (payer == 0) {
-            return fail(Exception::invalid_table_payer,
-                        "must specify a valid account to pay for new record");
         }
         const Rows rows(context);
         const TableId where{context.receiver(), Name{scope}, Name{table}};
-        const RowKey by_primary = row_key(where, id);
-        if (rows.state().find(Index::kPrimaryTable, by_primary) != nullptr) {
-            return base::fail(not_unique());
-        }
-        if (auto counted = rows.database.count_row(context, where, Name{payer}); !counted) {
-            return base::fail(counted.error());
-        }
-        if (!context.update_db_usage(Name{payer}, Index::kRam)) {
-            return base::fail(done(false).error());
-        }
-        rows.state().put(
-            Index::kTable, Rows::key_of(where, *key, id), Rows::encode(Name{payer}, *key));
-        rows.state().put(Index::kPrimaryTable, by_primary, Rows::encode(Name{payer}, *key));
-        rows.cache.add_table(where);
-        return rows.cache.add_row(where, id, nullptr);
+        base::Bytes value = Rows::encode(Name{payer}, *key);
+        auto added = rows.add(where, id, Name{payer}, Index::kRam, value);
+        if (added) rows.state().put(Index::kTable, Rows::key_of(where, *key, id), std::move(value));
+        return added;
     }
 
     static Result<void> update(const Call& call,
@@ -237,13 +184,11 @@ struct IndexFunctions {
         ApplyContext& context = call.context;
         const Result<Key> key = read_key(given);
         if (!key) return base::fail(key.error());
-        if (auto allowed = may_write(context, "update"); !allowed) return allowed;
         const Rows rows(context);
-        const Result<Row*> found = rows.cache.get(iterator);
+        const Result<Row*> found = rows.get_own(iterator, "update");
         if (!found) return base::fail(found.error());
         Row& row = **found;
         const TableId& table = rows.cache.table_of(row);
-        if (auto allowed = may_change(context, table); !allowed) return allowed;
         const base::Bytes& old = rows.value_of(row);
         const Name old_payer = row_payer(old);
         const Name payer = new_payer == 0 ? old_payer : Name{new_payer};
@@ -261,13 +206,11 @@ struct IndexFunctions {
 
     static Result<void> remove(const Call& call, int32_t iterator) {
         ApplyContext& context = call.context;
-        if (auto allowed = may_write(context, "remove"); !allowed) return allowed;
         const Rows rows(context);
-        const Result<Row*> found = rows.cache.get(iterator);
+        const Result<Row*> found = rows.get_own(iterator, "remove");
         if (!found) return base::fail(found.error());
         Row& row = **found;
         const TableId table = rows.cache.table_of(row);
-        if (auto allowed = may_change(context, table); !allowed) return allowed;
         const base::Bytes& old = rows.value_of(row);
         if (!context.update_db_usage(row_payer(old), -Index::kRam)) return done(false);
         const RowKey key = Rows::key_of(table, Rows::secondary_of(old), row.primary);
@@ -288,13 +231,13 @@ struct IndexFunctions {
         if (!key) return base::fail(key.error());
         const Rows rows(call.context);
         const TableId where{Name{code}, Name{scope}, Name{table}};
-        if (!rows.database.table_exists(call.context, where)) return IteratorCache::kNone;
-        const int32_t end = rows.cache.add_table(where);
+        const int32_t end = rows.end_of(where);
+        if (end == IteratorCache::kNone) return end;
         const RowKey wanted = Rows::key_of(where, *key);
         const auto row = rows.state().at_or_after(Index::kTable, wanted);
         const std::size_t size = wanted.view().size();
         if (!row || !base::equal(base::ByteView(row->key).first(size), wanted)) return end;
-        const auto found = rows.accept(where, row);
+        const auto found = rows.add_found(where, row);
         primary.set(found->primary);
         return found->iterator;
     }
@@ -310,8 +253,8 @@ struct IndexFunctions {
         if (auto size = Pass::get(secondary); !size) return base::fail(size.error());
         const Rows rows(call.context);
         const TableId where{Name{code}, Name{scope}, Name{table}};
-        if (!rows.database.table_exists(call.context, where)) return IteratorCache::kNone;
-        const int32_t end = rows.cache.add_table(where);
+        const int32_t end = rows.end_of(where);
+        if (end == IteratorCache::kNone) return end;
         Value value = rows.state().find(Index::kPrimaryTable, row_key(where, id));
         if (value == nullptr) return end;
         Pass::set(secondary, Rows::secondary_of(*value));
@@ -324,12 +267,13 @@ struct IndexFunctions {
                                   const RowKey& from,
                                   Changed secondary,
                                   Out<uint64_t> primary) {
-        if (!rows.database.table_exists(rows.context, where)) return IteratorCache::kNone;
-        const int32_t end = rows.cache.add_table(where);
-        const auto found = rows.accept(where, rows.state().at_or_after(Index::kTable, from));
+        const int32_t end = rows.end_of(where);
+        if (end == IteratorCache::kNone) return end;
+        const auto row = rows.state().at_or_after(Index::kTable, from);
+        const auto found = rows.add_found(where, row);
         if (!found) return end;
         primary.set(found->primary);
-        Pass::set(secondary, found->secondary);
+        Pass::set(secondary, Rows::secondary_of(*row->value));
         return found->iterator;
     }
 
@@ -360,10 +304,7 @@ struct IndexFunctions {
     }
 
     static Result<int32_t> end(const Call& call, uint64_t code, uint64_t scope, uint64_t table) {
-        const Rows rows(call.context);
-        const TableId where{Name{code}, Name{scope}, Name{table}};
-        if (!rows.database.table_exists(call.context, where)) return IteratorCache::kNone;
-        return rows.cache.add_table(where);
+        return Rows(call.context).end_of({Name{code}, Name{scope}, Name{table}});
     }
 
     // The key of the row that an iterator stands for.
@@ -381,7 +322,8 @@ struct IndexFunctions {
         TableId table;
         Result<RowKey> key = key_at(rows, iterator, table);
         if (!key) return base::fail(key.error());
-        const auto found = rows.accept(table, rows.state().at_or_after(Index::kTable, key->u16(0)));
+        const auto found =
+            rows.add_found(table, rows.state().at_or_after(Index::kTable, key->u16(0)));
         if (!found) return rows.cache.add_table(table);
         primary.set(found->primary);
         return found->iterator;
@@ -396,16 +338,13 @@ struct IndexFunctions {
             if (!ended) return base::fail(ended.error());
             if (*ended == nullptr) return IteratorCache::kNone;
             table = **ended;
-            // After the last possible row: longer than any key, and all ones.
-            std::array<std::byte, 2 * sizeof(Uint128) + sizeof(uint64_t) + 1> ones{};
-            ones.fill(std::byte{0xFF});
-            bound = table_key(table).raw(ones);
+            bound = key_behind(table);
         } else {
             const Result<RowKey> key = key_at(rows, iterator, table);
             if (!key) return base::fail(key.error());
             bound = *key;
         }
-        const auto found = rows.accept(table, rows.state().before(Index::kTable, bound));
+        const auto found = rows.add_found(table, rows.state().before(Index::kTable, bound));
         if (!found) return IteratorCache::kNone;
         primary.set(found->primary);
         return found->iterator;
