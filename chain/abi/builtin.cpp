@@ -31,10 +31,7 @@ Json read_unsigned(base::Reader& in) {
 }
 template <std::unsigned_integral T>
 WriteResult write_unsigned(base::Writer& out, const Json& json) {
-    auto value = as_uint64(json);
-    if (!value) return base::fail(std::move(value).error());
-    out.integer(static_cast<T>(*value));
-    return {};
+    return as_uint64(json).map([&out](std::uint64_t value) { out.integer(static_cast<T>(value)); });
 }
 template <std::signed_integral T>
 Json read_signed(base::Reader& in) {
@@ -42,20 +39,15 @@ Json read_signed(base::Reader& in) {
 }
 template <std::signed_integral T>
 WriteResult write_signed(base::Writer& out, const Json& json) {
-    auto value = as_int64(json);
-    if (!value) return base::fail(std::move(value).error());
-    out.integer(static_cast<T>(*value));
-    return {};
+    return as_int64(json).map([&out](std::int64_t value) { out.integer(static_cast<T>(value)); });
 }
 
 Json read_varuint32(base::Reader& in) {
     return Json(in.varuint32("value"));
 }
 WriteResult write_varuint32(base::Writer& out, const Json& json) {
-    auto value = as_uint64(json);
-    if (!value) return base::fail(std::move(value).error());
-    out.varuint32(static_cast<std::uint32_t>(*value));
-    return {};
+    return as_uint64(json).map(
+        [&out](std::uint64_t value) { out.varuint32(static_cast<std::uint32_t>(value)); });
 }
 
 // Zig-zag: 0, -1, 1, -2, ...
@@ -97,10 +89,8 @@ Json read_float(base::Reader& in) {
 }
 template <class Float, class Bits>
 WriteResult write_float(base::Writer& out, const Json& json) {
-    auto value = as_double(json);
-    if (!value) return base::fail(std::move(value).error());
-    out.integer(std::bit_cast<Bits>(static_cast<Float>(*value)));
-    return {};
+    return as_double(json).map(
+        [&out](double value) { out.integer(std::bit_cast<Bits>(static_cast<Float>(value))); });
 }
 
 Json read_float128(base::Reader& in) {
@@ -150,32 +140,21 @@ Json read_texted(base::Reader& in) {
 }
 template <class T, base::Result<std::string> (*Texts)(const Json&)>
 WriteResult write_texted(base::Writer& out, const Json& json) {
-    auto text = Texts(json);
-    if (!text) return base::fail(std::move(text).error());
-    auto value = T::from_string(*text);
-    if (!value) return base::fail(std::move(value).error());
-    encode(out, *value);
-    return {};
+    return from_text<T>(json, Texts).map([&out](const T& value) { encode(out, value); });
 }
 
 Json read_bytes(base::Reader& in) {
     return Json(base::to_hex(in.bytes("value", kBytesMax)));
 }
 WriteResult write_bytes(base::Writer& out, const Json& json) {
-    auto bytes = bytes_from_json(json);
-    if (!bytes) return base::fail(std::move(bytes).error());
-    out.bytes(*bytes);
-    return {};
+    return bytes_from_json(json).map([&out](const base::Bytes& bytes) { out.bytes(bytes); });
 }
 
 Json read_string(base::Reader& in) {
     return Json(in.string("value", kBytesMax));
 }
 WriteResult write_string(base::Writer& out, const Json& json) {
-    auto text = as_string(json);
-    if (!text) return base::fail(std::move(text).error());
-    out.string(*text);
-    return {};
+    return as_string(json).map([&out](const std::string& text) { out.string(text); });
 }
 
 template <std::size_t N>

@@ -62,10 +62,11 @@ struct JsonLimits {
 [[nodiscard]] base::Result<base::Bytes> bytes_from_hex(std::string_view text);
 [[nodiscard]] base::Result<base::Bytes> bytes_from_json(const Json& json);
 
-// A value with a text form: what get_string and then T::from_string give.
+// A value with a text form: what `text_of` (get_string or as_string) and then T::from_string give.
 template <class T>
-[[nodiscard]] base::Result<T> from_text(const Json& json) {
-    auto text = get_string(json);
+[[nodiscard]] base::Result<T> from_text(
+    const Json& json, base::Result<std::string> (*text_of)(const Json&) = get_string) {
+    auto text = text_of(json);
     if (!text) return base::fail(std::move(text).error());
     return T::from_string(*text);
 }

@@ -18,9 +18,7 @@ tl::unexpected<base::Error> invalid(std::string detail) {
 }
 
 base::Result<Signature> signature_from_json(const Json& json) {
-    auto text = as_string(json);
-    if (!text) return base::fail(std::move(text).error());
-    return Signature::from_string(*text);
+    return from_text<Signature>(json, as_string);
 }
 
 // What `data` holds; nothing when neither a text nor the ABI gives something.
@@ -174,9 +172,7 @@ base::Result<Name> name_from_json(const Json& json) {
 }
 
 base::Result<PublicKey> public_key_from_json(const Json& json) {
-    auto text = as_string(json);
-    if (!text) return base::fail(std::move(text).error());
-    return PublicKey::from_string(*text);
+    return from_text<PublicKey>(json, as_string);
 }
 
 base::Result<base::Hash256> hash_from_json(const Json& json) {
@@ -206,8 +202,7 @@ base::Result<SignedTransaction> transaction_from_json(const Json& json, const Re
     SignedTransaction transaction;
     Members members(json);
     members.value("expiration", transaction.expiration, [](const Json& value) {
-        auto text = as_string(value);
-        return text ? TimePointSec::from_string(*text) : base::fail(std::move(text).error());
+        return from_text<TimePointSec>(value, as_string);
     });
     members.bounded("ref_block_num", transaction.ref_block_num);
     members.bounded("ref_block_prefix", transaction.ref_block_prefix);
