@@ -152,10 +152,7 @@ bool ApplyContext::check_inline(const Action& action) {
         }
     }
     if (privileged_ || read_only()) return true;
-    const Authorization authorization({.state = state(),
-                                       .cache = transaction_.permissions(),
-                                       .config = transaction_.config(),
-                                       .meter = transaction_.meter()});
+    const Authorization authorization = transaction_.authorization(transaction_.meter());
     const Provided provided{
         .keys = {}, .permissions = {PermissionLevel{receiver_, kCode}}, .delay_seconds = 0};
     auto checked =

@@ -12,11 +12,7 @@ namespace {
 constexpr std::size_t kProvidedMax = 4096;  // Keys or permissions in one call.
 
 Authorization authorization_of(const Call& call) {
-    TransactionContext& transaction = call.context.transaction();
-    return Authorization({.state = transaction.state(),
-                          .cache = transaction.permissions(),
-                          .config = transaction.config(),
-                          .meter = call.meter});
+    return call.context.transaction().authorization(call.meter);
 }
 
 // A packed set of nodeos': sorted here, and a value twice is the same as once.

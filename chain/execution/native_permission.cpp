@@ -10,10 +10,7 @@ constexpr Name kActive = "active"_n;
 constexpr Name kOwner = "owner"_n;
 
 Authorization authorization_of(ApplyContext& context) {
-    return Authorization({.state = context.state(),
-                          .cache = context.transaction().permissions(),
-                          .config = context.transaction().config(),
-                          .meter = context.transaction().meter()});
+    return context.transaction().authorization(context.transaction().meter());
 }
 
 std::string authority_to_json(const Authority& authority) {

@@ -2,7 +2,7 @@
 
 #include "base/check.hpp"
 #include "chain/execution/apply_context.hpp"
-#include "chain/execution/authority_checker.hpp"
+#include "chain/execution/authorization.hpp"
 #include "chain/execution/resource_limits.hpp"
 
 #include <algorithm>
@@ -73,6 +73,13 @@ base::ByteView TransactionContext::packed_transaction() {
     if (decoded_.packed.compression == Compression::none) return decoded_.packed.packed_trx;
     if (packed_.empty()) packed_ = pack(transaction());
     return packed_;
+}
+
+Authorization TransactionContext::authorization(vm::Meter& meter) {
+    return Authorization({.state = environment_.state,
+                          .cache = environment_.permissions,
+                          .config = config(),
+                          .meter = meter});
 }
 
 TransactionContext::KeptAccount& TransactionContext::keep(Name account) {

@@ -20,6 +20,7 @@
 namespace chain {
 
 class ApplyContext;
+class Authorization;
 class PermissionCache;
 
 // The block that a transaction is executed for.
@@ -139,6 +140,8 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] const vm::HostTable& hosts() const { return environment_.hosts; }
     [[nodiscard]] vm::Meter& meter() { return meter_; }
     [[nodiscard]] PermissionCache& permissions() { return environment_.permissions; }
+    // The rules on authority, on the present state; `meter` pays.
+    [[nodiscard]] Authorization authorization(vm::Meter& meter);
 
     // --- Rows kept decoded until the transaction ends. Pointers stay valid until then. ---
     // Null: no such account.

@@ -290,10 +290,7 @@ bool TransactionRun::check_authorization() {
     if (context_.read_only() || context_.environment_.options.skip_authorization) return true;
     // Paid by the base price, and bounded by it.
     vm::Meter meter(base_units_);
-    const Authorization authorization({.state = context_.state(),
-                                       .cache = context_.permissions(),
-                                       .config = context_.config(),
-                                       .meter = meter});
+    const Authorization authorization = context_.authorization(meter);
     const Provided provided{.keys = std::move(keys_), .permissions = {}, .delay_seconds = 0};
     auto checked =
         authorization.check(transaction_.actions, provided, {.dry_run = context_.dry_run()});
@@ -331,10 +328,7 @@ bool TransactionRun::note_permission_usage() {
             const PermissionPtr permission = context_.permissions().find(context_.state(), level);
             if (!permission) {
                 // An action has deleted it.
-                const Authorization authorization({.state = context_.state(),
-                                                   .cache = context_.permissions(),
-                                                   .config = context_.config(),
-                                                   .meter = context_.meter()});
+                const Authorization authorization = context_.authorization(context_.meter());
                 return context_.fail(authorization.get_permission(level).error());
             }
             if (level.permission == "active"_n) {
