@@ -35,9 +35,7 @@ struct BlockNode {
     [[nodiscard]] chain::Slot slot() const { return block->header.slot; }
     [[nodiscard]] chain::Height height() const { return block->header.height; }
     [[nodiscard]] chain::BlockRef ref() const { return {slot(), id()}; }
-    [[nodiscard]] Tally& tally(chain::VoteKind kind) {
-        return tallies[kind == chain::VoteKind::commit ? 1 : 0];
-    }
+    [[nodiscard]] Tally& tally(chain::VoteKind kind) { return tallies[index_of(kind)]; }
     // What a vote of this kind for it says.
     [[nodiscard]] chain::VoteData vote_data(chain::VoteKind kind) const;
 };

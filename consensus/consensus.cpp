@@ -16,10 +16,6 @@ constexpr std::size_t kHeadersKept = 64;
 // How far ahead of its slot a block is held: a slot, or this when slots are shorter.
 constexpr base::Duration kEarlyMin = std::chrono::milliseconds(100);
 
-std::size_t index_of(chain::VoteKind kind) {
-    return kind == chain::VoteKind::commit ? 1 : 0;
-}
-
 HeaderVerdict verdict(HeaderVerdict::Fate fate, std::string reason = {}) {
     return {.fate = fate, .reason = std::move(reason), .ready_at = {}, .certificates = {}};
 }

@@ -7,10 +7,6 @@ namespace consensus {
 
 namespace {
 
-std::size_t ring_of(chain::VoteKind kind) {
-    return kind == chain::VoteKind::commit ? 1 : 0;
-}
-
 chain::Slot slot_of(const chain::Vote& vote) {
     return vote.data.slot;
 }
@@ -18,7 +14,7 @@ chain::Slot slot_of(const chain::Vote& vote) {
 }  // namespace
 
 bool VoteHistory::add(const chain::Vote& vote) {
-    Ring& ring = keys_[vote.key][ring_of(vote.data.kind)];
+    Ring& ring = keys_[vote.key][index_of(vote.data.kind)];
     const std::span kept(ring.votes.data(), ring.count);
     const bool known =
         std::ranges::any_of(kept, [&](const chain::Vote& one) { return one.data == vote.data; });
@@ -37,7 +33,7 @@ const chain::Vote* VoteHistory::find(const base::crypto::PublicKey& key,
                                      const chain::VoteData& data) const {
     const auto found = keys_.find(key);
     if (found == keys_.end()) return nullptr;
-    const Ring& ring = found->second[ring_of(data.kind)];
+    const Ring& ring = found->second[index_of(data.kind)];
     for (std::size_t i = 0; i < ring.count; ++i) {
         if (ring.votes[i].data == data) return &ring.votes[i];
     }

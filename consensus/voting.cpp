@@ -53,8 +53,7 @@ void Consensus::count_early(base::Timestamp now, BlockNode& block, Effects& out)
                 if (vote != nullptr) count(now, chain::Vote(*vote), block, out);
             }
         }
-        const std::optional<EarlyCertificate>& early =
-            early_[kind == chain::VoteKind::commit ? 1 : 0];
+        const std::optional<EarlyCertificate>& early = early_[index_of(kind)];
         if (early && early->certificate.data.block_id == block.id() &&
             early->schedules == block.schedules) {
             on_certificate(now, chain::Certificate(early->certificate), out);

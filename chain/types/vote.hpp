@@ -16,6 +16,10 @@ struct BlockRef {
 };
 
 enum class VoteKind : std::uint8_t { notarize = 1, commit = 2 };
+// Its place where there is one of each kind.
+[[nodiscard]] constexpr std::size_t index_of(VoteKind kind) {
+    return kind == VoteKind::commit ? 1 : 0;
+}
 
 // What a vote says (spec 04, "Finality").
 struct VoteData {

@@ -13,10 +13,6 @@ namespace {
 constexpr std::array<chain::VoteKind, 2> kKinds{chain::VoteKind::notarize, chain::VoteKind::commit};
 constexpr std::size_t kEosDepth = 64;
 
-std::size_t index_of(chain::VoteKind kind) {
-    return kind == chain::VoteKind::commit ? 1 : 0;
-}
-
 std::string name_of(const Seen& block) {
     return fmt::format("{}:{}",
                        block.header().slot,
