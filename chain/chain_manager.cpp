@@ -29,23 +29,19 @@ base::Bytes meta_key(std::string_view name) {
 
 // Names the first field of two headers that differs.
 std::string difference(const BlockHeader& made, const BlockHeader& given) {
-    const auto named = [&](std::string_view field, const Digest& mine, const Digest& theirs) {
-        return fmt::format("{} is {}, the block says {}",
-                           field,
-                           base::to_hex(mine.bytes),
-                           base::to_hex(theirs.bytes));
+    struct Field {
+        std::string_view name;
+        Digest BlockHeader::*digest;
     };
-    if (made.transaction_root != given.transaction_root) {
-        return named("transaction_root", made.transaction_root, given.transaction_root);
-    }
-    if (made.action_root != given.action_root) {
-        return named("action_root", made.action_root, given.action_root);
-    }
-    if (made.state_digest != given.state_digest) {
-        return named("state_digest", made.state_digest, given.state_digest);
-    }
-    if (made.finality_root != given.finality_root) {
-        return named("finality_root", made.finality_root, given.finality_root);
+    for (const auto& [name, digest] : {Field{"transaction_root", &BlockHeader::transaction_root},
+                                       Field{"action_root", &BlockHeader::action_root},
+                                       Field{"state_digest", &BlockHeader::state_digest},
+                                       Field{"finality_root", &BlockHeader::finality_root}}) {
+        if (made.*digest == given.*digest) continue;
+        return fmt::format("{} is {}, the block says {}",
+                           name,
+                           base::to_hex((made.*digest).bytes),
+                           base::to_hex((given.*digest).bytes));
     }
     return "schedule, height or progress differ";
 }

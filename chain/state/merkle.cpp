@@ -1,8 +1,8 @@
 #include "chain/state/merkle.hpp"
 
 #include "base/check.hpp"
-#include "base/codec.hpp"
 #include "base/crypto/hash.hpp"
+#include "chain/types/codec.hpp"
 
 #include <algorithm>
 #include <array>
@@ -97,10 +97,7 @@ base::Bytes encode_merkle_proof(const MerkleProof& proof) {
     base::Writer out;
     out.u64(proof.index);
     out.u64(proof.count);
-    out.varuint32(static_cast<std::uint32_t>(proof.siblings.size()));
-    for (const Hash256& sibling : proof.siblings) {
-        out.hash(sibling);
-    }
+    encode_list(out, proof.siblings);
     return out.take();
 }
 
@@ -112,10 +109,7 @@ base::Result<MerkleProof> decode_merkle_proof(base::ByteView bytes) {
     proof.count = in.u64("count");
     if (proof.count > kMerkleLeavesMax) in.set_error("count", "more than 2^40 leaves");
     if (proof.index >= proof.count) in.set_error("index", "is not below the count");
-    const std::size_t siblings = in.count("siblings", kSiblingsMax, 32);
-    for (std::size_t i = 0; i < siblings && in.ok(); ++i) {
-        proof.siblings.push_back(in.hash<32>("siblings"));
-    }
+    decode_list(in, proof.siblings, {.count = kSiblingsMax, .item_bytes_min = 32}, "siblings");
     if (base::Result<void> read = in.finish(); !read) return base::fail(read.error());
     return proof;
 }
