@@ -33,10 +33,6 @@ Json decoded_data(const Action& action, const Resolver& resolver, const std::str
     return decoded ? std::move(*decoded) : Json(digits);
 }
 
-Json packed_part(const base::Bytes& bytes) {
-    return base::to_hex(bytes);
-}
-
 }  // namespace
 
 Json to_json(const PermissionLevel& level) {
@@ -100,8 +96,8 @@ Json transaction_to_json(const SignedTransaction& transaction,
 Json packed_transaction_to_json(const PackedTransaction& packed) {
     return {{"signatures", signature_list(packed.signatures)},
             {"compression", packed.compression == Compression::zlib ? "zlib" : "none"},
-            {"packed_context_free_data", packed_part(packed.packed_context_free_data)},
-            {"packed_trx", packed_part(packed.packed_trx)}};
+            {"packed_context_free_data", base::to_hex(packed.packed_context_free_data)},
+            {"packed_trx", base::to_hex(packed.packed_trx)}};
 }
 
 }  // namespace chain::abi

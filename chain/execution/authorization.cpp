@@ -311,7 +311,7 @@ Result<void> Authorization::check(std::span<const Action> actions,
                         ", provided keys " + keys_to_json(provided.keys) +
                         ", and a delay max limit of " + delay_max + " ms");
     }
-    if (policy.allow_unused_keys || policy.dry_run || checker.all_keys_used()) return {};
+    if (policy.dry_run || checker.all_keys_used()) return {};
     if (policy.brief) return fail(Exception::tx_irrelevant_sig, "irrelevant keys");
     return fail(Exception::tx_irrelevant_sig,
                 "transaction bears irrelevant signatures from these keys: " +

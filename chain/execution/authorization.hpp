@@ -24,7 +24,6 @@ class Authorization {
     explicit Authorization(const Environment& environment) : environment_(environment) {}
 
     struct Policy {
-        bool allow_unused_keys = false;
         bool dry_run = false;  // Unsatisfied authority is no error.
         bool brief = false;    // The error names no keys and permissions: nobody reads it.
     };

@@ -37,12 +37,6 @@ std::vector<std::string_view> role_names(std::uint32_t roles) {
     return names;
 }
 
-std::optional<std::uint32_t> role_of(std::string_view name) {
-    const auto* found = std::ranges::find(kRoles, name, &Role::name);
-    if (found == kRoles.end()) return std::nullopt;
-    return found->bit;
-}
-
 const RegisteredKey* Registry::find(const PublicKey& key) const {
     const auto place = std::ranges::lower_bound(keys, key, {}, &RegisteredKey::key);
     return place != keys.end() && place->key == key ? &*place : nullptr;
@@ -54,17 +48,16 @@ Result<Registry> load_registry(const StateView& state, TimePoint now) {
     Registry registry;
     for (const NodeEntry& entry : *nodes) {
         const NodeRow& row = entry.row;
-        registry.keys.push_back({.key = row.key,
-                                 .node = entry.node,
-                                 .organisation = row.organisation,
-                                 .roles = row.roles,
-                                 .until = std::nullopt});
+        RegisteredKey key{.key = row.key,
+                          .node = entry.node,
+                          .organisation = row.organisation,
+                          .roles = row.roles,
+                          .until = std::nullopt};
+        registry.keys.push_back(key);
         if (!row.previous_key || row.previous_until.to_time_point() <= now) continue;
-        registry.keys.push_back({.key = *row.previous_key,
-                                 .node = entry.node,
-                                 .organisation = row.organisation,
-                                 .roles = row.roles,
-                                 .until = row.previous_until});
+        key.key = *row.previous_key;
+        key.until = row.previous_until;
+        registry.keys.push_back(std::move(key));
     }
     std::ranges::sort(registry.keys, {}, &RegisteredKey::key);
     return registry;

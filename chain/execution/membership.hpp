@@ -18,8 +18,6 @@ inline constexpr std::uint32_t kRoleGateway = 8;
 inline constexpr std::uint32_t kRolesKnown = 0x0F;
 // "validator", "observer", ...: the names of the bits, in ascending order.
 [[nodiscard]] std::vector<std::string_view> role_names(std::uint32_t roles);
-// The bit of a name; nothing: there is none of that name.
-[[nodiscard]] std::optional<std::uint32_t> role_of(std::string_view name);
 
 // A key that a node may connect with.
 struct RegisteredKey {

@@ -18,7 +18,6 @@ namespace chain {
 
 // What a proof may hold, for who reads one of a stranger.
 inline constexpr std::size_t kProofLinksMax = 1'024;
-inline constexpr std::size_t kProofBytesMax = 32 * 1024 * 1024;
 
 // That a block is final under a schedule: it has a COMMIT certificate, or is an ancestor of one
 // that has. Of a certificate under two schedules only the active one's part is kept: a quorum of

@@ -14,9 +14,8 @@ inline constexpr std::size_t kSignaturesMax = 64;                 // Of a transa
 inline constexpr std::size_t kActionsMax = 16 * 1024;             // Of each list of actions.
 inline constexpr std::size_t kAuthorizationsMax = 4 * 1024;       // Of an action.
 inline constexpr std::size_t kExtensionsMax = 64;
-inline constexpr std::size_t kAuthorityEntriesMax = 1024;     // Of each list of an authority.
-inline constexpr std::size_t kSignatureBytesMax = 16 * 1024;  // The variable part (WebAuthn).
-inline constexpr std::size_t kProducersMax = 125;             // Of a schedule.
+inline constexpr std::size_t kAuthorityEntriesMax = 1024;  // Of each list of an authority.
+inline constexpr std::size_t kProducersMax = 125;          // Of a schedule.
 inline constexpr std::size_t kBitmapBytesMax = (kProducersMax + 7) / 8;
 inline constexpr std::size_t kBlockTransactionsMax = 65'536;
 // Slots above this are malformed: with the longest interval (5 s) their time would not fit.
