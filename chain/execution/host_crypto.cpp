@@ -98,11 +98,6 @@ Result<int32_t> k1_recover_key(const Call&,
     return key ? give(*key, out) : kFailure;
 }
 
-std::uint64_t word_of(base::ByteView bytes) {
-    base::Reader in(bytes);
-    return in.u64("word");
-}
-
 // nodeos' function has seven parameters, six of them ranges.
 // NOLINTNEXTLINE(readability-function-size)
 Result<int32_t> blake2(const Call& call,
@@ -124,8 +119,8 @@ Result<int32_t> blake2(const Call& call,
     const base::Hash512 result = blake2_f(rounds,
                                           {.state = state.bytes,
                                            .message = message.bytes,
-                                           .offset_low = word_of(offset_low.bytes),
-                                           .offset_high = word_of(offset_high.bytes),
+                                           .offset_low = offset_low.bytes,
+                                           .offset_high = offset_high.bytes,
                                            .final = final == 1},
                                           call.goes_on());
     return give(result.view(), out);

@@ -34,7 +34,7 @@ base::Hash512 blake2_f(std::uint32_t rounds, const Blake2Block& block, GoesOn go
     for (std::size_t i = 0; i < in.message.size(); ++i) {
         in.message[i] = load_word(block.message, i);
     }
-    in.offset = {block.offset_low, block.offset_high};
+    in.offset = {load_word(block.offset_low, 0), load_word(block.offset_high, 0)};
     in.final_block = block.final;
     base::Hash512 out;
     std::size_t at = 0;

@@ -12,10 +12,10 @@ using base::crypto::GoesOn;
 
 // The BLAKE2b compression function F of RFC 7693 with any number of rounds (EIP-152).
 struct Blake2Block {
-    base::ByteView state;    // 64 bytes: eight little-endian words.
-    base::ByteView message;  // 128 bytes: sixteen little-endian words.
-    std::uint64_t offset_low = 0;
-    std::uint64_t offset_high = 0;
+    base::ByteView state;        // 64 bytes: eight little-endian words.
+    base::ByteView message;      // 128 bytes: sixteen little-endian words.
+    base::ByteView offset_low;   // 8 bytes.
+    base::ByteView offset_high;  // 8 bytes.
     bool final = false;
 };
 [[nodiscard]] base::Hash512 blake2_f(std::uint32_t rounds,
