@@ -135,9 +135,6 @@ void write_genesis_state(StateDelta& state, const GenesisParameters& genesis) {
     CountersRow counters;
     counters.virtual_net_limit = genesis.config.max_block_net_usage;
     counters.virtual_cpu_limit = genesis.config.max_block_cpu_usage;
-    base::Writer times;
-    encode(times, genesis.times.initial);
-    times.u32(genesis.times.interval_milliseconds);
     const auto put = [&](std::string_view name, base::Bytes value) {
         state.put(Table::global, global_key(name), std::move(value));
     };
@@ -147,7 +144,7 @@ void write_genesis_state(StateDelta& state, const GenesisParameters& genesis) {
     put(kGlobalParameters, pack(genesis.parameters));
     put(kGlobalSchedule, pack(genesis.schedule));
     put(kGlobalRules, pack(RulesRow{}));
-    put(kGlobalTimes, times.take());
+    put(kGlobalTimes, pack(genesis.times));
 }
 
 }  // namespace chain

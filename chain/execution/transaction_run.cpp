@@ -9,19 +9,10 @@ namespace chain {
 
 namespace {
 
-constexpr std::uint64_t kEnvelopeBytes = 16;  // nodeos' fixed_net_overhead_of_packed_trx.
 constexpr std::uint64_t kWordBytes = 8;
 // What an account may overrun its limit by while it runs; it is not billed for it, the
 // transaction fails at the end. As nodeos' leeway.
 constexpr std::uint64_t kCpuLeewayUs = 5'000;
-
-std::uint64_t signatures_bytes(const std::vector<Signature>& signatures) {
-    std::uint64_t bytes = signatures.size() < 128 ? 1 : 2;
-    for (const Signature& signature : signatures) {
-        bytes += signature.type == base::crypto::KeyType::webauthn ? pack(signature).size() : 66;
-    }
-    return bytes;
-}
 
 std::uint64_t round_up(std::uint64_t bytes) {
     return (bytes + kWordBytes - 1) / kWordBytes * kWordBytes;
@@ -167,15 +158,13 @@ bool TransactionRun::check_action_accounts(const Action& action, bool& has_autho
 std::uint64_t TransactionRun::initial_net_usage() const {
     const ChainConfig& config = context_.config();
     const PackedTransaction& packed = context_.decoded().packed;
-    std::uint64_t prunable =
-        signatures_bytes(packed.signatures) + packed.packed_context_free_data.size();
+    std::uint64_t prunable = packed.net_bytes_prunable();
     const std::uint64_t numerator = config.context_free_discount_net_usage_num;
     const std::uint64_t denominator = config.context_free_discount_net_usage_den;
     if (denominator > 0 && numerator < denominator) {
         prunable = (prunable * numerator + denominator - 1) / denominator;
     }
-    return config.base_per_transaction_net_usage + kEnvelopeBytes + packed.packed_trx.size() +
-           prunable;
+    return config.base_per_transaction_net_usage + packed.net_bytes_unprunable() + prunable;
 }
 
 ResourceLimit TransactionRun::payer_limit(Resource resource) {

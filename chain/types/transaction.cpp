@@ -127,9 +127,12 @@ std::size_t PackedTransaction::net_bytes_unprunable() const {
 }
 
 std::size_t PackedTransaction::net_bytes_prunable() const {
-    base::Writer out;
-    encode_list(out, signatures);
-    return out.view().size() + packed_context_free_data.size();
+    std::size_t bytes = varuint32_bytes(signatures.size()) + packed_context_free_data.size();
+    for (const Signature& signature : signatures) {
+        const bool is_long = signature.type == base::crypto::KeyType::webauthn;
+        bytes += is_long ? chain::pack(signature).size() : kSignatureBytesMin;
+    }
+    return bytes;
 }
 
 base::Result<TransactionPtr> decode_transaction(PackedTransaction packed) {
