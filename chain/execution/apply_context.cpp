@@ -131,9 +131,7 @@ bool ApplyContext::set_return_value(ByteView value) {
     }
     // It is hashed and kept as an action's data is.
     const Price& price = transaction_.prices()[Cost::action];
-    if (!transaction_.meter().charge(price.of(value.size()) - price.base)) {
-        return transaction_.fail_cpu_exceeded();
-    }
+    if (!transaction_.pay(price.of(value.size()) - price.base)) return false;
     return_value_ = base::to_bytes(value);
     return true;
 }
@@ -162,12 +160,14 @@ bool ApplyContext::check_inline(const Action& action) {
     return fail(std::move(checked).error());
 }
 
+bool ApplyContext::check_code_account(const Action& action) {
+    if (is_account(action.account)) return true;
+    return fail(Exception::action_validate_exception,
+                "inline action's code account " + action.account.to_string() + " does not exist");
+}
+
 bool ApplyContext::send_inline(const Action& action) {
-    if (!is_account(action.account)) {
-        return fail(
-            Exception::action_validate_exception,
-            "inline action's code account " + action.account.to_string() + " does not exist");
-    }
+    if (!check_code_account(action)) return false;
     // Before its levels are looked up.
     if (!transaction_.pay_for_run(action) || !check_inline(action)) return false;
     inline_actions_.push_back(schedule(action, action.account, false));
@@ -175,11 +175,7 @@ bool ApplyContext::send_inline(const Action& action) {
 }
 
 bool ApplyContext::send_context_free_inline(const Action& action) {
-    if (!is_account(action.account)) {
-        return fail(
-            Exception::action_validate_exception,
-            "inline action's code account " + action.account.to_string() + " does not exist");
-    }
+    if (!check_code_account(action)) return false;
     if (!action.authorization.empty()) {
         return fail(Exception::action_validate_exception,
                     "context-free actions cannot have authorizations");

@@ -106,6 +106,7 @@ class ApplyContext final : public vm::Context {
     void close_trace();
     [[nodiscard]] bool has_level(PermissionLevel least, PermissionLevel most) const;
     std::uint32_t schedule(const Action& action, Name receiver, bool context_free);
+    [[nodiscard]] bool check_code_account(const Action& action);
     [[nodiscard]] bool check_inline(const Action& action);
 
     struct Notified {

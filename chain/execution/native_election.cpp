@@ -181,7 +181,7 @@ bool charge_for_evidence(ApplyContext& context, std::size_t bytes) {
     const PriceTable& prices = context.transaction().prices();
     const std::uint64_t units =
         2 * prices[Cost::recover].of(0) + prices[Cost::sha256].of((bytes / 1'024 + 1) * 1'024);
-    return context.transaction().meter().charge(units) || context.transaction().fail_cpu_exceeded();
+    return pay(context, units);
 }
 
 }  // namespace

@@ -34,9 +34,7 @@ bool remove_nodes_of(ApplyContext& context, Name organisation) {
     const auto nodes =
         registered_nodes(context.state(), Name{}, std::numeric_limits<std::size_t>::max());
     if (!nodes) return context.fail(nodes.error());
-    if (!context.transaction().meter().charge(kNodeUnits * nodes->size())) {
-        return context.transaction().fail_cpu_exceeded();
-    }
+    if (!pay(context, kNodeUnits * nodes->size())) return false;
     for (const NodeEntry& entry : *nodes) {
         if (entry.row.organisation == organisation) put_node(context.state(), entry.node, nullptr);
     }

@@ -65,7 +65,7 @@ inline bool invalid(ApplyContext& context, std::string text) {
 
 // Charges; false: no units are left, the context has the failure.
 [[nodiscard]] inline bool pay(ApplyContext& context, std::uint64_t units) {
-    return context.transaction().meter().charge(units) || context.transaction().fail_cpu_exceeded();
+    return context.transaction().pay(units);
 }
 // For writing or erasing a row of so many bytes, or reading one.
 [[nodiscard]] inline bool pay_for_row(ApplyContext& context, std::size_t bytes) {

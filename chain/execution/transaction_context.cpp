@@ -260,7 +260,7 @@ bool TransactionContext::use_code(const base::Hash256& hash, std::uint32_t bytes
     const bool is_new = !used_code_.contains(hash);
     const CodeSet* before = environment_.block_code;
     const bool is_loaded = !is_new || (before != nullptr && before->contains(hash));
-    if (!meter_.charge(prices()[Cost::load].of(is_loaded ? 0 : bytes))) return fail_cpu_exceeded();
+    if (!pay(prices()[Cost::load].of(is_loaded ? 0 : bytes))) return false;
     if (!is_new) return true;
     if (used_code_bytes_ + bytes > kTransactionCodeBytesMax) {
         return fail(make_error(
@@ -275,7 +275,7 @@ bool TransactionContext::use_code(const base::Hash256& hash, std::uint32_t bytes
 }
 
 bool TransactionContext::pay_for_run(const Action& action) {
-    return meter_.charge(run_price(prices(), action)) || fail_cpu_exceeded();
+    return pay(run_price(prices(), action));
 }
 
 std::uint32_t TransactionContext::schedule_action(const Action& action,

@@ -166,6 +166,10 @@ class TransactionContext : base::Pinned {
     [[nodiscard]] base::Result<void> add_ram_usage(Name account, std::int64_t delta);
     // Microseconds of CPU used so far, rounded up.
     [[nodiscard]] std::uint64_t cpu_used_us() const;
+    // Charges; false: no units are left, and the failure is recorded.
+    [[nodiscard]] bool pay(std::uint64_t units) {
+        return meter_.charge(units) || fail_cpu_exceeded();
+    }
     // Fails with the limit that was reached, in nodeos' words.
     bool fail_cpu_exceeded();
     // False: its units are used up or the clock has stopped it; the failure is recorded.

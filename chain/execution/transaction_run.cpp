@@ -125,7 +125,7 @@ bool TransactionRun::pay_for_actor(Name actor) {
     if (actor == payer_ || !actors_.insert(actor).second) return true;
     const PriceTable& prices = context_.prices();
     const std::uint64_t units = 2 * prices[Cost::state].of(0) + prices[Cost::row_write].of(0);
-    return context_.meter().charge(units) || context_.fail_cpu_exceeded();
+    return context_.pay(units);
 }
 
 bool TransactionRun::check_action_accounts(const Action& action, bool& has_authorization) {
@@ -225,7 +225,7 @@ std::uint64_t TransactionRun::base_units() const {
 bool TransactionRun::pay_base() {
     set_cpu_limit();
     base_units_ = base_units();
-    return context_.meter().charge(base_units_) || context_.fail_cpu_exceeded();
+    return context_.pay(base_units_);
 }
 
 // What the account that pays may use is known once it has been found.
@@ -237,7 +237,7 @@ bool TransactionRun::lower_to_account() {
     const std::uint64_t used = context_.units_at_start_ - context_.meter().remaining();
     context_.cpu_limit_ = TransactionContext::CpuLimit::account;
     context_.give_units(limit);
-    return context_.meter().charge(used) || context_.fail_cpu_exceeded();
+    return context_.pay(used);
 }
 
 // The lowest limit decides what the error says when it is reached.
@@ -327,7 +327,7 @@ bool TransactionRun::note_permission_usage() {
                 row.last_used = now;
                 base::Bytes value = pack(row);
                 const std::uint64_t price = context_.prices()[Cost::row_write].of(value.size());
-                if (!context_.meter().charge(price)) return context_.fail_cpu_exceeded();
+                if (!context_.pay(price)) return false;
                 context_.state().put(Table::permission, permission_key(level), std::move(value));
             }
         }
