@@ -88,9 +88,6 @@ constexpr auto kEntries = [] {
         {tx_not_found, "tx_not_found", "The transaction can not be found"},
         {too_many_tx_at_once, "too_many_tx_at_once", "Pushing too many transactions at once"},
         {tx_too_big, "tx_too_big", "Transaction is too big"},
-        {unknown_transaction_compression,
-         "unknown_transaction_compression",
-         "Unknown transaction compression"},
         {tx_resource_exhaustion,
          "tx_resource_exhaustion",
          "Transaction exceeded transient resource limit"},
@@ -158,12 +155,10 @@ constexpr auto kEntries = [] {
         {invalid_permission, "invalid_permission", "Invalid Permission"},
         {misc_exception, "misc_exception", "Miscellaneous exception"},
         {unknown_block_exception, "unknown_block_exception", "Unknown block"},
-        {unknown_transaction_exception, "unknown_transaction_exception", "Unknown transaction"},
         {subjective_block_production_exception,
          "subjective_block_production_exception",
          "Subjective exception thrown during block production"},
         {unsupported_feature, "unsupported_feature", "Feature is currently unsupported"},
-        {json_parse_exception, "json_parse_exception", "JSON parse exception"},
         {wallet_exception, "wallet_exception", "Wallet exception"},
         {wallet_exist_exception, "wallet_exist_exception", "Wallet already exists"},
         {wallet_nonexistent_exception, "wallet_nonexistent_exception", "Nonexistent wallet"},
@@ -253,14 +248,11 @@ base::Errc exception_errc(Exception exception) {
         case Exception::abi_not_found_exception:
         case Exception::tx_not_found:
         case Exception::unknown_block_exception:
-        case Exception::unknown_transaction_exception:
         case Exception::wallet_nonexistent_exception:
         case Exception::key_nonexistent_exception:
         case Exception::snapshot_request_not_found:
             return base::Errc::not_found;
         case Exception::tx_decompression_error:
-        case Exception::unknown_transaction_compression:
-        case Exception::json_parse_exception:
         case Exception::invalid_http_request:
             return base::Errc::malformed;
         default:
