@@ -28,30 +28,32 @@ Number number(ByteView bytes) {
 // What the steps of one power need.
 class Power {
   public:
-    Power() { CHECK(context_ != nullptr && product_ != nullptr && piece_ != nullptr); }
+    Power() { CHECK(context_ != nullptr && sum_ != nullptr && piece_ != nullptr); }
 
     void reduce(BIGNUM* number, const BIGNUM* modulus) {
         CHECK(BN_nnmod(number, number, modulus, context_.get()) == 1);
     }
-    // The product is reduced piece by piece: of 8 KiB it takes milliseconds.
+    // Piece by piece of `by`, each of which is multiplied and reduced: whole numbers of 8 KiB take
+    // milliseconds.
     void multiply(BIGNUM* number, const BIGNUM* by, const BIGNUM* modulus, GoesOn goes_on) {
-        constexpr int kPieceBits = 16'384;
-        CHECK(BN_mul(product_.get(), number, by, context_.get()) == 1);
-        BN_zero(number);
-        const int bits = BN_num_bits(product_.get());
+        constexpr int kPieceBits = 8'192;
+        BN_zero(sum_.get());
+        const int bits = BN_num_bits(by);
         for (int at = (bits - 1) / kPieceBits * kPieceBits; at >= 0 && goes_on();
              at -= kPieceBits) {
-            CHECK(BN_rshift(piece_.get(), product_.get(), at) == 1);
+            CHECK(BN_rshift(piece_.get(), by, at) == 1);
             (void)BN_mask_bits(piece_.get(), kPieceBits);  // Fails where nothing lies above.
-            CHECK(BN_lshift(number, number, kPieceBits) == 1);
-            CHECK(BN_add(number, number, piece_.get()) == 1);
-            reduce(number, modulus);
+            CHECK(BN_mul(piece_.get(), piece_.get(), number, context_.get()) == 1);
+            CHECK(BN_lshift(sum_.get(), sum_.get(), kPieceBits) == 1);
+            CHECK(BN_add(sum_.get(), sum_.get(), piece_.get()) == 1);
+            reduce(sum_.get(), modulus);
         }
+        BN_swap(number, sum_.get());
     }
 
   private:
     std::unique_ptr<BN_CTX, Free> context_{BN_CTX_new()};
-    Number product_{BN_new()};
+    Number sum_{BN_new()};
     Number piece_{BN_new()};
 };
 

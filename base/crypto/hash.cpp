@@ -28,7 +28,7 @@ Result digest(ByteView data, GoesOn goes_on) {
     Init(&context);
     for (; data.size() > kPieceBytes; data = data.subspan(kPieceBytes)) {
         Update(&context, data.data(), kPieceBytes);
-        if (!goes_on()) break;
+        if (!goes_on()) return {};
     }
     Update(&context, data.data(), data.size());
     Final(raw(hash), &context);

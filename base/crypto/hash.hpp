@@ -5,7 +5,7 @@
 namespace base::crypto {
 
 // Whether long work goes on, for whoever may have to end it early: asked about every 0.2 ms. After
-// a no the result is of no use. As made, it always goes on.
+// a no the result is of no use: a digest is zero. As made, it always goes on.
 struct GoesOn {
     bool (*ask)(void* whom) = nullptr;
     void* whom = nullptr;

@@ -83,7 +83,7 @@ bool measure(const LongRun& run, const Options& options, std::mt19937& random) {
     std::vector<double> cpu;
     std::vector<double> wall;
     for (int i = 0; i < options.rounds; ++i) {
-        const auto after = std::chrono::microseconds(3'000 + random() % 20'000);
+        const auto after = std::chrono::microseconds(1'000 + random() % 8'000);
         const Latency latency = stop_once(chain, after);
         if (!latency.was_stopped) {
             fmt::print("{}: ended by itself\n", run.name);
