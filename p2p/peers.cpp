@@ -48,8 +48,15 @@ bool stays(Reason reason) {
 }  // namespace
 
 std::string_view to_string(PeerState state) {
-    constexpr std::array<std::string_view, 3> kNames = {"greeting", "accepted", "ready"};
-    return kNames.at(static_cast<std::size_t>(state));
+    switch (state) {
+        case PeerState::greeting:
+            return "greeting";
+        case PeerState::accepted:
+            return "accepted";
+        case PeerState::ready:
+            return "ready";
+    }
+    return "unknown";
 }
 
 void Peers::begin(base::Timestamp now, Effects& out) {

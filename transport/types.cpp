@@ -1,7 +1,5 @@
 #include "transport/types.hpp"
 
-#include <array>
-
 namespace transport {
 
 std::string_view to_string(Kind kind) {
@@ -21,9 +19,23 @@ std::string_view to_string(Kind kind) {
 }
 
 std::string_view to_string(CloseReason reason) {
-    static constexpr std::array<std::string_view, 7> kNames{
-        "local", "peer", "lost", "timed_out", "refused", "violation", "limit"};
-    return kNames.at(static_cast<std::size_t>(reason));
+    switch (reason) {
+        case CloseReason::local:
+            return "local";
+        case CloseReason::peer:
+            return "peer";
+        case CloseReason::lost:
+            return "lost";
+        case CloseReason::timed_out:
+            return "timed_out";
+        case CloseReason::refused:
+            return "refused";
+        case CloseReason::violation:
+            return "violation";
+        case CloseReason::limit:
+            return "limit";
+    }
+    return "unknown";
 }
 
 }  // namespace transport

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 namespace node::api {
 
@@ -209,9 +208,23 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
 }  // namespace
 
 std::string_view to_string(Kind kind) {
-    constexpr std::array<std::string_view, 7> kNames = {
-        "revoked", "partition", "twin", "down", "clock", "lagging", "silent"};
-    return kNames.at(static_cast<std::size_t>(kind));
+    switch (kind) {
+        case Kind::revoked:
+            return "revoked";
+        case Kind::partition:
+            return "partition";
+        case Kind::twin:
+            return "twin";
+        case Kind::down:
+            return "down";
+        case Kind::clock:
+            return "clock";
+        case Kind::lagging:
+            return "lagging";
+        case Kind::silent:
+            return "silent";
+    }
+    return "unknown";
 }
 
 std::vector<Finding> diagnose(const AgreementView& view) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/bytes.hpp"
-#include "base/check.hpp"
 #include "base/pinned.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -72,13 +71,11 @@ class FastPath : base::Pinned {
     [[nodiscard]] virtual std::size_t landing_room() { return 0; }
     // Sends parts of messages, and one record of their frames, whose tokens the path sets; there is
     // room for them.
-    virtual void land(std::span<const Part> /*parts*/) { CHECK(has_landings()); }
+    virtual void land(std::span<const Part> parts);
     // Copies what the peer landed, as told by the frame that peek() gave, into private memory, and
     // frees its place. invalid: the peer has not, or not that.
-    [[nodiscard]] virtual base::Result<void> take_landing(const Landing& /*landing*/,
-                                                          std::span<std::byte> /*out*/) {
-        return base::fail(base::Errc::invalid, "the peer names a landing, and this path has none");
-    }
+    [[nodiscard]] virtual base::Result<void> take_landing(const Landing& landing,
+                                                          std::span<std::byte> out);
 
     // How far a lane was written, and how far the peer has taken it: two positions of one axis.
     [[nodiscard]] virtual std::uint64_t sent(Lane lane) const = 0;
