@@ -74,7 +74,7 @@ struct FixedReader {
     template <class T>
     void take(T& value) {
         if constexpr (Listed<T>) {
-            T::each_field(value, [this](auto&... fields) { (take(fields), ...); });
+            T::each_field(value, [this](auto&... fields) { (this->take(fields), ...); });
         } else if constexpr (std::same_as<T, bool>) {
             ok = ok && *at <= std::byte{1};
             value = *at++ == std::byte{1};
