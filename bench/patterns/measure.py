@@ -11,7 +11,11 @@ With --validators: the same as the mean of four validators, whose blocks may hav
 (they share two cores), and then blocks filled with the worst pattern: nothing final for a second, or
 three times the finality p99 of the same network without that load, is a failure.
 
-usage: measure.py --build BUILD_DIR [--only TEXT] [--json FILE] [--limit RATIO] [--validators]
+Other programs that share the processor's caches make the same work cost up to 1.7 times as much. So a
+run on a machine that is not quiet sets --failure: it names what is above the limit, and fails only above
+that ratio, which no neighbour explains.
+
+usage: measure.py --build BUILD_DIR [--only TEXT] [--json FILE] [--limit RATIO] [--failure RATIO] [--validators]
 """
 import argparse
 import collections
@@ -373,16 +377,19 @@ def run(options, net):
         if options.json:
             with open(options.json, 'w', encoding='utf-8') as f:
                 json.dump(chosen, f, indent=1)
-        bad = [each['name'] for each in chosen
-               if max(each['warm']['ratio'], each['cold']['ratio']) > options.limit]
-        print('%d patterns, %d above %.1f' % (len(chosen), len(bad), options.limit), flush=True)
+        def above(limit):
+            return [each['name'] for each in chosen if max(worse(each, 'warm'), worse(each, 'cold')) > limit]
+        high, failure = above(options.limit), max(options.failure, options.limit)
+        print('%d patterns, %d above %.1f%s' % (len(chosen), len(high), options.limit,
+                                                ': ' + ', '.join(high) if high else ''), flush=True)
+        bad = above(failure)
         if options.validators:
             fill(measurement, max((each for each in chosen if not each['failure']),
                                   key=lambda each: each['warm']['all']))
     finally:
         measurement.packer.stop()
     if bad:
-        raise AssertionError('a node uses more than %.1f times what it bills: %s' % (options.limit, ', '.join(bad)))
+        raise AssertionError('a node uses more than %.1f times what it bills: %s' % (failure, ', '.join(bad)))
 
 
 def main():
@@ -391,7 +398,8 @@ def main():
     parser.add_argument('--only', default='', help='patterns with this in their names')
     parser.add_argument('--json', help='where all results go')
     parser.add_argument('--rows', type=int, default=40, help='of the table, the worst first')
-    parser.add_argument('--limit', type=float, default=RATIO_MAX)
+    parser.add_argument('--limit', type=float, default=RATIO_MAX, help='what is above is tried again, and named')
+    parser.add_argument('--failure', type=float, default=0, help='above this it is a failure, if more than the limit')
     parser.add_argument('--validators', action='store_true', help='four of them, and blocks filled')
     parser.add_argument('--verbose', action='store_true')
     options = parser.parse_args()

@@ -2,6 +2,7 @@
 
 #include "../../tests/chain/vm/machine.hpp"
 #include "../../tests/chain/vm/wasm_writer.hpp"
+#include "../price/clock.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/vm/programs.hpp"
 #include "node/machine/machine.hpp"
@@ -226,6 +227,7 @@ double compile_ns(const vm::HostTable& hosts, const base::Bytes& wasm) {
 }
 
 void print_row(const vm::HostTable& hosts,
+               double scale,
                const std::string& name,
                const base::Bytes& wasm,
                const base::Bytes* small) {
@@ -241,7 +243,7 @@ void print_row(const vm::HostTable& hosts,
     const double growth = small != nullptr ? ns / compile_ns(hosts, *small) : 0;
     std::printf("%9zu %9.1f %9.1f %9.1f %9.1f  %s\n",
                 wasm.size(),
-                ns / size,
+                scale * ns / size,
                 static_cast<double>(code) / size,
                 static_cast<double>(kib) * 1024 / size,
                 growth,
@@ -254,9 +256,12 @@ void print_compiling(const std::vector<std::string>& files) {
     // Each module pays for fresh memory, whatever came before it.
     static_cast<void>(::mallopt(M_MMAP_THRESHOLD, 64 * 1024));
     const vm::HostTable& none = machine::hosts();
+    const double scale = price::reference_scale();
     std::printf(
-        "compiling, with validation and publishing; of the module's bytes, ns and bytes\n"
+        "compiling, with validation and publishing; of the module's bytes, ns of the reference "
+        "machine and bytes;\na nanosecond here is %.2f there\n"
         "%9s %9s %9s %9s %9s\n",
+        scale,
         "bytes",
         "ns/B",
         "kept/B",
@@ -270,18 +275,20 @@ void print_compiling(const std::vector<std::string>& files) {
         }
         const std::string text((std::istreambuf_iterator<char>(in)), {});
         print_row(chain::host_table(),
+                  scale,
                   file.substr(file.rfind('/') + 1),
                   base::to_bytes(base::as_bytes(text)),
                   nullptr);
     }
     for (const Shape& shape : shapes()) {
         const base::Bytes small = module_of(shape, kSmall);
-        print_row(none, shape.name, module_of(shape, kLarge), &small);
+        print_row(none, scale, shape.name, module_of(shape, kLarge), &small);
     }
     const base::Bytes few = many_functions(1000, 0);
-    print_row(none, "8,000 functions", many_functions(8000, 0), &few);
+    print_row(none, scale, "8,000 functions", many_functions(8000, 0), &few);
     const base::Bytes few_locals = many_functions(1000, 2000);
-    print_row(none, "8,000 functions of 2,000 locals", many_functions(8000, 2000), &few_locals);
+    print_row(
+        none, scale, "8,000 functions of 2,000 locals", many_functions(8000, 2000), &few_locals);
 }
 
 }  // namespace vm_bench
