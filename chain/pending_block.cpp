@@ -144,10 +144,20 @@ base::Result<Digest> PendingBlock::advance_finality(Height final_height) {
     return range->root();
 }
 
-std::shared_ptr<const ChangeSet> PendingBlock::copy_changes() const {
-    auto copy = std::make_shared<ChangeSet>();
-    copy->merge(parent_.delta->changes());
-    return copy;
+const LayeredView::Layers& PendingBlock::copy_changes() {
+    auto newest = std::make_shared<ChangeSet>();
+    newest->merge(run_.recent ? *run_.recent : parent_.delta->changes());
+    run_.recent.emplace();
+    if (newest->size() == 0) return copies_;
+    while (!copies_.empty() && copies_.front()->size() < 2 * newest->size()) {
+        auto both = std::make_shared<ChangeSet>();
+        both->merge(*copies_.front());
+        both->merge(std::move(*newest));
+        newest = std::move(both);
+        copies_.erase(copies_.begin());
+    }
+    copies_.insert(copies_.begin(), std::move(newest));
+    return copies_;
 }
 
 void PendingBlock::read_through(std::shared_ptr<const StateView> state) {

@@ -80,8 +80,9 @@ class PendingBlock : base::Pinned {
     [[nodiscard]] const BlockContext& context() const { return context_; }
     [[nodiscard]] const BlockId& parent() const { return parent_.id; }
     [[nodiscard]] const std::vector<TransactionReceipt>& receipts() const { return receipts_; }
-    // What was done to the parent's state so far, as a copy that stays.
-    [[nodiscard]] std::shared_ptr<const ChangeSet> copy_changes() const;
+    // What was done to the parent's state so far, as copies that stay. Each layer is at least twice
+    // as large as the one before it: so few are read, and few times is a change copied.
+    [[nodiscard]] const LayeredView::Layers& copy_changes();
     // Reads on through another view of the parent's state.
     void read_through(std::shared_ptr<const StateView> state);
     // The state as it is after what was pushed.
@@ -106,6 +107,7 @@ class PendingBlock : base::Pinned {
     bool keep_traces_;
     std::optional<StateLanes> lanes_;
     RunFacts facts_;
+    LayeredView::Layers copies_;
 };
 
 }  // namespace chain

@@ -117,6 +117,7 @@ TransactionResult Executor::execute(const TransactionInput& input,
     CHECK(done != context.has_failed());
     if (done && !options.read_only && !options.dry_run) {
         context.flush();
+        if (block_run.recent) block_run.recent->merge(own.changes());
         delta.merge(own);
         block_run.code.insert(context.used_code().begin(), context.used_code().end());
         if (context.rules_changed()) block_run.rules = context.rules();

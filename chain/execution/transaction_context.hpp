@@ -52,6 +52,8 @@ using CodeSet = std::set<base::Hash256>;
 struct BlockRun {
     Rules rules;   // Those in force.
     CodeSet code;  // Used so far: the first use in a block pays for loading it.
+    // What they did to the state since somebody looked; absent: nobody looks.
+    std::optional<ChangeSet> recent = std::nullopt;
 };
 
 // What the code of contracts in one transaction may have together (spec 03, "Loading").

@@ -258,7 +258,7 @@ void Core::Impl::show_pending(Effects& out) const {
     auto below = chain_->shared_state_of(base);
     if (below != nullptr) {
         chain::LayeredView::Layers layers;
-        if (pending_ != nullptr) layers.push_back(pending_->copy_changes());
+        if (pending_ != nullptr) layers = pending_->copy_changes();
         view->pending_state =
             std::make_shared<const chain::LayeredView>(std::move(layers), std::move(below));
         view->pending_count = executed_;

@@ -1,10 +1,13 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
+#include "chain/state/views.hpp"
 #include "tests/support/one_node.hpp"
 
+#include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 // A whole node, production code, over a simulated disk and clock. What was reported final must
 // survive a power cut at any write, nothing may run twice, and no slot may be signed twice.
@@ -52,6 +55,37 @@ TEST_CASE("a transaction is answered at once, in the next block, and final", "[c
     CHECK(node.view().head->transactions.size() == 1);
     CHECK(node.has_account("alice", *node.view().final_state));
     CHECK(node.view().pool_transactions == 0);
+}
+
+TEST_CASE("who asks sees what is pending as it was then, in few layers", "[core]") {
+    constexpr int kAccounts = 60;
+    support::OneNode node;
+    node.tick_at(1);
+    const auto name_of = [](int i) {
+        return std::string("user") + static_cast<char>('a' + i / 26) +
+               static_cast<char>('a' + i % 26);
+    };
+    struct Look {
+        int accounts;
+        std::shared_ptr<const chain::StateView> state;
+    };
+    std::vector<Look> looks;
+    for (int i = 0; i < kAccounts; ++i) {
+        (void)node.submit(node.new_account(name_of(i)));
+        if (i % 7 == 3 || i % 7 == 4) continue;  // Several between two looks, too.
+        node.step(node::input::ShowPending{});
+        looks.push_back({i + 1, node.view().pending_state});
+    }
+    const auto& last = dynamic_cast<const chain::LayeredView&>(*looks.back().state);
+    CHECK(last.layers().size() <= 7);
+    for (const Look& look : looks) {
+        for (int i = 0; i < kAccounts; ++i) {
+            CHECK(node.has_account(name_of(i), *look.state) == (i < look.accounts));
+        }
+    }
+    CHECK_FALSE(node.has_account(name_of(0), *node.view().head_state));
+    node.tick_at(2);
+    CHECK(node.has_account(name_of(kAccounts - 1), *node.view().head_state));
 }
 
 TEST_CASE("a failed transaction is answered with its error and leaves nothing", "[core]") {
