@@ -115,8 +115,10 @@ base::Result<Signature> NodeSigner::sign(const PublicKey& key, const base::Hash2
 }
 
 base::Result<Signature> NodeSigner::sign_header(const PublicKey& key,
-                                                const chain::BlockHeader& header) {
-    return signed_by(key, [&](Signer& signer) { return signer.sign_header(key, header); });
+                                                const chain::BlockHeader& header,
+                                                const chain::ChainId& chain_id) {
+    return signed_by(key,
+                     [&](Signer& signer) { return signer.sign_header(key, header, chain_id); });
 }
 
 base::Result<Signature> NodeSigner::sign_vote(const PublicKey& key,

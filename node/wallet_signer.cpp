@@ -33,9 +33,12 @@ class WalletSigner final : public Signer {
         return ask("sign_digest", {base::to_hex(digest.view()), key_.to_string()}, digest);
     }
     [[nodiscard]] base::Result<Signature> sign_header(const PublicKey& /*its own*/,
-                                                      const chain::BlockHeader& header) override {
+                                                      const chain::BlockHeader& header,
+                                                      const chain::ChainId& chain_id) override {
         return ask(
-            "sign_header", {base::to_hex(chain::pack(header)), key_.to_string()}, header.id());
+            "sign_header",
+            {base::to_hex(chain::pack(header)), key_.to_string(), base::to_hex(chain_id.view())},
+            header.signing_digest(chain_id));
     }
     [[nodiscard]] base::Result<Signature> sign_vote(const PublicKey& /*its own*/,
                                                     const chain::VoteData& vote,

@@ -175,7 +175,7 @@ const std::vector<Api::Call>& Api::calls() {
         {"/v1/wallet/set_timeout", kOne, 200, &Api::set_timeout},
         {"/v1/wallet/sign_digest", 2, 201, &Api::sign_digest},
         {"/v1/wallet/sign_duty", 3, 201, &Api::sign_duty},
-        {"/v1/wallet/sign_header", 2, 201, &Api::sign_header},
+        {"/v1/wallet/sign_header", 3, 201, &Api::sign_header},
         {"/v1/wallet/sign_statement", 2, 201, &Api::sign_statement},
         {"/v1/wallet/sign_transaction", 3, 201, &Api::sign_transaction},
         {"/v1/wallet/sign_vote", 3, 201, &Api::sign_vote},
@@ -388,11 +388,13 @@ Api::Answer Api::sign_header(const Json& parameters, base::Timestamp now) {
     if (!header) return base::fail(header.error());
     const auto key = read_key(parameters[1]);
     if (!key) return base::fail(key.error());
+    const auto chain_id = read_chain_id(parameters[2]);
+    if (!chain_id) return base::fail(chain_id.error());
     if (auto held = expect_held(*key, now); !held) return base::fail(held.error());
     if (auto allowed = journals_.allow_header(*key, *header); !allowed) {
         return base::fail(allowed.error());
     }
-    return signature_of(header->id(), *key, now);
+    return signature_of(header->signing_digest(*chain_id), *key, now);
 }
 
 Api::Answer Api::sign_vote(const Json& parameters, base::Timestamp now) {

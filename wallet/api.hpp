@@ -14,7 +14,7 @@ namespace wallet {
 // The calls /v1/wallet/* as keosd understands and answers them (reference, "/v1/wallet"), and those
 // of validators, which keosd has not:
 //   create_validator_key  [wallet]                         a K1 key with a journal of its own
-//   sign_header           [packed header, key]
+//   sign_header           [packed header, key, chain id]
 //   sign_vote             [packed vote data, key, chain id]
 //   sign_duty             [packed transaction, key, chain id]  ready, reportbad or amnesia alone
 //   sign_statement        [packed statement, key]          "this key is used here", for peers

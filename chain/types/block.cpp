@@ -52,6 +52,14 @@ BlockId BlockHeader::id() const {
     return id;
 }
 
+Digest BlockHeader::signing_digest(const ChainId& chain) const {
+    return base::crypto::Sha256()
+        .update(base::as_bytes("BoR header 1"))
+        .update(chain.view())
+        .update(id().view())
+        .finish();
+}
+
 Digest TransactionReceipt::digest() const {
     base::Writer out;
     encode(out, static_cast<const TransactionReceiptHeader&>(*this));

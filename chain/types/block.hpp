@@ -32,6 +32,8 @@ struct BlockHeader {
 
     // SHA-256 of the packed header with the height, big-endian, in its first four bytes.
     [[nodiscard]] BlockId id() const;
+    // What its producer signs: SHA-256("BoR header 1" || chain id || id).
+    [[nodiscard]] Digest signing_digest(const ChainId& chain) const;
 };
 
 // What a packed header takes at least.
@@ -39,7 +41,7 @@ inline constexpr std::size_t kHeaderBytesMin = 8 + 4 + 8 + 32 + 4 + 3 * 32 + 2 *
 
 struct SignedHeader {
     BlockHeader header;
-    Signature signature;  // K1, by the producer's signing key over the id.
+    Signature signature;  // K1, by the producer's signing key over header.signing_digest().
 
     friend bool operator==(const SignedHeader&, const SignedHeader&) = default;
 };

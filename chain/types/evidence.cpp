@@ -86,10 +86,13 @@ base::Result<PublicKey> convict(const Vote& a, const Vote& b, const base::Hash25
     return a.key;
 }
 
-base::Result<PublicKey> convict(const TwoHeaders& two) {
-    auto first = base::crypto::recover(two.first.signature, two.first.header.id());
+base::Result<PublicKey> convict(const TwoHeaders& two, const base::Hash256& chain_id) {
+    const auto signer = [&](const SignedHeader& one) {
+        return base::crypto::recover(one.signature, one.header.signing_digest(chain_id));
+    };
+    auto first = signer(two.first);
     if (!first) return fail(std::move(first).error());
-    auto second = base::crypto::recover(two.second.signature, two.second.header.id());
+    auto second = signer(two.second);
     if (!second) return fail(std::move(second).error());
     if (*first != *second) {
         return fail(Errc::invalid, "evidence: the headers are signed by different keys");
@@ -120,7 +123,8 @@ base::Result<void> check_form(const Evidence& evidence) {
 
 base::Result<PublicKey> check(const Evidence& evidence, const base::Hash256& chain_id) {
     if (auto good = check_form(evidence); !good) return fail(std::move(good).error());
-    if (const auto* headers = std::get_if<TwoHeaders>(&evidence)) return convict(*headers);
+    if (const auto* headers = std::get_if<TwoHeaders>(&evidence))
+        return convict(*headers, chain_id);
     if (const auto* votes = std::get_if<TwoVotes>(&evidence)) {
         return convict(votes->first, votes->second, chain_id);
     }

@@ -192,8 +192,10 @@ class Signer : base::Pinned {
         const base::crypto::PublicKey& key, const base::Hash256& digest) = 0;
     // Headers and votes: a wallet keeps a journal of its own of them, for which it must see them.
     [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_header(
-        const base::crypto::PublicKey& key, const chain::BlockHeader& header) {
-        return sign(key, header.id());
+        const base::crypto::PublicKey& key,
+        const chain::BlockHeader& header,
+        const chain::ChainId& chain_id) {
+        return sign(key, header.signing_digest(chain_id));
     }
     [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_vote(
         const base::crypto::PublicKey& key,

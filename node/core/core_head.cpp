@@ -22,7 +22,8 @@ void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& 
         return;
     }
     const chain::BlockId id = header->id();
-    auto signature = environment_.signer.sign_header(produce.producer.signing_key, *header);
+    auto signature = environment_.signer.sign_header(
+        produce.producer.signing_key, *header, chain_->identity().chain_id);
     if (!signature) {
         environment_.log.error("no block in slot {}: {}", produce.slot, signature.error().detail);
         pending_.reset();

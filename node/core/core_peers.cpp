@@ -260,8 +260,9 @@ bool Core::Impl::has_signed(const chain::Block& block) const {
     const auto schedules = chain_->schedules_below(block.header.previous);
     if (!schedules) return false;
     const auto entry = schedules->active->find_producer(block.header.producer);
-    return entry && base::crypto::verify(
-                        schedules->active->entries[*entry].signing_key, block.signature, block.id);
+    return entry && base::crypto::verify(schedules->active->entries[*entry].signing_key,
+                                         block.signature,
+                                         block.header.signing_digest(chain_->identity().chain_id));
 }
 
 base::Result<void> Core::Impl::prove(const chain::Block& block,

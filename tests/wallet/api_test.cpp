@@ -218,11 +218,12 @@ TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once,
     header.slot = 5;
     base::Writer packed;
     chain::encode(packed, header);
-    const Json request{base::to_hex(packed.view()), key};
+    const Json request{base::to_hex(packed.view()), key, digest};
     const auto signature =
         base::crypto::Signature::from_string(ok("sign_header", request).get<std::string>());
-    CHECK(
-        base::crypto::verify(*base::crypto::PublicKey::from_string(key), *signature, header.id()));
+    const auto chain_id = base::to_hash<32>(*base::from_hex(digest));
+    CHECK(base::crypto::verify(
+        *base::crypto::PublicKey::from_string(key), *signature, header.signing_digest(*chain_id)));
     CHECK(refusal("sign_header", request.dump(), 500).find("slot 5 already") != std::string::npos);
 
     chain::VoteData vote;
@@ -234,7 +235,6 @@ TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once,
     const Json asked{base::to_hex(packed_vote.view()), key, digest};
     const auto voted =
         base::crypto::Signature::from_string(ok("sign_vote", asked).get<std::string>());
-    const auto chain_id = base::to_hash<32>(*base::from_hex(digest));
     CHECK(base::crypto::verify(
         *base::crypto::PublicKey::from_string(key), *voted, vote.digest(*chain_id)));
     CHECK(refusal("sign_vote", asked.dump(), 500).find("locked on slot 5") != std::string::npos);
@@ -279,8 +279,8 @@ TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once,
     header.slot = 6;
     base::Writer next;
     chain::encode(next, header);
-    CHECK(call("sign_header", Json({base::to_hex(next.view()), key}).dump()).status == 500);
+    CHECK(call("sign_header", Json({base::to_hex(next.view()), key, digest}).dump()).status == 500);
     CHECK(journals.allow_header(*base::crypto::PublicKey::from_string(key), header));
-    CHECK(call("sign_header", R"(["zz","x"])").status == 500);
+    CHECK(call("sign_header", R"(["zz","x","y"])").status == 500);
     CHECK(call("sign_vote", R"(["00","x","y"])").status == 500);
 }

@@ -196,10 +196,10 @@ TEST_CASE("two headers of one slot convict who signed both") {
     two.first.header.producer = name("v3");
     two.second.header = two.first.header;
     two.second.header.height = 9;
-    two.first.signature = private_key("v3").sign(two.first.header.id());
-    two.second.signature = private_key("v4").sign(two.second.header.id());
+    two.first.signature = private_key("v3").sign(two.first.header.signing_digest({}));
+    two.second.signature = private_key("v4").sign(two.second.header.signing_digest({}));
     CHECK(contains(net.report(two), "signed by different keys"));
-    two.second.signature = private_key("v3").sign(two.second.header.id());
+    two.second.signature = private_key("v3").sign(two.second.header.signing_digest({}));
     REQUIRE(net.report(two).code == 0);
     CHECK(is_convicted(net.chain.state(), public_key("v3")));
     const auto shown = validators(net.chain.state()).value();

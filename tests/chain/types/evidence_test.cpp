@@ -20,13 +20,16 @@ PrivateKey key_of(unsigned tag) {
 
 const base::Hash256 kChain{};
 
-chain::SignedHeader signed_header(chain::Slot slot, unsigned contents, unsigned key = 1) {
+chain::SignedHeader signed_header(chain::Slot slot,
+                                  unsigned contents,
+                                  unsigned key = 1,
+                                  const base::Hash256& chain = kChain) {
     chain::BlockHeader header;
     header.slot = slot;
     header.height = 5;
     header.producer = chain::Name{7};
     header.state_digest.bytes[0] = static_cast<std::byte>(contents);
-    return {header, key_of(key).sign(header.id())};
+    return {header, key_of(key).sign(header.signing_digest(chain))};
 }
 
 chain::Vote vote(const chain::VoteData& data, unsigned key = 1) {
@@ -50,6 +53,18 @@ TEST_CASE("two headers of one producer in one slot convict their key", "[types][
     CHECK_FALSE(chain::check(chain::TwoHeaders{two.first, two.first}, kChain).has_value());
     CHECK_FALSE(chain::check(chain::TwoHeaders{two.first, signed_header(8, 2)}, kChain));
     CHECK_FALSE(chain::check(chain::TwoHeaders{two.first, signed_header(9, 2, 2)}, kChain));
+}
+
+TEST_CASE("what a key signed for another chain does not convict it", "[types][evidence]") {
+    base::Hash256 other;
+    other.bytes[0] = std::byte{1};
+    const chain::SignedHeader here = signed_header(9, 1);
+    const chain::SignedHeader there = signed_header(9, 2, 1, other);
+    const chain::TwoHeaders mixed{here, there};
+    const chain::TwoHeaders foreign{there, signed_header(9, 3, 1, other)};
+    CHECK_FALSE(chain::check(mixed, kChain));
+    CHECK_FALSE(chain::check(foreign, kChain));
+    CHECK(chain::check(foreign, other).value() == key_of(1).public_key());
 }
 
 TEST_CASE("two votes of one key, kind and slot convict it", "[types][evidence]") {

@@ -140,8 +140,10 @@ namespace {
 
 chain::BlockPtr with_header(const chain::Block& block,
                             const chain::BlockHeader& header,
-                            const base::crypto::PrivateKey& key) {
-    return chain::make_block({header, key.sign(header.id())}, block.transactions, block.witness);
+                            const base::crypto::PrivateKey& key,
+                            const chain::ChainId& chain_id) {
+    return chain::make_block(
+        {header, key.sign(header.signing_digest(chain_id))}, block.transactions, block.witness);
 }
 
 // What node 3 says to a block that node 0 sends it.
@@ -167,10 +169,11 @@ TEST_CASE("a block that is not what it says is refused by name, and stays refuse
     const chain::BlockPtr good = cluster[0].view().head;
     REQUIRE(good->header.slot == 4);
     const auto key = support::key_of(7);
+    const chain::ChainId chain_id = cluster[0].genesis().chain_id();
     chain::BlockHeader header = good->header;
     SECTION("another state") {
         header.state_digest.bytes[5] ^= std::byte{1};
-        const auto block = with_header(*good, header, key);
+        const auto block = with_header(*good, header, key, chain_id);
         CHECK(judgement(cluster, block).text.find("state_digest") != std::string::npos);
         const auto again = judgement(cluster, block);
         CHECK(again.verdict == p2p::Verdict::bad);
@@ -178,11 +181,13 @@ TEST_CASE("a block that is not what it says is refused by name, and stays refuse
     }
     SECTION("another producer") {
         header.producer = *chain::Name::from_string("bourse");
-        const auto judged = judgement(cluster, with_header(*good, header, support::key_of(8)));
+        const auto judged =
+            judgement(cluster, with_header(*good, header, support::key_of(8), chain_id));
         CHECK(judged.verdict == p2p::Verdict::bad);
     }
     SECTION("another signature") {
-        const auto judged = judgement(cluster, with_header(*good, header, support::key_of(8)));
+        const auto judged =
+            judgement(cluster, with_header(*good, header, support::key_of(8), chain_id));
         CHECK(judged.verdict == p2p::Verdict::bad);
         CHECK(judged.text.find("signature") != std::string::npos);
         // The id is that of the good block, which must still be welcome.
@@ -192,15 +197,15 @@ TEST_CASE("a block that is not what it says is refused by name, and stays refuse
     }
     SECTION("a certificate with a wrong signature") {
         REQUIRE(good->witness.justify.has_value());
-        chain::Witness witness = good->witness;
-        witness.justify->signatures[0].compact[9] ^= std::byte{1};
-        const auto block =
-            chain::make_block({header, key.sign(header.id())}, good->transactions, witness);
+        chain::Block other = *good;
+        other.witness.justify->signatures[0].compact[9] ^= std::byte{1};
+        const auto block = with_header(other, header, key, chain_id);
         CHECK(judgement(cluster, block).verdict == p2p::Verdict::bad);
     }
     SECTION("far ahead of its slot, signed by somebody else") {
         header.slot = 12;
-        const auto judged = judgement(cluster, with_header(*good, header, support::key_of(8)));
+        const auto judged =
+            judgement(cluster, with_header(*good, header, support::key_of(8), chain_id));
         CHECK(judged.verdict == p2p::Verdict::bad);
         CHECK(judged.text.find("signature") != std::string::npos);
     }

@@ -172,7 +172,8 @@ TEST_CASE("what is proved wrong costs the connection") {
             chain::BlockHeader header = parent.header;  // No later than its parent.
             header.height = parent.header.height + 1;
             header.previous = parent.id;
-            caller.say(p2p::HeaderPush{{header, server.system.sign(header.id())}, {}});
+            const auto digest = header.signing_digest(server.genesis.chain_id());
+            caller.say(p2p::HeaderPush{{header, server.system.sign(digest)}, {}});
         }
         caller.check_gone(Reason::bad_block, "slot");
     }

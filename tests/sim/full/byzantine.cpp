@@ -110,10 +110,11 @@ void Byzantine::forge_header() {
     p2p::HeaderPush push{*last_header_, {}};
     push.signed_header.header.state_digest.bytes[0] ^= std::byte{1};
     const auto& entries = fleet_.world().universe.members;
-    const base::Hash256 id = push.signed_header.header.id();
+    const base::Hash256 digest =
+        push.signed_header.header.signing_digest(fleet_.world().genesis.chain_id());
     const std::size_t which = chance_.percent(80) ? 0 : 1;
     if (entries[member_].name != push.signed_header.header.producer) return;
-    push.signed_header.signature = signing_key(member_, which).sign(id);
+    push.signed_header.signature = signing_key(member_, which).sign(digest);
     tell(p2p::pack_message(push), 60);
 }
 

@@ -63,8 +63,9 @@ base::Result<base::crypto::Signature> MemberKeys::sign(const base::crypto::Publi
 }
 
 base::Result<base::crypto::Signature> MemberKeys::sign_header(const base::crypto::PublicKey& key,
-                                                              const chain::BlockHeader& header) {
-    auto signature = sign(key, header.id());
+                                                              const chain::BlockHeader& header,
+                                                              const chain::ChainId& chain_id) {
+    auto signature = sign(key, header.signing_digest(chain_id));
     watch_.signed_header(machine_, {header, *signature});
     return signature;
 }

@@ -67,7 +67,9 @@ class MemberKeys final : public node::Signer {
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override;
     [[nodiscard]] base::Result<base::crypto::Signature> sign_header(
-        const base::crypto::PublicKey& key, const chain::BlockHeader& header) override;
+        const base::crypto::PublicKey& key,
+        const chain::BlockHeader& header,
+        const chain::ChainId& chain_id) override;
     [[nodiscard]] base::Result<base::crypto::Signature> sign_vote(
         const base::crypto::PublicKey& key,
         const chain::VoteData& vote,
