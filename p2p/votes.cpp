@@ -3,6 +3,7 @@
 #include "base/crypto/hash.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace p2p {
@@ -42,7 +43,7 @@ void VoteGossip::push(const chain::Vote& vote) {
     auto* entry = votes_.find(id);
     if (entry == nullptr) entry = &votes_.insert(id, {vote, true, {}});
     send_to_lacking(*entry);
-    note_newest(vote);
+    note_good(vote, id);
 }
 
 void VoteGossip::send_to_lacking(SeenTable<VoteState>::Entry& entry) {
@@ -80,7 +81,7 @@ void VoteGossip::on_vote(Peer& peer, chain::Vote vote, base::ByteView body) {
         ++peers_.duplicates_dropped;
         return;
     }
-    if (!peer.begin_judging(Item::vote, kJudgingMax)) return;
+    if (!wants(vote) || !peer.begin_judging(Item::vote, kJudgingMax)) return;
     votes_.insert(id, {vote, false, peers_.share(MessageType::vote, body)}).holders.add(peer.slot);
     peers_.emit(effect::VoteArrived{peer.channel, id, std::move(vote)});
 }
@@ -115,7 +116,7 @@ void VoteGossip::on_judged(const input::Judged& judged) {
         if (entry == nullptr) return;
         if (judged.verdict != Verdict::good) return entry->value.message.reset();
         entry->value.is_good = true;
-        note_newest(entry->value.vote);
+        note_good(entry->value.vote, judged.id);
         if (relays_.size() < kRelaysMax) {
             relays_.push({peers_.now() + relay_delay_, judged.id});
         }
@@ -149,16 +150,39 @@ bool VoteGossip::is_certified(const chain::VoteData& data) const {
     return std::find(certified_.begin(), certified_.end(), data) != certified_.end();
 }
 
-void VoteGossip::note_newest(const chain::Vote& vote) {
-    if (newest_.size() >= kVotersMax && !newest_.contains(vote.key)) return;
-    auto& kept = newest_[vote.key][vote.data.kind == chain::VoteKind::notarize ? 0 : 1];
-    if (!kept || kept->data.slot < vote.data.slot) kept = vote;
+bool VoteGossip::wants(const chain::Vote& vote) const {
+    const auto at = voters_.find(vote.key);
+    if (at == voters_.end()) return true;
+    const std::span known(at->second.known.data(), at->second.count);
+    const auto same = [&](const Known& one) {
+        return one.slot == vote.data.slot && one.kind == vote.data.kind;
+    };
+    if (std::ranges::count_if(known, same) >= 2) return false;
+    return known.size() < kVotesOfKey ||
+           std::ranges::min(known, {}, &Known::slot).slot <= vote.data.slot;
+}
+
+void VoteGossip::note_good(const chain::Vote& vote, const base::Hash256& id) {
+    if (voters_.size() >= kVotersMax && !voters_.contains(vote.key)) return;
+    Voter& voter = voters_[vote.key];
+    auto& newest = voter.newest[index_of(vote.data.kind)];
+    if (!newest || newest->data.slot < vote.data.slot) newest = vote;
+    const std::span known(voter.known.data(), voter.count);
+    if (std::ranges::find(known, id, &Known::id) != known.end()) return;
+    Known* place = &voter.known[std::min(voter.count, kVotesOfKey - 1)];
+    if (voter.count < kVotesOfKey) {
+        ++voter.count;
+    } else {
+        place = &*std::ranges::min_element(voter.known, {}, &Known::slot);
+        votes_.erase(place->id);
+    }
+    *place = {vote.data.kind, vote.data.slot, id};
 }
 
 void VoteGossip::newest(const PublicKey& key, std::vector<chain::Vote>& out) const {
-    const auto at = newest_.find(key);
-    if (at == newest_.end()) return;
-    for (const auto& vote : at->second) {
+    const auto at = voters_.find(key);
+    if (at == voters_.end()) return;
+    for (const auto& vote : at->second.newest) {
         if (vote) out.push_back(*vote);
     }
 }

@@ -17,6 +17,10 @@ namespace p2p {
 // has made them superfluous after a short while: between nodes that are all connected they never
 // are, and where a link is missing they find their way.
 //
+// A vote of a key that has kVotesOfKey here takes the place of the oldest of them, never of another
+// key's; and of one slot and kind two are looked at, for they are evidence and a third says nothing
+// new.
+//
 // Once its tables are full, a vote that comes and goes on allocates nothing.
 class VoteGossip {
   public:
@@ -47,13 +51,25 @@ class VoteGossip {
     struct CertificateState {
         chain::VoteData data;
     };
+    static constexpr std::size_t kVotesOfKey = 64;
+    struct Known {
+        chain::VoteKind kind{};
+        chain::Slot slot = 0;
+        base::Hash256 id;
+    };
+    struct Voter {
+        std::array<std::optional<chain::Vote>, 2> newest;  // By kind.
+        std::array<Known, kVotesOfKey> known;  // The first `count`, in no order: what was good.
+        std::size_t count = 0;
+    };
     struct Relay {
         base::Timestamp due;
         base::Hash256 id;
     };
 
     [[nodiscard]] bool is_certified(const chain::VoteData& data) const;
-    void note_newest(const chain::Vote& vote);
+    [[nodiscard]] bool wants(const chain::Vote& vote) const;
+    void note_good(const chain::Vote& vote, const base::Hash256& id);
     void send_to_lacking(SeenTable<VoteState>::Entry& entry);
 
     Peers& peers_;
@@ -62,7 +78,7 @@ class VoteGossip {
     SeenTable<CertificateState> certificates_;
     base::Queue<Relay> relays_;              // Ascending times.
     std::deque<chain::VoteData> certified_;  // The newest.
-    std::map<PublicKey, std::array<std::optional<chain::Vote>, 2>> newest_;
+    std::map<PublicKey, Voter> voters_;
 };
 
 }  // namespace p2p

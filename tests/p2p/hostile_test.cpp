@@ -302,6 +302,31 @@ TEST_CASE("a thousand times the rate costs the connection, and little else") {
     }
 }
 
+TEST_CASE("votes of one key take the place of its own alone, and of a slot two are looked at") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const auto say = [&](std::size_t key, chain::Slot slot, unsigned variant) {
+        chain::Vote vote = vote_of(*test.ledger.head, key);
+        vote.data.slot = slot;
+        vote.data.block_id.bytes[31] = static_cast<std::byte>(variant);
+        test.out.clear();
+        test.say(channel, vote);
+        const auto arrived = test.effects<effect::VoteArrived>();
+        if (arrived.empty()) return false;
+        test.step(input::Judged{Item::vote, arrived.front().id, channel, Verdict::good, {}});
+        return true;
+    };
+    CHECK(say(4, 3, 0));
+    CHECK(say(5, 10, 0));
+    CHECK(say(5, 10, 1));
+    CHECK_FALSE(say(5, 10, 2));
+    CHECK_FALSE(say(5, 10, 0));  // It is known.
+    for (unsigned i = 0; i < 100; ++i)
+        CHECK(say(5, 1'000 + i, 0));
+    CHECK_FALSE(say(5, 10, 3));  // Older than all that is kept of its key.
+    CHECK_FALSE(say(4, 3, 0));   // Still known: the other key's votes are no concern of its.
+}
+
 TEST_CASE("different votes, transactions and blocks without end stay within bounds") {
     Stranger test;
     const ChannelId channel = test.greet();
