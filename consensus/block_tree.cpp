@@ -14,6 +14,11 @@ chain::Slot justified_slot(const BlockNode& block) {
 
 }  // namespace
 
+BlockNode::BlockNode(chain::BlockPtr block_in, chain::ScheduleState schedules_in)
+    : block(std::move(block_in)),
+      schedules(std::move(schedules_in)),
+      tallies{Tally(schedules), Tally(schedules)} {}
+
 chain::VoteData BlockNode::vote_data(chain::VoteKind kind) const {
     return {.kind = kind,
             .schedule_version = header().schedule_version,
@@ -25,9 +30,9 @@ chain::VoteData BlockNode::vote_data(chain::VoteKind kind) const {
 
 BlockTree::BlockTree(TreeBase base, std::size_t reversible_max) : reversible_max_(reversible_max) {
     CHECK(base.block != nullptr && base.schedules.active != nullptr);
-    BlockNode& node = nodes_[base.block->id];
-    node.block = std::move(base.block);
-    node.schedules = std::move(base.schedules);
+    const chain::BlockId id = base.block->id;
+    BlockNode& node =
+        nodes_.try_emplace(id, std::move(base.block), std::move(base.schedules)).first->second;
     base_ = &node;
     final_ = &node;
     head_ = &node;
@@ -62,11 +67,10 @@ bool BlockTree::extends(const BlockNode& block, const BlockNode& ancestor) {
 BlockNode& BlockTree::insert(chain::BlockPtr block, chain::ScheduleState schedules) {
     BlockNode* parent = find(block->header.previous);
     CHECK(parent != nullptr && block->header.height == parent->height() + 1);
-    const auto [at, added] = nodes_.try_emplace(block->id);
+    const chain::BlockId id = block->id;
+    const auto [at, added] = nodes_.try_emplace(id, std::move(block), std::move(schedules));
     BlockNode& node = at->second;
     if (!added) return node;
-    node.block = std::move(block);
-    node.schedules = std::move(schedules);
     node.parent = parent;
     node.justified = parent->justified;
     parent->children.push_back(&node);

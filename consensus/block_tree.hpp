@@ -21,6 +21,8 @@ struct TreeBase {
 
 // A block of the tree. Owned by the tree; addresses are stable while it is held.
 struct BlockNode {
+    BlockNode(chain::BlockPtr block_in, chain::ScheduleState schedules_in);
+
     chain::BlockPtr block;
     chain::ScheduleState schedules;
     BlockNode* parent = nullptr;  // Null: the base.

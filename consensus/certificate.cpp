@@ -86,15 +86,6 @@ Result<std::vector<PublicKey>> read_signers(const chain::Certificate& certificat
     return keys;
 }
 
-// Sets the bit of the entry with this vote key. False: none has it.
-template <class Bits>
-bool set_bit_of(const PublicKey& key, const chain::Schedule& schedule, Bits& bits) {
-    const auto entry = std::ranges::find(schedule.entries, key, &chain::ScheduleEntry::vote_key);
-    if (entry == schedule.entries.end()) return false;
-    bits.set(static_cast<std::size_t>(entry - schedule.entries.begin()));
-    return true;
-}
-
 }  // namespace
 
 Result<void> check_form(const chain::Certificate& certificate,
@@ -128,45 +119,59 @@ Result<void> verify(const chain::Certificate& certificate,
     return {};
 }
 
-bool Tally::add(const PublicKey& key, const chain::ScheduleState& schedules) {
-    const chain::Schedule* pending = schedules.pending();
-    bool member = set_bit_of(key, *schedules.active, active_);
-    if (pending != nullptr) member = set_bit_of(key, *pending, pending_) || member;
-    if (!member || complete_) return false;
-    complete_ = active_.count() >= schedules.active->quorum() &&
-                (pending == nullptr || pending_.count() >= pending->quorum());
-    return complete_;
+Tally::Tally(const chain::ScheduleState& schedules) {
+    active_.signatures.resize(schedules.active->entries.size());
+    if (const auto* pending = schedules.pending(); pending != nullptr) {
+        pending_.signatures.resize(pending->entries.size());
+    }
 }
 
-std::optional<chain::Certificate> make_certificate(const chain::VoteData& data,
-                                                   const Tally& tally,
-                                                   const chain::ScheduleState& schedules,
-                                                   const VoteHistory& history) {
-    chain::Certificate certificate;
-    certificate.data = data;
-    const auto gather = [&](const chain::Schedule& schedule, const auto& voted, bool second) {
-        base::Bytes bitmap((schedule.entries.size() + 7) / 8);
-        for (std::size_t i = 0; i < schedule.entries.size(); ++i) {
-            if (!voted(i)) continue;
-            const PublicKey& key = schedule.entries[i].vote_key;
-            const chain::Vote* vote = history.find(key, data);
-            if (vote == nullptr) continue;
-            bitmap[i / 8] |= std::byte{1} << (i % 8);
-            const bool signed_already =
-                second && std::ranges::find(
-                              schedules.active->entries, key, &chain::ScheduleEntry::vote_key) !=
-                              schedules.active->entries.end();
-            if (!signed_already) certificate.signatures.push_back(vote->signature);
-        }
-        certificate.bitmaps.push_back(std::move(bitmap));
-    };
-    gather(
-        *schedules.active, [&](std::size_t i) { return tally.active(i); }, false);
-    if (const chain::Schedule* pending = schedules.pending(); pending != nullptr) {
-        gather(
-            *pending, [&](std::size_t i) { return tally.pending(i); }, true);
-    }
-    if (!check_form(certificate, schedules)) return std::nullopt;
+bool Tally::Votes::add(const chain::Schedule& schedule,
+                       const PublicKey& key,
+                       const base::crypto::Signature& signature) {
+    const auto entry = std::ranges::find(schedule.entries, key, &chain::ScheduleEntry::vote_key);
+    if (entry == schedule.entries.end()) return false;
+    const auto at = static_cast<std::size_t>(entry - schedule.entries.begin());
+    if (voted[at]) return false;
+    voted.set(at);
+    signatures.resize(std::max(signatures.size(), schedule.entries.size()));
+    signatures[at] = signature.compact;
+    return true;
+}
+
+bool Tally::add(const PublicKey& key,
+                const base::crypto::Signature& signature,
+                const chain::ScheduleState& schedules) {
+    if (signature.type != base::crypto::KeyType::k1) return false;
+    const bool is_new = active_.add(*schedules.active, key, signature);
+    const chain::Schedule* pending = schedules.pending();
+    return (pending != nullptr && pending_.add(*pending, key, signature)) || is_new;
+}
+
+std::optional<chain::Certificate> Tally::certificate(const chain::VoteData& data,
+                                                     const chain::ScheduleState& schedules) const {
+    const chain::Schedule& active = *schedules.active;
+    const chain::Schedule* pending = schedules.pending();
+    if (active_.voted.count() < active.quorum()) return std::nullopt;
+    if (pending != nullptr && pending_.voted.count() < pending->quorum()) return std::nullopt;
+    chain::Certificate certificate{.data = data, .bitmaps = {}, .signatures = {}};
+    const auto gather =
+        [&](const chain::Schedule& schedule, const Votes& votes, auto&& has_signed) {
+            base::Bytes bitmap((schedule.entries.size() + 7) / 8);
+            for (std::size_t i = 0; i < schedule.entries.size(); ++i) {
+                if (!votes.voted[i]) continue;
+                bitmap[i / 8] |= std::byte{1} << (i % 8);
+                if (has_signed(schedule.entries[i].vote_key)) continue;
+                certificate.signatures.emplace_back().compact = votes.signatures[i];
+            }
+            certificate.bitmaps.push_back(std::move(bitmap));
+        };
+    gather(active, active_, [](const PublicKey& /*key*/) { return false; });
+    if (pending == nullptr) return certificate;
+    gather(*pending, pending_, [&](const PublicKey& key) {
+        return std::ranges::find(active.entries, key, &chain::ScheduleEntry::vote_key) !=
+               active.entries.end();
+    });
     return certificate;
 }
 

@@ -4,8 +4,8 @@
 #include "base/result.hpp"
 #include "chain/types/schedule_state.hpp"
 #include "chain/types/vote.hpp"
-#include "consensus/vote_history.hpp"
 
+#include <array>
 #include <bitset>
 #include <cstddef>
 #include <optional>
@@ -28,30 +28,35 @@ namespace consensus {
 [[nodiscard]] std::vector<base::crypto::PublicKey> signers(const chain::Certificate& certificate,
                                                            const chain::ScheduleState& schedules);
 
-// Who voted for one thing, until it is a quorum. Allocates nothing.
+// The votes for one thing, with their signatures, until they are a quorum of the schedules that
+// its block is under. What a key signs besides takes nothing away from what was counted here.
 class Tally {
   public:
-    // Counts a vote of this key. True when it completes the quorums: once.
-    [[nodiscard]] bool add(const base::crypto::PublicKey& key,
-                           const chain::ScheduleState& schedules);
-    [[nodiscard]] bool complete() const { return complete_; }
-    [[nodiscard]] std::size_t votes() const { return active_.count(); }
-    // Whether this entry of the active, or of the pending schedule has voted.
-    [[nodiscard]] bool active(std::size_t entry) const { return active_[entry]; }
-    [[nodiscard]] bool pending(std::size_t entry) const { return pending_[entry]; }
+    // Makes room for all votes that can come, so that add() allocates nothing.
+    explicit Tally(const chain::ScheduleState& schedules);
+
+    // Counts a vote of this key, whose signature was checked. False: it is in neither schedule,
+    // or was counted before.
+    bool add(const base::crypto::PublicKey& key,
+             const base::crypto::Signature& signature,
+             const chain::ScheduleState& schedules);
+    // What the votes prove. Nothing: they are no quorum yet.
+    [[nodiscard]] std::optional<chain::Certificate> certificate(
+        const chain::VoteData& data, const chain::ScheduleState& schedules) const;
 
   private:
-    std::bitset<chain::kProducersMax> active_;
-    std::bitset<chain::kProducersMax> pending_;
-    bool complete_ = false;
-};
+    // By the place in the schedule; only the bytes of a K1 signature, since many are kept.
+    struct Votes {
+        std::bitset<chain::kProducersMax> voted;
+        std::vector<std::array<std::byte, 65>> signatures;
 
-// The certificate of a complete tally, with the signatures from `history`. Nothing: some of them
-// are not kept any more, and the others are no quorum.
-[[nodiscard]] std::optional<chain::Certificate> make_certificate(
-    const chain::VoteData& data,
-    const Tally& tally,
-    const chain::ScheduleState& schedules,
-    const VoteHistory& history);
+        bool add(const chain::Schedule& schedule,
+                 const base::crypto::PublicKey& key,
+                 const base::crypto::Signature& signature);
+    };
+
+    Votes active_;
+    Votes pending_;
+};
 
 }  // namespace consensus

@@ -163,7 +163,9 @@ void Consensus::learn_witness(base::Timestamp now, const chain::Witness& witness
 
 void Consensus::on_vote(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     if (!history_.knows(vote.key) && !is_validator(vote.key)) return;
-    if (!note_vote(vote, out)) return;
+    // Nobody votes for a block before its slot: such a vote would only take the place of others.
+    if (vote.data.slot > latest_slot(now)) return;
+    note_vote(vote, out);
     BlockNode* block = tree_.find(vote.data.block_id);
     if (block != nullptr) count(now, vote, *block, out);
 }
@@ -256,8 +258,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
         return verdict(Fate::invalid, good.error().detail);
     }
     const base::Timestamp start = options_.times.time_of(header.slot).to_timestamp();
-    const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
-    if (start > now + std::max(interval, kEarlyMin)) {
+    if (header.slot > latest_slot(now)) {
         return verdict(Fate::too_early,
                        fmt::format("block of slot {} came too early: its producer's clock or ours "
                                    "is wrong",
@@ -289,6 +290,13 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
         result.ready_at = start;
     }
     return result;
+}
+
+// The last slot of which anything may come now, as clocks differ.
+chain::Slot Consensus::latest_slot(base::Timestamp now) const {
+    const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
+    return options_.times.slot_at(
+        chain::TimePoint::from_timestamp(now + std::max(interval, kEarlyMin)));
 }
 
 base::Result<void> Consensus::check_witness(const std::optional<chain::Certificate>& certificate,

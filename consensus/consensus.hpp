@@ -305,6 +305,7 @@ class Consensus {
         chain::VoteKind kind,
         std::vector<ToVerify>& to_verify) const;
     [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
+    [[nodiscard]] chain::Slot latest_slot(base::Timestamp now) const;
 
     // --- Production (production.cpp) ---
     [[nodiscard]] bool in_recovery(base::Timestamp now) const;
@@ -323,7 +324,7 @@ class Consensus {
                         BlockNode& block,
                         Effects& out);
     void finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
-    bool note_vote(const chain::Vote& vote, Effects& out);
+    void note_vote(const chain::Vote& vote, Effects& out);
     void note_signers(const chain::Certificate& certificate,
                       const chain::ScheduleState& schedules,
                       Effects& out);

@@ -13,20 +13,18 @@ chain::Slot slot_of(const chain::Vote& vote) {
 
 }  // namespace
 
-bool VoteHistory::add(const chain::Vote& vote) {
+void VoteHistory::add(const chain::Vote& vote) {
     Ring& ring = keys_[vote.key][index_of(vote.data.kind)];
     const std::span kept(ring.votes.data(), ring.count);
     const bool known =
         std::ranges::any_of(kept, [&](const chain::Vote& one) { return one.data == vote.data; });
-    if (known) return false;
+    if (known) return;
     if (ring.count < kKept) {
         ring.votes[ring.count++] = vote;
-        return true;
+        return;
     }
     const auto oldest = std::ranges::min_element(kept, {}, slot_of);
-    if (slot_of(*oldest) > vote.data.slot) return false;
-    *oldest = vote;
-    return true;
+    if (slot_of(*oldest) <= vote.data.slot) *oldest = vote;
 }
 
 const chain::Vote* VoteHistory::find(const base::crypto::PublicKey& key,

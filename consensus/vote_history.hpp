@@ -19,9 +19,9 @@ class VoteHistory {
   public:
     static constexpr std::size_t kKept = 8;
 
-    // Notes a vote whose signature was checked. False: it was there already, or is older than
-    // all that is kept of its key.
-    bool add(const chain::Vote& vote);
+    // Notes a vote whose signature was checked, unless it is older than all that is kept of its
+    // key.
+    void add(const chain::Vote& vote);
     [[nodiscard]] bool knows(const base::crypto::PublicKey& key) const {
         return keys_.contains(key);
     }

@@ -30,8 +30,9 @@ void Consensus::count(base::Timestamp now,
                                                          : block.notarized.has_value();
     if (decided || vote.data != block.vote_data(kind)) return;
     const chain::ScheduleState& schedules = voters(block);
-    if (!block.tally(kind).add(vote.key, schedules)) return;
-    auto certificate = make_certificate(vote.data, block.tally(kind), schedules, history_);
+    Tally& tally = block.tally(kind);
+    if (!tally.add(vote.key, vote.signature, schedules)) return;
+    auto certificate = tally.certificate(vote.data, schedules);
     if (!certificate) return;
     if (kind == chain::VoteKind::commit) {
         finalize(now, *certificate, out);
@@ -107,15 +108,14 @@ void Consensus::finalize(base::Timestamp now, const chain::Certificate& certific
 
 // --- Evidence ---
 
-// False: the vote is known, or too old to matter.
-bool Consensus::note_vote(const chain::Vote& vote, Effects& out) {
+void Consensus::note_vote(const chain::Vote& vote, Effects& out) {
     std::optional<chain::Evidence> found;
     history_.each(vote.key, [&](const chain::Vote& seen) {
         if (!found) found = find_evidence(seen, vote);
         if (found && !complete(*found)) found.reset();
     });
     if (found) accuse(key_tag(vote.key), *std::move(found), out);
-    return history_.add(vote);
+    history_.add(vote);
 }
 
 void Consensus::note_signers(const chain::Certificate& certificate,
@@ -123,7 +123,7 @@ void Consensus::note_signers(const chain::Certificate& certificate,
                              Effects& out) {
     const auto keys = signers(certificate, schedules);
     for (std::size_t i = 0; i < keys.size() && i < certificate.signatures.size(); ++i) {
-        (void)note_vote({certificate.data, keys[i], certificate.signatures[i]}, out);
+        note_vote({certificate.data, keys[i], certificate.signatures[i]}, out);
     }
 }
 

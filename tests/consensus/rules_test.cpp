@@ -13,6 +13,42 @@ using test::schedule_of;
 using test::Validator;
 using test::votes;
 
+TEST_CASE("a vote that was counted counts, whatever its key signs afterwards", "[consensus]") {
+    Validator v;
+    const auto block = v.block(2, v.genesis());
+    v.adopt(block);
+    v.certify(kNotarize, block);
+    const auto hear = [&](const chain::Vote& vote) {
+        return v.step(v.at(14), input::VoteReceived{vote});
+    };
+    hear(Validator::vote(kCommit, block, 2));
+    // Of blocks that nobody has, one a slot: no two of them are evidence.
+    for (chain::Slot slot = 3; slot <= 14; ++slot) {
+        chain::Vote other = Validator::vote(kCommit, block, 2);
+        other.data.slot = slot;
+        other.data.block_id.bytes[0] = static_cast<std::byte>(slot);
+        CHECK(hear(other).empty());
+    }
+    CHECK(hear(Validator::vote(kCommit, block, 3)).empty());
+    const auto finals = all<effect::Finalize>(hear(Validator::vote(kCommit, block, 4)));
+    REQUIRE(finals.size() == 1);
+    CHECK(consensus::check_form(finals.front().certificate, v.schedules()));
+    CHECK(consensus::signers(finals.front().certificate, v.schedules()) ==
+          std::vector{test::voting(2), test::voting(3), test::voting(4)});
+}
+
+TEST_CASE("a vote ahead of the clock is not kept", "[consensus]") {
+    Validator v;
+    const auto block = v.block(2, v.genesis());
+    v.adopt(block);
+    chain::Vote early = Validator::vote(kCommit, block, 2);
+    early.data.slot = 9;
+    v.step(v.at(5), input::VoteReceived{early});
+    CHECK(v->newest_votes(test::voting(2)).empty());
+    v.step(v.at(8), input::VoteReceived{early});
+    CHECK(v->newest_votes(test::voting(2)).size() == 1);
+}
+
 TEST_CASE("R1: a valid block of this slot is notarized, once", "[consensus][R1]") {
     Validator v;
     const auto first = v.block(2, v.genesis());

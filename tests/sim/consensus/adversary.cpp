@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::array<chain::VoteKind, 2> kKinds{chain::VoteKind::notarize, chain::VoteKind::commit};
 constexpr std::size_t kRecent = 8;
+constexpr chain::Slot kFlood = 12;
 
 }  // namespace
 
@@ -23,6 +24,8 @@ Adversary::Adversary(Cluster& cluster) : cluster_(cluster), chance_(cluster.chan
     votes_ = liking();
     splits_ = liking();
     releases_ = liking() / 4;
+    floods_ = liking();
+    answers_ = chance_.percent(25);
 }
 
 base::Timestamp Adversary::later(base::Duration latest) {
@@ -44,7 +47,20 @@ Seen& Adversary::recent(std::size_t depth) {
 void Adversary::act(bool starts_slot) {
     if (starts_slot) make_blocks();
     cast_votes();
+    if (chance_.percent(floods_)) {
+        flood_votes(recent(2), kKinds[chance_.below(2)], chance_.percent(50));
+    }
     release_certificates();
+}
+
+// Its COMMIT comes before the others', and the flood before the quorum.
+void Adversary::on_vote(const chain::Vote& vote) {
+    const bool is_first =
+        vote.data.kind == chain::VoteKind::commit && vote.data.block_id != answered_;
+    if (!answers_ || !is_first) return;
+    answered_ = vote.data.block_id;
+    const Seen* seen = cluster_.observer().find(answered_);
+    if (seen != nullptr) flood_votes(*seen, chain::VoteKind::commit, true);
 }
 
 void Adversary::make_blocks() {
@@ -120,6 +136,30 @@ void Adversary::cast_votes() {
                 const auto vote =
                     std::make_shared<const chain::Vote>(chain::Vote{data, key, sign(key, data)});
                 tell(vote, chance_.percent(splits_) ? 40 : 100, std::chrono::milliseconds(40));
+            }
+        }
+    }
+}
+
+// The true votes for a block, and behind them votes for blocks that nobody has, one a slot, from
+// the past to far ahead: what a table with a place for each vote would keep instead of the true
+// ones.
+void Adversary::flood_votes(const Seen& block, chain::VoteKind kind, bool is_ahead) {
+    const auto cast = [&](const base::crypto::PublicKey& key, const chain::VoteData& data) {
+        tell(std::make_shared<const chain::Vote>(chain::Vote{data, key, sign(key, data)}),
+             100,
+             std::chrono::milliseconds(1));
+    };
+    for (const Member& member : cluster_.universe().members) {
+        if (!member.byzantine) continue;
+        for (const auto& key : member.vote_keys) {
+            chain::VoteData data = block.data(kind);
+            cast(key, data);
+            for (chain::Slot i = 1; i <= kFlood; ++i) {
+                const chain::Slot slot = cluster_.slot() + 1;
+                data.slot = is_ahead ? slot + i : slot - std::min(slot, i);
+                data.block_id.bytes[0] = static_cast<std::byte>(chance_.below(256));
+                cast(key, data);
             }
         }
     }

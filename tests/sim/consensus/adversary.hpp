@@ -13,12 +13,15 @@ class Adversary {
 
     // Several times a slot; the first of them at its start.
     void act(bool starts_slot);
+    // An honest node sends its vote.
+    void on_vote(const chain::Vote& vote);
 
   private:
     void make_blocks();
     [[nodiscard]] chain::Witness choose_progress(const Seen& parent, chain::BlockHeader& header);
     void make_block(Seen& parent, chain::Slot slot);
     void cast_votes();
+    void flood_votes(const Seen& block, chain::VoteKind kind, bool is_ahead);
     void release_certificates();
     [[nodiscard]] Seen& recent(std::size_t depth);
     void tell(const Message& message, int share, base::Duration latest);
@@ -34,6 +37,9 @@ class Adversary {
     int votes_ = 0;
     int splits_ = 0;
     int releases_ = 0;
+    int floods_ = 0;
+    bool answers_ = false;  // The first COMMIT for a block, with votes of its own.
+    chain::BlockId answered_;
 };
 
 }  // namespace sim

@@ -53,6 +53,9 @@ void Cluster::send(std::size_t from, std::size_t to, const Message& message) {
 }
 
 void Cluster::broadcast(std::size_t from, const Message& message) {
+    if (const auto* vote = std::get_if<std::shared_ptr<const chain::Vote>>(&message)) {
+        adversary_->on_vote(**vote);
+    }
     for (std::size_t to = 0; to < hosts_.size(); ++to) {
         send(from, to, message);
     }

@@ -30,6 +30,17 @@ chain::VoteData Seen::data(chain::VoteKind kind) const {
             .justify_slot = header().justify.slot};
 }
 
+void Seen::count(const base::crypto::PublicKey& key, chain::VoteKind kind) {
+    const std::array<const chain::Schedule*, 2> needed{schedules.active.get(), schedules.pending()};
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+        std::size_t& left = lacking[index_of(kind)][i];
+        if (needed[i] == nullptr || left == 0) continue;
+        for (const chain::ScheduleEntry& entry : needed[i]->entries) {
+            if (entry.vote_key == key) --left;
+        }
+    }
+}
+
 Observer::Observer(const Universe& universe, bool beyond_bound)
     : universe_(universe), beyond_bound_(beyond_bound) {
     any_byzantine_ = std::ranges::any_of(universe.members, &Member::byzantine);
@@ -56,12 +67,16 @@ Seen& Observer::add(const chain::BlockPtr& block) {
     seen.parent = find(block->header.previous);
     seen.schedules = chain::with_proposal(
         chain::schedules_below(seen.parent->schedules, seen.parent->header()), block->header);
-    for (const Member& member : universe_.members) {
-        if (!member.byzantine) continue;
-        for (const auto& key : member.vote_keys) {
-            for (consensus::Tally& tally : seen.possible) {
-                (void)tally.add(key, seen.schedules);
-            }
+    const auto quorum = [](const chain::Schedule* schedule) {
+        return schedule == nullptr ? 0 : 2 * schedule->entries.size() / 3 + 1;
+    };
+    for (const chain::VoteKind kind : kKinds) {
+        seen.lacking[index_of(kind)] = {quorum(seen.schedules.active.get()),
+                                        quorum(seen.schedules.pending())};
+        for (const Member& member : universe_.members) {
+            if (!member.byzantine) continue;
+            for (const auto& key : member.vote_keys)
+                seen.count(key, kind);
         }
     }
     order_.push_back(&seen);
@@ -113,8 +128,10 @@ void Observer::vote_left(const chain::Vote& vote) {
     before.push_back(vote);
     Seen* block = find(vote.data.block_id);
     if (block == nullptr) return fail("a vote for a block that nobody made");
-    block->votes[index_of(vote.data.kind)].push_back(vote);
-    (void)block->possible[index_of(vote.data.kind)].add(vote.key, block->schedules);
+    auto& votes = block->votes[index_of(vote.data.kind)];
+    const bool is_new = std::ranges::find(votes, vote.key, &chain::Vote::key) == votes.end();
+    votes.push_back(vote);
+    if (is_new) block->count(vote.key, vote.data.kind);
     if (block->finalizable()) check_final(*block);
 }
 
@@ -215,7 +232,7 @@ void Observer::schedules_on(std::size_t node,
 
 std::optional<chain::Certificate> Observer::certificate(const Seen& block,
                                                         chain::VoteKind kind) const {
-    if (!block.possible[index_of(kind)].complete()) return std::nullopt;
+    if (!block.has_quorum(kind)) return std::nullopt;
     chain::Certificate made;
     made.data = block.data(kind);
     const auto& votes = block.votes[index_of(kind)];

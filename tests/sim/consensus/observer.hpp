@@ -19,15 +19,22 @@ struct Seen {
     const Seen* parent = nullptr;
     chain::ScheduleState schedules;
     std::array<std::vector<chain::Vote>, 2> votes;  // By kind; of honest members.
-    std::array<consensus::Tally, 2> possible;       // With all Byzantine votes.
-    chain::Height eos_proposed = 0;                 // See Observer::check_eos().
+    // By kind: votes that the active and the pending schedule still need. Nobody votes for genesis.
+    std::array<std::array<std::size_t, 2>, 2> lacking{{{1, 0}, {1, 0}}};
+    chain::Height eos_proposed = 0;  // See Observer::check_eos().
 
     [[nodiscard]] const chain::BlockHeader& header() const { return block->header; }
     [[nodiscard]] chain::VoteData data(chain::VoteKind kind) const;
-    [[nodiscard]] bool notarizable() const { return possible[0].complete(); }
-    [[nodiscard]] bool finalizable() const {
-        return possible[0].complete() && possible[1].complete();
+    // Whether a certificate can exist: of the honest votes that left, and all Byzantine ones.
+    [[nodiscard]] bool has_quorum(chain::VoteKind kind) const {
+        return lacking[index_of(kind)] == std::array<std::size_t, 2>{};
     }
+    [[nodiscard]] bool notarizable() const { return has_quorum(chain::VoteKind::notarize); }
+    [[nodiscard]] bool finalizable() const {
+        return notarizable() && has_quorum(chain::VoteKind::commit);
+    }
+    // A vote of a key that has cast none of this kind.
+    void count(const base::crypto::PublicKey& key, chain::VoteKind kind);
 };
 
 // Watches a run and says what must never happen (spec 09, "Invariants").
