@@ -319,6 +319,12 @@ base::Result<void> Consensus::check_witness(const std::optional<chain::Certifica
     return {};
 }
 
+bool Consensus::is_certified(const chain::BlockId& block) const {
+    return std::ranges::any_of(early_, [&](const std::optional<EarlyCertificate>& early) {
+        return early && early->certificate.data.block_id == block;
+    });
+}
+
 const chain::ScheduleState* Consensus::schedules_of(const chain::VoteData& data) const {
     if (const BlockNode* block = tree_.find(data.block_id)) return &voters(*block);
     const chain::ScheduleState& head = tree_.head().schedules;

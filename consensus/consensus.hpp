@@ -208,6 +208,12 @@ class Consensus {
     // Whether a block may be adopted, by its header and the form of its witness. The witness'
     // certificates are the caller's to verify(), under the schedules named with them.
     [[nodiscard]] HeaderVerdict check(base::Timestamp now, const chain::Block& block) const;
+    // Whether nothing of this slot may come yet, as clocks differ.
+    [[nodiscard]] bool is_too_early(base::Timestamp now, chain::Slot slot) const {
+        return slot > latest_slot(now);
+    }
+    // Whether a certificate was seen that names this block, which is not here.
+    [[nodiscard]] bool is_certified(const chain::BlockId& block) const;
     // The schedules under which votes and certificates with this data count; null: unknown.
     // If the block is not here, those of the head, when the version is the same.
     [[nodiscard]] const chain::ScheduleState* schedules_of(const chain::VoteData& data) const;

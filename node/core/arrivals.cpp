@@ -48,6 +48,27 @@ bool Arrivals::hold(const Key& key, base::Timestamp until) {
     return !has_one;
 }
 
+const Arrival* Arrivals::find(const Key& key) const {
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : &found->second;
+}
+
+bool Arrivals::has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const {
+    const auto found = let_in_.find({header.slot, header.producer});
+    if (found == let_in_.end()) return false;
+    return found->second.size() >= 2 && std::ranges::find(found->second, id) == found->second.end();
+}
+
+void Arrivals::let_in(const chain::BlockHeader& header, const chain::BlockId& id) {
+    std::vector<chain::BlockId>& ids = let_in_[{header.slot, header.producer}];
+    if (ids.size() < 2 && std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+    if (let_in_.size() > kSlotsMax) let_in_.erase(let_in_.begin());
+}
+
+void Arrivals::forget_slots_up_to(chain::Slot slot) {
+    let_in_.erase(let_in_.begin(), let_in_.lower_bound({slot + 1, chain::Name{}}));
+}
+
 Arrival* Arrivals::find_ticket(std::uint64_t ticket) {
     const auto found = tickets_.find(ticket);
     if (found == tickets_.end()) return nullptr;

@@ -4,6 +4,7 @@
 #include "base/time.hpp"
 #include "chain/pool.hpp"
 #include "chain/types/block.hpp"
+#include "chain/types/schedule_state.hpp"
 #include "transport/types.hpp"
 
 #include <cstddef>
@@ -19,9 +20,10 @@ namespace node {
 // A block of somebody else on its way into the ledger.
 struct Arrival {
     chain::BlockPtr block;
-    transport::ChannelId channel;  // Who gets the judgement.
-    bool is_sync = false;          // Final for who sent it, and asked for by height.
-    std::uint64_t ticket = 0;      // Of the effect::Recover under way; 0: recovered.
+    chain::ScheduleState schedules;  // That it is under: its producer and signature are checked.
+    transport::ChannelId channel;    // Who gets the judgement.
+    bool is_sync = false;            // Final for who sent it, and asked for by height.
+    std::uint64_t ticket = 0;        // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
     base::Timestamp not_before{};  // It came before its slot.
 };
@@ -29,12 +31,14 @@ struct Arrival {
 // The blocks that came and are not executed yet, by height and id, and the ids of those that
 // were refused, so that nobody makes us execute one twice.
 //
-// Bounded in blocks, in bytes and, for those before their slot, to one a producer. Thread: core.
+// Bounded in blocks, in bytes, for those before their slot to one a producer, and to two of one
+// producer and slot: two are evidence. Thread: core.
 class Arrivals : base::Pinned {
   public:
     static constexpr std::size_t kBlocksMax = 4'096;
     static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
     static constexpr std::size_t kRefusedMax = 4'096;
+    static constexpr std::size_t kSlotsMax = 16'384;  // Whose blocks are counted.
 
     using Key = std::pair<chain::Height, chain::BlockId>;
     using Entries = std::map<Key, Arrival>;
@@ -47,6 +51,13 @@ class Arrivals : base::Pinned {
     }
     // Waits for a block before its slot. False: its producer has one already.
     [[nodiscard]] bool hold(const Key& key, base::Timestamp until);
+    // Null: it is not here.
+    [[nodiscard]] const Arrival* find(const Key& key) const;
+    // Whether two other blocks of this producer and slot were let in.
+    [[nodiscard]] bool has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const;
+    // Its signature is good: it counts as one of its slot.
+    void let_in(const chain::BlockHeader& header, const chain::BlockId& id);
+    void forget_slots_up_to(chain::Slot slot);
     // Ascending heights: parents before children.
     [[nodiscard]] Entries& entries() { return entries_; }
     // Null: not one of ours any more.
@@ -66,6 +77,7 @@ class Arrivals : base::Pinned {
     Entries entries_;
     std::map<std::uint64_t, Key> tickets_;
     std::size_t bytes_ = 0;
+    std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>> let_in_;
     std::map<chain::BlockId, std::string> refused_;
     std::deque<chain::BlockId> refused_order_;
 };

@@ -2,6 +2,8 @@
 #include "chain/state/merkle.hpp"
 #include "node/core/core_impl.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -25,19 +27,50 @@ bool has_its_body(const chain::Block& block) {
 
 }  // namespace
 
+// Whose slot it is and whether he signed it is looked at before anything else is paid for: a block
+// of a stranger costs one signature, whatever it holds.
 void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out) {
     const chain::Block& block = *arrived.block;
     const auto answer_with = [&](Verdict verdict, const std::string& text) {
         judge({p2p::Item::block, block.id, arrived.channel, verdict, text}, out);
     };
-    if (chain_->find_header(block.id) != nullptr || arrivals_.contains(block)) {
+    if (chain_->find_header(block.id) != nullptr || arrivals_.contains(block) ||
+        block.header.slot <= consensus_.finalized().slot) {
         return answer_with(Verdict::duplicate, "");
     }
     if (const std::string* reason = arrivals_.find_refused(block.id)) {
         return answer_with(Verdict::bad, *reason);
     }
+    // An id covers its producer and what it builds on, so it is wrong with any body.
+    const auto refuse_id = [&](const std::string& reason) {
+        arrivals_.refuse(block.id, reason);
+        answer_with(Verdict::bad, reason);
+    };
+    if (const std::string* reason = arrivals_.find_refused(block.header.previous)) {
+        return refuse_id("builds on a refused block: " + *reason);
+    }
+    const auto below = schedules_below(block.header);
+    if (!below) return answer_with(Verdict::unsure, "its parent is not here");
+    arrivals_.forget_slots_up_to(consensus_.finalized().slot);
+    const bool is_wanted = arrived.is_sync || consensus_.is_certified(block.id);
+    if (!is_wanted && arrivals_.has_twins(block.header, block.id)) {
+        return answer_with(Verdict::unsure, "its producer made two other blocks of this slot");
+    }
+    if (auto good = check_owner(block.header, *below); !good) {
+        return refuse_id(good.error().detail);
+    }
+    if (!is_signed(block, *below)) {
+        return answer_with(Verdict::bad, "the producer's signature is wrong");
+    }
+    if (!is_wanted && consensus_.is_too_early(now_, block.header.slot)) {
+        // Its producer's clock is wrong, or ours: whoever passed it on need not know, and pays
+        // nothing. It is asked for when it is heard of again.
+        return answer_with(Verdict::unsure,
+                           "came too early: its producer's clock or ours is wrong");
+    }
     Arrival arrival;
     arrival.block = arrived.block;
+    arrival.schedules = chain::with_proposal(*below, block.header);
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
     if (!block.transactions.empty()) arrival.ticket = next_ticket_++;
@@ -45,11 +78,50 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     if (!arrivals_.add(std::move(arrival))) {
         return answer_with(Verdict::unsure, "too many blocks wait to be executed");
     }
+    arrivals_.let_in(block.header, block.id);
     if (ticket != 0) {
         out.push_back(effect::Recover{ticket, arrived.block, nullptr});
         return;
     }
     work_off(out);
+}
+
+// Of a child of this header's parent; nothing: that is not here.
+std::optional<chain::ScheduleState> Core::Impl::schedules_below(
+    const chain::BlockHeader& child) const {
+    if (auto known = chain_->schedules_below(child.previous)) return known;
+    const Arrival* parent = arrivals_.find({child.height - 1, child.previous});
+    if (parent == nullptr) return std::nullopt;
+    return chain::schedules_below(parent->schedules, parent->block->header);
+}
+
+const chain::ScheduleEntry& Core::Impl::owner_of(chain::Slot slot,
+                                                 const chain::ScheduleState& below) const {
+    return below.active->producer_of(
+        slot, static_cast<std::uint32_t>(options_.genesis.parameters.repetitions));
+}
+
+base::Result<void> Core::Impl::check_owner(const chain::BlockHeader& header,
+                                           const chain::ScheduleState& below) const {
+    if (header.schedule_version != below.active->version) {
+        return base::fail(base::Errc::invalid,
+                          fmt::format("schedule version {}, the parent implies {}",
+                                      header.schedule_version,
+                                      below.active->version));
+    }
+    const chain::Name owner = owner_of(header.slot, below).producer;
+    if (owner == header.producer) return {};
+    return base::fail(base::Errc::invalid,
+                      fmt::format("slot {} belongs to {}, not to {}",
+                                  header.slot,
+                                  owner.to_string(),
+                                  header.producer.to_string()));
+}
+
+bool Core::Impl::is_signed(const chain::Block& block, const chain::ScheduleState& below) const {
+    return base::crypto::verify(owner_of(block.header.slot, below).signing_key,
+                                block.signature,
+                                block.header.signing_digest(chain_->identity().chain_id));
 }
 
 void Core::Impl::work_off(Effects& out) {
@@ -100,7 +172,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             conclude(key, Verdict::duplicate, verdict.reason, out);
             return false;
         case Fate::too_early:
-            turn_away_early(key, verdict.reason, out);
+            wait_for_clock(key, out);
             return false;
         case Fate::bad_witness:
             conclude(key, Verdict::bad, verdict.reason, out);
@@ -109,8 +181,8 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             refuse(key, verdict.reason, out);
             return false;
     }
-    if (auto proved = prove(block, verdict.certificates); !proved) {
-        // Its id does not cover the signature: another copy of it may be good.
+    if (auto proved = verify_all(verdict.certificates); !proved) {
+        // Its id does not cover the witness: another copy of it may be good.
         conclude(key, Verdict::bad, proved.error().detail, out);
         return false;
     }
@@ -118,23 +190,12 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
     return true;
 }
 
-// Its producer's clock is wrong, or ours: whoever passed it on need not know, and pays nothing.
-void Core::Impl::turn_away_early(const Arrivals::Key& key,
-                                 const std::string& reason,
-                                 Effects& out) {
+// Final for others: it is good, but for our clock. What follows it waits, too.
+void Core::Impl::wait_for_clock(const Arrivals::Key& key, Effects& out) {
     Arrival& arrival = arrivals_.entries().at(key);
-    const chain::Block& block = *arrival.block;
-    if (!has_signed(block)) {
-        conclude(key, Verdict::bad, "the producer's signature is wrong", out);
-    } else if (arrival.is_sync) {
-        // Final for others: it is good, but for our clock. What follows it waits, too.
-        const auto start = chain_->identity().times.time_of(block.header.slot).to_timestamp();
-        arrival.not_before = std::min(start, now_ + kLookAgainAfter);
-        out.push_back(effect::WakeAt{arrival.not_before});
-    } else {
-        // It is asked for when it is heard of again.
-        conclude(key, Verdict::unsure, reason, out);
-    }
+    const auto start = chain_->identity().times.time_of(arrival.block->header.slot).to_timestamp();
+    arrival.not_before = std::min(start, now_ + kLookAgainAfter);
+    out.push_back(effect::WakeAt{arrival.not_before});
 }
 
 void Core::Impl::adopt(const Arrival& arrival, Effects& out) {

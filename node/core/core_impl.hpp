@@ -108,19 +108,27 @@ class Core::Impl {
     void judge(p2p::input::Judged judged, Effects& out) const;
     void tell_ledger(Effects& out) const;
     void tell_registry(Effects& out);
-    [[nodiscard]] bool has_signed(const chain::Block& block) const;
     [[nodiscard]] base::Result<void> verify(const chain::Certificate& certificate,
                                             const chain::ScheduleState& schedules);
-    // The producer's signature, and the certificates that consensus wants to be verified.
-    [[nodiscard]] base::Result<void> prove(const chain::Block& block,
-                                           const std::vector<consensus::ToVerify>& certificates);
+    [[nodiscard]] base::Result<void> verify_all(
+        const std::vector<consensus::ToVerify>& certificates);
 
     // --- Blocks of others (core_blocks.cpp) ---
     // Executes what has come and can be executed, some blocks at a time.
     void work_off(Effects& out);
     // False: it stays where it is.
     bool try_adopt(const Arrivals::Key& key, Effects& out);
-    void turn_away_early(const Arrivals::Key& key, const std::string& reason, Effects& out);
+    [[nodiscard]] std::optional<chain::ScheduleState> schedules_below(
+        const chain::BlockHeader& child) const;
+    // Of a block whose parent leads to these schedules: whose its slot is, whether the header
+    // says so, and whether the owner has signed it.
+    [[nodiscard]] const chain::ScheduleEntry& owner_of(chain::Slot slot,
+                                                       const chain::ScheduleState& below) const;
+    [[nodiscard]] base::Result<void> check_owner(const chain::BlockHeader& header,
+                                                 const chain::ScheduleState& below) const;
+    [[nodiscard]] bool is_signed(const chain::Block& block,
+                                 const chain::ScheduleState& below) const;
+    void wait_for_clock(const Arrivals::Key& key, Effects& out);
     void adopt(const Arrival& arrival, Effects& out);
     void conclude(const Arrivals::Key& key,
                   p2p::Verdict verdict,

@@ -47,12 +47,17 @@ void Core::Impl::on_header(const p2p::effect::HeaderArrived& arrived, Effects& o
     if (is_wrong) judged.verdict = Verdict::bad;
     if (verdict.fate == Fate::stale) judged.verdict = Verdict::duplicate;
     if (verdict.fate != Fate::good) return judge(std::move(judged), out);
-    if (auto proved = prove(*block, verdict.certificates); !proved) {
-        judged.verdict = Verdict::bad;
+    const auto below = chain_->schedules_below(push.signed_header.header.previous);
+    if (!below) return judge({Item::header, arrived.id, arrived.channel, Verdict::unsure, ""}, out);
+    judged.verdict = Verdict::bad;
+    judged.text = "the producer's signature is wrong";
+    if (!is_signed(*block, *below)) return judge(std::move(judged), out);
+    if (auto proved = verify_all(verdict.certificates); !proved) {
         judged.text = proved.error().detail;
         return judge(std::move(judged), out);
     }
     judged.verdict = Verdict::good;
+    judged.text.clear();
     judge(std::move(judged), out);
     feed(consensus::input::HeaderSeen{push.signed_header}, out);
 }
@@ -256,20 +261,7 @@ void Core::Impl::tell_registry(Effects& out) {
     tell(std::move(changed), out);
 }
 
-bool Core::Impl::has_signed(const chain::Block& block) const {
-    const auto schedules = chain_->schedules_below(block.header.previous);
-    if (!schedules) return false;
-    const auto entry = schedules->active->find_producer(block.header.producer);
-    return entry && base::crypto::verify(schedules->active->entries[*entry].signing_key,
-                                         block.signature,
-                                         block.header.signing_digest(chain_->identity().chain_id));
-}
-
-base::Result<void> Core::Impl::prove(const chain::Block& block,
-                                     const std::vector<consensus::ToVerify>& certificates) {
-    if (!has_signed(block)) {
-        return base::fail(base::Errc::invalid, "the producer's signature is wrong");
-    }
+base::Result<void> Core::Impl::verify_all(const std::vector<consensus::ToVerify>& certificates) {
     for (const consensus::ToVerify& proof : certificates) {
         if (auto good = verify(proof.certificate, proof.schedules); !good) return good;
     }

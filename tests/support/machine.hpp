@@ -196,6 +196,7 @@ class Machine {
     bool accept_amnesia = false;                        // Of the next start().
     std::optional<chain::ScheduleReset> reset;          // Likewise.
     std::map<chain::Slot, chain::BlockId> shown_slots;  // Over all restarts.
+    std::size_t recoveries = 0;                         // Of signatures, be it of many.
     bool shown_twice = false;                           // Two blocks of one slot.
 
   private:
@@ -238,6 +239,7 @@ class Machine {
     }
 
     void carry_out(const node::effect::Recover& recover) {
+        ++recoveries;
         std::vector<chain::PackedTransaction> packed;
         if (recover.transaction) packed.push_back(*recover.transaction);
         if (recover.block) {

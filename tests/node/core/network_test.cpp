@@ -202,6 +202,29 @@ TEST_CASE("a block that is not what it says is refused by name, and stays refuse
         const auto block = with_header(other, header, key, chain_id);
         CHECK(judgement(cluster, block).verdict == p2p::Verdict::bad);
     }
+    SECTION("many transactions, signed by somebody else: none of them is looked at") {
+        chain::Block other = *good;
+        const auto transaction = cluster[3].new_account("vault", "alice");
+        other.transactions.assign(100, chain::TransactionReceipt{{}, transaction->packed});
+        const std::size_t before = cluster[3].recoveries;
+        const auto judged =
+            judgement(cluster, with_header(other, header, support::key_of(8), chain_id));
+        CHECK(judged.verdict == p2p::Verdict::bad);
+        CHECK(cluster[3].recoveries == before);
+    }
+    SECTION("many of one slot: two are looked at, and the one that a certificate names") {
+        for (unsigned i = 0; i < 5; ++i) {
+            header.state_digest.bytes[5] = good->header.state_digest.bytes[5] ^ std::byte(i + 1);
+            const auto block = with_header(*good, header, key, chain_id);
+            cluster.refused.clear();
+            cluster.send(0, 3, p2p::effect::BlockArrived{Cluster::channel(0), block, false});
+            cluster.deliver();
+            CHECK(cluster.refused.size() == (i < 2 ? 1 : 0));
+        }
+        cluster.send(0, 3, p2p::effect::BlockArrived{Cluster::channel(0), good, false});
+        cluster.deliver();
+        CHECK(cluster[3].view().head->id == good->id);
+    }
     SECTION("far ahead of its slot, signed by somebody else") {
         header.slot = 12;
         const auto judged =
