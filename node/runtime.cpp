@@ -438,7 +438,7 @@ void Runtime::carry_out(effect::Recover recover) {
         post(Input(input::Recovered{recover.ticket, recover_all(recover)}));
     };
     if (is_block) {
-        workers_.post_first(std::move(job));
+        workers_.post_urgent(std::move(job));
     } else {
         workers_.post(std::move(job));
     }

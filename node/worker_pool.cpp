@@ -20,24 +20,24 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::post(std::function<void()> job) {
-    {
-        const std::scoped_lock lock(mutex_);
-        jobs_.push_back(std::move(job));
-    }
-    ready_.notify_one();
+    post(jobs_, std::move(job));
 }
 
-void WorkerPool::post_first(std::function<void()> job) {
+void WorkerPool::post_urgent(std::function<void()> job) {
+    post(urgent_, std::move(job));
+}
+
+void WorkerPool::post(Jobs& jobs, std::function<void()> job) {
     {
         const std::scoped_lock lock(mutex_);
-        jobs_.push_front(std::move(job));
+        jobs.push_back(std::move(job));
     }
     ready_.notify_one();
 }
 
 std::size_t WorkerPool::queued() const {
     const std::scoped_lock lock(mutex_);
-    return jobs_.size();
+    return urgent_.size() + jobs_.size();
 }
 
 void WorkerPool::stop() {
@@ -55,10 +55,11 @@ void WorkerPool::run() {
     name_this_thread("bor-worker");
     while (true) {
         std::unique_lock lock(mutex_);
-        ready_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
-        if (jobs_.empty()) return;
-        const std::function<void()> job = std::move(jobs_.front());
-        jobs_.pop_front();
+        ready_.wait(lock, [this] { return stopping_ || !urgent_.empty() || !jobs_.empty(); });
+        Jobs& jobs = urgent_.empty() ? jobs_ : urgent_;
+        if (jobs.empty()) return;
+        const std::function<void()> job = std::move(jobs.front());
+        jobs.pop_front();
         lock.unlock();
         job();
     }

@@ -15,7 +15,7 @@ namespace node {
 // As `top -H` and profilers show it; at most 15 letters.
 void name_this_thread(const char* name);
 
-// Threads that run jobs in the order they were posted.
+// Threads that run jobs in the order they were posted, the urgent ones before the others.
 //
 // Thread: any may post. Jobs do not throw. stop() runs what is queued, then joins.
 class WorkerPool : base::Pinned {
@@ -24,17 +24,21 @@ class WorkerPool : base::Pinned {
     ~WorkerPool();
 
     void post(std::function<void()> job);
-    // Before all that wait: blocks must not stand behind transactions.
-    void post_first(std::function<void()> job);
+    // Blocks must not stand behind transactions, nor behind blocks that came later.
+    void post_urgent(std::function<void()> job);
     [[nodiscard]] std::size_t queued() const;
     void stop();
 
   private:
+    using Jobs = std::deque<std::function<void()>>;
+
+    void post(Jobs& jobs, std::function<void()> job);
     void run();
 
     mutable std::mutex mutex_;
     std::condition_variable ready_;
-    std::deque<std::function<void()>> jobs_;
+    Jobs urgent_;
+    Jobs jobs_;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };
