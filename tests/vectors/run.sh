@@ -35,7 +35,8 @@ first_key=$(make_node_key "$work/first.key")
 options=()
 for option in --verbose-http-errors=true --max-body-size=2097152 --http-max-response-time-ms=1000 \
     "--access-control-allow-origin=*" "--access-control-allow-headers=Content-Type" \
-    --access-control-max-age=3600 "--p2p-listen-endpoint=$p2p" "--p2p-node-key=$work/first.key"; do
+    --access-control-max-age=3600 "--p2p-listen-endpoint=$p2p" "--p2p-node-key=$work/first.key" \
+    --max-transaction-time=1000; do  # By the wall clock, which a busy machine overruns.
   options+=("--node-option=$option")
 done
 net network up --open --system-key "$work/system.key" "${options[@]}"
