@@ -28,6 +28,8 @@ chain::VoteData BlockNode::vote_data(chain::VoteKind kind) const {
             .justify_slot = header().justify.slot};
 }
 
+// NOLINTBEGIN(performance-unnecessary-value-param): they are moved into the node.
+
 BlockTree::BlockTree(TreeBase base, std::size_t reversible_max) : reversible_max_(reversible_max) {
     CHECK(base.block != nullptr && base.schedules.active != nullptr);
     const chain::BlockId id = base.block->id;
@@ -37,6 +39,22 @@ BlockTree::BlockTree(TreeBase base, std::size_t reversible_max) : reversible_max
     final_ = &node;
     head_ = &node;
 }
+
+BlockNode& BlockTree::insert(chain::BlockPtr block, chain::ScheduleState schedules) {
+    BlockNode* parent = find(block->header.previous);
+    CHECK(parent != nullptr && block->header.height == parent->height() + 1);
+    const chain::BlockId id = block->id;
+    const auto [at, added] = nodes_.try_emplace(id, std::move(block), std::move(schedules));
+    BlockNode& node = at->second;
+    if (!added) return node;
+    node.parent = parent;
+    node.justified = parent->justified;
+    parent->children.push_back(&node);
+    if (better(node, *head_)) head_ = &node;
+    return node;
+}
+
+// NOLINTEND(performance-unnecessary-value-param)
 
 BlockNode* BlockTree::find(const chain::BlockId& id) {
     const auto found = nodes_.find(id);
@@ -62,20 +80,6 @@ bool BlockTree::extends(const BlockNode& block, const BlockNode& ancestor) {
         node = node->parent;
     }
     return node == &ancestor;
-}
-
-BlockNode& BlockTree::insert(chain::BlockPtr block, chain::ScheduleState schedules) {
-    BlockNode* parent = find(block->header.previous);
-    CHECK(parent != nullptr && block->header.height == parent->height() + 1);
-    const chain::BlockId id = block->id;
-    const auto [at, added] = nodes_.try_emplace(id, std::move(block), std::move(schedules));
-    BlockNode& node = at->second;
-    if (!added) return node;
-    node.parent = parent;
-    node.justified = parent->justified;
-    parent->children.push_back(&node);
-    if (better(node, *head_)) head_ = &node;
-    return node;
 }
 
 void BlockTree::certify(BlockNode& block, chain::Certificate certificate) {
