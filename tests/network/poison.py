@@ -31,6 +31,9 @@ RUN_MAX = 0.06          # max-transaction-time: less than the loop takes to use 
 ONCE = 'is not executed again'
 DEADLINE = 3080006
 WAIT_MAX = 3            # How many times longer others may wait under dry runs that loop.
+# A tick of Linux's clock, in seconds: who is less than that late waits for a processor, which the
+# validators share, and not for a dry run. A dry run takes RUN_MAX.
+TICK = 0.004
 FAILING_SHARE = 0.1     # Of a producer's time, for failing transactions of one account.
 
 # apply counts leading zeros for ever: a unit of it takes more than a nanosecond.
@@ -311,12 +314,12 @@ def dry_runs(net):
             raise AssertionError('%s takes %s s, limit %.2f' % (call, times, RUN_MAX))
     ratios = []
     while len(ratios) < 3 and min(ratios, default=WAIT_MAX + 1) > WAIT_MAX:
-        ratios.append(dry_run_ratio(net, packed, measure))
+        ratios.append(wait_under_dry_runs(net, packed, measure))
     if min(ratios) > WAIT_MAX:
-        raise AssertionError('others wait: p99 is %s times that of before' % ratios)
+        raise AssertionError('others wait: p99 is %s times that of before, or ticks' % ratios)
 
 
-def dry_run_ratio(net, packed, measure):
+def wait_under_dry_runs(net, packed, measure):
     before = measure(4)
     # In a process of its own: threads of this one would wait for each other.
     attackers = multiprocessing.Process(target=attack, args=(net, packed))
@@ -331,7 +334,7 @@ def dry_run_ratio(net, packed, measure):
         finality.stop()
     print('  p99 of get_info: %.1f ms before, %.1f ms under 20 dry runs' % (before * 1e3, during * 1e3))
     check_gap(finality, 'under 20 dry runs')
-    return during / before
+    return during / max(before, TICK)
 
 
 def main():
