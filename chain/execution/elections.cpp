@@ -120,6 +120,12 @@ class Places {
     Entries entries_;
 };
 
+// The most that may enter beside so many: f of the schedule that they make together, so that it has
+// its quorum without them. One always may, or a chain of one validator would stay so.
+std::size_t newcomers_max(std::size_t staying) {
+    return staying < 5 ? 1 : (staying - 1) / 2;
+}
+
 // Turns do not change where only the order would.
 Entries in_order(const Entries& present, Entries entries) {
     std::ranges::sort(entries, {}, &ScheduleEntry::producer);
@@ -206,9 +212,11 @@ Entries elect(const Entries& present,
         for (const Candidate* member : staying) {
             places.keep(*find_entry(present, member->entry.producer), *member);
         }
+        std::size_t entered = 0;
         for (const Candidate* candidate : votes.entering) {
             if (places.count() >= rules.max_producers) break;
-            (void)places.enter(*candidate);
+            if (entered == newcomers_max(staying.size())) break;
+            if (places.enter(*candidate)) ++entered;
         }
         if (places.count() >= rules.min_producers || leaving == 0) {
             return in_order(present, std::move(places).entries());

@@ -38,8 +38,9 @@ struct ElectionRules {
 // The validators after `present`. The greatest weights win, ties go to the lower name; needed are
 // a registration, a vote, no convicted key, and fewer than max_missed missed slots for who is in,
 // `ready` for who is not. Of `present` at most f are left out at once - first the convicted, then
-// who missed most, then the lightest - and never so many that fewer than min_producers stay. A
-// key that another already has is not taken over.
+// who missed most, then the lightest - and never so many that fewer than min_producers stay. One
+// enters at once, or at most f of the schedule that comes of it. A key that another already has is
+// not taken over.
 // In the order of `present` where the validators stay the same, else by name.
 [[nodiscard]] std::vector<ScheduleEntry> elect(const std::vector<ScheduleEntry>& present,
                                                const std::vector<Candidate>& candidates,

@@ -138,8 +138,12 @@ class Naive {
         std::ranges::stable_sort(new_ones, [&](std::uint64_t a, std::uint64_t b) {
             return all_.at(a)->votes > all_.at(b)->votes;
         });
+        std::size_t entered = 0;
         for (const std::uint64_t number : new_ones) {
-            if (result.size() < rules_.max_producers) result.insert(number);
+            if (result.size() >= rules_.max_producers) return;
+            if (entered > 0 && 3 * (entered + 1) > result.size()) return;
+            result.insert(number);
+            ++entered;
         }
     }
 
@@ -181,6 +185,8 @@ TEST_CASE("10,000 random elections agree with a naive model, and with themselves
             if (!result.contains(number)) ++gone;
         }
         REQUIRE(gone <= (present.size() - 1) / 3);
+        const std::size_t entered = result.size() - (present.size() - gone);
+        REQUIRE((entered <= 1 || entered <= (result.size() - 1) / 3));
         REQUIRE(result.size() >= std::min(present.size(), rules.min_producers));
         REQUIRE(result.size() <= std::max(present.size(), rules.max_producers));
         std::vector<Candidate> reversed(candidates.rbegin(), candidates.rend());
@@ -197,6 +203,19 @@ TEST_CASE("the heaviest are elected, ties go to the lower name") {
     CHECK(elected({0, 1, 2, 3}, candidates, {.max_producers = 4}) == Numbers{0, 2, 3, 4});
     candidates[4].votes = 7;
     CHECK(elected({0, 1, 2, 3}, candidates, {.max_producers = 4}) == Numbers{0, 1, 2, 3});
+}
+
+TEST_CASE("one enters at once, or as many as the quorum can do without") {
+    const auto grows_to = [](const Numbers& present) {
+        std::vector<Candidate> candidates;
+        for (std::uint64_t number = 0; number < 21; ++number)
+            candidates.push_back(candidate(number, 1));
+        return elected(present, candidates).size();
+    };
+    CHECK(grows_to({0}) == 2);
+    CHECK(grows_to({0, 1, 2, 3}) == 5);
+    CHECK(grows_to({0, 1, 2, 3, 4}) == 7);
+    CHECK(grows_to({0, 1, 2, 3, 4, 5, 6}) == 10);
 }
 
 TEST_CASE("who did not say that it is ready does not enter") {
