@@ -102,6 +102,7 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
     if (own == nullptr || own->lost_until) return;
     const KeySafety* safety = journal_.find(own->tag);
     CHECK(safety != nullptr);
+    if (vote.data.slot <= safety->floor) return;
     const bool commits = vote.data.kind == chain::VoteKind::commit;
     const chain::Slot slot = commits ? safety->lock_slot : safety->last_notarize.slot;
     const base::Hash256& block = commits ? safety->lock : safety->last_notarize.block;

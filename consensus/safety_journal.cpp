@@ -235,7 +235,10 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
     const std::size_t share = kRecordsPerPage / std::max<std::size_t>(keys_.size(), 1);
     const std::size_t votes_max = share > kOtherRecords ? share - kOtherRecords : 1;
     for (const auto& [key, safety] : keys_) {
-        if (safety.known) records.push_back({.kind = RecordKind::base, .key = key});
+        const std::uint64_t floor = std::max(safety.floor, final_slot);
+        if (safety.known) {
+            records.push_back({.kind = RecordKind::base, .key = key, .slot = floor});
+        }
         if (safety.produced_slot != 0) {
             records.push_back(
                 {.kind = RecordKind::produced, .key = key, .slot = safety.produced_slot});
@@ -249,7 +252,7 @@ base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
                                .lock = safety.lock});
         }
         std::vector<PastVote> votes = merged(safety.past_votes, votes_max);
-        if (votes.empty() && safety.last_notarize.slot != 0) votes = {safety.last_notarize};
+        if (votes.empty() && safety.last_notarize.slot > floor) votes = {safety.last_notarize};
         for (const PastVote& vote : votes) {
             records.push_back({.kind = RecordKind::notarize,
                                .key = key,
@@ -289,6 +292,7 @@ void SafetyJournal::apply(const SafetyRecord& record) {
     switch (record.kind) {
         case RecordKind::base:
             safety.known = record.slot != kLostSlot;
+            if (safety.known) safety.floor = std::max(safety.floor, record.slot);
             safety.past_votes.clear();
             safety.last_notarize = {};
             if (safety.known)

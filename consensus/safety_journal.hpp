@@ -25,8 +25,8 @@ inline constexpr std::uint64_t kLostSlot = ~std::uint64_t{0};
 // notarize: voted NOTARIZE for `block` in `slot`, whose justify has `justify_slot`.
 // commit: locked on `lock` in `lock_slot`, whose certificate is stored beside.
 // produced: signed the header `block` of `slot`.
-// base: the key exists and has promised nothing yet, or just what the other fields say; a slot of
-// kLostSlot says that its promises are not known any more.
+// base: the key exists and has promised nothing yet, or just what the other fields say, above
+// `slot`; a slot of kLostSlot says that its promises are not known any more.
 struct SafetyRecord {
     RecordKind kind = RecordKind::base;
     KeyTag key = 0;
@@ -50,6 +50,9 @@ struct PastVote {
 struct KeySafety {
     // Its BASE record is there. Else the journal is lost: the key must not vote.
     bool known = false;
+    // What was promised up to this slot may be forgotten: nothing more is promised there, and a
+    // vote of ours that others have seen there is no news.
+    std::uint64_t floor = 0;
     PastVote last_notarize;
     std::uint64_t lock_slot = 0;
     base::Hash256 lock{};

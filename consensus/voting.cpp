@@ -183,8 +183,8 @@ bool Consensus::may_notarize(const BlockNode& block, const KeySafety& safety) co
 }
 
 bool Consensus::may_commit(const BlockNode& block, const KeySafety& safety) const {
-    return block.slot() > safety.lock_slot && block.slot() > finalized().slot &&
-           past_votes_allow(block, safety);
+    return block.slot() > safety.lock_slot && block.slot() > safety.floor &&
+           block.slot() > finalized().slot && past_votes_allow(block, safety);
 }
 
 bool Consensus::lock_allows(const BlockNode& block, const KeySafety& safety) const {

@@ -113,8 +113,31 @@ TEST_CASE("where that cannot come, the operator may accept it", "[consensus][key
     v.options().accept_amnesia = true;
     v.restart(consensus::SafetyJournal::lost(7));
     CHECK(all<effect::Persist>(v.tick(3)).size() == 1);
-    CHECK(votes(v.adopt(v.block(3, v.genesis()))).empty());
-    CHECK(votes(v.adopt(v.block(4, v.genesis()))) == Said{"NOTARIZE 4"});
+    const auto a = v.block(3, v.genesis());
+    CHECK(votes(v.adopt(a)).empty());
+    const auto check_forgiven = [&] {
+        // What peers have seen of its votes until then is what the operator accepted.
+        for (const chain::VoteKind kind : {kNotarize, kCommit}) {
+            CHECK(v.step(v.at(3), input::OwnVoteSeen{Validator::vote(kind, a, 1)}).empty());
+        }
+        CHECK_FALSE(v->keys()[1].lost);
+        CHECK(votes(v.certify(kNotarize, a)).empty());
+    };
+    SECTION("up to that moment") {
+        check_forgiven();
+        CHECK(votes(v.adopt(v.block(4, v.genesis(), {.justify = a}))) == Said{"NOTARIZE 4"});
+    }
+    SECTION("once for all") {
+        v.options().accept_amnesia = false;
+        v.restart((*v).journal());
+        v.adopt(a);
+        check_forgiven();
+    }
+    SECTION("but nothing after it") {
+        const auto b = v.block(4, v.genesis());
+        CHECK(alarms(v.step(v.at(4), input::OwnVoteSeen{Validator::vote(kNotarize, b, 1)})) ==
+              std::vector{Alarm::journal_lost});
+    }
 }
 
 TEST_CASE("a vote of ours that our journal does not know shows that it is lost",
