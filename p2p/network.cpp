@@ -114,6 +114,10 @@ class Network::Impl {
     void on(const input::PushBlock& push) { blocks_.push(push.block); }
     void on(const input::PushTransaction& push) { transactions_.push(push.transaction->packed); }
     void on(const input::PushVote& push) { votes_.push(push.vote); }
+    void on(const input::VotesProved& proved) {
+        for (const chain::Vote& vote : proved.votes)
+            votes_.note_newest(vote);
+    }
     void on(const input::PassCertificate& passed) { votes_.pass(passed); }
     void on(const input::Judged& judged) {
         switch (judged.item) {

@@ -91,6 +91,10 @@ struct PushTransaction {
 struct PushVote {
     chain::Vote vote;
 };
+// The votes of a certificate that is good: known of their keys, too, when they ask for them.
+struct VotesProved {
+    std::vector<chain::Vote> votes;
+};
 // What consensus passes on, to those who lack it.
 struct PassCertificate {
     chain::Certificate certificate;
@@ -141,6 +145,7 @@ using Input = std::variant<input::Tick,
                            input::PushBlock,
                            input::PushTransaction,
                            input::PushVote,
+                           input::VotesProved,
                            input::PassCertificate,
                            input::Judged,
                            input::BlocksRead,

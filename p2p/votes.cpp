@@ -162,11 +162,17 @@ bool VoteGossip::wants(const chain::Vote& vote) const {
            std::ranges::min(known, {}, &Known::slot).slot <= vote.data.slot;
 }
 
-void VoteGossip::note_good(const chain::Vote& vote, const base::Hash256& id) {
+void VoteGossip::note_newest(const chain::Vote& vote) {
     if (voters_.size() >= kVotersMax && !voters_.contains(vote.key)) return;
-    Voter& voter = voters_[vote.key];
-    auto& newest = voter.newest[index_of(vote.data.kind)];
+    auto& newest = voters_[vote.key].newest[index_of(vote.data.kind)];
     if (!newest || newest->data.slot < vote.data.slot) newest = vote;
+}
+
+void VoteGossip::note_good(const chain::Vote& vote, const base::Hash256& id) {
+    note_newest(vote);
+    const auto at = voters_.find(vote.key);
+    if (at == voters_.end()) return;
+    Voter& voter = at->second;
     const std::span known(voter.known.data(), voter.count);
     if (std::ranges::find(known, id, &Known::id) != known.end()) return;
     Known* place = &voter.known[std::min(voter.count, kVotesOfKey - 1)];

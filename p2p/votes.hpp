@@ -38,6 +38,8 @@ class VoteGossip {
     // When on_time() has something to do; absent: nothing waits.
     [[nodiscard]] std::optional<base::Timestamp> next_time() const;
 
+    // Of a vote that is good, for who asks for the newest of its key.
+    void note_newest(const chain::Vote& vote);
     // The newest votes of a key that were seen: one of each kind.
     void newest(const PublicKey& key, std::vector<chain::Vote>& out) const;
     void forget(PeerSlot slot);

@@ -181,7 +181,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             refuse(key, verdict.reason, out);
             return false;
     }
-    if (auto proved = verify_all(verdict.certificates); !proved) {
+    if (auto proved = verify_all(verdict.certificates, out); !proved) {
         // Its id does not cover the witness: another copy of it may be good.
         conclude(key, Verdict::bad, proved.error().detail, out);
         return false;

@@ -109,9 +109,13 @@ class Core::Impl {
     void tell_ledger(Effects& out) const;
     void tell_registry(Effects& out);
     [[nodiscard]] base::Result<void> verify(const chain::Certificate& certificate,
-                                            const chain::ScheduleState& schedules);
+                                            const chain::ScheduleState& schedules,
+                                            Effects& out);
     [[nodiscard]] base::Result<void> verify_all(
-        const std::vector<consensus::ToVerify>& certificates);
+        const std::vector<consensus::ToVerify>& certificates, Effects& out);
+    void tell_votes(const chain::Certificate& certificate,
+                    const chain::ScheduleState& schedules,
+                    Effects& out) const;
 
     // --- Blocks of others (core_blocks.cpp) ---
     // Executes what has come and can be executed, some blocks at a time.

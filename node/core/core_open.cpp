@@ -154,6 +154,11 @@ base::Result<void> Core::Impl::start(Effects& out) {
     publish(out);
     tell_ledger(out);
     tell_registry(out);
+    for (const chain::Certificate* kept :
+         {consensus_.highest_notarize(), consensus_.final_certificate()}) {
+        const auto* schedules = kept == nullptr ? nullptr : consensus_.schedules_of(kept->data);
+        if (schedules != nullptr) tell_votes(*kept, *schedules, out);
+    }
     out.push_back(effect::WakeAt{});
     return mend_journal(out);
 }

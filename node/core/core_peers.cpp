@@ -52,7 +52,7 @@ void Core::Impl::on_header(const p2p::effect::HeaderArrived& arrived, Effects& o
     judged.verdict = Verdict::bad;
     judged.text = "the producer's signature is wrong";
     if (!is_signed(*block, *below)) return judge(std::move(judged), out);
-    if (auto proved = verify_all(verdict.certificates); !proved) {
+    if (auto proved = verify_all(verdict.certificates, out); !proved) {
         judged.text = proved.error().detail;
         return judge(std::move(judged), out);
     }
@@ -171,7 +171,7 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
         judged.text = "the schedule of its block is not known";
         return judge(std::move(judged), out);
     }
-    if (auto good = verify(certificate, *schedules); !good) {
+    if (auto good = verify(certificate, *schedules, out); !good) {
         // Of a block that is not here the schedules may be others than those of the head.
         const bool is_sure = consensus_.holds(certificate.data.block_id);
         judged.verdict = is_sure ? Verdict::bad : Verdict::unsure;
@@ -261,19 +261,36 @@ void Core::Impl::tell_registry(Effects& out) {
     tell(std::move(changed), out);
 }
 
-base::Result<void> Core::Impl::verify_all(const std::vector<consensus::ToVerify>& certificates) {
+base::Result<void> Core::Impl::verify_all(const std::vector<consensus::ToVerify>& certificates,
+                                          Effects& out) {
     for (const consensus::ToVerify& proof : certificates) {
-        if (auto good = verify(proof.certificate, proof.schedules); !good) return good;
+        if (auto good = verify(proof.certificate, proof.schedules, out); !good) return good;
     }
     return {};
 }
 
+// What a key has signed binds it, also where it was seen in a certificate alone: who lost its
+// journal is told of it in the answer to its hello.
+void Core::Impl::tell_votes(const chain::Certificate& certificate,
+                            const chain::ScheduleState& schedules,
+                            Effects& out) const {
+    if (!options_.has_peers) return;
+    const auto keys = consensus::signers(certificate, schedules);
+    p2p::input::VotesProved proved;
+    for (std::size_t i = 0; i < keys.size() && i < certificate.signatures.size(); ++i) {
+        proved.votes.push_back({certificate.data, keys[i], certificate.signatures[i]});
+    }
+    tell(std::move(proved), out);
+}
+
 base::Result<void> Core::Impl::verify(const chain::Certificate& certificate,
-                                      const chain::ScheduleState& schedules) {
+                                      const chain::ScheduleState& schedules,
+                                      Effects& out) {
     const base::Hash256 id = base::crypto::sha256(chain::pack(certificate));
     if (verified_.contains(id)) return {};
     auto good = consensus::verify(certificate, schedules, chain_->identity().chain_id);
     if (!good) return good;
+    tell_votes(certificate, schedules, out);
     verified_.insert(id);
     verified_order_.push_back(id);
     if (verified_order_.size() > kVerifiedMax) {

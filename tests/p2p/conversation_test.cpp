@@ -196,6 +196,22 @@ TEST_CASE("hello is answered with the newest votes of the peer's keys") {
     CHECK(world[1].votes.back().data.kind == chain::VoteKind::commit);
 }
 
+TEST_CASE("hello is answered with votes that were seen in a certificate alone, too") {
+    World world(2);
+    world.join(0, 1);
+    world.run(milliseconds(100));
+    const auto block = world.make(world[0]);
+    const chain::Vote commit = vote_of(*block, 1, chain::VoteKind::commit);
+    world.input(world[0], input::VotesProved{{commit, vote_of(*block, 7)}});
+    world.input(world[1], input::Stop{});
+    world.run(milliseconds(50));
+    world.start(world[1]);
+    world.input(world[1], input::RegistryChanged{{{key_of(0), World::organisation(0), 1}}});
+    world.join(1, 0);
+    world.run(milliseconds(100));
+    CHECK(world[1].votes == std::vector<chain::Vote>{commit});
+}
+
 TEST_CASE("a node that was away a little gets the reversible blocks that it lacks") {
     World world(2);
     for (int i = 0; i < 5; ++i)
