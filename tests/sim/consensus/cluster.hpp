@@ -100,6 +100,8 @@ class Host {
     void receive(std::size_t from, const Request& request);
     void receive(std::size_t from, const Hello& hello);
     void receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen);
+    [[nodiscard]] bool judge(const chain::Certificate& certificate,
+                             const chain::ScheduleState& schedules);
     void adopt(const chain::BlockPtr& block);
     void ask(std::size_t peer, const chain::BlockId& id);
     void wake_at(base::Timestamp local);

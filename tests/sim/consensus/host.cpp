@@ -249,8 +249,10 @@ void Host::carry_out(const consensus::Effect& effect) {
     } else if (const auto* vote = std::get_if<effects::CastVote>(&effect)) {
         cast_vote(*vote);
     } else if (const auto* pass = std::get_if<effects::PassOn>(&effect)) {
+        cluster_.observer().certificate_left(pass->certificate);
         cluster_.broadcast(index_, std::make_shared<const chain::Certificate>(pass->certificate));
     } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
+        cluster_.observer().certificate_left(final->certificate);
         Write stored;
         stored.certificate = final->certificate;
         stored.base = final->base;
@@ -374,6 +376,7 @@ void Host::on_message(std::size_t from, const Message& message) {
 
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Vote>& vote) {
     if (vote->signature != sign(vote->key, vote->data)) return;
+    cluster_.observer().heard(*vote);
     step(consensus::input::VoteReceived{*vote});
     if (vote->data.slot > consensus_->finalized().slot) ask(from, vote->data.block_id);
 }
@@ -419,13 +422,15 @@ void Host::receive(std::size_t from, const chain::BlockPtr& block) {
     } else if (verdict.fate == Fate::good) {
         const bool proven = std::ranges::all_of(
             verdict.certificates,
-            [](const consensus::ToVerify& one) { return verify(one.certificate, one.schedules); });
+            [&](const consensus::ToVerify& one) { return judge(one.certificate, one.schedules); });
         if (proven) adopt(block);
     } else if (!consensus_->holds(block->id)) {
         step(consensus::input::HeaderSeen{{block->header, block->signature}});
         const auto& members = cluster_.universe().members;
         const auto producer = std::ranges::find(members, block->header.producer, &Member::name);
-        if (verdict.fate == Fate::invalid && !producer->byzantine) {
+        if (verdict.fate != Fate::invalid) return;
+        cluster_.observer().refused(*block, verdict.reason);
+        if (!producer->byzantine) {
             cluster_.observer().fail("an honest block is refused: " + verdict.reason);
         }
     }
@@ -448,10 +453,20 @@ void Host::adopt(const chain::BlockPtr& block) {
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate) {
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
-    if (schedules != nullptr && verify(*certificate, *schedules)) {
+    if (schedules != nullptr && judge(*certificate, *schedules)) {
         step(consensus::input::CertificateReceived{*certificate});
     }
     if (data.slot > consensus_->finalized().slot) ask(from, data.block_id);
+}
+
+// As production's verify() does; the oracle has its own view of a block that is here.
+bool Host::judge(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
+    const bool is_good = verify(certificate, schedules);
+    if (consensus_->holds(certificate.data.block_id)) {
+        cluster_.observer().judged(certificate, is_good);
+    }
+    if (is_good) cluster_.observer().heard(certificate);
+    return is_good;
 }
 
 void Host::ask(std::size_t peer, const chain::BlockId& id) {

@@ -30,22 +30,16 @@ chain::VoteData Seen::data(chain::VoteKind kind) const {
             .justify_slot = header().justify.slot};
 }
 
-void Seen::count(const base::crypto::PublicKey& key, chain::VoteKind kind) {
-    const std::array<const chain::Schedule*, 2> needed{schedules.active.get(), schedules.pending()};
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-        std::size_t& left = lacking[index_of(kind)][i];
-        if (needed[i] == nullptr || left == 0) continue;
-        for (const chain::ScheduleEntry& entry : needed[i]->entries) {
-            if (entry.vote_key == key) --left;
-        }
-    }
-}
-
 Observer::Observer(const Universe& universe, bool beyond_bound)
-    : universe_(universe), beyond_bound_(beyond_bound) {
+    : universe_(universe),
+      beyond_bound_(beyond_bound),
+      oracle_(universe),
+      left_(oracle_),
+      heard_(oracle_) {
     any_byzantine_ = std::ranges::any_of(universe.members, &Member::byzantine);
     Seen& genesis = seen_[universe.genesis->id];
     genesis.block = universe.genesis;
+    genesis.known = oracle_.find(universe.genesis->id);
     genesis.schedules = chain::first_schedules({0, universe.choices[0]});
     order_.push_back(&genesis);
 }
@@ -67,17 +61,14 @@ Seen& Observer::add(const chain::BlockPtr& block) {
     seen.parent = find(block->header.previous);
     seen.schedules = chain::with_proposal(
         chain::schedules_below(seen.parent->schedules, seen.parent->header()), block->header);
-    const auto quorum = [](const chain::Schedule* schedule) {
-        return schedule == nullptr ? 0 : 2 * schedule->entries.size() / 3 + 1;
-    };
+    const Known& known = oracle_.add(block);
+    seen.known = &known;
+    if (known.fault.empty() && !known.has(seen.schedules)) {
+        fail("production derives other schedules for " + name_of(seen));
+    }
     for (const chain::VoteKind kind : kKinds) {
-        seen.lacking[index_of(kind)] = {quorum(seen.schedules.active.get()),
-                                        quorum(seen.schedules.pending())};
-        for (const Member& member : universe_.members) {
-            if (!member.byzantine) continue;
-            for (const auto& key : member.vote_keys)
-                seen.count(key, kind);
-        }
+        seen.tallies.emplace_back(seen.schedules);
+        tally(seen, kind, nullptr);
     }
     order_.push_back(&seen);
     check_eos(seen);
@@ -114,24 +105,51 @@ bool Observer::breaks_a_rule(const chain::Vote& a, const chain::Vote& b) {
     return !extends(*notarize, *commit);
 }
 
-void Observer::vote_left(const chain::Vote& vote) {
-    auto& before = by_key_[vote.key];
-    for (const chain::Vote& other : before) {
-        if (breaks_a_rule(other, vote)) {
-            fail(fmt::format("an honest key broke a rule: kind {} slot {} after kind {} slot {}",
-                             static_cast<int>(vote.data.kind),
-                             vote.data.slot,
-                             static_cast<int>(other.data.kind),
-                             other.data.slot));
+// Production counts what the oracle counts, and finds a quorum with the same vote.
+void Observer::tally(Seen& block, chain::VoteKind kind, const chain::Vote* vote) {
+    consensus::Tally& tally = block.tallies[index_of(kind)];
+    const chain::VoteData data = block.data(kind);
+    if (vote != nullptr) {
+        tally.add(vote->key, vote->signature, block.schedules);
+    } else {
+        for (const Member& member : universe_.members) {
+            if (!member.byzantine) continue;
+            for (const auto& key : member.vote_keys)
+                tally.add(key, sign(key, data), block.schedules);
         }
     }
+    const auto made = tally.certificate(data, block.schedules);
+    if (!block.known->fault.empty()) return;
+    const bool is_proof = made && oracle_.signers(*made);
+    if (made.has_value() == block.has_quorum(kind) && made.has_value() == is_proof) return;
+    fail(fmt::format("production {} a certificate of kind {} for {}",
+                     made ? "makes" : "does not make",
+                     static_cast<int>(kind),
+                     name_of(block)));
+}
+
+void Observer::vote_left(const chain::Vote& vote) {
+    auto& before = by_key_[vote.key];
+    const auto with = std::ranges::find_if(
+        before, [&](const chain::Vote& other) { return breaks_a_rule(other, vote); });
+    if (left_.hear(vote.key, vote.data)) {
+        fail(fmt::format("an honest key broke a rule: kind {} slot {}{}",
+                         static_cast<int>(vote.data.kind),
+                         vote.data.slot,
+                         with == before.end() ? ", which production does not see"
+                                              : fmt::format(" after kind {} slot {}",
+                                                            static_cast<int>(with->data.kind),
+                                                            with->data.slot)));
+    } else if (with != before.end()) {
+        fail("production would accuse an honest key without reason");
+    }
     before.push_back(vote);
+    heard(vote);
     Seen* block = find(vote.data.block_id);
     if (block == nullptr) return fail("a vote for a block that nobody made");
-    auto& votes = block->votes[index_of(vote.data.kind)];
-    const bool is_new = std::ranges::find(votes, vote.key, &chain::Vote::key) == votes.end();
-    votes.push_back(vote);
-    if (is_new) block->count(vote.key, vote.data.kind);
+    const bool had_quorum = block->has_quorum(vote.data.kind);
+    if (!oracle_.vote(vote)) return fail("a vote says something else than its block");
+    if (!had_quorum) tally(*block, vote.data.kind, &vote);
     if (block->finalizable()) check_final(*block);
 }
 
@@ -154,38 +172,84 @@ void Observer::check_final(Seen& block) {
     }
 }
 
-// The keys that two votes of all certificates that can exist convict.
-std::set<base::crypto::PublicKey> Observer::guilty() {
-    std::set<base::crypto::PublicKey> keys;
-    std::map<base::crypto::PublicKey, std::vector<chain::VoteData>> said;
-    const auto hear = [&](const base::crypto::PublicKey& key, const chain::VoteData& data) {
-        auto& before = said[key];
-        const bool breaks = std::ranges::any_of(before, [&](const chain::VoteData& other) {
-            return breaks_a_rule({other, key, {}}, {data, key, {}});
-        });
-        if (breaks) keys.insert(key);
-        before.push_back(data);
-    };
+// More than f are Byzantine. Of all certificates that can exist, those that conflict convict more
+// than f, and nobody who is honest.
+void Observer::check_proof(const Seen& a, const Seen& b) {
+    Testimony testimony(oracle_);
+    for (const auto& [key, votes] : by_key_) {
+        for (const chain::Vote& vote : votes) {
+            testimony.hear(key, vote.data);
+        }
+    }
     for (const Seen* block : order_) {
         for (const chain::VoteKind kind : kKinds) {
-            const auto made = certificate(*block, kind);
-            if (!made) continue;
-            for (const auto& key : consensus::signers(*made, block->schedules)) {
-                hear(key, made->data);
+            if (!block->has_quorum(kind)) continue;
+            for (const auto& key : oracle_.possible_signers(*block->known, kind)) {
+                testimony.hear(key, block->data(kind));
             }
         }
     }
-    return keys;
+    check_culprits(testimony, a, b);
 }
 
-// More than f are Byzantine: conflicting certificates must convict somebody.
-void Observer::check_proof(const Seen& a, const Seen& b) {
-    const auto keys = guilty();
-    if (keys.empty()) {
-        fail(fmt::format("nobody is guilty of the conflict of {} and {}", name_of(a), name_of(b)));
+void Observer::check_culprits(const Testimony& testimony, const Seen& a, const Seen& b) {
+    if (!testimony.explains(*a.known, *b.known)) {
+        fail(fmt::format("the conflict of {} and {} convicts no more than {} keys",
+                         name_of(a),
+                         name_of(b),
+                         testimony.convicted().size()));
     }
-    for (const base::crypto::PublicKey& key : keys) {
-        if (!universe_.owner(key)->byzantine) fail("an honest key is guilty of a conflict");
+    for (const base::crypto::PublicKey& key : testimony.convicted()) {
+        if (!oracle_.is_byzantine(key)) fail("an honest key is guilty of a conflict");
+    }
+}
+
+// --- What nodes say of certificates and blocks ---
+
+void Observer::certificate_left(const chain::Certificate& certificate) {
+    const auto keys = oracle_.signers(certificate);
+    if (!keys) {
+        return fail(fmt::format("a node has a certificate of slot {} that proves nothing",
+                                certificate.data.slot));
+    }
+    const Known& block = *oracle_.find(certificate.data.block_id);
+    const bool is_made_up = std::ranges::any_of(*keys, [&](const auto& key) {
+        return !oracle_.can_have_signed(key, block, certificate.data.kind);
+    });
+    if (is_made_up) {
+        fail(fmt::format("a node has a certificate of slot {} with a vote that nobody cast",
+                         certificate.data.slot));
+    }
+}
+
+void Observer::judged(const chain::Certificate& certificate, bool is_good) {
+    const auto keys = oracle_.signers(certificate);
+    bool is_proof = keys.has_value();
+    for (std::size_t i = 0; is_proof && i < keys->size(); ++i) {
+        is_proof = certificate.signatures[i] == sign((*keys)[i], certificate.data);
+    }
+    if (is_proof == is_good) return;
+    fail(fmt::format("a node {} a certificate of slot {} that proves {}",
+                     is_good ? "takes" : "refuses",
+                     certificate.data.slot,
+                     is_proof ? "what it says" : "nothing"));
+}
+
+void Observer::refused(const chain::Block& block, const std::string& reason) {
+    const Known* known = oracle_.find(block.id);
+    if (known != nullptr && known->fault.empty()) fail("a valid block is refused: " + reason);
+}
+
+void Observer::heard(const chain::Vote& vote) {
+    if (beyond_bound_) heard_.hear(vote.key, vote.data);
+}
+
+void Observer::heard(const chain::Certificate& certificate) {
+    if (!beyond_bound_) return;
+    const auto keys = oracle_.signers(certificate);
+    if (!keys) return;
+    for (const auto& key : *keys) {
+        heard_.hear(key, certificate.data);
     }
 }
 
@@ -197,9 +261,13 @@ void Observer::became_final(std::size_t node, const chain::BlockId& id) {
             "node {} showed {} as final, now {}", node, name_of(*shown), name_of(*block)));
     }
     shown = block;
-    if (beyond_bound_) return;
     for (const auto& [other, final] : shown_) {
         if (final == nullptr || related(*block, *final)) continue;
+        // Not of what could have been sent, but of what was.
+        if (beyond_bound_) {
+            check_culprits(heard_, *block, *final);
+            continue;
+        }
         fail(fmt::format(
             "nodes {} and {} have {} and {} final", node, other, name_of(*block), name_of(*final)));
     }
@@ -226,7 +294,10 @@ void Observer::schedules_on(std::size_t node,
                             const chain::BlockId& id,
                             const chain::ScheduleState& own) {
     const Seen* block = find(id);
-    if (block->schedules == own) return;
+    if (!block->known->fault.empty()) {
+        fail(fmt::format("node {} has adopted {}: {}", node, name_of(*block), block->known->fault));
+    }
+    if (block->schedules == own && block->known->has(own)) return;
     fail(fmt::format("node {} has another schedule for {}", node, name_of(*block)));
 }
 
@@ -235,22 +306,19 @@ std::optional<chain::Certificate> Observer::certificate(const Seen& block,
     if (!block.has_quorum(kind)) return std::nullopt;
     chain::Certificate made;
     made.data = block.data(kind);
-    const auto& votes = block.votes[index_of(kind)];
-    std::vector<base::crypto::PublicKey> signed_already;
-    for (const chain::Schedule* schedule :
-         {block.schedules.active.get(), block.schedules.pending()}) {
-        if (schedule == nullptr) continue;
-        base::Bytes bitmap((schedule->entries.size() + 7) / 8);
-        for (std::size_t i = 0; i < schedule->entries.size(); ++i) {
-            const base::crypto::PublicKey& key = schedule->entries[i].vote_key;
-            const bool voted = std::ranges::find(votes, key, &chain::Vote::key) != votes.end();
-            if (!voted && !universe_.owner(key)->byzantine) continue;
+    const auto gather = [&](const Term& term) {
+        base::Bytes bitmap((term.entries->size() + 7) / 8);
+        for (std::size_t i = 0; i < term.entries->size(); ++i) {
+            const base::crypto::PublicKey& key = (*term.entries)[i].vote_key;
+            if (!oracle_.can_have_signed(key, *block.known, kind)) continue;
             bitmap[i / 8] |= std::byte{1} << (i % 8);
-            if (std::ranges::find(signed_already, key) != signed_already.end()) continue;
-            signed_already.push_back(key);
-            made.signatures.push_back(sign(key, made.data));
         }
         made.bitmaps.push_back(std::move(bitmap));
+    };
+    gather(block.known->active);
+    if (block.known->pending) gather(*block.known->pending);
+    for (const auto& key : oracle_.possible_signers(*block.known, kind)) {
+        made.signatures.push_back(sign(key, made.data));
     }
     return made;
 }
@@ -258,7 +326,7 @@ std::optional<chain::Certificate> Observer::certificate(const Seen& block,
 // The confirmation rule of EOS: a block is proposed irreversible when 2/3 + 1 producers built on
 // it, and irreversible when 2/3 + 1 producers built on blocks that say so.
 void Observer::check_eos(Seen& block) {
-    const std::size_t quorum = block.schedules.active->quorum();
+    const std::size_t quorum = 2 * block.known->active.entries->size() / 3 + 1;
     std::set<chain::Name> builders;
     std::map<chain::Name, chain::Height> proposals;
     std::size_t depth = 0;

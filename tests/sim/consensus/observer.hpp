@@ -1,6 +1,7 @@
 #pragma once
 
 #include "consensus/certificate.hpp"
+#include "tests/sim/consensus/oracle.hpp"
 #include "tests/sim/consensus/universe.hpp"
 
 #include <array>
@@ -17,27 +18,25 @@ namespace sim {
 struct Seen {
     chain::BlockPtr block;
     const Seen* parent = nullptr;
-    chain::ScheduleState schedules;
-    std::array<std::vector<chain::Vote>, 2> votes;  // By kind; of honest members.
-    // By kind: votes that the active and the pending schedule still need. Nobody votes for genesis.
-    std::array<std::array<std::size_t, 2>, 2> lacking{{{1, 0}, {1, 0}}};
-    chain::Height eos_proposed = 0;  // See Observer::check_eos().
+    const Known* known = nullptr;           // What the oracle says of it.
+    chain::ScheduleState schedules;         // What production says, and
+    std::vector<consensus::Tally> tallies;  // its count of the same votes, by kind.
+    chain::Height eos_proposed = 0;         // See Observer::check_eos().
 
     [[nodiscard]] const chain::BlockHeader& header() const { return block->header; }
     [[nodiscard]] chain::VoteData data(chain::VoteKind kind) const;
     // Whether a certificate can exist: of the honest votes that left, and all Byzantine ones.
     [[nodiscard]] bool has_quorum(chain::VoteKind kind) const {
-        return lacking[index_of(kind)] == std::array<std::size_t, 2>{};
+        return known->can_certify[index_of(kind)];
     }
     [[nodiscard]] bool notarizable() const { return has_quorum(chain::VoteKind::notarize); }
     [[nodiscard]] bool finalizable() const {
         return notarizable() && has_quorum(chain::VoteKind::commit);
     }
-    // A vote of a key that has cast none of this kind.
-    void count(const base::crypto::PublicKey& key, chain::VoteKind kind);
 };
 
-// Watches a run and says what must never happen (spec 09, "Invariants").
+// Watches a run and says what must never happen (spec 09, "Invariants"). The oracle decides;
+// where production answers the same question, both must agree.
 class Observer {
   public:
     Observer(const Universe& universe, bool beyond_bound);
@@ -48,7 +47,17 @@ class Observer {
     void vote_left(const chain::Vote& vote);
     void became_final(std::size_t node, const chain::BlockId& id);
     void accused(const chain::Evidence& evidence);
+    // A node adopted the block, and derived these schedules for it.
     void schedules_on(std::size_t node, const chain::BlockId& id, const chain::ScheduleState& own);
+    // A node made the certificate of votes, or says what it proves.
+    void certificate_left(const chain::Certificate& certificate);
+    // A node has the block, and took the certificate for good or not; signatures are sign()'s.
+    void judged(const chain::Certificate& certificate, bool is_good);
+    // A node refuses the block for what its header says.
+    void refused(const chain::Block& block, const std::string& reason);
+    // What came over the wire, its signatures checked.
+    void heard(const chain::Vote& vote);
+    void heard(const chain::Certificate& certificate);
     void recovery_block() { recovery_ = true; }
     void fail(std::string what);
 
@@ -68,9 +77,10 @@ class Observer {
     [[nodiscard]] static bool related(const Seen& a, const Seen& b);
     [[nodiscard]] static bool extends(const Seen& block, const Seen& ancestor);
     [[nodiscard]] bool breaks_a_rule(const chain::Vote& a, const chain::Vote& b);
+    void tally(Seen& block, chain::VoteKind kind, const chain::Vote* vote);
     void check_final(Seen& block);
-    [[nodiscard]] std::set<base::crypto::PublicKey> guilty();
     void check_proof(const Seen& a, const Seen& b);
+    void check_culprits(const Testimony& testimony, const Seen& a, const Seen& b);
     void check_eos(Seen& block);
 
     const Universe& universe_;
@@ -79,6 +89,9 @@ class Observer {
     bool any_byzantine_ = false;
     std::map<chain::BlockId, Seen> seen_;
     std::vector<Seen*> order_;
+    Oracle oracle_;
+    Testimony left_;   // All votes that left an honest node.
+    Testimony heard_;  // And those of others that reached one; only beyond the bound.
     std::map<base::crypto::PublicKey, std::vector<chain::Vote>> by_key_;
     std::map<std::pair<chain::Name, chain::Slot>, chain::BlockId> headers_;
     std::vector<Seen*> final_;                  // That a COMMIT certificate can exist for.

@@ -59,7 +59,10 @@ void Fleet::signed_vote(std::size_t machine, const chain::Vote& vote) {
 // Headers of an honest producer leave once for each slot, after their record.
 void Fleet::note_sent(std::size_t i, const p2p::effect::Send& send) {
     const auto envelope = p2p::read_envelope(*send.bytes);
-    if (!envelope || envelope->type != p2p::MessageType::header) return;
+    if (!envelope) return;
+    const bool proves = envelope->type == p2p::MessageType::certificate;
+    if (proves && world_.is_honest(i)) return note_certificate(i, *envelope, send.bytes);
+    if (envelope->type != p2p::MessageType::header) return;
     const auto body = p2p::read_body(*envelope, *send.bytes);
     if (!body) return fail(fmt::format("node {} sends what nobody can read", i));
     if (i == world_.joiner) return;  // It passes on what others made.
@@ -74,6 +77,16 @@ void Fleet::note_sent(std::size_t i, const p2p::effect::Send& send) {
     observer_.header_left(*chain::make_block(header, {}, {}));
 }
 
+// One message goes to many.
+void Fleet::note_certificate(std::size_t i,
+                             const p2p::Envelope& envelope,
+                             const p2p::SharedBytes& bytes) {
+    if (std::exchange(last_certificate_, bytes) == bytes) return;
+    const auto body = p2p::read_body(envelope, *bytes);
+    if (!body) return fail(fmt::format("node {} sends what nobody can read", i));
+    observer_.certificate_left(std::get<chain::Certificate>(*body));
+}
+
 // --- What becomes final ---
 
 void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) {
@@ -83,6 +96,7 @@ void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) 
     trace_.note(number_of(block.id));
     if (!world_.is_honest(i)) return;
     note_rules(i, *finalized.block);
+    if (finalized.certificate) observer_.certificate_left(*finalized.certificate);
     const auto [known, first] = final_.emplace(height, block.id);
     if (!first && known->second != block.id) {
         return fail(fmt::format("two blocks are final at height {}", height));

@@ -123,6 +123,9 @@ class Fleet : public Watch {
     void signed_header(std::size_t machine, const chain::SignedHeader& header) override;
     void signed_vote(std::size_t machine, const chain::Vote& vote) override;
     void note_sent(std::size_t i, const p2p::effect::Send& send);
+    void note_certificate(std::size_t i,
+                          const p2p::Envelope& envelope,
+                          const p2p::SharedBytes& bytes);
     void note_final(std::size_t i, const node::effect::Finalized& finalized);
     void note_view(std::size_t i);
     void note_trouble(std::size_t i, const std::string& trouble);
@@ -156,6 +159,7 @@ class Fleet : public Watch {
     std::map<chain::TransactionId, chain::TimePointSec> expirations_;
     std::vector<chain::Height> shown_final_;  // The highest of each machine, over all its lives.
     std::map<base::crypto::PublicKey, chain::Slot> committed_;  // The newest COMMIT that left.
+    p2p::SharedBytes last_certificate_;                         // That an honest node sent.
     std::uint64_t submitted_ = 0;
     Outcome outcome_;
 };

@@ -76,6 +76,8 @@ World make_world(Mutant mutant, Chance& chance) {
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     make_genesis(world, chance);
     world.universe.times = world.genesis.times;
+    world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);
+    world.universe.period = world.genesis.parameters.schedule_period;
     world.universe.choices = {world.genesis.schedule.entries};
     world.universe.genesis = first_block(world.genesis);
     return world;
