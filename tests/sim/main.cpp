@@ -1,10 +1,10 @@
 #include "tests/sim/consensus/cluster.hpp"
+#include "tests/sim/consensus/mutants.hpp"
 #include "tests/sim/full/fleet.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -24,26 +24,12 @@
 
 namespace {
 
-// In the order of sim::Mutant.
-constexpr std::array<std::string_view, 12> kMutants{"none",
-                                                    "no-lock-check",
-                                                    "no-past-votes",
-                                                    "journal-lost-ignored",
-                                                    "no-lock-certificate",
-                                                    "local-finality",
-                                                    "commit-below-lock",
-                                                    "commit-below-final",
-                                                    "no-joint-quorum",
-                                                    "newest-schedule",
-                                                    "head-schedule",
-                                                    "lost-produces"};
-
 struct Arguments {
     std::string profile = "consensus";
     std::uint64_t from = 1;
     std::uint64_t seeds = 0;  // 0: one, twice, to compare its traces.
     unsigned workers = 2;
-    std::size_t mutant = 0;
+    sim::Mutant mutant = sim::Mutant::none;
     bool expect_failure = false;  // Stop at the first; none is an error.
 };
 
@@ -52,17 +38,11 @@ struct Arguments {
         << "bor-sim: " << problem
         << "\nusage: bor-sim --profile consensus|beyond|full (--seed N | --seeds COUNT [--from N])"
            " [--workers W] [--mutant NAME] [--expect-failure]\nmutants:";
-    for (const std::string_view mutant : kMutants) {
+    for (const std::string_view mutant : sim::kMutantNames) {
         std::cerr << ' ' << mutant;
     }
     std::cerr << '\n';
     std::exit(2);
-}
-
-std::size_t find_mutant(std::string_view name) {
-    const auto found = std::ranges::find(kMutants, name);
-    if (found == kMutants.end()) usage("unknown mutant " + std::string(name));
-    return static_cast<std::size_t>(found - kMutants.begin());
 }
 
 Arguments parse(int count, char** values) {
@@ -82,7 +62,10 @@ Arguments parse(int count, char** values) {
         } else if (name == "--workers") {
             arguments.workers = static_cast<unsigned>(std::atoi(next(i).c_str()));
         } else if (name == "--mutant") {
-            arguments.mutant = find_mutant(next(i));
+            const std::string mutant = next(i);
+            const auto found = sim::find_mutant(mutant);
+            if (!found) usage("unknown mutant " + mutant);
+            arguments.mutant = *found;
         } else if (name == "--expect-failure") {
             arguments.expect_failure = true;
         } else {
@@ -99,8 +82,7 @@ Arguments parse(int count, char** values) {
 
 sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
     if (arguments.profile == "full") {
-        const auto mutant = static_cast<sim::Mutant>(arguments.mutant);
-        const sim::full::Outcome full = sim::full::Fleet(seed, mutant).run();
+        const sim::full::Outcome full = sim::full::Fleet(seed, arguments.mutant).run();
         sim::Outcome outcome;
         outcome.failure = full.failure;
         outcome.events = full.events;
@@ -115,14 +97,15 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
     }
     sim::Plan plan;
     plan.seed = seed;
-    plan.mutant = static_cast<sim::Mutant>(arguments.mutant);
+    plan.mutant = arguments.mutant;
     plan.faults_beyond = arguments.profile == "beyond" ? 1 : 0;
     return sim::Cluster(plan).run();
 }
 
 std::string replay(const Arguments& arguments, std::uint64_t seed) {
     std::string command = fmt::format("bor-sim --profile {} --seed {}", arguments.profile, seed);
-    if (arguments.mutant != 0) command += fmt::format(" --mutant {}", kMutants[arguments.mutant]);
+    const auto mutant = static_cast<std::size_t>(arguments.mutant);
+    if (mutant != 0) command += fmt::format(" --mutant {}", sim::kMutantNames[mutant]);
     return command;
 }
 

@@ -3,11 +3,35 @@
 #include "consensus/consensus.hpp"
 #include "tests/sim/consensus/universe.hpp"
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace sim {
+
+// In the order of Mutant.
+inline constexpr std::array<std::string_view, 12> kMutantNames{"none",
+                                                               "no-lock-check",
+                                                               "no-past-votes",
+                                                               "journal-lost-ignored",
+                                                               "no-lock-certificate",
+                                                               "local-finality",
+                                                               "commit-below-lock",
+                                                               "commit-below-final",
+                                                               "no-joint-quorum",
+                                                               "newest-schedule",
+                                                               "head-schedule",
+                                                               "lost-produces"};
+
+[[nodiscard]] inline std::optional<Mutant> find_mutant(std::string_view name) {
+    const auto* const found = std::ranges::find(kMutantNames, name);
+    if (found == kMutantNames.end()) return std::nullopt;
+    return static_cast<Mutant>(found - kMutantNames.begin());
+}
 
 // The production Consensus with one clause of its rules left out.
 class MutantConsensus final : public consensus::Consensus {
@@ -17,6 +41,9 @@ class MutantConsensus final : public consensus::Consensus {
                     consensus::TreeBase base,
                     consensus::SafetyJournal journal)
         : Consensus(std::move(options), std::move(base), std::move(journal)), mutant_(mutant) {}
+
+    // For the model checker: what it knows.
+    [[nodiscard]] const consensus::BlockTree& blocks() const { return tree(); }
 
   protected:
     [[nodiscard]] bool lock_allows(const consensus::BlockNode& block,
