@@ -12,7 +12,8 @@ constexpr chain::Slot kFlood = 12;
 
 }  // namespace
 
-Adversary::Adversary(Cluster& cluster) : cluster_(cluster), chance_(cluster.chance()) {
+Adversary::Adversary(Cluster& cluster)
+    : cluster_(cluster), chance_(cluster.chance()), forger_(cluster) {
     const auto& members = cluster.universe().members;
     for (std::size_t i = 0; i < members.size(); ++i) {
         if (!members[i].byzantine) honest_.push_back(i);
@@ -45,7 +46,10 @@ Seen& Adversary::recent(std::size_t depth) {
 }
 
 void Adversary::act(bool starts_slot) {
-    if (starts_slot) make_blocks();
+    if (starts_slot) {
+        make_blocks();
+        forger_.act();
+    }
     cast_votes();
     if (chance_.percent(floods_)) {
         flood_votes(recent(2), kKinds[chance_.below(2)], chance_.percent(50));

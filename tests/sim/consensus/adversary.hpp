@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/sim/consensus/cluster.hpp"
+#include "tests/sim/consensus/forger.hpp"
 
 namespace sim {
 
@@ -29,6 +30,7 @@ class Adversary {
 
     Cluster& cluster_;
     Chance& chance_;
+    Forger forger_;
     std::vector<std::size_t> honest_;
     // How it likes to behave, in percent.
     int produces_ = 0;

@@ -437,6 +437,7 @@ void Host::receive(std::size_t from, const chain::BlockPtr& block) {
 }
 
 void Host::adopt(const chain::BlockPtr& block) {
+    if (!cluster_.observer().adopts(index_, *block)) return;
     step(consensus::input::BlockAdopted{block, /*own=*/false});
     if (!consensus_->holds(block->id)) return;
     const auto* schedules = consensus_->schedules_of(

@@ -75,6 +75,10 @@ Seen& Observer::add(const chain::BlockPtr& block) {
     return seen;
 }
 
+void Observer::forged(const chain::BlockPtr& block) {
+    if (oracle_.add(block).fault.empty()) fail("a forged block is valid");
+}
+
 void Observer::header_left(const chain::Block& block) {
     const auto [at, added] =
         headers_.try_emplace({block.header.producer, block.header.slot}, block.id);
@@ -290,13 +294,18 @@ void Observer::accused(const chain::Evidence& evidence) {
     if (!byzantine) fail("an honest member is accused");
 }
 
+bool Observer::adopts(std::size_t node, const chain::Block& block) {
+    const std::string& fault = oracle_.find(block.id)->fault;
+    if (fault.empty()) return true;
+    fail(fmt::format("node {} adopts a block of slot {}: {}", node, block.header.slot, fault));
+    return false;
+}
+
 void Observer::schedules_on(std::size_t node,
                             const chain::BlockId& id,
                             const chain::ScheduleState& own) {
     const Seen* block = find(id);
-    if (!block->known->fault.empty()) {
-        fail(fmt::format("node {} has adopted {}: {}", node, name_of(*block), block->known->fault));
-    }
+    if (!adopts(node, *block->block)) return;
     if (block->schedules == own && block->known->has(own)) return;
     fail(fmt::format("node {} has another schedule for {}", node, name_of(*block)));
 }

@@ -43,10 +43,14 @@ class Observer {
 
     // --- What happened ---
     Seen& add(const chain::BlockPtr& block);
+    // A block that nobody may adopt. It is not among blocks().
+    void forged(const chain::BlockPtr& block);
     void header_left(const chain::Block& block);
     void vote_left(const chain::Vote& vote);
     void became_final(std::size_t node, const chain::BlockId& id);
     void accused(const chain::Evidence& evidence);
+    // A node is about to adopt the block. False: it must not.
+    bool adopts(std::size_t node, const chain::Block& block);
     // A node adopted the block, and derived these schedules for it.
     void schedules_on(std::size_t node, const chain::BlockId& id, const chain::ScheduleState& own);
     // A node made the certificate of votes, or says what it proves.
@@ -67,6 +71,11 @@ class Observer {
     // From honest votes that left and Byzantine ones at will; nothing: no quorum yet.
     [[nodiscard]] std::optional<chain::Certificate> certificate(const Seen& block,
                                                                 chain::VoteKind kind) const;
+    [[nodiscard]] bool can_have_signed(const base::crypto::PublicKey& key,
+                                       const Seen& block,
+                                       chain::VoteKind kind) const {
+        return oracle_.can_have_signed(key, *block.known, kind);
+    }
     [[nodiscard]] const std::string& failure() const { return failure_; }
     [[nodiscard]] std::size_t finals() const { return final_.size(); }
     [[nodiscard]] std::size_t conflicts() const { return conflicts_; }
