@@ -54,8 +54,10 @@ void Consensus::restore(const chain::BlockPtr& block) {
     // It may say that more is final than was stored: the first step makes it so.
     if (const auto& final = block->witness.finalized) {
         auto& early = early_[index_of(chain::VoteKind::commit)];
-        if (!early || early->certificate.data.slot < final->data.slot) {
-            early = EarlyCertificate{*final, node.schedules};
+        const BlockNode* certified = BlockTree::ancestor(node, final->data.block());
+        const bool is_newer = !early || early->certificate.data.slot < final->data.slot;
+        if (certified != nullptr && is_newer) {
+            early = EarlyCertificate{*final, certified->schedules};
         }
     }
 }
@@ -103,10 +105,9 @@ void Consensus::on_tick(base::Timestamp now, Effects& out) {
     const chain::SlotTimes& times = options_.times;
     const chain::Slot slot = times.slot_at(chain::TimePoint::from_timestamp(now));
     // What restore() could not do without effects.
-    for (const std::optional<EarlyCertificate>& early : early_) {
-        if (early && holds(early->certificate.data.block_id)) {
-            on_certificate(now, chain::Certificate(early->certificate), out);
-        }
+    for (std::optional<EarlyCertificate>& early : early_) {
+        const BlockNode* block = early ? tree_.find(early->certificate.data.block_id) : nullptr;
+        if (block != nullptr) count_early(now, early, *block, out);
     }
     look_around(now);
     try_produce(now, slot, out);

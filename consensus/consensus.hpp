@@ -325,6 +325,10 @@ class Consensus {
     // --- Votes and evidence (voting.cpp) ---
     void count(base::Timestamp now, const chain::Vote& vote, BlockNode& block, Effects& out);
     void count_early(base::Timestamp now, BlockNode& block, Effects& out);
+    void count_early(base::Timestamp now,
+                     std::optional<EarlyCertificate>& early,
+                     const BlockNode& block,
+                     Effects& out);
     void apply_notarize(base::Timestamp now,
                         const chain::Certificate& certificate,
                         BlockNode& block,

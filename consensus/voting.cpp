@@ -54,12 +54,21 @@ void Consensus::count_early(base::Timestamp now, BlockNode& block, Effects& out)
                 if (vote != nullptr) count(now, chain::Vote(*vote), block, out);
             }
         }
-        const std::optional<EarlyCertificate>& early = early_[index_of(kind)];
-        if (early && early->certificate.data.block_id == block.id() &&
-            early->schedules == block.schedules) {
-            on_certificate(now, chain::Certificate(early->certificate), out);
+        std::optional<EarlyCertificate>& early = early_[index_of(kind)];
+        if (early && early->certificate.data.block_id == block.id()) {
+            count_early(now, early, block, out);
         }
     }
+}
+
+// One that was verified under other schedules than its block's may lack the quorum of one of them
+// (R5): it has to come again.
+void Consensus::count_early(base::Timestamp now,
+                            std::optional<EarlyCertificate>& early,
+                            const BlockNode& block,
+                            Effects& out) {
+    const EarlyCertificate came = *std::exchange(early, std::nullopt);
+    if (came.schedules == block.schedules) on_certificate(now, came.certificate, out);
 }
 
 void Consensus::apply_notarize(base::Timestamp now,
