@@ -27,6 +27,7 @@ Forger::Forger(Cluster& cluster) : cluster_(cluster), dice_(cluster.plan().seed 
 
 void Forger::act() {
     if (dice_.percent(certificates_)) forge_certificate();
+    if (dice_.percent(certificates_)) forge_half();
     if (dice_.percent(blocks_)) forge_block();
 }
 
@@ -112,6 +113,28 @@ void Forger::forge_certificate() {
     chain::Certificate certificate = draft(block, kind);
     spoil(certificate);
     tell(std::make_shared<const chain::Certificate>(std::move(certificate)));
+}
+
+// True votes of the active schedule alone, for a block that needs those of the pending one too:
+// who has not the block may not know of that.
+void Forger::forge_half() {
+    auto& blocks = cluster_.observer().blocks();
+    for (std::size_t i = 0; i < std::min(kRecent, blocks.size()); ++i) {
+        const Seen& block = *blocks[blocks.size() - 1 - i];
+        if (!block.known->pending) continue;
+        const auto kind = dice_.percent(50) ? chain::VoteKind::notarize : chain::VoteKind::commit;
+        const Term& term = block.known->active;
+        chain::Certificate made{.data = block.data(kind), .bitmaps = {}, .signatures = {}};
+        base::Bytes& bitmap = made.bitmaps.emplace_back((term.entries->size() + 7) / 8);
+        for (std::size_t place = 0; place < term.entries->size(); ++place) {
+            const auto& key = (*term.entries)[place].vote_key;
+            if (!cluster_.observer().can_have_signed(key, block, kind)) continue;
+            bitmap[place / 8] |= std::byte{1} << (place % 8);
+            made.signatures.push_back(sign(key, made.data));
+        }
+        if (!term.is_quorum(made.signatures.size())) continue;
+        return tell(std::make_shared<const chain::Certificate>(std::move(made)));
+    }
 }
 
 // One field that no producer may set so.

@@ -18,6 +18,7 @@ class Forger {
 
   private:
     void forge_certificate();
+    void forge_half();
     void forge_block();
     void spoil(chain::Certificate& certificate);
     void spoil(chain::BlockHeader& header, const Seen& parent);
