@@ -83,7 +83,7 @@ class Storage : public StorageView, Pinned {
     [[nodiscard]] virtual std::shared_ptr<const StorageView> snapshot() const = 0;
 };
 
-// A file that is only appended to, page-wise durable: the seam below the safety journal.
+// A file that is only appended to, page-wise durable: the seam below a safety journal.
 //
 // Thread: one at a time, beside the storage's. Implemented over a preallocated file (node) and in
 // memory with faults (tests/sim).
@@ -91,11 +91,11 @@ class AppendLog : Pinned {
   public:
     virtual ~AppendLog() = default;
 
-    // Adds one page of exactly 4,096 bytes and returns once it is durable.
+    // Adds a page of whole blocks of 4,096 bytes and returns once it is durable.
     // unavailable: the write or sync failed; nothing may be assumed of the page.
     virtual Result<void> append_page(ByteView page) = 0;
-    // Every page in order; the last may be torn.
-    [[nodiscard]] virtual Result<std::vector<Bytes>> read_pages() const = 0;
+    // Every page in order, as bytes; the last may be torn.
+    [[nodiscard]] virtual Result<Bytes> read() const = 0;
     // Replaces the contents by one page, atomically (a second file and a rename).
     virtual Result<void> compact(ByteView page) = 0;
 };

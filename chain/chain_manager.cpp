@@ -19,7 +19,7 @@ using base::Family;
 
 constexpr std::string_view kMetaChain = "chain_id";
 constexpr std::string_view kMetaNotarize = "notarize_certificate";
-constexpr std::string_view kMetaJournal = "journal_mark";
+constexpr std::string_view kMetaJournal = "journal_mark/";  // And the key's tag.
 // Schedules of the final block; height and schedules of the agreement's base.
 constexpr std::string_view kMetaSchedules = "schedules";
 
@@ -175,16 +175,32 @@ base::Result<void> ChainManager::open_certificates() {
     };
     if (auto done = read(kMetaFinalCertificate, final_certificate_); !done) return done;
     if (auto done = read(kMetaNotarize, stored_notarize_); !done) return done;
-    auto mark = environment_.storage.get(Family::meta, meta_key(kMetaJournal));
-    if (!mark) return fail(std::move(mark).error());
-    if (mark->has_value()) {
-        base::Reader in(**mark);
-        journal_mark_.sequence = in.u64(kMetaJournal);
-        journal_mark_.replaces = in.u8(kMetaJournal) != 0;
-        journal_mark_.page = base::to_bytes(in.raw(in.left(), kMetaJournal));
-        if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
-    }
-    return {};
+    return open_journal_marks();
+}
+
+base::Result<void> ChainManager::open_journal_marks() {
+    base::Result<void> outcome;
+    const base::Bytes prefix = meta_key(kMetaJournal);
+    auto read = environment_.storage.scan(
+        Family::meta, prefix, [&](base::ByteView key, base::ByteView value) {
+            if (!std::ranges::equal(key.first(std::min(key.size(), prefix.size())), prefix)) {
+                return false;
+            }
+            base::Reader in(value);
+            JournalMark mark;
+            mark.key = in.u64(kMetaJournal);
+            mark.sequence = in.u64(kMetaJournal);
+            mark.replaces = in.u8(kMetaJournal) != 0;
+            mark.page = base::to_bytes(in.raw(in.left(), kMetaJournal));
+            if (auto done = in.finish(); !done) {
+                outcome = fail(Errc::corrupt, done.error().detail);
+                return false;
+            }
+            const std::uint64_t tag = mark.key;
+            journal_marks_[tag] = std::move(mark);
+            return true;
+        });
+    return read ? outcome : read;
 }
 
 // What is final here goes on from where the reset says, or has not come there yet.
@@ -353,13 +369,17 @@ void ChainManager::store(const Certificate& certificate, base::Batch& batch) con
 }
 
 void ChainManager::store(const JournalMark& mark, base::Batch& batch) const {
+    base::Writer key;
+    key.raw(meta_key(kMetaJournal));
+    key.u64(mark.key);
     base::Writer out;
+    out.u64(mark.key);
     out.u64(mark.sequence);
     out.u8(mark.replaces ? 1 : 0);
     const auto last = std::ranges::find_if(
         mark.page.rbegin(), mark.page.rend(), [](std::byte byte) { return byte != std::byte{}; });
     out.raw(base::ByteView(mark.page).first(static_cast<std::size_t>(mark.page.rend() - last)));
-    batch.put(Family::meta, meta_key(kMetaJournal), out.take());
+    batch.put(Family::meta, key.take(), out.take());
 }
 
 ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,

@@ -34,6 +34,7 @@ struct AgreementBase {
 // How far the safety journal was when rows were written: the sequence of its last record, with
 // the page that is written beside them, if one is. What the page says is the agreement's matter.
 struct JournalMark {
+    std::uint64_t key = 0;  // Names its key.
     std::uint64_t sequence = 0;
     bool replaces = false;  // The page is the whole journal.
     base::Bytes page;       // Stored without the zeros at its end.
@@ -131,7 +132,10 @@ class ChainManager : base::Pinned {
     [[nodiscard]] const std::optional<Certificate>& stored_notarize() const {
         return stored_notarize_;
     }
-    [[nodiscard]] const JournalMark& stored_journal_mark() const { return journal_mark_; }
+    // By their key.
+    [[nodiscard]] const std::map<std::uint64_t, JournalMark>& stored_journal_marks() const {
+        return journal_marks_;
+    }
     // The held blocks from the first above the final one up to `tip`.
     [[nodiscard]] std::vector<ExecutedBlockPtr> branch(const BlockId& tip) const;
     // All held blocks, parents before children.
@@ -153,6 +157,7 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<void> check_reset() const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();
+    [[nodiscard]] base::Result<void> open_journal_marks();
     [[nodiscard]] base::Result<void> open_proofs();
     [[nodiscard]] base::Result<void> index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
                                                   const Certificate& certificate,
@@ -168,7 +173,7 @@ class ChainManager : base::Pinned {
     std::vector<BlockPtr> above_base_;
     std::optional<Certificate> final_certificate_;
     std::optional<Certificate> stored_notarize_;
-    JournalMark journal_mark_;
+    std::map<std::uint64_t, JournalMark> journal_marks_;
     std::map<BlockId, ExecutedBlockPtr> blocks_;  // Above the final block.
 };
 

@@ -28,7 +28,7 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
             return fail(Errc::invalid,
                         "--vote needs --journal DATA_DIR, the node's data directory");
         }
-        if (auto made = add_to_journal(directory, {key.public_key()}); !made) return made;
+        if (auto made = make_journal(directory, key.public_key()); !made) return made;
     }
     if (!file.empty()) {
         const std::string text = arguments.has("vote") || arguments.has("node")
@@ -58,7 +58,7 @@ const std::vector<Option>& key_options() {
         {"to-console", 0, "", "print the private key"},
         {"node", 0, "", "a node's key, as p2p-node-key wants it (with --r1)"},
         {"vote", 0, "", "a validator's key, with its safety journal"},
-        {"journal", 0, "DATA_DIR", "data directory of the node, which is stopped; with --vote"}};
+        {"journal", 0, "DATA_DIR", "data directory of the node; with --vote"}};
     return kOptions;
 }
 

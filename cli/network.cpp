@@ -215,7 +215,7 @@ base::Result<void> write_node(const Plan& plan, const PlannedNode& node) {
             return done;
         }
     }
-    if (auto done = make_journal(node.dir / "data", {node.validator.public_key()}); !done) {
+    if (auto done = make_journal(node.dir / "data", node.validator.public_key()); !done) {
         return done;
     }
     return write_file(node.dir / "config" / "config.ini", config_of(plan, node));

@@ -118,7 +118,7 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
     if (arguments.has("journal")) {
         const auto made = base::crypto::PublicKey::from_string(key->get<std::string>());
         if (!made) return fail(made.error());
-        if (auto done = add_to_journal(arguments.get("journal"), {*made}); !done) return done;
+        if (auto done = make_journal(arguments.get("journal"), *made); !done) return done;
     }
     if (session.json) return print_json(*key);
     fmt::print("made a key whose public key is: {}\n", key->get<std::string>());
@@ -196,7 +196,7 @@ void add_wallet_commands(std::vector<Command>& commands) {
          {{"type", "K1 (default) or R1", true}},
          {name,
           {"vote", 0, "", "a validator's key: it signs each header and vote once"},
-          {"journal", 0, "DATA_DIR", "of the node that is to use it, which must not run"}},
+          {"journal", 0, "DATA_DIR", "data directory of the node that is to use it"}},
          create_key});
     commands.push_back(
         {"wallet list", "Show the open wallets; * marks unlocked ones", {}, {}, list});

@@ -28,14 +28,14 @@ bool has_voter(const chain::Schedule* schedule, const base::crypto::PublicKey& k
 
 }  // namespace
 
-Consensus::Consensus(Options options, TreeBase base, SafetyJournal journal)
+Consensus::Consensus(Options options, TreeBase base, Journals journals)
     : options_(std::move(options)),
-      journal_(std::move(journal)),
+      journals_(std::move(journals)),
       tree_(std::move(base), options_.reversible_max) {
     for (const base::crypto::PublicKey& key : options_.own_keys) {
         OwnKey& own = own_.emplace_back(OwnKey{.key = key, .tag = key_tag(key)});
-        const KeySafety* safety = journal_.find(own.tag);
-        if (safety == nullptr || !safety->known) lose(options_.started, own);
+        const auto journal = journals_.try_emplace(own.tag, SafetyJournal::lost(own.tag, 0)).first;
+        if (!journal->second.safety().known) lose(options_.started, own);
     }
     is_acquainted_ = options_.asks_around_for <= base::Duration{} || options_.accept_amnesia;
     set_delay({});
@@ -73,6 +73,27 @@ void Consensus::restore(const chain::Certificate& certificate) {
     if (node->height() > tree_.finalized().height()) tree_.finalize(*node, dropped);
     final_certificate_ = certificate;
     durable_final_slot_ = certificate.data.slot;
+}
+
+std::vector<chain::VoteData> Consensus::restore_locks() {
+    std::vector<chain::VoteData> missing;
+    for (const auto& [key, journal] : journals_) {
+        const CertificatePtr& lock = journal.safety().lock_certificate;
+        if (lock == nullptr || lock->data.slot <= finalized().slot) continue;
+        BlockNode* block = tree_.find(lock->data.block_id);
+        if (block != nullptr && lock->data.kind == chain::VoteKind::notarize) {
+            tree_.certify(*block, *lock);
+            continue;
+        }
+        if (block == nullptr) missing.push_back(lock->data);
+        // As one that came before its block, or before the first step.
+        const chain::ScheduleState* schedules = schedules_of(lock->data);
+        auto& early = early_[index_of(lock->data.kind)];
+        if (schedules != nullptr && (!early || early->certificate.data.slot < lock->data.slot)) {
+            early = EarlyCertificate{*lock, *schedules};
+        }
+    }
+    return missing;
 }
 
 void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
@@ -135,11 +156,8 @@ void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted
     Promises promises;
     if (adopted.own) promise_header(block, promises);
     promise_votes(now, *node, promises);
-    effect::Persist persist;
-    persist.wait = !promises.records.empty();
-    persist.block = block.id;
-    if (persist.wait) write_journal(promises.records, persist);
-    out.push_back(std::move(persist));
+    node->is_durable = !promises.records.empty();
+    persist_promises(promises, {.pages = {}, .block = block.id, .certificate = {}}, out);
     if (adopted.own) out.push_back(effect::Announce{block.id});
     for (effect::CastVote& vote : promises.votes) {
         out.push_back(std::move(vote));
@@ -233,7 +251,8 @@ std::optional<KeyTag> Consensus::signer_of(const chain::BlockHeader& header) con
 
 void Consensus::on_final_durable(chain::Slot slot) {
     durable_final_slot_ = std::max(durable_final_slot_, slot);
-    journal_.forget_votes_up_to(durable_final_slot_);
+    for (auto& [key, journal] : journals_)
+        journal.forget_votes_up_to(durable_final_slot_);
 }
 
 HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) const {

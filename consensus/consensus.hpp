@@ -78,9 +78,7 @@ namespace effect {
 // A barrier: all of it, and all earlier Persists, are durable before any later effect is carried
 // out. Parts may be made durable side by side. Without `wait` it need only be written in order.
 struct Persist {
-    base::Bytes journal_page;                       // Empty: none.
-    bool replace_journal = false;                   // The page is all of the journal from now on.
-    std::uint64_t journal_sequence = 0;             // Of its last record; to store beside.
+    std::vector<JournalPage> pages;                 // Each also to be stored beside.
     std::optional<chain::BlockId> block;            // With its witness.
     std::optional<chain::Certificate> certificate;  // Keep the newest of each kind.
     bool wait = true;
@@ -174,7 +172,7 @@ class Consensus {
         std::vector<base::crypto::PublicKey> own_keys;  // Vote or sign with these.
         base::Timestamp started{};                      // Now.
         base::Duration clock_bound{};                   // How wrong our clock may be.
-        std::size_t journal_pages_max = 64 * 1024;      // Then it is compacted.
+        std::size_t journal_blocks_max = 16 * 1024;     // Then it is compacted.
         bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
         std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
         // For so long after the start it signs nothing until a quorum, with us, was heard
@@ -182,9 +180,9 @@ class Consensus {
         base::Duration asks_around_for{};
     };
 
-    // From the last TreeBase that was stored, or the genesis block. A key without a record in
-    // the journal counts as lost (spec 04, "Safety journal").
-    Consensus(Options options, TreeBase base, SafetyJournal journal);
+    // From the last TreeBase that was stored, or the genesis block. The journal of a key that has
+    // none there counts as lost (spec 04, "Safety journal").
+    Consensus(Options options, TreeBase base, Journals journals);
     virtual ~Consensus() = default;
     Consensus(Consensus&&) = default;
     Consensus& operator=(Consensus&&) = delete;
@@ -196,9 +194,10 @@ class Consensus {
     void restore(const chain::BlockPtr& block);
     // A certificate that was kept: the newest NOTARIZE, and the COMMIT of the final block.
     void restore(const chain::Certificate& certificate);
-    // After the last restore(); see SafetyJournal::settle(). True: compact_journal() must replace
-    // the journal before anything else is done.
-    [[nodiscard]] bool settle_journal(std::uint64_t stored);
+    // After the last restore(): takes the certificates of the locks from the journals, where the
+    // storage may have lost them. Returns the locks whose blocks it has lost, too: nothing is
+    // voted for before they are here again, since they may become final elsewhere.
+    [[nodiscard]] std::vector<chain::VoteData> restore_locks();
 
     // Applies one input and appends to `out` what must now be done, in the order in which it
     // must be done. `now` never decreases between calls.
@@ -236,11 +235,11 @@ class Consensus {
     // The schedules of a block that is built on our head.
     [[nodiscard]] chain::ScheduleState next_schedules() const;
     [[nodiscard]] std::vector<KeyStatus> keys() const;
-    [[nodiscard]] const SafetyJournal& journal() const { return journal_; }
+    [[nodiscard]] const Journals& journals() const { return journals_; }
 
-    // One page that replaces the whole journal; see SafetyJournal::compacted().
-    [[nodiscard]] base::Result<base::Bytes> compact_journal() {
-        return journal_.compacted(durable_final_slot_);
+    // One page that replaces the journal of this key; see SafetyJournal::compacted().
+    [[nodiscard]] JournalPage compact_journal(KeyTag key) {
+        return journals_.at(key).compacted(durable_final_slot_);
     }
     // While paused it makes no blocks; it votes all the same.
     void set_paused(bool paused) { paused_ = paused; }
@@ -277,8 +276,13 @@ class Consensus {
         std::optional<chain::Slot> lost_until = std::nullopt;
     };
     // What one step binds us to: the records, and the messages that they allow.
+    struct Promise {
+        KeyTag key = 0;
+        SafetyRecord record;
+    };
     struct Promises {
-        std::vector<SafetyRecord> records;
+        std::vector<Promise> records;
+        BlockNode* lock = nullptr;  // Of the COMMIT, if there is one.
         std::vector<effect::CastVote> votes;
     };
     struct EarlyCertificate {
@@ -340,7 +344,7 @@ class Consensus {
                       Effects& out);
     [[nodiscard]] bool complete(chain::Evidence& evidence) const;
     void accuse(KeyTag key, chain::Evidence evidence, Effects& out);
-    void promise_votes(base::Timestamp now, const BlockNode& block, Promises& promises) const;
+    void promise_votes(base::Timestamp now, BlockNode& block, Promises& promises);
     [[nodiscard]] bool may_notarize(const BlockNode& block, const KeySafety& safety) const;
     // Whether a COMMIT for a block of this slot may still go out by itself (R2, guard).
     [[nodiscard]] bool in_time(base::Timestamp now, chain::Slot slot) const;
@@ -353,7 +357,7 @@ class Consensus {
                                  const OwnKey& own,
                                  const KeySafety& safety,
                                  Promises& promises);
-    static void promise_commit(const BlockNode& block, const OwnKey& own, Promises& promises);
+    static void promise_commit(BlockNode& block, const OwnKey& own, Promises& promises);
 
     // --- Our keys (own_keys.cpp) ---
     // Null: this key must not vote.
@@ -363,13 +367,18 @@ class Consensus {
     void lose(base::Timestamp now, OwnKey& own) const;
     void tell_lost_keys(Effects& out);
     void regain(Effects& out);
-    // Promises these records with `persist`.
-    void write_journal(std::span<const SafetyRecord> records, effect::Persist& persist);
+    // Makes what is promised durable with `persist`; before it, the block of a COMMIT.
+    void persist_promises(Promises& promises, effect::Persist persist, Effects& out);
+    // The records of one key; `lock` is the certificate of the lock that they set.
+    void write_journal(KeyTag key,
+                       std::span<const SafetyRecord> records,
+                       const CertificatePtr& lock,
+                       effect::Persist& persist);
     template <class Ready>
     void remember(Ready ready, Effects& out);
 
     Options options_;
-    SafetyJournal journal_;
+    Journals journals_;  // Of each own key.
     std::vector<OwnKey> own_;
     BlockTree tree_;
     VoteHistory history_;

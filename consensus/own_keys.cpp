@@ -17,7 +17,7 @@ constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
 
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
     if (!is_acquainted_ || own.twin || own.lost_until) return nullptr;
-    return journal_.find(own.tag);
+    return &journals_.at(own.tag).safety();
 }
 
 const Consensus::OwnKey* Consensus::find_own(const base::crypto::PublicKey& key) const {
@@ -30,24 +30,39 @@ Consensus::OwnKey* Consensus::find_own(const base::crypto::PublicKey& key) {
     return own == own_.end() ? nullptr : &*own;
 }
 
-// A page that follows nothing, or nothing that can be followed, takes the place of the journal.
-void Consensus::write_journal(std::span<const SafetyRecord> records, effect::Persist& persist) {
-    const bool mend = journal_.torn();
-    persist.journal_page = journal_.append(records);
-    persist.journal_sequence = journal_.last_sequence();
-    persist.replace_journal = journal_.pages() == 1;
-    if (!mend && journal_.pages() <= options_.journal_pages_max) return;
-    if (auto page = journal_.compacted(durable_final_slot_)) {
-        persist.journal_page = *std::move(page);
-        persist.journal_sequence = journal_.last_sequence();
-        persist.replace_journal = true;
+// A COMMIT is of a block that an earlier write has made durable: where the last write of the
+// storage is lost, the lock's block is not (R2).
+void Consensus::persist_promises(Promises& promises, effect::Persist persist, Effects& out) {
+    persist.wait = !promises.records.empty();
+    CertificatePtr lock;
+    if (promises.lock != nullptr) {
+        lock = std::make_shared<const chain::Certificate>(*promises.lock->notarized);
+        if (!std::exchange(promises.lock->is_durable, true)) {
+            out.push_back(
+                effect::Persist{.pages = {}, .block = promises.lock->id(), .certificate = {}});
+        }
     }
+    for (const OwnKey& own : own_) {
+        std::vector<SafetyRecord> records;
+        for (const Promise& promise : promises.records) {
+            if (promise.key == own.tag) records.push_back(promise.record);
+        }
+        if (!records.empty()) write_journal(own.tag, records, lock, persist);
+    }
+    out.push_back(std::move(persist));
 }
 
-bool Consensus::settle_journal(std::uint64_t stored) {
-    const chain::Certificate* highest = highest_notarize();
-    return journal_.settle(stored,
-                           std::max(highest == nullptr ? 0 : highest->data.slot, finalized().slot));
+// A page that follows nothing, or nothing that can be followed, takes the place of the journal.
+void Consensus::write_journal(KeyTag key,
+                              std::span<const SafetyRecord> records,
+                              const CertificatePtr& lock,
+                              effect::Persist& persist) {
+    SafetyJournal& journal = journals_.at(key);
+    JournalPage page = journal.append(records, lock);
+    if (journal.torn() || journal.blocks() > options_.journal_blocks_max) {
+        page = journal.compacted(durable_final_slot_);
+    }
+    persist.pages.push_back(std::move(page));
 }
 
 // It may have promised something up to now that we do not know: it signs for later slots only.
@@ -76,22 +91,23 @@ void Consensus::regain(Effects& out) {
 template <class Ready>
 void Consensus::remember(Ready ready, Effects& out) {
     effect::Persist persist;
-    std::vector<SafetyRecord> records;
     Effects alarms;
+    const CertificatePtr lock =
+        final_certificate_ ? std::make_shared<const chain::Certificate>(*final_certificate_)
+                           : nullptr;
     for (OwnKey& own : own_) {
         if (!own.lost_until || !ready(own)) continue;
-        records.push_back({.kind = RecordKind::base,
-                           .key = own.tag,
-                           .slot = std::max(*own.lost_until, finalized().slot),
-                           .justify_slot = finalized().slot,
-                           .lock_slot = finalized().slot,
-                           .block = finalized().id,
-                           .lock = finalized().id});
+        const SafetyRecord record{.kind = RecordKind::base,
+                                  .slot = std::max(*own.lost_until, finalized().slot),
+                                  .justify_slot = finalized().slot,
+                                  .lock_slot = finalized().slot,
+                                  .block = finalized().id,
+                                  .lock = finalized().id};
+        write_journal(own.tag, {&record, 1}, lock, persist);
         own.lost_until.reset();
         alarms.push_back(effect::Alarm{effect::Alarm::Kind::votes_again, own.key});
     }
-    if (records.empty()) return;
-    write_journal(records, persist);
+    if (persist.pages.empty()) return;
     persist.certificate = final_certificate_;
     out.push_back(std::move(persist));
     out.insert(out.end(), alarms.begin(), alarms.end());
@@ -100,18 +116,17 @@ void Consensus::remember(Ready ready, Effects& out) {
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     OwnKey* own = find_own(vote.key);
     if (own == nullptr || own->lost_until) return;
-    const KeySafety* safety = journal_.find(own->tag);
-    CHECK(safety != nullptr);
-    if (vote.data.slot <= safety->floor) return;
+    const KeySafety& safety = journals_.at(own->tag).safety();
+    if (vote.data.slot <= safety.floor) return;
     const bool commits = vote.data.kind == chain::VoteKind::commit;
-    const chain::Slot slot = commits ? safety->lock_slot : safety->last_notarize.slot;
-    const base::Hash256& block = commits ? safety->lock : safety->last_notarize.block;
+    const chain::Slot slot = commits ? safety.lock_slot : safety.last_notarize.slot;
+    const base::Hash256& block = commits ? safety.lock : safety.last_notarize.block;
     const bool same_slot = vote.data.slot == slot && vote.data.block_id != block;
     if (vote.data.slot <= slot && !same_slot) return;
     lose(now, *own);
-    const SafetyRecord record{.kind = RecordKind::base, .key = own->tag, .slot = kLostSlot};
+    const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};
     effect::Persist persist;
-    write_journal({&record, 1}, persist);
+    write_journal(own->tag, {&record, 1}, nullptr, persist);
     out.push_back(std::move(persist));
     out.push_back(effect::Alarm{effect::Alarm::Kind::journal_lost, own->key});
 }
@@ -145,10 +160,10 @@ void Consensus::on_twin(const base::crypto::PublicKey& key, Effects& out) {
 std::vector<KeyStatus> Consensus::keys() const {
     std::vector<KeyStatus> all;
     for (const OwnKey& own : own_) {
-        const KeySafety* safety = journal_.find(own.tag);
+        const KeySafety& safety = journals_.at(own.tag).safety();
         all.push_back({.key = own.key,
-                       .last_notarize = safety == nullptr ? 0 : safety->last_notarize.slot,
-                       .lock = safety == nullptr ? 0 : safety->lock_slot,
+                       .last_notarize = safety.last_notarize.slot,
+                       .lock = safety.lock_slot,
                        .lost = own.lost_until.has_value(),
                        .twin = own.twin,
                        .waits = !is_acquainted_});

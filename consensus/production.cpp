@@ -76,8 +76,7 @@ bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
         return false;
     // One header a slot with whichever key: on another branch a producer's key may be another.
     return std::ranges::all_of(own_, [&](const OwnKey& each) {
-        const KeySafety* safety = journal_.find(each.tag);
-        return safety == nullptr || slot > safety->produced_slot;
+        return slot > journals_.at(each.tag).safety().produced_slot;
     });
 }
 
@@ -91,10 +90,9 @@ void Consensus::promise_header(const chain::Block& block, Promises& promises) {
     const auto entry =
         std::ranges::find(entries, block.header.producer, &chain::ScheduleEntry::producer);
     CHECK(entry != entries.end());
-    promises.records.push_back({.kind = RecordKind::produced,
-                                .key = key_tag(entry->signing_key),
-                                .slot = block.header.slot,
-                                .block = block.id});
+    promises.records.push_back(
+        {.key = key_tag(entry->signing_key),
+         .record = {.kind = RecordKind::produced, .slot = block.header.slot, .block = block.id}});
 }
 
 // The wait of recovery restarts with our own block, and once for each other producer between

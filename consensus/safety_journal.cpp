@@ -4,11 +4,14 @@
 #include "base/codec.hpp"
 #include "base/crc32c.hpp"
 #include "base/crypto/hash.hpp"
+#include "chain/types/codec.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 namespace consensus {
 
@@ -17,11 +20,15 @@ namespace {
 using base::Errc;
 using base::fail;
 
-constexpr std::uint32_t kMagic = 0x314A5342;  // "BSJ1"
+constexpr std::uint32_t kMagic = 0x324A5342;  // "BSJ2"
 constexpr std::size_t kChecksumEnd = 8;       // The checksum covers what follows it.
+constexpr std::size_t kPageBytesMax = SafetyJournal::kPageBlocksMax * SafetyJournal::kBlockBytes;
 
 struct Chained {
     SafetyRecord record;
+    KeyTag key = 0;
+    std::uint8_t left = 0;         // Records after it in its page.
+    bool has_certificate = false;  // After the last of them.
     std::uint64_t sequence = 0;
     std::uint32_t previous_checksum = 0;
     std::uint32_t checksum = 0;
@@ -32,9 +39,11 @@ base::Bytes encode(const Chained& chained) {
     base::Writer body;
     body.u32(chained.previous_checksum);
     body.u8(static_cast<std::uint8_t>(record.kind));
-    body.raw(base::Bytes(3));
+    body.u8(chained.left);
+    body.u8(chained.has_certificate ? 1 : 0);
+    body.u8(0);
     body.u64(chained.sequence);
-    body.u64(record.key);
+    body.u64(chained.key);
     body.u64(record.slot);
     body.u64(record.justify_slot);
     body.u64(record.lock_slot);
@@ -57,10 +66,12 @@ std::optional<Chained> decode(base::ByteView bytes) {
     chained.checksum = in.u32("checksum");
     chained.previous_checksum = in.u32("previous checksum");
     const std::uint8_t kind = in.u8("kind");
-    (void)in.raw(3, "padding");
+    chained.left = in.u8("left");
+    chained.has_certificate = in.boolean("has certificate");
+    (void)in.u8("padding");
     chained.sequence = in.u64("sequence");
+    chained.key = in.u64("key");
     SafetyRecord& record = chained.record;
-    record.key = in.u64("key");
     record.slot = in.u64("slot");
     record.justify_slot = in.u64("justify slot");
     record.lock_slot = in.u64("lock slot");
@@ -78,14 +89,25 @@ bool is_zero(base::ByteView bytes) {
     return std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-// Records of a key besides its votes: BASE, PRODUCED and COMMIT.
-constexpr std::size_t kOtherRecords = 3;
+std::size_t whole_blocks(std::size_t bytes) {
+    const std::size_t block = SafetyJournal::kBlockBytes;
+    return (bytes + block - 1) / block * block;
+}
 
-// At most `votes_max` votes that forbid at least what these do. The oldest become one of a block
+// A whole record begins a page here, or begins another block of its own.
+bool begins_page(base::ByteView bytes) {
+    return bytes.size() >= SafetyJournal::kRecordBytes &&
+           decode(bytes.first(SafetyJournal::kRecordBytes)).has_value();
+}
+
+// Records besides votes: BASE, with the lock, and PRODUCED.
+constexpr std::size_t kVotesMax = SafetyJournal::kRecordsPerPage - 2;
+
+// At most kVotesMax votes that forbid at least what these do. The oldest become one of a block
 // that nobody has: R2 then refuses whatever any of them may forbid. The newest stays as it is.
-std::vector<PastVote> merged(std::vector<PastVote> votes, std::size_t votes_max) {
-    if (votes.size() <= votes_max || votes_max < 2) return votes;
-    const auto rest = votes.end() - static_cast<std::ptrdiff_t>(votes_max - 1);
+std::vector<PastVote> merged(std::vector<PastVote> votes) {
+    if (votes.size() <= kVotesMax) return votes;
+    const auto rest = votes.end() - static_cast<std::ptrdiff_t>(kVotesMax - 1);
     PastVote one = *(rest - 1);
     one.block = {};
     for (auto vote = votes.begin(); vote != rest; ++vote) {
@@ -96,21 +118,20 @@ std::vector<PastVote> merged(std::vector<PastVote> votes, std::size_t votes_max)
     return kept;
 }
 
-// The records of a page in order; nothing when the page is not as one append() wrote it.
-std::optional<std::vector<Chained>> decode_page(base::ByteView page) {
-    if (page.size() != SafetyJournal::kPageBytes) return std::nullopt;
-    std::vector<Chained> records;
-    for (std::size_t at = 0; at < page.size(); at += SafetyJournal::kRecordBytes) {
-        const base::ByteView bytes = page.subspan(at, SafetyJournal::kRecordBytes);
-        if (is_zero(bytes)) {
-            if (records.empty() || !is_zero(page.subspan(at))) return std::nullopt;
-            return records;
-        }
-        const auto chained = decode(bytes);
-        if (!chained) return std::nullopt;
-        records.push_back(*chained);
-    }
-    return records;
+bool sets_lock(const SafetyRecord& record) {
+    return record.kind == RecordKind::commit || record.kind == RecordKind::base;
+}
+
+// The certificate after the records of a page. False: damaged.
+bool decode_certificate(base::Reader& in, CertificatePtr& out) {
+    const std::uint32_t length = in.u32("length");
+    const std::uint32_t checksum = in.u32("checksum");
+    const base::ByteView bytes = in.raw(length, "certificate");
+    if (!in.ok() || checksum != base::crc32c(bytes)) return false;
+    auto certificate = chain::unpack<chain::Certificate>(bytes, "certificate");
+    if (!certificate) return false;
+    out = std::make_shared<const chain::Certificate>(*std::move(certificate));
+    return true;
 }
 
 }  // namespace
@@ -123,172 +144,222 @@ KeyTag key_tag(const base::crypto::PublicKey& key) {
     return in.u64("tag");
 }
 
-SafetyJournal SafetyJournal::lost(std::uint64_t last_sequence) {
-    SafetyJournal journal;
+struct SafetyJournal::Page {
+    std::vector<Chained> records;
+    CertificatePtr lock;
+    std::size_t blocks = 0;
+};
+
+// The page at the beginning of these bytes; nothing when it is not as one append() wrote it.
+std::optional<SafetyJournal::Page> SafetyJournal::decode_page(base::ByteView log) {
+    const base::ByteView room = log.first(std::min(log.size(), kPageBytesMax));
+    Page page;
+    std::size_t at = 0;
+    do {
+        if (room.size() - at < kRecordBytes) return std::nullopt;
+        const auto chained = decode(room.subspan(at, kRecordBytes));
+        if (!chained) return std::nullopt;
+        page.records.push_back(*chained);
+        at += kRecordBytes;
+    } while (page.records.back().left > 0 && page.records.size() < kRecordsPerPage);
+    if (page.records.back().left > 0) return std::nullopt;
+    if (page.records.back().has_certificate) {
+        base::Reader in(room.subspan(at));
+        if (!decode_certificate(in, page.lock)) return std::nullopt;
+        at += in.offset();
+    }
+    const std::size_t end = whole_blocks(at);
+    if (end > room.size() || !is_zero(room.subspan(at, end - at))) return std::nullopt;
+    page.blocks = end / kBlockBytes;
+    return page;
+}
+
+SafetyJournal SafetyJournal::lost(KeyTag key, std::uint64_t last_sequence) {
+    SafetyJournal journal(key);
     journal.last_sequence_ = last_sequence;
     return journal;
 }
 
-base::Result<SafetyJournal> SafetyJournal::read(std::span<const base::Bytes> pages) {
-    SafetyJournal journal;
-    for (std::size_t i = 0; i < pages.size(); ++i) {
-        const auto records = decode_page(pages[i]);
-        if (!records) {
-            // Only the page that was being written when the power went may be damaged, and
-            // nothing was done yet on the strength of it.
-            if (i + 1 == pages.size()) {
-                journal.torn_ = true;
-                break;
-            }
+// Whether no page begins after the damaged one here: only the page that was being written when the
+// power went may be damaged.
+bool SafetyJournal::is_last_page(base::ByteView log) {
+    if (log.size() > kPageBytesMax) return false;
+    for (std::size_t next = kBlockBytes; next < log.size(); next += kBlockBytes) {
+        if (begins_page(log.subspan(next))) return false;
+    }
+    return true;
+}
+
+base::Result<void> SafetyJournal::check(const Page& page) const {
+    // The first record may follow a compaction and so start anywhere.
+    if (last_sequence_ != 0 && !follows(page)) {
+        return fail(Errc::corrupt,
+                    fmt::format("safety journal: record {} follows record {}: there is a hole "
+                                "before block {}",
+                                page.records.front().sequence,
+                                last_sequence_,
+                                blocks_));
+    }
+    for (std::size_t i = 0; i < page.records.size(); ++i) {
+        const Chained& record = page.records[i];
+        if (record.key != key_) return fail(Errc::corrupt, "safety journal: it is of another key");
+        if (i == 0) continue;
+        const Chained& before = page.records[i - 1];
+        if (record.sequence == before.sequence + 1 && record.previous_checksum == before.checksum) {
+            continue;
+        }
+        return fail(Errc::corrupt,
+                    fmt::format("safety journal: the records of block {} are not one after another",
+                                blocks_));
+    }
+    return {};
+}
+
+base::Result<SafetyJournal> SafetyJournal::read(KeyTag key, base::ByteView log) {
+    SafetyJournal journal(key);
+    std::size_t at = 0;
+    while (at < log.size()) {
+        const auto page = decode_page(log.subspan(at));
+        if (!page && is_last_page(log.subspan(at))) {
+            journal.torn_ = true;
+            break;
+        }
+        if (!page) {
             return fail(Errc::corrupt,
-                        fmt::format("safety journal: page {} of {} is damaged", i, pages.size()));
+                        fmt::format("safety journal: block {} is damaged, and more follows it",
+                                    journal.blocks_));
         }
-        journal.locks_before_.clear();
-        journal.sequence_before_ = journal.last_sequence_;
-        for (const Chained& chained : *records) {
-            // The first record may follow a compaction and so start anywhere.
-            const bool first = journal.last_sequence_ == 0;
-            const bool follows = chained.sequence == journal.last_sequence_ + 1 &&
-                                 chained.previous_checksum == journal.last_checksum_;
-            if (!first && !follows) {
-                return fail(Errc::corrupt,
-                            fmt::format("safety journal: record {} follows record {}: there is "
-                                        "a hole in page {}",
-                                        chained.sequence,
-                                        journal.last_sequence_,
-                                        i));
-            }
-            if (chained.record.kind == RecordKind::commit) {
-                const KeySafety& safety = journal.keys_[chained.record.key];
-                journal.locks_before_.try_emplace(chained.record.key,
-                                                  Lock{safety.lock_slot, safety.lock});
-            }
-            journal.apply(chained.record);
-            journal.last_sequence_ = chained.sequence;
-            journal.last_checksum_ = chained.checksum;
-        }
-        journal.pages_ = i + 1;
+        if (auto good = journal.check(*page); !good) return base::fail(std::move(good).error());
+        journal.apply(*page);
+        journal.ends_.emplace(journal.last_sequence_, journal.last_checksum_);
+        at += page->blocks * kBlockBytes;
+        journal.blocks_ = at / kBlockBytes;
     }
     return journal;
 }
 
-bool SafetyJournal::catch_up(const Mark& mark) {
-    if (last_sequence_ >= mark.sequence) return true;
-    base::Bytes page = base::to_bytes(mark.page);
-    page.resize(kPageBytes);
-    const auto records = decode_page(page);
-    if (!records || records->back().sequence != mark.sequence) return false;
-    const Chained& first = records->front();
-    const bool follows = last_sequence_ != 0 && first.sequence == last_sequence_ + 1 &&
-                         first.previous_checksum == last_checksum_;
+bool SafetyJournal::follows(const Page& page) const {
+    const Chained& first = page.records.front();
+    return last_sequence_ != 0 && first.sequence == last_sequence_ + 1 &&
+           first.previous_checksum == last_checksum_;
+}
+
+void SafetyJournal::apply(const Page& page) {
+    for (const Chained& chained : page.records)
+        apply(chained.record, page.lock);
+    last_sequence_ = page.records.back().sequence;
+    last_checksum_ = page.records.back().checksum;
+}
+
+// The key was made, and has not signed anything since.
+bool SafetyJournal::is_fresh() const {
+    return safety_.known && safety_.floor == 0 && safety_.last_notarize.slot == 0 &&
+           safety_.lock_slot == 0 && safety_.produced_slot == 0;
+}
+
+SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
+    const auto ends = std::exchange(ends_, {});
+    const auto lose = [&](std::uint64_t sequence) {
+        *this = lost(key_, std::max(sequence, last_sequence_));
+        return Standing::lost;
+    };
+    if (!mark) return is_fresh() ? Standing::fresh : lose(0);
+    base::Bytes bytes = base::to_bytes(mark->page);
+    bytes.resize(kPageBytesMax);
+    const auto page = decode_page(bytes);
+    if (!page || page->records.back().sequence != mark->sequence ||
+        page->records.front().key != key_) {
+        return lose(mark->sequence);
+    }
+    if (mark->sequence > last_sequence_) {
+        return catch_up(*mark, *page) ? Standing::log_behind : lose(mark->sequence);
+    }
+    // The rows' page is one of the log's, or they are of another disk.
+    const auto end = ends.find(mark->sequence);
+    if (end == ends.end() || end->second != page->records.back().checksum) {
+        return lose(mark->sequence);
+    }
+    const auto behind = std::distance(end, ends.end()) - 1;
+    if (behind == 0) return torn_ ? Standing::torn : Standing::equal;
+    return behind == 1 ? Standing::rows_behind : Standing::rows_far_behind;
+}
+
+bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
     if (mark.replaces) {
-        *this = {};
-    } else if (!follows) {
+        *this = SafetyJournal(key_);
+    } else if (!follows(page)) {
         return false;
     }
-    for (const Chained& chained : *records)
-        apply(chained.record);
-    last_sequence_ = mark.sequence;
-    last_checksum_ = records->back().checksum;
-    locks_before_.clear();
-    pages_ = std::max<std::size_t>(pages_, 1);
-    is_ahead_ = true;
+    apply(page);
     return true;
 }
 
-bool SafetyJournal::settle(std::uint64_t stored, std::uint64_t certified) {
-    bool changed = torn_ || is_ahead_;
-    const bool has_rows = stored >= last_sequence_;
-    // The first page may be a whole journal: it is written after its rows.
-    const bool is_next = pages_ > 1 && stored >= sequence_before_;
-    for (const auto& [key, lock] : locks_before_) {
-        KeySafety& safety = keys_[key];
-        if (has_rows || !is_next || safety.lock_slot <= certified) continue;
-        safety.lock_slot = lock.slot;
-        safety.lock = lock.block;
-        changed = true;
-    }
-    return changed;
-}
-
-base::Bytes SafetyJournal::append(std::span<const SafetyRecord> records) {
+JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
+                                  const CertificatePtr& lock) {
     CHECK(!records.empty() && records.size() <= kRecordsPerPage);
-    locks_before_.clear();
-    base::Bytes page;
-    page.reserve(kPageBytes);
+    JournalPage page{.key = key_, .bytes = {}, .replaces = blocks_ == 0};
+    page.bytes.reserve(kBlockBytes);
+    const bool has_certificate = lock != nullptr && std::ranges::any_of(records, sets_lock);
+    auto left = static_cast<std::uint8_t>(records.size());
     for (const SafetyRecord& record : records) {
-        const base::Bytes bytes =
-            encode({record, last_sequence_ + 1, last_checksum_, /*checksum=*/0});
+        const base::Bytes bytes = encode({.record = record,
+                                          .key = key_,
+                                          .left = --left,
+                                          .has_certificate = has_certificate,
+                                          .sequence = last_sequence_ + 1,
+                                          .previous_checksum = last_checksum_});
         last_sequence_ += 1;
         last_checksum_ = base::crc32c(base::ByteView(bytes).subspan(kChecksumEnd));
-        page.insert(page.end(), bytes.begin(), bytes.end());
-        apply(record);
+        page.bytes.insert(page.bytes.end(), bytes.begin(), bytes.end());
+        apply(record, lock);
     }
-    page.resize(kPageBytes);
-    pages_ += 1;
+    if (has_certificate) {
+        const base::Bytes packed = chain::pack(*lock);
+        base::Writer out;
+        out.u32(static_cast<std::uint32_t>(packed.size()));
+        out.u32(base::crc32c(packed));
+        out.raw(packed);
+        page.bytes.insert(page.bytes.end(), out.view().begin(), out.view().end());
+    }
+    page.bytes.resize(whole_blocks(page.bytes.size()));
+    CHECK(page.bytes.size() <= kPageBytesMax);
+    blocks_ += page.bytes.size() / kBlockBytes;
+    page.sequence = last_sequence_;
     return page;
 }
 
-base::Result<base::Bytes> SafetyJournal::compacted(std::uint64_t final_slot) {
+JournalPage SafetyJournal::compacted(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
-    std::vector<SafetyRecord> records;
-    const std::size_t share = kRecordsPerPage / std::max<std::size_t>(keys_.size(), 1);
-    const std::size_t votes_max = share > kOtherRecords ? share - kOtherRecords : 1;
-    for (const auto& [key, safety] : keys_) {
-        const std::uint64_t floor = std::max(safety.floor, final_slot);
-        if (safety.known) {
-            records.push_back({.kind = RecordKind::base, .key = key, .slot = floor});
-        }
-        if (safety.produced_slot != 0) {
-            records.push_back(
-                {.kind = RecordKind::produced, .key = key, .slot = safety.produced_slot});
-        }
-        if (safety.lock_slot != 0) {
-            records.push_back({.kind = RecordKind::commit,
-                               .key = key,
-                               .slot = safety.lock_slot,
-                               .lock_slot = safety.lock_slot,
-                               .block = safety.lock,
-                               .lock = safety.lock});
-        }
-        std::vector<PastVote> votes = merged(safety.past_votes, votes_max);
-        if (votes.empty() && safety.last_notarize.slot > floor) votes = {safety.last_notarize};
-        for (const PastVote& vote : votes) {
-            records.push_back({.kind = RecordKind::notarize,
-                               .key = key,
-                               .slot = vote.slot,
-                               .justify_slot = vote.justify_slot,
-                               .lock_slot = safety.lock_slot,
-                               .block = vote.block,
-                               .lock = safety.lock});
-        }
+    const std::uint64_t floor = std::max(safety_.floor, final_slot);
+    std::vector<SafetyRecord> records{{.kind = RecordKind::base,
+                                       .slot = safety_.known ? floor : kLostSlot,
+                                       .lock_slot = safety_.lock_slot,
+                                       .lock = safety_.lock}};
+    if (safety_.produced_slot != 0) {
+        records.push_back({.kind = RecordKind::produced, .slot = safety_.produced_slot});
     }
-    if (records.empty() || records.size() > kRecordsPerPage) {
-        return fail(Errc::would_block,
-                    fmt::format("safety journal: {} records of {} keys do not fit in a page of {}",
-                                records.size(),
-                                keys_.size(),
-                                kRecordsPerPage));
+    std::vector<PastVote> votes = merged(safety_.past_votes);
+    if (votes.empty() && safety_.last_notarize.slot > floor) votes = {safety_.last_notarize};
+    for (const PastVote& vote : votes) {
+        records.push_back({.kind = RecordKind::notarize,
+                           .slot = vote.slot,
+                           .justify_slot = vote.justify_slot,
+                           .lock_slot = safety_.lock_slot,
+                           .block = vote.block,
+                           .lock = safety_.lock});
     }
-    pages_ = 0;
-    torn_ = is_ahead_ = false;
-    return append(records);
-}
-
-const KeySafety* SafetyJournal::find(KeyTag key) const {
-    const auto found = keys_.find(key);
-    return found == keys_.end() ? nullptr : &found->second;
+    blocks_ = 0;
+    torn_ = false;
+    return append(records, CertificatePtr(safety_.lock_certificate));
 }
 
 void SafetyJournal::forget_votes_up_to(std::uint64_t final_slot) {
-    for (auto& [key, safety] : keys_) {
-        std::erase_if(safety.past_votes,
-                      [&](const PastVote& vote) { return vote.slot <= final_slot; });
-    }
+    std::erase_if(safety_.past_votes,
+                  [&](const PastVote& vote) { return vote.slot <= final_slot; });
 }
 
-void SafetyJournal::apply(const SafetyRecord& record) {
-    KeySafety& safety = keys_[record.key];
+void SafetyJournal::apply(const SafetyRecord& record, const CertificatePtr& lock) {
+    KeySafety& safety = safety_;
     switch (record.kind) {
         case RecordKind::base:
             safety.known = record.slot != kLostSlot;
@@ -299,6 +370,7 @@ void SafetyJournal::apply(const SafetyRecord& record) {
                 safety.last_notarize = {record.slot, record.justify_slot, record.block};
             safety.lock_slot = record.lock_slot;
             safety.lock = record.lock;
+            safety.lock_certificate = record.lock_slot == 0 ? nullptr : lock;
             break;
         case RecordKind::produced:
             safety.produced_slot = std::max(safety.produced_slot, record.slot);
@@ -307,6 +379,7 @@ void SafetyJournal::apply(const SafetyRecord& record) {
             if (record.lock_slot >= safety.lock_slot) {
                 safety.lock_slot = record.lock_slot;
                 safety.lock = record.lock;
+                safety.lock_certificate = lock;
             }
             break;
         case RecordKind::notarize: {

@@ -85,11 +85,7 @@ void Consensus::apply_notarize(base::Timestamp now,
         }
     }
     // The order is the point: lock and certificate are durable before anybody can see either.
-    effect::Persist persist;
-    persist.wait = !promises.records.empty();
-    if (persist.wait) write_journal(promises.records, persist);
-    persist.certificate = certificate;
-    out.push_back(std::move(persist));
+    persist_promises(promises, {.pages = {}, .block = {}, .certificate = certificate}, out);
     out.push_back(effect::PassOn{certificate});
     for (effect::CastVote& vote : promises.votes) {
         out.push_back(std::move(vote));
@@ -165,13 +161,12 @@ void Consensus::accuse(KeyTag key, chain::Evidence evidence, Effects& out) {
 
 // --- The rules ---
 
-void Consensus::promise_votes(base::Timestamp now,
-                              const BlockNode& block,
-                              Promises& promises) const {
+void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& promises) {
     if (!is_recent(now, block.slot()) || is_syncing()) return;
     // A COMMIT that missed its slot may still go out together with a NOTARIZE of the block that
     // carries its certificate (R2).
-    const BlockNode* justify = BlockTree::ancestor(block, block.header().justify);
+    const BlockNode* ancestor = BlockTree::ancestor(block, block.header().justify);
+    BlockNode* justify = ancestor == nullptr ? nullptr : tree_.find(ancestor->id());
     for (const OwnKey& own : own_) {
         const KeySafety* found = voting_safety(own);
         if (found == nullptr || !is_member(block, own) || !may_notarize(block, *found)) continue;
@@ -241,24 +236,25 @@ void Consensus::promise_notarize(const BlockNode& block,
                                  const OwnKey& own,
                                  const KeySafety& safety,
                                  Promises& promises) {
-    promises.records.push_back({.kind = RecordKind::notarize,
-                                .key = own.tag,
-                                .slot = block.slot(),
-                                .justify_slot = block.header().justify.slot,
-                                .lock_slot = safety.lock_slot,
-                                .block = block.id(),
-                                .lock = safety.lock});
+    promises.records.push_back({.key = own.tag,
+                                .record = {.kind = RecordKind::notarize,
+                                           .slot = block.slot(),
+                                           .justify_slot = block.header().justify.slot,
+                                           .lock_slot = safety.lock_slot,
+                                           .block = block.id(),
+                                           .lock = safety.lock}});
     promises.votes.push_back({block.vote_data(chain::VoteKind::notarize), own.key});
 }
 
-void Consensus::promise_commit(const BlockNode& block, const OwnKey& own, Promises& promises) {
-    promises.records.push_back({.kind = RecordKind::commit,
-                                .key = own.tag,
-                                .slot = block.slot(),
-                                .justify_slot = block.header().justify.slot,
-                                .lock_slot = block.slot(),
-                                .block = block.id(),
-                                .lock = block.id()});
+void Consensus::promise_commit(BlockNode& block, const OwnKey& own, Promises& promises) {
+    promises.records.push_back({.key = own.tag,
+                                .record = {.kind = RecordKind::commit,
+                                           .slot = block.slot(),
+                                           .justify_slot = block.header().justify.slot,
+                                           .lock_slot = block.slot(),
+                                           .block = block.id(),
+                                           .lock = block.id()}});
+    promises.lock = &block;
     promises.votes.push_back({block.vote_data(chain::VoteKind::commit), own.key});
 }
 

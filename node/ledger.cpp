@@ -17,42 +17,32 @@ namespace {
 
 constexpr std::size_t kGenesisBytesMax = std::size_t{1} << 20U;
 
-// The journal of a node without keys, which promises nothing.
-class NoJournal final : public base::AppendLog {
-  public:
-    base::Result<void> append_page(base::ByteView) override {
-        return base::fail(Errc::unavailable, "this node has no key and no safety journal");
-    }
-    [[nodiscard]] base::Result<std::vector<base::Bytes>> read_pages() const override {
-        return std::vector<base::Bytes>{};
-    }
-    base::Result<void> compact(base::ByteView page) override { return append_page(page); }
-};
-
 // In place of a journal that is not there or not whole. What the agreement promises first, once it
 // may, replaces the whole journal: that makes the file (spec 04, "Safety journal").
 class LostJournal final : public base::AppendLog {
   public:
-    explicit LostJournal(std::string path) : path_(std::move(path)) {}
+    explicit LostJournal(fs::path path) : path_(std::move(path)) {}
     base::Result<void> append_page(base::ByteView page) override {
         if (file_) return file_->append_page(page);
-        return base::fail(Errc::unavailable, "the safety journal " + path_ + " is lost");
+        return base::fail(Errc::unavailable, "the safety journal " + path_.string() + " is lost");
     }
-    [[nodiscard]] base::Result<std::vector<base::Bytes>> read_pages() const override {
-        if (file_) return file_->read_pages();
-        return std::vector<base::Bytes>{};
+    [[nodiscard]] base::Result<base::Bytes> read() const override {
+        if (file_) return file_->read();
+        return base::Bytes{};
     }
     base::Result<void> compact(base::ByteView page) override {
         if (file_) return file_->compact(page);
-        if (auto made = JournalFile::create(path_, page); !made) return made;
-        auto opened = JournalFile::open(path_);
+        std::error_code error;  // Then create() fails, and says why.
+        fs::create_directories(path_.parent_path(), error);
+        if (auto made = JournalFile::create(path_.string(), page); !made) return made;
+        auto opened = JournalFile::open(path_.string());
         if (!opened) return base::fail(opened.error());
         file_ = std::move(*opened);
         return {};
     }
 
   private:
-    std::string path_;
+    fs::path path_;
     std::unique_ptr<JournalFile> file_;
 };
 
@@ -95,21 +85,19 @@ base::Result<genesis::Genesis> open_genesis(const Options& options) {
                           "; use another data-dir or leave the option out");
 }
 
-base::Result<void> lose_journal(const std::string& path,
-                                const std::string& reason,
-                                Ledger& ledger,
-                                const base::Log& log) {
-    log.error("{}: {}; the keys of this node vote again when the journal can do no harm any more",
-              path,
-              reason);
-    ledger.journal = std::make_unique<LostJournal>(path);
-    ledger.safety = consensus::SafetyJournal::lost(0);
-    return {};
+void lose_journal(const std::string& path,
+                  const std::string& reason,
+                  consensus::KeyTag key,
+                  Ledger& ledger,
+                  const base::Log& log) {
+    log.error("{}: {}; its key votes again when the journal can do no harm any more", path, reason);
+    ledger.journals[key] = std::make_unique<LostJournal>(path);
 }
 
 // Keeps what is there of it for whoever looks for the cause.
 base::Result<void> set_aside(const std::string& path,
                              const base::Error& damage,
+                             consensus::KeyTag key,
                              Ledger& ledger,
                              const base::Log& log) {
     const std::string aside = path + ".damaged";
@@ -118,36 +106,46 @@ base::Result<void> set_aside(const std::string& path,
     if (error) {
         return base::fail(Errc::unavailable, "cannot rename " + path + ": " + error.message());
     }
-    return lose_journal(path, damage.detail + "; it is kept as " + aside, ledger, log);
+    lose_journal(path, damage.detail + "; it is kept as " + aside, key, ledger, log);
+    return {};
 }
 
-base::Result<void> open_journal(const Options& options, Ledger& ledger, const base::Log& log) {
-    const std::string path = (options.data_dir / kJournalFileName).string();
-    if (ledger.signer->keys().empty()) {
-        ledger.journal = std::make_unique<NoJournal>();
-        return {};
-    }
+base::Result<void> open_journal(const std::string& path,
+                                consensus::KeyTag key,
+                                Ledger& ledger,
+                                const base::Log& log) {
     auto journal = JournalFile::open(path);
     if (!journal) {
         if (journal.error().code == Errc::not_found) {
-            return lose_journal(path,
-                                "is not there, though it was made with the key ('bor-cli key "
-                                "create --vote --journal DATA_DIR', 'bor-cli network up')",
-                                ledger,
-                                log);
+            lose_journal(path,
+                         "is not there, though it was made with the key ('bor-cli key create "
+                         "--vote --journal DATA_DIR', 'bor-cli network up')",
+                         key,
+                         ledger,
+                         log);
+            return {};
         }
         if (journal.error().code != Errc::corrupt) return base::fail(journal.error());
-        return set_aside(path, journal.error(), ledger, log);
+        return set_aside(path, journal.error(), key, ledger, log);
     }
-    auto pages = (*journal)->read_pages();
-    if (!pages) return base::fail(pages.error());
-    auto safety = consensus::SafetyJournal::read(*pages);
+    auto bytes = (*journal)->read();
+    if (!bytes) return base::fail(bytes.error());
+    auto safety = consensus::SafetyJournal::read(key, *bytes);
     if (!safety) {
         journal->reset();
-        return set_aside(path, safety.error(), ledger, log);
+        return set_aside(path, safety.error(), key, ledger, log);
     }
-    ledger.safety = std::move(*safety);
-    ledger.journal = std::move(*journal);
+    ledger.safety.insert_or_assign(key, std::move(*safety));
+    ledger.journals[key] = std::move(*journal);
+    return {};
+}
+
+base::Result<void> open_journals(const Options& options, Ledger& ledger, const base::Log& log) {
+    for (const base::crypto::PublicKey& key : ledger.signer->keys()) {
+        const std::string path = journal_path(options.data_dir, key).string();
+        auto opened = open_journal(path, consensus::key_tag(key), ledger, log);
+        if (!opened) return opened;
+    }
     return {};
 }
 
@@ -184,7 +182,7 @@ base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
     auto signer = NodeSigner::make(options.signature_providers);
     if (!signer) return base::fail(signer.error());
     ledger.signer = std::move(*signer);
-    if (auto opened = open_journal(options, ledger, log); !opened)
+    if (auto opened = open_journals(options, ledger, log); !opened)
         return base::fail(opened.error());
     if (auto made = make_first_state(ledger, log); !made) return base::fail(made.error());
     return ledger;

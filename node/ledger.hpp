@@ -18,8 +18,8 @@ namespace node {
 struct Ledger {
     genesis::Genesis genesis;
     std::unique_ptr<RocksDbStorage> storage;
-    std::unique_ptr<base::AppendLog> journal;  // Of no effect when there is no key.
-    consensus::SafetyJournal safety;
+    JournalLogs journals;        // Of each key of the signer.
+    consensus::Journals safety;  // Those that are whole.
     std::unique_ptr<NodeSigner> signer;
 };
 

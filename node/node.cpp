@@ -168,7 +168,7 @@ base::Result<void> Node::Parts::open_core() {
     how.workers = options.chain_threads;
     runtime = std::make_unique<Runtime>(
         how,
-        Runtime::Environment{*ledger.storage, *ledger.journal, log("runtime")},
+        Runtime::Environment{*ledger.storage, ledger.journals, log("runtime")},
         ledger.genesis.chain_id(),
         std::make_unique<NetworkedCore>(
             std::move(*core), network_options(options, *peers, ledger), *ledger.signer, log("p2p")),

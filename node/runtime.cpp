@@ -23,7 +23,7 @@ constexpr auto kJoinFor = std::chrono::milliseconds(5);
 
 // A batch that nobody waits for, and nothing else.
 bool is_plain(const effect::Write& write) {
-    return write.ticket == 0 && write.journal_page.empty() && write.final_state == nullptr;
+    return write.ticket == 0 && write.pages.empty() && write.final_state == nullptr;
 }
 
 std::chrono::system_clock::time_point to_system(base::Timestamp time) {
@@ -517,34 +517,42 @@ void Runtime::run_disk() {
 base::Result<void> Runtime::write(effect::Write& write) {
     const auto started = std::chrono::steady_clock::now();
     const bool is_waited_for = write.ticket != 0;
-    // A write that failed comes again as a whole; its page may be there already, and a second one
-    // would break the chain of records.
-    const bool has_page = !write.journal_page.empty() && write.journal_page != last_page_;
-    // A page that takes the place of the journal comes after its rows: the pages before it, by
+    // A page that takes the place of its journal comes after its rows: the pages before it, by
     // which a cut between the two is recognised, are gone with it.
-    const bool is_beside = has_page && !write.compact_journal;
-    std::promise<base::Result<void>> page;
+    std::promise<base::Result<void>> beside;
+    const bool is_beside = !std::ranges::all_of(write.pages, &consensus::JournalPage::replaces);
     if (is_beside) {
-        journal_.post(
-            [&] { page.set_value(environment_.journal.append_page(write.journal_page)); });
+        journal_.post([&] { beside.set_value(write_pages(write, /*replacing=*/false)); });
     }
     if (write.final_state != nullptr) write.final_state->append_to(write.batch);
     base::Result<void> rows;
     if (!write.batch.changes.empty() || is_waited_for) {
         rows = environment_.storage.commit(write.batch, is_waited_for);
     }
-    if (is_beside || (has_page && rows)) {
-        auto paged =
-            is_beside ? page.get_future().get() : environment_.journal.compact(write.journal_page);
-        if (paged) last_page_ = write.journal_page;
-        if (rows) rows = std::move(paged);
-    }
+    base::Result<void> paged;
+    if (is_beside) paged = beside.get_future().get();
+    if (rows && paged) paged = write_pages(write, /*replacing=*/true);
+    if (rows) rows = std::move(paged);
     if (!rows) return rows;
     ++disk_writes_;
     if (is_waited_for) {
         const auto took = std::chrono::steady_clock::now() - started;
         disk_microseconds_ += static_cast<std::uint64_t>(
             std::chrono::duration_cast<std::chrono::microseconds>(took).count());
+    }
+    return {};
+}
+
+base::Result<void> Runtime::write_pages(const effect::Write& write, bool replacing) {
+    for (const consensus::JournalPage& page : write.pages) {
+        // A write that failed comes again as a whole; its page may be there already, and a second
+        // one would break the chain of records.
+        base::Bytes& last = last_pages_[page.key];
+        if (page.replaces != replacing || page.bytes == last) continue;
+        base::AppendLog& log = *environment_.journals.at(page.key);
+        auto done = replacing ? log.compact(page.bytes) : log.append_page(page.bytes);
+        if (!done) return done;
+        last = page.bytes;
     }
     return {};
 }

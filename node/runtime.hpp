@@ -6,6 +6,7 @@
 #include "base/result.hpp"
 #include "base/storage.hpp"
 #include "node/core/networked_core.hpp"
+#include "node/disk/journal_file.hpp"
 #include "node/key_recovery.hpp"
 #include "node/logging.hpp"
 #include "node/outgoing.hpp"
@@ -61,7 +62,8 @@ class Runtime : public transport::Host, base::Pinned {
     // All outlive the runtime.
     struct Environment {
         base::Storage& storage;
-        base::AppendLog& journal;
+        // Of the keys that the core signs with.
+        JournalLogs& journals;
         base::Log log;
     };
     // What is refused before it reaches the core: subjective lists.
@@ -133,6 +135,8 @@ class Runtime : public transport::Host, base::Pinned {
     [[nodiscard]] base::Result<std::vector<chain::PooledTransaction>> recover_all(
         const effect::Recover& recover);
     [[nodiscard]] base::Result<void> write(effect::Write& write);
+    // Those that replace their journal, or the others.
+    [[nodiscard]] base::Result<void> write_pages(const effect::Write& write, bool replacing);
     void post(Item item);
     void prepare(Ticket ticket, chain::PackedTransaction packed, const std::string& sender);
     void refuse(Ticket ticket, base::Error error);
@@ -178,7 +182,8 @@ class Runtime : public transport::Host, base::Pinned {
     mutable std::mutex answer_mutex_;
     std::map<Ticket, Answered> answered_;
     Ticket last_ticket_ = 0;
-    base::Bytes last_page_;       // Of the journal; the disk thread's.
+    // Of each journal the last page that was written; the disk thread's.
+    std::map<consensus::KeyTag, base::Bytes> last_pages_;
     base::Timestamp last_now_{};  // The core thread's.
     std::atomic<bool> closed_ = false;
 

@@ -16,13 +16,12 @@ using base::Result;
 using base::crypto::PublicKey;
 using chain::Exception;
 using consensus::KeySafety;
-using consensus::KeyTag;
 using consensus::RecordKind;
 using consensus::SafetyRecord;
 
 namespace {
 
-constexpr std::uint64_t kPagesMax = 1024;  // 4 MiB; then the journal is compacted.
+constexpr std::uint64_t kBlocksMax = 1024;  // 4 MiB; then the journal is compacted.
 
 template <class... Parts>
 auto refuse(fmt::format_string<Parts...> text, Parts&&... parts) {
@@ -30,9 +29,8 @@ auto refuse(fmt::format_string<Parts...> text, Parts&&... parts) {
                        fmt::format(text, std::forward<Parts>(parts)...));
 }
 
-SafetyRecord record_of(const KeySafety& safety, KeyTag tag, const chain::VoteData& vote) {
+SafetyRecord record_of(const KeySafety& safety, const chain::VoteData& vote) {
     SafetyRecord record{.kind = RecordKind::notarize,
-                        .key = tag,
                         .slot = vote.slot,
                         .justify_slot = vote.justify_slot,
                         .lock_slot = safety.lock_slot,
@@ -83,7 +81,6 @@ Result<void> check_commit(const KeySafety& safety, const chain::VoteData& vote) 
 }  // namespace
 
 struct ValidatorJournals::Journal {
-    KeyTag tag = 0;
     consensus::SafetyJournal safety;
     std::unique_ptr<node::JournalFile> file;
 };
@@ -101,10 +98,9 @@ bool ValidatorJournals::has(const PublicKey& key) const {
 }
 
 Result<void> ValidatorJournals::create(const PublicKey& key) {
-    consensus::SafetyJournal journal;
-    const std::array records{
-        SafetyRecord{.kind = RecordKind::base, .key = consensus::key_tag(key)}};
-    auto made = node::JournalFile::create(path_of(key), journal.append(records));
+    consensus::SafetyJournal journal(consensus::key_tag(key));
+    const std::array records{SafetyRecord{.kind = RecordKind::base}};
+    auto made = node::JournalFile::create(path_of(key), journal.append(records).bytes);
     if (!made) return refuse("{}", made.error().detail);
     return {};
 }
@@ -119,41 +115,36 @@ Result<ValidatorJournals::Journal*> ValidatorJournals::open(const PublicKey& key
             "validators' keys",
             key.to_string());
     }
-    auto journal = std::make_unique<Journal>();
-    journal->tag = consensus::key_tag(key);
     auto file = node::JournalFile::open(path_of(key));
     if (!file) return refuse("{}", file.error().detail);
-    journal->file = std::move(*file);
-    auto pages = journal->file->read_pages();
-    if (!pages) return refuse("{}", pages.error().detail);
-    auto safety = consensus::SafetyJournal::read(*pages);
+    auto bytes = (*file)->read();
+    if (!bytes) return refuse("{}", bytes.error().detail);
+    auto safety = consensus::SafetyJournal::read(consensus::key_tag(key), *bytes);
     if (!safety) return refuse("{}: {}", path_of(key), safety.error().detail);
-    journal->safety = std::move(*safety);
-    const KeySafety* promised = journal->safety.find(journal->tag);
-    if (promised == nullptr) return refuse("{} is the journal of another key", path_of(key));
+    if (!safety->safety().known) return refuse("{}: nothing of it is whole", path_of(key));
+    auto journal = std::make_unique<Journal>(Journal{*std::move(safety), *std::move(file)});
     if (journal->safety.torn()) {
-        auto page = journal->safety.compacted(promised->lock_slot);
-        if (!page) return refuse("{}", page.error().detail);
-        if (auto done = journal->file->compact(*page); !done) {
-            return refuse("{}", done.error().detail);
-        }
+        auto done = compact(*journal);
+        if (!done) return base::fail(done.error());
     }
     return journals_.emplace(key, std::move(journal)).first->second.get();
 }
 
-// Votes up to the lock decide nothing any more: R2 looks at those above a block above it.
 Result<void> ValidatorJournals::write(Journal& journal, const SafetyRecord& record) {
     const std::array records{record};
-    if (auto done = journal.file->append_page(journal.safety.append(records)); !done) {
+    if (auto done = journal.file->append_page(journal.safety.append(records).bytes); !done) {
         return refuse("{}", done.error().detail);
     }
-    const std::uint64_t lock = journal.safety.find(journal.tag)->lock_slot;
-    journal.safety.forget_votes_up_to(lock);
-    if (journal.file->page_count() < kPagesMax) return {};
-    // Too many votes above the lock for one page: later, then.
-    auto page = journal.safety.compacted(lock);
-    if (!page) return {};
-    if (auto done = journal.file->compact(*page); !done) return refuse("{}", done.error().detail);
+    journal.safety.forget_votes_up_to(journal.safety.safety().lock_slot);
+    return journal.file->block_count() < kBlocksMax ? Result<void>{} : compact(journal);
+}
+
+// Votes up to the lock decide nothing any more: R2 looks at those above a block above it.
+Result<void> ValidatorJournals::compact(Journal& journal) {
+    const auto page = journal.safety.compacted(journal.safety.safety().lock_slot);
+    if (auto done = journal.file->compact(page.bytes); !done) {
+        return refuse("{}", done.error().detail);
+    }
     return {};
 }
 
@@ -161,27 +152,24 @@ Result<void> ValidatorJournals::allow_header(const PublicKey& key,
                                              const chain::BlockHeader& header) {
     auto journal = open(key);
     if (!journal) return base::fail(journal.error());
-    const KeySafety& safety = *(*journal)->safety.find((*journal)->tag);
+    const KeySafety& safety = (*journal)->safety.safety();
     if (header.slot <= safety.produced_slot) {
         return refuse("the key has signed a header of slot {} already, so none of slot {}",
                       safety.produced_slot,
                       header.slot);
     }
     return write(**journal,
-                 {.kind = RecordKind::produced,
-                  .key = (*journal)->tag,
-                  .slot = header.slot,
-                  .block = header.id()});
+                 {.kind = RecordKind::produced, .slot = header.slot, .block = header.id()});
 }
 
 Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::VoteData& vote) {
     auto journal = open(key);
     if (!journal) return base::fail(journal.error());
-    const KeySafety& safety = *(*journal)->safety.find((*journal)->tag);
+    const KeySafety& safety = (*journal)->safety.safety();
     auto good = vote.kind == chain::VoteKind::notarize ? check_notarize(safety, vote)
                                                        : check_commit(safety, vote);
     if (!good) return good;
-    return write(**journal, record_of(safety, (*journal)->tag, vote));
+    return write(**journal, record_of(safety, vote));
 }
 
 }  // namespace wallet

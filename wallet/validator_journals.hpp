@@ -42,6 +42,7 @@ class ValidatorJournals : base::Pinned {
     [[nodiscard]] std::string path_of(const base::crypto::PublicKey& key) const;
     [[nodiscard]] base::Result<Journal*> open(const base::crypto::PublicKey& key);
     static base::Result<void> write(Journal& journal, const consensus::SafetyRecord& record);
+    static base::Result<void> compact(Journal& journal);
 
     std::string directory_;
     std::map<base::crypto::PublicKey, std::unique_ptr<Journal>> journals_;

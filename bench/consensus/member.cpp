@@ -48,13 +48,14 @@ Member::Member(const Parts& parts)
       log_(parts.log),
       ledger_(must(node::open_ledger(options_, base::Log(log_, "node")))),
       storage_(*ledger_.storage, parts.sync_delay, parts.times),
-      journal_(*ledger_.journal, parts.sync_delay, parts.times),
       peers_(must(node::read_peers(options_))) {
+    for (auto& [key, log] : ledger_.journals)
+        log = std::make_unique<SlowLog>(std::move(log), parts.sync_delay, parts.times);
     node::Effects first;
     auto core = open_core(first);
     runtime_ = std::make_unique<node::Runtime>(
         node::Runtime::Options{},
-        node::Runtime::Environment{storage_, journal_, base::Log(log_, "runtime")},
+        node::Runtime::Environment{storage_, ledger_.journals, base::Log(log_, "runtime")},
         ledger_.genesis.chain_id(),
         std::move(core),
         std::move(first));

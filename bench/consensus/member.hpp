@@ -74,7 +74,6 @@ class Member final : public transport::Host, public node::Plugin {
     node::Ledger ledger_;
     node::Execution execution_;
     SlowStorage storage_;
-    SlowLog journal_;
     node::PeerSettings peers_;
     std::unique_ptr<transport::tcp::Thread> transport_;
     std::unique_ptr<node::Runtime> runtime_;

@@ -23,7 +23,7 @@ base::Result<void> SlowStorage::commit(const base::Batch& batch, bool sync) {
 }
 
 base::Result<void> SlowLog::append_page(base::ByteView page) {
-    return timed(delay_, times_, [&] { return log_.append_page(page); });
+    return timed(delay_, times_, [&] { return log_->append_page(page); });
 }
 
 }  // namespace bench

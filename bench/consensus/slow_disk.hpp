@@ -62,17 +62,15 @@ class SlowStorage final : public base::Storage {
 // The same of a log.
 class SlowLog final : public base::AppendLog {
   public:
-    SlowLog(base::AppendLog& log, std::chrono::milliseconds delay, SyncTimes& times)
-        : log_(log), delay_(delay), times_(times) {}
+    SlowLog(std::unique_ptr<base::AppendLog> log, std::chrono::milliseconds delay, SyncTimes& times)
+        : log_(std::move(log)), delay_(delay), times_(times) {}
 
     base::Result<void> append_page(base::ByteView page) override;
-    [[nodiscard]] base::Result<std::vector<base::Bytes>> read_pages() const override {
-        return log_.read_pages();
-    }
-    base::Result<void> compact(base::ByteView page) override { return log_.compact(page); }
+    [[nodiscard]] base::Result<base::Bytes> read() const override { return log_->read(); }
+    base::Result<void> compact(base::ByteView page) override { return log_->compact(page); }
 
   private:
-    base::AppendLog& log_;
+    const std::unique_ptr<base::AppendLog> log_;
     const std::chrono::milliseconds delay_;
     SyncTimes& times_;
 };

@@ -52,11 +52,11 @@ void make_directory(const fs::path& directory, std::uint32_t interval_ms) {
     const std::string text = genesis::to_json(make_genesis(interval_ms));
     must(node::write_file_atomically(
         (directory / kGenesisFile).string(), base::as_bytes(text), 0644));
-    const std::vector<consensus::SafetyRecord> records{
-        {.kind = consensus::RecordKind::base, .key = consensus::key_tag(bench_public_key())}};
-    consensus::SafetyJournal journal;
-    must(node::JournalFile::create((directory / node::kJournalFileName).string(),
-                                   journal.append(records)));
+    const std::array records{consensus::SafetyRecord{.kind = consensus::RecordKind::base}};
+    consensus::SafetyJournal journal(consensus::key_tag(bench_public_key()));
+    const fs::path path = node::journal_path(directory, bench_public_key());
+    fs::create_directories(path.parent_path());
+    must(node::JournalFile::create(path.string(), journal.append(records).bytes));
 }
 
 genesis::Genesis open_genesis(const fs::path& directory, std::uint32_t interval_ms) {
@@ -128,9 +128,11 @@ Ledger::Ledger(const fs::path& directory_in, std::uint32_t interval_ms)
     : directory(directory_in),
       genesis(open_genesis(directory, interval_ms)),
       storage(open_storage(directory, genesis)),
-      journal(must(node::JournalFile::open((directory / node::kJournalFileName).string()))),
       engine(chain::host_table(), chain::vm::Engine::Options{}, machine),
-      executor(engine, chain::host_table()) {}
+      executor(engine, chain::host_table()) {
+    const std::string path = node::journal_path(directory, bench_public_key()).string();
+    journals.emplace(consensus::key_tag(bench_public_key()), must(node::JournalFile::open(path)));
+}
 
 chain::ChainIdentity Ledger::identity() const {
     return {genesis.chain_id(), genesis.times, genesis.schedule};
@@ -143,14 +145,15 @@ chain::StateManager::Options Ledger::state_options() {
 }
 
 std::unique_ptr<node::Core> Ledger::open_core(base::Timestamp started, node::Effects& first) {
-    const auto pages = must(journal->read_pages());
+    consensus::Journals read;
+    for (const auto& [key, file] : journals)
+        read.emplace(key, must(consensus::SafetyJournal::read(key, must(file->read()))));
     node::Core::Options options;
     options.genesis = genesis;
     options.started = started;
     const node::Core::Environment environment{
         *storage, executor, signer, {}, state_options(), {}, base::Log(log, "core")};
-    return must(
-        node::Core::open(options, environment, must(consensus::SafetyJournal::read(pages)), first));
+    return must(node::Core::open(options, environment, std::move(read), first));
 }
 
 Chain::Chain(Ledger& ledger) : ledger_(ledger) {
@@ -215,9 +218,9 @@ void Chain::perform(node::Effects& effects) {
 // NOLINTEND(misc-no-recursion)
 
 void Chain::write(node::effect::Write& asked) {
-    if (!asked.journal_page.empty()) {
-        must(asked.compact_journal ? ledger_.journal->compact(asked.journal_page)
-                                   : ledger_.journal->append_page(asked.journal_page));
+    for (const consensus::JournalPage& page : asked.pages) {
+        base::AppendLog& log = *ledger_.journals.at(page.key);
+        must(page.replaces ? log.compact(page.bytes) : log.append_page(page.bytes));
     }
     if (asked.final_state) asked.final_state->append_to(asked.batch);
     must(ledger_.storage->commit(asked.batch, asked.ticket != 0));

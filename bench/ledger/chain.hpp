@@ -71,7 +71,7 @@ struct Ledger : base::Pinned {
     SilentLog log;
     genesis::Genesis genesis;
     std::unique_ptr<node::RocksDbStorage> storage;
-    std::unique_ptr<node::JournalFile> journal;
+    node::JournalLogs journals;  // Of the one key.
     node::ContractMachine machine;
     chain::vm::Engine engine;
     chain::Executor executor;

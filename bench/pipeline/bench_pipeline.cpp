@@ -154,7 +154,7 @@ Ran run(bench::Ledger& ledger, const Plan& plan, Packed packed) {
     node::Runtime::Options options;
     options.workers = std::max(1U, std::thread::hardware_concurrency());
     node::Runtime runtime(options,
-                          {*ledger.storage, *ledger.journal, base::Log(ledger.log, "runtime")},
+                          {*ledger.storage, ledger.journals, base::Log(ledger.log, "runtime")},
                           ledger.genesis.chain_id(),
                           std::move(core),
                           std::move(first));

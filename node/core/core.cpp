@@ -171,16 +171,14 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
 
 void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effects& out) {
     effect::Write write;
-    write.journal_page = persist.journal_page;
+    write.pages = persist.pages;
     if (persist.block) {
         // A block that became final meanwhile is stored with its finality.
         if (const auto block = chain_->find(*persist.block)) chain_->store(*block, write.batch);
     }
     if (persist.certificate) store_newest(*persist.certificate, write.batch);
-    write.compact_journal = persist.replace_journal;
-    if (write.batch.changes.empty() && write.journal_page.empty()) return;
-    if (!write.journal_page.empty()) journal_sequence_ = persist.journal_sequence;
-    if (!write.journal_page.empty() || persist.wait) {
+    if (write.batch.changes.empty() && write.pages.empty()) return;
+    if (!write.pages.empty() || persist.wait) {
         begin_write(std::move(write), out);
     } else {
         // Writes are carried out in order: a later one that is waited for takes it along.
@@ -197,9 +195,10 @@ void Core::Impl::store_newest(const chain::Certificate& certificate, base::Batch
     chain_->store(certificate, batch);
 }
 
-// Page and rows are written side by side; what a power cut keeps from the log is among the rows.
+// Pages and rows are written side by side; what a power cut keeps from a log is among the rows.
 void Core::Impl::begin_write(effect::Write write, Effects& out) {
-    chain_->store({journal_sequence_, write.compact_journal, write.journal_page}, write.batch);
+    for (const consensus::JournalPage& page : write.pages)
+        chain_->store({page.key, page.sequence, page.replaces, page.bytes}, write.batch);
     write.ticket = next_ticket_++;
     barrier_ = write;
     out.push_back(std::move(write));

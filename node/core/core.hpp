@@ -94,16 +94,15 @@ struct Published {
 
 // What a node asks of its runtime, in this order.
 namespace effect {
-// Carry out on the disk thread, in order. The batch and the page are written side by side, but a
-// page that replaces the journal after its batch; answered with input::Written once both are
+// Carry out on the disk thread, in order. The batch and the pages are written side by side, but a
+// page that replaces its journal after the batch; answered with input::Written once both are
 // durable. Ticket 0: not waited for, no sync.
 struct Write {
     Ticket ticket = 0;
     base::Batch batch;
     // Rows of blocks that became final: the disk thread appends them to the batch.
     std::shared_ptr<const chain::FinalState> final_state;
-    base::Bytes journal_page;      // Empty: none.
-    bool compact_journal = false;  // The page replaces the whole journal.
+    std::vector<consensus::JournalPage> pages;
 };
 // To who submitted the transaction: its trace on the pending block, or why it is refused.
 // A failed execution is an error here; the trace of it is in `failed`.
@@ -261,19 +260,19 @@ class Core : base::Pinned {
         base::Log log;
         // Makes the agreement; empty: as it is. The simulator leaves one of its rules out.
         std::function<std::unique_ptr<consensus::Consensus>(
-            consensus::Consensus::Options, consensus::TreeBase, consensus::SafetyJournal)>
+            consensus::Consensus::Options, consensus::TreeBase, consensus::Journals)>
             make_consensus = {};
         // Limits and measures the runs of new transactions; null: nobody does.
         RunTimer* timer = nullptr;
     };
 
-    // Opens what the storage holds and executes again the blocks that were not final. `journal` is
-    // what AppendLog::read_pages returned; if it is behind what the storage has seen, it counts as
-    // lost. `out` gets the first writes, the first Publish and a WakeAt. corrupt, invalid: the
-    // message says what to do.
+    // Opens what the storage holds and executes again the blocks that were not final. `journals`
+    // are those of the signer's keys, as they were read; one that is not among them, or is behind
+    // what the storage has seen, counts as lost. `out` gets the first writes, the first Publish and
+    // a WakeAt. corrupt, invalid: the message says what to do.
     [[nodiscard]] static base::Result<std::unique_ptr<Core>> open(const Options& options,
                                                                   const Environment& environment,
-                                                                  consensus::SafetyJournal journal,
+                                                                  consensus::Journals journals,
                                                                   Effects& out);
     ~Core();
 

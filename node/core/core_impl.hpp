@@ -40,7 +40,9 @@ class Core::Impl {
          std::unique_ptr<consensus::Consensus> consensus);
 
     // Tells consensus of what was stored, loads the pool and publishes the first view.
-    [[nodiscard]] base::Result<void> start(Effects& out);
+    // `to_mend`: keys whose journal and rows differ.
+    [[nodiscard]] base::Result<void> start(const std::vector<consensus::KeyTag>& to_mend,
+                                           Effects& out);
     void step(base::Timestamp now, const Input& input, Effects& out);
 
   private:
@@ -85,7 +87,7 @@ class Core::Impl {
     void begin_persist(const consensus::effect::Persist& persist, Effects& out);
     void store_newest(const chain::Certificate& certificate, base::Batch& batch);
     void begin_write(effect::Write write, Effects& out);
-    [[nodiscard]] base::Result<void> mend_journal(Effects& out);
+    void mend_journals(const std::vector<consensus::KeyTag>& keys, Effects& out);
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
     void begin_finalize(const consensus::effect::Finalize& finalize, Effects& out);
     void finish_finalize(Effects& out);
@@ -230,8 +232,6 @@ class Core::Impl {
     std::optional<effect::Write> failed_write_;
     std::optional<Finalizing> finalizing_;
     chain::Slot stored_notarize_slot_ = 0;  // Of the newest NOTARIZE certificate on disk.
-    std::uint64_t journal_sequence_ = 0;    // Of the last page that was written.
-    bool must_mend_journal_ = false;
     Ticket next_ticket_ = 1;
     base::Timestamp retry_at_{};
     base::Timestamp now_{};

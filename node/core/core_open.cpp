@@ -11,17 +11,83 @@ namespace {
 using base::Errc;
 using base::fail;
 
-// A journal that lacks more than the page among the rows was put back from a copy: its keys may
-// have promised what it does not know (spec 04, "Safety journal").
-consensus::SafetyJournal without_copies(consensus::SafetyJournal journal,
-                                        const chain::ChainManager& chain,
-                                        const base::Log& log) {
-    const chain::JournalMark& mark = chain.stored_journal_mark();
-    if (journal.catch_up({mark.sequence, mark.page, mark.replaces})) return journal;
-    log.error("safety journal: its last record is {}, the storage has seen {}: it is lost",
-              journal.last_sequence(),
-              mark.sequence);
-    return consensus::SafetyJournal::lost(mark.sequence);
+using Standing = consensus::SafetyJournal::Standing;
+using Mark = consensus::SafetyJournal::Mark;
+
+void tell(const base::Log& log,
+          const std::string& key,
+          Standing standing,
+          std::uint64_t in_log,
+          std::uint64_t in_rows) {
+    switch (standing) {
+        case Standing::equal:
+        case Standing::fresh:
+            return;
+        case Standing::torn:
+            log.info("safety journal of {}: its last page was cut short; it is written anew", key);
+            return;
+        case Standing::log_behind:
+            log.warn(
+                "safety journal of {}: its last page was cut short or is damaged; it is "
+                "written anew from the storage, up to record {}",
+                key,
+                in_rows);
+            return;
+        case Standing::rows_behind:
+            log.warn(
+                "the storage lacks its last write, which the safety journal of {} has "
+                "(record {}): it was cut short, or the tail of its log is damaged; what is "
+                "missing comes from the journal and from peers",
+                key,
+                in_log);
+            return;
+        case Standing::rows_far_behind:
+            log.error(
+                "the storage lacks writes that were durable: it is at record {} of the "
+                "safety journal of {}, the journal at {}; the tail of its log is damaged, "
+                "or a copy was put back; what is missing comes from the journal and from "
+                "peers",
+                in_rows,
+                key,
+                in_log);
+            return;
+        case Standing::lost:
+            log.error(
+                "safety journal of {}: its last record is {}, the storage has seen {}: it "
+                "is lost",
+                key,
+                in_log,
+                in_rows);
+            return;
+    }
+}
+
+// Compares the journals with what the rows say of them (spec 04, "Safety journal"). Returns those
+// that must be written anew, with their rows.
+std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>& keys,
+                                      const chain::ChainManager& chain,
+                                      const base::Log& log,
+                                      consensus::Journals& journals) {
+    std::vector<consensus::KeyTag> to_mend;
+    for (const base::crypto::PublicKey& key : keys) {
+        const consensus::KeyTag tag = consensus::key_tag(key);
+        const auto stored = chain.stored_journal_marks().find(tag);
+        std::optional<Mark> mark;
+        if (stored != chain.stored_journal_marks().end()) {
+            mark = Mark{stored->second.sequence, stored->second.page, stored->second.replaces};
+        }
+        const std::uint64_t in_rows = mark ? mark->sequence : 0;
+        const auto found = journals.find(tag);
+        if (found == journals.end()) {
+            journals.emplace(tag, consensus::SafetyJournal::lost(tag, in_rows));
+            continue;
+        }
+        const std::uint64_t in_log = found->second.last_sequence();
+        const Standing standing = found->second.settle(mark);
+        tell(log, key.to_string(), standing, in_log, in_rows);
+        if (standing != Standing::equal && standing != Standing::lost) to_mend.push_back(tag);
+    }
+    return to_mend;
 }
 
 }  // namespace
@@ -70,7 +136,7 @@ base::Result<base::Batch> Core::first_batch(const genesis::Genesis& genesis) {
 
 base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
                                                const Environment& environment,
-                                               consensus::SafetyJournal journal,
+                                               consensus::Journals journals,
                                                Effects& out) {
     chain::ChainIdentity identity = identity_of(options.genesis);
     identity.reset = options.reset;
@@ -78,7 +144,8 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
         identity,
         {environment.storage, environment.executor, environment.state, environment.retention});
     if (!chain) return fail(std::move(chain).error());
-    journal = without_copies(std::move(journal), **chain, environment.log);
+    const std::vector<consensus::KeyTag> to_mend =
+        settle(environment.signer.keys(), **chain, environment.log, journals);
     const chain::AgreementBase& base = (*chain)->stored_base();
     const consensus::Consensus::Options rules{
         .chain_id = identity.chain_id,
@@ -95,11 +162,11 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
     const consensus::TreeBase tree_base{base.block, base.schedules};
     auto consensus =
         environment.make_consensus
-            ? environment.make_consensus(rules, tree_base, std::move(journal))
-            : std::make_unique<consensus::Consensus>(rules, tree_base, std::move(journal));
+            ? environment.make_consensus(rules, tree_base, std::move(journals))
+            : std::make_unique<consensus::Consensus>(rules, tree_base, std::move(journals));
     auto impl =
         std::make_unique<Impl>(options, environment, *std::move(chain), std::move(consensus));
-    if (auto started = impl->start(out); !started) return fail(std::move(started).error());
+    if (auto started = impl->start(to_mend, out); !started) return fail(std::move(started).error());
     return std::unique_ptr<Core>(new Core(std::move(impl)));
 }
 
@@ -121,7 +188,7 @@ Core::Impl::Impl(const Options& options,
       shown_certificate_(chain_->final_certificate()),
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
 
-base::Result<void> Core::Impl::start(Effects& out) {
+base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_mend, Effects& out) {
     for (const consensus::KeyStatus& key : consensus_.keys()) {
         if (key.lost && options_.accept_amnesia) duties_.note_amnesia(key.key);
     }
@@ -136,8 +203,13 @@ base::Result<void> Core::Impl::start(Effects& out) {
         stored_notarize_slot_ = notarize->data.slot;
         consensus_.restore(*notarize);
     }
-    journal_sequence_ = consensus_.journal().last_sequence();
-    must_mend_journal_ = consensus_.settle_journal(chain_->stored_journal_mark().sequence);
+    for (const chain::VoteData& lock : consensus_.restore_locks()) {
+        environment_.log.error(
+            "block {} of slot {}, on which a key is locked, is not in the "
+            "storage any more: it is asked of peers",
+            base::to_hex(lock.block_id.view()),
+            lock.slot);
+    }
     pool_head_ = shown_head_ = consensus_.head();
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
@@ -160,7 +232,8 @@ base::Result<void> Core::Impl::start(Effects& out) {
         if (schedules != nullptr) tell_votes(*kept, *schedules, out);
     }
     out.push_back(effect::WakeAt{});
-    return mend_journal(out);
+    mend_journals(to_mend, out);
+    return {};
 }
 
 // What was accepted before the node stopped waits again. Its signatures are recovered here: it
@@ -189,20 +262,18 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
     return {};
 }
 
-// Power failed while a page was being written. A page after it would make a hole of it, or of what
-// was taken back a promise again, so the journal is written anew before anything else.
-base::Result<void> Core::Impl::mend_journal(Effects& out) {
-    // Nothing of the first page is left: the next one takes its place.
-    if (!must_mend_journal_ || consensus_.journal().pages() == 0) return {};
+// Journal and rows of a key are written anew from each other before anything is signed.
+void Core::Impl::mend_journals(const std::vector<consensus::KeyTag>& keys, Effects& out) {
+    if (keys.empty()) return;
     effect::Write write;
-    auto page = consensus_.compact_journal();
-    if (!page) return fail(std::move(page).error());
-    write.journal_page = *std::move(page);
-    write.compact_journal = true;
-    environment_.log.info("the last write of the safety journal was cut short; written anew");
-    journal_sequence_ = consensus_.journal().last_sequence();
+    for (const consensus::KeyTag key : keys) {
+        write.pages.push_back(consensus_.compact_journal(key));
+        const auto& lock = consensus_.journals().at(key).safety().lock_certificate;
+        if (lock != nullptr && lock->data.kind == chain::VoteKind::notarize) {
+            store_newest(*lock, write.batch);
+        }
+    }
     begin_write(std::move(write), out);
-    return {};
 }
 
 }  // namespace node

@@ -14,22 +14,22 @@ namespace node {
 
 namespace {
 
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::uint64_t kRoomPages = 1024;       // Prepared at a time: 4 MiB.
-constexpr std::uint64_t kPagesMax = 256 * 1024;  // 1 GiB: far above what compaction leaves.
+constexpr std::size_t kBlockBytes = 4096;
+constexpr std::uint64_t kRoomBlocks = 1024;       // Prepared at a time: 4 MiB.
+constexpr std::uint64_t kBlocksMax = 256 * 1024;  // 1 GiB: far above what compaction leaves.
 
-bool is_blank(base::ByteView page) {
+bool is_blank(base::ByteView bytes) {
     return std::all_of(
-        page.begin(), page.end(), [](std::byte byte) { return byte == std::byte{}; });
+        bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{}; });
 }
 
-base::Result<void> add_zeros(File& file, std::uint64_t first_page, std::uint64_t pages) {
-    const base::Bytes zeros(kPageBytes * 64);
-    for (std::uint64_t done = 0; done < pages; done += 64) {
-        const std::uint64_t now = std::min<std::uint64_t>(64, pages - done);
+base::Result<void> add_zeros(File& file, std::uint64_t first_block, std::uint64_t blocks) {
+    const base::Bytes zeros(kBlockBytes * 64);
+    for (std::uint64_t done = 0; done < blocks; done += 64) {
+        const std::uint64_t now = std::min<std::uint64_t>(64, blocks - done);
         base::Result<void> written =
-            file.write_at((first_page + done) * kPageBytes,
-                          base::ByteView(zeros).first(static_cast<std::size_t>(now) * kPageBytes));
+            file.write_at((first_block + done) * kBlockBytes,
+                          base::ByteView(zeros).first(static_cast<std::size_t>(now) * kBlockBytes));
         if (!written) return written;
     }
     return file.sync();
@@ -37,11 +37,11 @@ base::Result<void> add_zeros(File& file, std::uint64_t first_page, std::uint64_t
 
 // A prepared file with one page, durable but for its name.
 base::Result<File> make_file(const std::string& path, base::ByteView page, int flags) {
-    CHECK(page.size() == kPageBytes);
+    CHECK(page.size() % kBlockBytes == 0);
     base::Result<File> made = File::open(path, O_RDWR | O_CREAT | flags);
     if (!made) return made;
     base::Result<void> done = made->lock();
-    if (done) done = add_zeros(*made, 0, kRoomPages);
+    if (done) done = add_zeros(*made, 0, kRoomBlocks);
     if (done) done = made->write_at(0, page);
     if (done) done = made->sync();
     if (done) return made;
@@ -54,6 +54,11 @@ base::Error about(const std::string& path, const base::Error& error) {
 }
 
 }  // namespace
+
+std::filesystem::path journal_path(const std::filesystem::path& data_dir,
+                                   const base::crypto::PublicKey& key) {
+    return data_dir / "safety" / (key.to_string() + ".journal");
+}
 
 base::Result<void> JournalFile::create(const std::string& path, base::ByteView page) {
     if (::access(path.c_str(), F_OK) == 0) {
@@ -91,25 +96,25 @@ base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& 
     }
     const base::Result<std::uint64_t> size = file->size();
     if (!size) return base::fail(about(path, size.error()));
-    if (*size % kPageBytes != 0 || *size / kPageBytes > kPagesMax) {
+    if (*size % kBlockBytes != 0 || *size / kBlockBytes > kBlocksMax) {
         return base::fail(base::Errc::corrupt,
                           "the safety journal " + path + " has " + std::to_string(*size) +
                               " bytes, which is no journal's size");
     }
-    const std::uint64_t room = *size / kPageBytes;
+    const std::uint64_t room = *size / kBlockBytes;
     std::unique_ptr<JournalFile> made(new JournalFile(path, std::move(*file), 0, room));
-    // The end is the last page that is not blank: a blank one before it is a hole to be seen.
-    for (std::uint64_t i = room; i > 0 && made->pages_ == 0; --i) {
-        const base::Result<base::Bytes> page =
-            made->file_.read_at((i - 1) * kPageBytes, kPageBytes);
-        if (!page) return base::fail(about(path, page.error()));
-        if (!is_blank(*page)) made->pages_ = i;
+    // The end is the last block that is not blank: a blank one before it is a hole to be seen.
+    for (std::uint64_t i = room; i > 0 && made->blocks_ == 0; --i) {
+        const base::Result<base::Bytes> block =
+            made->file_.read_at((i - 1) * kBlockBytes, kBlockBytes);
+        if (!block) return base::fail(about(path, block.error()));
+        if (!is_blank(*block)) made->blocks_ = i;
     }
     return made;
 }
 
 base::Result<void> JournalFile::append_page(base::ByteView page) {
-    CHECK(page.size() == kPageBytes);
+    CHECK(page.size() % kBlockBytes == 0);
     CHECK(!is_blank(page));
     if (failed_) {
         return base::fail(base::Errc::unavailable,
@@ -123,26 +128,23 @@ base::Result<void> JournalFile::append_page(base::ByteView page) {
 }
 
 base::Result<void> JournalFile::append_to_room(base::ByteView page) {
-    if (pages_ == room_) {
-        if (base::Result<void> more = add_zeros(file_, room_, kRoomPages); !more) return more;
-        room_ += kRoomPages;
+    const std::uint64_t blocks = page.size() / kBlockBytes;
+    if (blocks_ + blocks > room_) {
+        if (base::Result<void> more = add_zeros(file_, room_, kRoomBlocks); !more) return more;
+        room_ += kRoomBlocks;
     }
-    if (base::Result<void> written = file_.write_at(pages_ * kPageBytes, page); !written) {
+    if (base::Result<void> written = file_.write_at(blocks_ * kBlockBytes, page); !written) {
         return written;
     }
     if (base::Result<void> synced = file_.sync(); !synced) return synced;
-    ++pages_;
+    blocks_ += blocks;
     return {};
 }
 
-base::Result<std::vector<base::Bytes>> JournalFile::read_pages() const {
-    std::vector<base::Bytes> pages;
-    for (std::uint64_t i = 0; i < pages_; ++i) {
-        base::Result<base::Bytes> page = file_.read_at(i * kPageBytes, kPageBytes);
-        if (!page) return base::fail(about(path_, page.error()));
-        pages.push_back(std::move(*page));
-    }
-    return pages;
+base::Result<base::Bytes> JournalFile::read() const {
+    auto bytes = file_.read_at(0, blocks_ * kBlockBytes);
+    if (!bytes) return base::fail(about(path_, bytes.error()));
+    return bytes;
 }
 
 base::Result<void> JournalFile::compact(base::ByteView page) {
@@ -157,8 +159,8 @@ base::Result<void> JournalFile::compact(base::ByteView page) {
     }
     // From here on the name is the new file's, so all that follows must go there.
     file_ = std::move(*made);
-    pages_ = 1;
-    room_ = kRoomPages;
+    blocks_ = page.size() / kBlockBytes;
+    room_ = kRoomBlocks;
     base::Result<void> synced = sync_directory_of(path_);
     failed_ = !synced.has_value();
     return synced;

@@ -1,20 +1,27 @@
 #pragma once
 
+#include "base/crypto/keys.hpp"
 #include "base/storage.hpp"
 #include "node/disk/file.hpp"
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 
 namespace node {
 
-// Its name in a node's data directory.
-inline constexpr const char* kJournalFileName = "safety.journal";
+// The safety journal of a key in a node's data directory: "safety/KEY.journal".
+[[nodiscard]] std::filesystem::path journal_path(const std::filesystem::path& data_dir,
+                                                 const base::crypto::PublicKey& key);
 
-// The safety journal's file (spec 04, "Safety journal"): pages of 4,096 bytes, each written
-// once, with a sync of its own, into space that was written with zeros before, so that the sync
-// has no metadata to move. What comes after the last page is zeros.
+// The logs of a node's safety journals, by the tag of their key.
+using JournalLogs = std::map<std::uint64_t, std::unique_ptr<base::AppendLog>>;
+
+// A safety journal's file (spec 04, "Safety journal"): pages of whole blocks of 4,096 bytes, each
+// written once, with a sync of its own, into space that was written with zeros before, so that the
+// sync has no metadata to move. What comes after the last page is zeros.
 //
 // A torn last page stays where it is: this class knows nothing of what a page says. Whoever
 // finds one calls compact() before appending, else it becomes a hole.
@@ -25,28 +32,28 @@ class JournalFile final : public base::AppendLog {
     // never replaced, for it is what keeps its keys from voting twice. unavailable.
     static base::Result<void> create(const std::string& path, base::ByteView page);
     // not_found: there is none; the node never makes one. unavailable: it can't be read, or
-    // another process has it. corrupt: its size is not of whole pages.
+    // another process has it. corrupt: its size is not of whole blocks.
     [[nodiscard]] static base::Result<std::unique_ptr<JournalFile>> open(const std::string& path);
 
     // After an error every further append fails, until the file is opened anew: nothing may be
     // assumed of the page that was being written.
     base::Result<void> append_page(base::ByteView page) override;
-    [[nodiscard]] base::Result<std::vector<base::Bytes>> read_pages() const override;
+    [[nodiscard]] base::Result<base::Bytes> read() const override;
     base::Result<void> compact(base::ByteView page) override;
 
-    // Pages written since the last compaction: compact() when they are many.
-    [[nodiscard]] std::uint64_t page_count() const { return pages_; }
+    // Blocks written since the last compaction: compact() when they are many.
+    [[nodiscard]] std::uint64_t block_count() const { return blocks_; }
 
   private:
-    JournalFile(std::string path, File file, std::uint64_t pages, std::uint64_t room)
-        : path_(std::move(path)), file_(std::move(file)), pages_(pages), room_(room) {}
+    JournalFile(std::string path, File file, std::uint64_t blocks, std::uint64_t room)
+        : path_(std::move(path)), file_(std::move(file)), blocks_(blocks), room_(room) {}
 
     base::Result<void> append_to_room(base::ByteView page);
 
     std::string path_;
     File file_;
-    std::uint64_t pages_;  // Written.
-    std::uint64_t room_;   // Written or prepared.
+    std::uint64_t blocks_;  // Written.
+    std::uint64_t room_;    // Written or prepared.
     bool failed_ = false;
 };
 

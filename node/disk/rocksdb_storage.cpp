@@ -81,6 +81,9 @@ rocksdb::DBOptions database_options(const RocksDbStorage::Options& options,
     // What is replayed after a crash; one second to a serving API is promised.
     made.max_total_wal_size = options.write_buffer_bytes * 3 / 2;
     made.avoid_flush_during_recovery = true;
+    // What comes after a damaged record is not read: the safety journals tell what is missing, and
+    // peers have it. To refuse the whole storage would cost a node where a bit costs a block.
+    made.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     made.bytes_per_sync = 1024 * 1024;
     made.keep_log_file_num = 4;
     made.max_log_file_size = 4 * 1024 * 1024;

@@ -1,5 +1,7 @@
 #include "consensus/consensus.hpp"
 
+#include "tests/support/journals.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -53,16 +55,10 @@ struct Fixture {
         options.started = at(0);
     }
 
-    static consensus::SafetyJournal journal() {
-        consensus::SafetyJournal journal;
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key(1))},
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key(2))}};
-        (void)journal.append(records);
-        return journal;
+    Consensus make() {
+        return make(test::fresh_journals({consensus::key_tag(key(1)), consensus::key_tag(key(2))}));
     }
-    Consensus make() { return make(journal()); }
-    Consensus make(consensus::SafetyJournal with) {
+    Consensus make(consensus::Journals with) {
         return {options, {block_of(genesis), chain::first_schedules(schedule)}, std::move(with)};
     }
     [[nodiscard]] base::Timestamp at(chain::Slot slot, int milliseconds = 0) const {
@@ -121,7 +117,7 @@ TEST_CASE("one validator makes its block final by two votes of its own", "[conse
     consensus.step(f.at(3, 1), input::BlockAdopted{block_of(block), true}, f.out);
     CHECK(f.kinds() == std::vector<std::size_t>{kPersist, kAnnounce, kCastVote});
     CHECK(f.all<effect::Persist>()[0].block == block.id());
-    CHECK_FALSE(f.all<effect::Persist>()[0].journal_page.empty());
+    CHECK_FALSE(f.all<effect::Persist>()[0].pages.empty());
     const auto notarize = f.all<effect::CastVote>()[0];
     CHECK(notarize.data.kind == chain::VoteKind::notarize);
 
@@ -209,7 +205,7 @@ TEST_CASE("after a restart no slot is signed twice", "[consensus]") {
     const chain::BlockHeader block = header(3, &f.genesis);
     before.step(f.at(3), input::BlockAdopted{block_of(block), true}, f.out);
 
-    Consensus after = f.make(before.journal());
+    Consensus after = f.make(before.journals());
     f.out.clear();
     after.step(f.at(3, 10), input::Tick{}, f.out);
     CHECK(f.all<effect::Produce>().empty());
@@ -219,7 +215,7 @@ TEST_CASE("after a restart no slot is signed twice", "[consensus]") {
     CHECK(f.all<effect::CastVote>().empty());
     SECTION("and a key without a journal votes for nothing") {
         f.options.started = f.at(5);
-        Consensus blank = f.make(consensus::SafetyJournal());
+        Consensus blank = f.make(consensus::Journals());
         f.out.clear();
         blank.step(f.at(5), input::Tick{}, f.out);
         blank.step(f.at(5), input::BlockAdopted{block_of(block), false}, f.out);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "consensus/consensus.hpp"
+#include "tests/support/journals.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -49,21 +50,26 @@ class Validator {
         chain::BlockHeader header;
         header.height = 1;
         genesis_ = chain::make_block({header, {}}, {}, {});
-        restart(fresh_journal());
+        restart(fresh_journals());
     }
 
-    [[nodiscard]] consensus::SafetyJournal fresh_journal() const {
-        consensus::SafetyJournal journal;
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(signing(own_))},
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(voting(own_))}};
-        (void)journal.append(records);
-        return journal;
+    [[nodiscard]] consensus::KeyTag signing_tag() const {
+        return consensus::key_tag(signing(own_));
+    }
+    [[nodiscard]] consensus::KeyTag voting_tag() const { return consensus::key_tag(voting(own_)); }
+    [[nodiscard]] consensus::Journals fresh_journals() const {
+        return test::fresh_journals({signing_tag(), voting_tag()});
+    }
+    // Their storage has seen so many records of each.
+    [[nodiscard]] consensus::Journals lost_journals(std::uint64_t last_sequence) const {
+        using consensus::SafetyJournal;
+        return {{signing_tag(), SafetyJournal::lost(signing_tag(), last_sequence)},
+                {voting_tag(), SafetyJournal::lost(voting_tag(), last_sequence)}};
     }
     // From genesis, with nothing in memory.
-    void restart(consensus::SafetyJournal journal) {
+    void restart(consensus::Journals journals) {
         consensus_ = std::make_unique<consensus::Consensus>(
-            options_, consensus::TreeBase{genesis_, schedules_}, std::move(journal));
+            options_, consensus::TreeBase{genesis_, schedules_}, std::move(journals));
     }
 
     [[nodiscard]] base::Timestamp at(chain::Slot slot, int milliseconds = 0) const {

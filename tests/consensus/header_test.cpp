@@ -169,7 +169,7 @@ TEST_CASE(
 TEST_CASE("the owner of a slot has `repetitions` of them in a row", "[consensus][header]") {
     Validator v;
     v.options().repetitions = 3;
-    v.restart(v.fresh_journal());
+    v.restart(v.fresh_journals());
     CHECK(v->producer_at(3).producer == chain::Name{2});
     CHECK(v->producer_at(5).producer == chain::Name{2});
     CHECK(v->producer_at(6).producer == chain::Name{3});

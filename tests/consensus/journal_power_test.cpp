@@ -21,8 +21,7 @@ namespace {
 
 // One write of the journal, and what had left before it was durable.
 struct JournalWrite {
-    base::Bytes page;
-    bool replace = false;
+    consensus::JournalPage page;
     std::map<chain::Slot, chain::BlockId> notarized;  // By us, and sent.
     std::set<chain::Slot> produced;
     chain::Slot lock = 0;
@@ -32,9 +31,8 @@ struct JournalWrite {
 class Life {
   public:
     Life() {
-        v_.options().journal_pages_max = 12;
-        journal_ = {first_page()};
-        v_.restart(SafetyJournal::read(journal_).value());
+        v_.options().journal_blocks_max = 12;
+        v_.restart(test::read_journals(first_logs()));
         chain::BlockPtr tip = v_.genesis();
         for (chain::Slot slot = 1; slot <= 30; ++slot) {
             const bool own = slot % 4 == 0;
@@ -55,12 +53,8 @@ class Life {
         }
     }
 
-    [[nodiscard]] base::Bytes first_page() const {
-        SafetyJournal journal;
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(signing(1))},
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(voting(1))}};
-        return journal.append(records);
+    [[nodiscard]] static test::Logs first_logs() {
+        return test::fresh_logs({consensus::key_tag(signing(1)), consensus::key_tag(voting(1))});
     }
     [[nodiscard]] const std::vector<JournalWrite>& writes() const { return writes_; }
     [[nodiscard]] const std::vector<chain::BlockPtr>& blocks() const { return blocks_; }
@@ -70,11 +64,11 @@ class Life {
     void note(const consensus::Effects& effects) {
         for (const auto& one : effects) {
             if (const auto* persist = std::get_if<effect::Persist>(&one)) {
-                if (persist->journal_page.empty()) continue;
-                JournalWrite write = sent_;
-                write.page = persist->journal_page;
-                write.replace = persist->replace_journal;
-                writes_.push_back(std::move(write));
+                for (const consensus::JournalPage& page : persist->pages) {
+                    JournalWrite write = sent_;
+                    write.page = page;
+                    writes_.push_back(std::move(write));
+                }
             } else if (const auto* vote = std::get_if<effect::CastVote>(&one)) {
                 if (vote->data.kind == kNotarize) {
                     sent_.notarized[vote->data.slot] = vote->data.block_id;
@@ -86,31 +80,29 @@ class Life {
     }
 
     Validator v_;
-    std::vector<base::Bytes> journal_;
     std::vector<JournalWrite> writes_;
     std::vector<chain::BlockPtr> blocks_;
     JournalWrite sent_;  // Only what left.
 };
 
-// Where a write may end: sectors, and each side of each record's end.
-std::vector<std::size_t> cuts() {
+// Where a write of so many bytes may end: sectors, and each side of each record's end.
+std::vector<std::size_t> cuts(std::size_t size) {
     std::set<std::size_t> at;
-    for (std::size_t end = 0; end <= SafetyJournal::kPageBytes;
-         end += SafetyJournal::kRecordBytes) {
+    for (std::size_t end = 0; end <= size; end += SafetyJournal::kRecordBytes) {
         at.insert(end);
         if (end > 0) at.insert(end - 1);
-        if (end < SafetyJournal::kPageBytes) at.insert(end + 1);
+        if (end < size) at.insert(end + 1);
     }
     return {at.begin(), at.end()};
 }
 
-// Starts from these pages and tempts it with other blocks in every slot. Returns how many of the
+// Starts from these logs and tempts it with other blocks in every slot. Returns how many of the
 // promises that had left are broken.
-std::size_t broken_promises(SafetyJournal journal,
+std::size_t broken_promises(consensus::Journals journals,
                             const JournalWrite& sent,
                             const std::vector<chain::BlockPtr>& blocks) {
     Validator v;
-    v.restart(std::move(journal));
+    v.restart(std::move(journals));
     std::size_t broken = 0;
     chain::BlockPtr tip = v.genesis();
     for (const chain::BlockPtr& block : blocks) {
@@ -133,33 +125,34 @@ TEST_CASE("after a power cut at any write of the journal nothing is promised twi
           "[consensus][journal][power]") {
     const Life life;
     REQUIRE(life.writes().size() > 40);
-    std::vector<base::Bytes> durable{life.first_page()};
+    test::Logs durable = Life::first_logs();
+    test::Logs before = durable;
     std::size_t replaced = 0;
     std::size_t torn_pages = 0;
     std::size_t noticed = 0;  // With a page less than was durable.
     for (const JournalWrite& write : life.writes()) {
-        replaced += write.replace ? 1U : 0U;
+        const base::Bytes& page = write.page.bytes;
+        replaced += write.page.replaces ? 1U : 0U;
         // The conversation takes long: once for each journal that reads differently.
         std::set<std::pair<std::uint64_t, bool>> tried;
-        for (const std::size_t end : cuts()) {
-            std::vector<base::Bytes> pages = durable;
-            base::Bytes torn(SafetyJournal::kPageBytes);
-            std::copy_n(write.page.begin(), end, torn.begin());
+        for (const std::size_t end : cuts(page.size())) {
+            test::Logs logs = durable;
+            base::Bytes torn(page.size());
+            std::copy_n(page.begin(), end, torn.begin());
+            base::Bytes& log = logs.at(write.page.key);
             // A file that replaces the journal is not seen before it is whole.
-            if (!write.replace && end > 0) pages.push_back(torn);
-            auto read = SafetyJournal::read(pages);
+            if (!write.page.replaces && end > 0) log.insert(log.end(), torn.begin(), torn.end());
+            auto read = SafetyJournal::read(write.page.key, log);
             REQUIRE(read.has_value());
             torn_pages += read->torn() ? 1U : 0U;
             if (!tried.emplace(read->last_sequence(), read->torn()).second) continue;
-            const std::size_t broken = broken_promises(*std::move(read), write, life.blocks());
+            const std::size_t broken =
+                broken_promises(test::read_journals(logs), write, life.blocks());
             CHECK(broken == 0);
         }
-        if (durable.size() > 1) {
-            const std::vector<base::Bytes> fewer(durable.begin(), durable.end() - 1);
-            noticed += broken_promises(SafetyJournal::read(fewer).value(), write, life.blocks());
-        }
-        if (write.replace) durable.clear();
-        durable.push_back(write.page);
+        noticed += broken_promises(test::read_journals(before), write, life.blocks());
+        before = durable;
+        test::write_page(durable, write.page);
     }
     CHECK(replaced >= 2);
     CHECK(torn_pages > life.writes().size());

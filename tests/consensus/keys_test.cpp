@@ -30,17 +30,12 @@ std::vector<Alarm> alarms(const consensus::Effects& effects) {
 TEST_CASE("a slot's header is signed once, with whichever of our keys", "[consensus][keys]") {
     Validator v;
     v.options().own_keys.push_back(signing(3));
-    consensus::SafetyJournal journal;
-    std::vector<consensus::SafetyRecord> records;
-    for (const auto& key : v.options().own_keys) {
-        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
-    }
+    const consensus::KeyTag other = consensus::key_tag(signing(3));
+    auto journals = test::fresh_journals({v.signing_tag(), v.voting_tag(), other});
     // On another branch our producer's key was this one.
-    records.push_back({.kind = consensus::RecordKind::produced,
-                       .key = consensus::key_tag(signing(3)),
-                       .slot = 8});
-    (void)journal.append(records);
-    v.restart(std::move(journal));
+    const consensus::SafetyRecord record{.kind = consensus::RecordKind::produced, .slot = 8};
+    (void)journals.at(other).append({&record, 1});
+    v.restart(std::move(journals));
     CHECK(all<effect::Produce>(v.tick(4)).empty());
     CHECK(all<effect::Produce>(v.tick(8)).empty());
     CHECK(all<effect::Produce>(v.tick(12)).size() == 1);
@@ -51,7 +46,7 @@ TEST_CASE("a lost journal: produces in later slots only, votes after a later blo
     Validator v;
     v.options().started = v.at(7);
     v.options().clock_bound = std::chrono::seconds(1);  // Two slots: 9.
-    v.restart(consensus::SafetyJournal::lost(40));
+    v.restart(v.lost_journals(40));
     CHECK(alarms(v.tick(7)) == std::vector{Alarm::journal_lost});
     CHECK(all<effect::Produce>(v.tick(8)).empty());
     const auto b = v.block(9, v.genesis());
@@ -67,8 +62,11 @@ TEST_CASE("a lost journal: produces in later slots only, votes after a later blo
     CHECK(std::holds_alternative<effect::Finalize>(effects[0]));
     const auto& record = std::get<effect::Persist>(effects[1]);
     CHECK(record.wait);
-    CHECK(record.replace_journal);
-    CHECK(record.journal_sequence > 40);
+    REQUIRE(record.pages.size() == 2);
+    for (const auto& page : record.pages) {
+        CHECK(page.replaces);
+        CHECK(page.sequence == 41);
+    }
     CHECK(alarms(effects) == std::vector{Alarm::votes_again, Alarm::votes_again});
 
     SECTION("that block is its lock") {
@@ -78,14 +76,15 @@ TEST_CASE("a lost journal: produces in later slots only, votes after a later blo
         CHECK(votes(v.adopt(d)) == Said{"NOTARIZE 12"});
     }
     SECTION("and the next start finds it in the journal") {
-        const auto journal =
-            consensus::SafetyJournal::read(std::vector<base::Bytes>{record.journal_page});
-        REQUIRE(journal.has_value());
-        const auto* safety = journal->find(consensus::key_tag(voting(1)));
-        REQUIRE(safety != nullptr);
-        CHECK(safety->known);
-        CHECK(safety->lock_slot == 10);
-        CHECK(safety->last_notarize.slot == 10);
+        for (const auto& page : record.pages) {
+            const auto journal = consensus::SafetyJournal::read(page.key, page.bytes);
+            REQUIRE(journal.has_value());
+            CHECK(journal->safety().known);
+            CHECK(journal->safety().lock_slot == 10);
+            CHECK(journal->safety().last_notarize.slot == 10);
+            REQUIRE(journal->safety().lock_certificate != nullptr);
+            CHECK(*journal->safety().lock_certificate == v.certificate(kCommit, c));
+        }
     }
 }
 
@@ -93,16 +92,17 @@ TEST_CASE("a key that only produced since its journal was lost is still lost aft
           "[consensus][keys]") {
     Validator v;
     v.options().started = v.at(3);
-    v.restart(consensus::SafetyJournal::lost(7));
+    v.restart(v.lost_journals(7));
     v.tick(3);
     REQUIRE(all<effect::Produce>(v.tick(4)).size() == 1);
     const auto effects = v.adopt(v.block(4, v.genesis()), /*own=*/true);
     CHECK(votes(effects).empty());
-    const auto page = all<effect::Persist>(effects)[0].journal_page;
-    auto journal = consensus::SafetyJournal::read(std::vector<base::Bytes>{page});
+    const auto pages = all<effect::Persist>(effects)[0].pages;
+    REQUIRE(pages.size() == 1);
+    auto journal = consensus::SafetyJournal::read(v.signing_tag(), pages[0].bytes);
     REQUIRE(journal.has_value());
     CHECK(journal->last_sequence() == 8);
-    v.restart(*std::move(journal));
+    v.restart({{v.signing_tag(), *std::move(journal)}});
     CHECK(v->keys()[0].lost);
     CHECK(v->keys()[1].lost);
 }
@@ -111,7 +111,7 @@ TEST_CASE("where that cannot come, the operator may accept it", "[consensus][key
     Validator v;
     v.options().started = v.at(3);
     v.options().accept_amnesia = true;
-    v.restart(consensus::SafetyJournal::lost(7));
+    v.restart(v.lost_journals(7));
     CHECK(all<effect::Persist>(v.tick(3)).size() == 1);
     const auto a = v.block(3, v.genesis());
     CHECK(votes(v.adopt(a)).empty());
@@ -129,7 +129,7 @@ TEST_CASE("where that cannot come, the operator may accept it", "[consensus][key
     }
     SECTION("once for all") {
         v.options().accept_amnesia = false;
-        v.restart((*v).journal());
+        v.restart((*v).journals());
         v.adopt(a);
         check_forgiven();
     }
@@ -157,9 +157,9 @@ TEST_CASE("a vote of ours that our journal does not know shows that it is lost",
         CHECK(alarms(effects) == std::vector{Alarm::journal_lost});
         const auto persists = all<effect::Persist>(effects);
         REQUIRE(persists.size() == 1);
-        CHECK_FALSE(persists[0].journal_page.empty());
+        CHECK_FALSE(persists[0].pages.empty());
         CHECK(votes(v.adopt(b)).empty());
-        v.restart((*v).journal());
+        v.restart((*v).journals());
         CHECK(v->keys()[1].lost);
         CHECK(v->keys()[1].key == voting(1));
     };
@@ -234,7 +234,7 @@ TEST_CASE("two votes or headers that exclude each other are evidence, once a key
 TEST_CASE("a node that asks around signs nothing before a quorum was heard", "[consensus][keys]") {
     Validator v;
     v.options().asks_around_for = std::chrono::hours(1);
-    v.restart(v.fresh_journal());
+    v.restart(v.fresh_journals());
     const auto a = v.block(2, v.genesis());
     CHECK(votes(v.adopt(a)).empty());
     CHECK(all<effect::Produce>(v.tick(4)).empty());

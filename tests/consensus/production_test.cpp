@@ -138,7 +138,7 @@ TEST_CASE("while nothing becomes final the certificates are sent once a slot",
 TEST_CASE("no more than `reversible_max` blocks are kept", "[consensus][production]") {
     Validator v;
     v.options().reversible_max = 5;
-    v.restart(v.fresh_journal());
+    v.restart(v.fresh_journals());
     const auto a = v.block(2, v.genesis());
     v.adopt(a);
     v.certify(kNotarize, a);
@@ -162,8 +162,8 @@ TEST_CASE("after a restart the blocks and certificates that were stored are ther
     v.adopt(a);
     v.certify(kNotarize, a);
     v.adopt(b);
-    const auto journal = (*v).journal();
-    v.restart(journal);
+    const auto journals = (*v).journals();
+    v.restart(journals);
     v->restore(a);
     v->restore(b);
     v->restore(v.certificate(kCommit, a));
@@ -178,12 +178,65 @@ TEST_CASE("after a restart the blocks and certificates that were stored are ther
     CHECK(votes(effects) == Said{"NOTARIZE 4"});
     SECTION("and a final block that only a witness told of becomes final") {
         const auto c = v.block(5, b, {.justify = b, .finalized = b});
-        v.restart((*v).journal());
+        v.restart((*v).journals());
         v->restore(a);
         v->restore(b);
         v->restore(c);
         CHECK(v->finalized().slot == 0);
         CHECK(all<effect::Finalize>(v.tick(6)).size() == 1);
         CHECK(v->finalized().id == b->id);
+    }
+}
+
+TEST_CASE("a COMMIT is of a block that an earlier write has made durable",
+          "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    SECTION("one that was voted for is") {
+        v.adopt(a);
+        const auto persists = all<effect::Persist>(v.certify(kNotarize, a));
+        REQUIRE(persists.size() == 1);
+        CHECK(persists[0].pages.size() == 1);
+    }
+    SECTION("one that was there at the start may not be") {
+        v.adopt(a);
+        v.restart((*v).journals());
+        v->restore(a);
+        const auto effects = v.certify(kNotarize, a);
+        CHECK(votes(effects) == Said{"COMMIT 2"});
+        const auto persists = all<effect::Persist>(effects);
+        REQUIRE(persists.size() == 2);
+        CHECK(persists[0].wait);
+        CHECK(persists[0].block == a->id);
+        CHECK(persists[0].pages.empty());
+        CHECK(persists[1].pages.size() == 1);
+        // Once.
+        CHECK(all<effect::Persist>(v.certify(kNotarize, v.block(3, a, {.justify = a}))).empty());
+    }
+}
+
+TEST_CASE("a lock whose rows are lost stays, with its certificate", "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    v.restart((*v).journals());
+    SECTION("its block is here") {
+        v->restore(a);
+        CHECK(v->restore_locks().empty());
+        REQUIRE(v->highest_notarize() != nullptr);
+        CHECK(v->highest_notarize()->data.block_id == a->id);
+    }
+    SECTION("its block comes again") {
+        const auto missing = v->restore_locks();
+        REQUIRE(missing.size() == 1);
+        CHECK(missing[0].block_id == a->id);
+        // Nothing that does not respect it is voted for, and nothing at all before it is here.
+        CHECK(votes(v.adopt(v.block(4, v.genesis()))).empty());
+        v.adopt(a);
+        v.tick(5);
+        REQUIRE(v->highest_notarize() != nullptr);
+        CHECK(v->highest_notarize()->data.block_id == a->id);
+        CHECK(votes(v.adopt(v.block(5, a, {.justify = a}))) == Said{"NOTARIZE 5"});
     }
 }

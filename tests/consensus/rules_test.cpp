@@ -174,13 +174,13 @@ TEST_CASE("record and certificate are durable before certificate and COMMIT leav
     const auto& vote_record = std::get<effect::Persist>(adopted[0]);
     CHECK(vote_record.wait);
     CHECK(vote_record.block == a->id);
-    CHECK_FALSE(vote_record.journal_page.empty());
+    CHECK_FALSE(vote_record.pages.empty());
     const auto certified = v.certify(kNotarize, a);
     REQUIRE(certified.size() == 3);
     const auto& lock_record = std::get<effect::Persist>(certified[0]);
     CHECK(lock_record.wait);
     CHECK(lock_record.certificate.has_value());
-    CHECK_FALSE(lock_record.journal_page.empty());
+    CHECK_FALSE(lock_record.pages.empty());
     CHECK(std::holds_alternative<effect::PassOn>(certified[1]));
     CHECK(std::holds_alternative<effect::CastVote>(certified[2]));
 }
@@ -336,11 +336,7 @@ TEST_CASE("who is in two schedules with two keys signs with each", "[consensus][
     chain::Schedule next = schedule_of({1, 2, 3, 4}, 1);
     next.entries[0].vote_key = key(77);
     v.options().own_keys.push_back(key(77));
-    auto journal = v.fresh_journal();
-    const consensus::SafetyRecord record{.kind = consensus::RecordKind::base,
-                                         .key = consensus::key_tag(key(77))};
-    (void)journal.append({&record, 1});
-    v.restart(std::move(journal));
+    v.restart(test::fresh_journals({v.signing_tag(), v.voting_tag(), consensus::key_tag(key(77))}));
     const auto c = v.block(10, v.genesis(), {.change = next});
     CHECK(votes(v.adopt(c)) == Said{"NOTARIZE 10"});
     const auto d = v.block(11, c, {.justify = c, .finalized = c});

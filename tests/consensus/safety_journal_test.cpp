@@ -1,7 +1,10 @@
 #include "consensus/safety_journal.hpp"
 
+#include "tests/support/journals.hpp"
+
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <vector>
 
 // The journal is what keeps a validator honest over a crash: every promise must be there
@@ -9,9 +12,14 @@
 
 namespace {
 
+using consensus::CertificatePtr;
+using consensus::JournalPage;
 using consensus::RecordKind;
 using consensus::SafetyJournal;
 using consensus::SafetyRecord;
+using Standing = SafetyJournal::Standing;
+
+constexpr consensus::KeyTag kKey = 7;
 
 base::Hash256 block(unsigned char tag) {
     base::Hash256 id;
@@ -21,31 +29,64 @@ base::Hash256 block(unsigned char tag) {
 
 SafetyRecord notarize(std::uint64_t slot) {
     return {.kind = RecordKind::notarize,
-            .key = 1,
             .slot = slot,
             .justify_slot = slot - 1,
             .block = block(static_cast<unsigned char>(slot))};
 }
 
-std::vector<base::Bytes> three_pages() {
-    SafetyJournal journal;
-    const std::vector<SafetyRecord> first{{.kind = RecordKind::base, .key = 1}};
-    const std::vector<SafetyRecord> second{{.kind = RecordKind::produced, .key = 1, .slot = 5},
-                                           notarize(5)};
-    const std::vector<SafetyRecord> third{{.kind = RecordKind::commit,
-                                           .key = 1,
-                                           .slot = 5,
-                                           .lock_slot = 5,
-                                           .block = block(5),
-                                           .lock = block(5)}};
-    return {journal.append(first), journal.append(second), journal.append(third)};
+SafetyRecord commit(std::uint64_t slot) {
+    return {.kind = RecordKind::commit,
+            .slot = slot,
+            .lock_slot = slot,
+            .block = block(static_cast<unsigned char>(slot)),
+            .lock = block(static_cast<unsigned char>(slot))};
+}
+
+// With so many signatures: the largest has those of two schedules of 125.
+CertificatePtr certificate_of(std::uint64_t slot, std::size_t signatures = 3) {
+    chain::Certificate made;
+    made.data.kind = chain::VoteKind::notarize;
+    made.data.slot = slot;
+    made.data.block_id = block(static_cast<unsigned char>(slot));
+    made.bitmaps = {base::Bytes(16, std::byte{0xFF})};
+    made.signatures.resize(signatures);
+    for (std::size_t i = 0; i < signatures; ++i) {
+        made.signatures[i].compact[0] = std::byte{31};
+        made.signatures[i].compact[1 + i % 60] = static_cast<std::byte>(1 + i % 200);
+    }
+    return std::make_shared<const chain::Certificate>(std::move(made));
+}
+
+base::Bytes joined(const std::vector<JournalPage>& pages) {
+    test::Logs logs;
+    for (const JournalPage& page : pages)
+        test::write_page(logs, page);
+    return logs.empty() ? base::Bytes{} : logs.begin()->second;
+}
+
+SafetyJournal::Mark mark_of(const JournalPage& page) {
+    return {page.sequence, page.bytes, page.replaces};
+}
+
+// BASE; PRODUCED and NOTARIZE of slot 5; its COMMIT.
+std::vector<JournalPage> three_pages(std::size_t signatures = 3) {
+    SafetyJournal journal(kKey);
+    const std::vector<SafetyRecord> first{{.kind = RecordKind::base}};
+    const std::vector<SafetyRecord> second{{.kind = RecordKind::produced, .slot = 5}, notarize(5)};
+    const std::vector<SafetyRecord> third{commit(5)};
+    std::vector<JournalPage> pages{journal.append(first), journal.append(second)};
+    pages.push_back(journal.append(third, certificate_of(5, signatures)));
+    return pages;
+}
+
+SafetyJournal read_back(const std::vector<JournalPage>& pages) {
+    return SafetyJournal::read(kKey, joined(pages)).value();
 }
 
 // The key votes in slots 1 to 100.
 SafetyJournal hundred_votes() {
-    SafetyJournal journal;
-    const std::vector<SafetyRecord> base_record{{.kind = RecordKind::base, .key = 1}};
-    (void)journal.append(base_record);
+    SafetyJournal journal(kKey);
+    (void)test::first_page(journal);
     for (std::uint64_t slot = 1; slot <= 100; ++slot) {
         const std::vector<SafetyRecord> votes{notarize(slot)};
         (void)journal.append(votes);
@@ -56,211 +97,238 @@ SafetyJournal hundred_votes() {
 }  // namespace
 
 TEST_CASE("a journal reads back every promise it made", "[consensus][journal]") {
-    const auto journal = SafetyJournal::read(three_pages());
-    REQUIRE(journal.has_value());
-    const auto* safety = journal->find(1);
-    REQUIRE(safety != nullptr);
-    CHECK(safety->produced_slot == 5);
-    CHECK(safety->last_notarize.slot == 5);
-    CHECK(safety->last_notarize.block == block(5));
-    CHECK(safety->lock_slot == 5);
-    CHECK(journal->last_sequence() == 4);
-    CHECK(journal->find(2) == nullptr);
+    const std::size_t signatures = GENERATE(1U, 60U, 250U);
+    const auto pages = three_pages(signatures);
+    CHECK(pages[0].replaces);
+    CHECK_FALSE(pages[1].replaces);
+    CHECK(pages[2].bytes.size() <= 6 * SafetyJournal::kBlockBytes);
+    const SafetyJournal journal = read_back(pages);
+    const auto& safety = journal.safety();
+    CHECK(safety.known);
+    CHECK(safety.produced_slot == 5);
+    CHECK(safety.last_notarize.slot == 5);
+    CHECK(safety.last_notarize.block == block(5));
+    CHECK(safety.lock_slot == 5);
+    REQUIRE(safety.lock_certificate != nullptr);
+    CHECK(*safety.lock_certificate == *certificate_of(5, signatures));
+    CHECK(journal.last_sequence() == 4);
+    CHECK_FALSE(journal.torn());
 }
 
-TEST_CASE("a torn last page counts as never written, at every length", "[consensus][journal]") {
-    auto pages = three_pages();
-    const base::Bytes whole = pages.back();
-    for (std::size_t kept = 0; kept < SafetyJournal::kRecordBytes; ++kept) {
-        base::Bytes torn(SafetyJournal::kPageBytes);
-        std::copy_n(whole.begin(), kept, torn.begin());
+TEST_CASE("the journal of another key is refused", "[consensus][journal]") {
+    const auto other = SafetyJournal::read(kKey + 1, joined(three_pages()));
+    REQUIRE_FALSE(other.has_value());
+    CHECK(other.error().detail.find("another key") != std::string::npos);
+}
+
+TEST_CASE("a torn last page counts as never written, wherever it was cut", "[consensus][journal]") {
+    // Of 6 blocks.
+    const auto pages = three_pages(250);
+    const base::Bytes whole = joined(pages);
+    const std::size_t begin = whole.size() - pages[2].bytes.size();
+    for (std::size_t kept = begin + 1; kept < whole.size(); kept += 61) {
+        base::Bytes torn = whole;
+        std::fill(torn.begin() + static_cast<std::ptrdiff_t>(kept), torn.end(), std::byte{});
         if (torn == whole) continue;  // What is torn off was zero: the page is whole.
-        pages.back() = torn;
-        const auto journal = SafetyJournal::read(pages);
+        const auto journal = SafetyJournal::read(kKey, torn);
         REQUIRE(journal.has_value());
+        CHECK(journal->torn());
         CHECK(journal->last_sequence() == 3);
-        CHECK(journal->find(1)->lock_slot == 0);
+        CHECK(journal->safety().lock_slot == 0);
+    }
+    SECTION("or where its first blocks are missing and later ones are there") {
+        for (std::size_t blocks = 1; blocks < 5; ++blocks) {
+            base::Bytes torn = whole;
+            const auto from = torn.begin() + static_cast<std::ptrdiff_t>(begin);
+            std::fill_n(from, blocks * SafetyJournal::kBlockBytes, std::byte{});
+            const auto journal = SafetyJournal::read(kKey, torn);
+            REQUIRE(journal.has_value());
+            CHECK(journal->torn());
+            CHECK(journal->last_sequence() == 3);
+        }
     }
 }
 
 TEST_CASE("damage anywhere but in the last page refuses the journal", "[consensus][journal]") {
-    SECTION("a flipped bit, wherever it is in a record") {
-        for (std::size_t at = 0; at < 2 * SafetyJournal::kRecordBytes; ++at) {
-            auto pages = three_pages();
-            pages[1][at] ^= std::byte{1};
-            CHECK(SafetyJournal::read(pages).error().code == base::Errc::corrupt);
+    auto pages = three_pages();
+    SECTION("a flipped bit, wherever it is in a page") {
+        for (std::size_t at = 0; at < pages[1].bytes.size(); at += at < 300 ? 1 : 97) {
+            auto damaged = pages;
+            damaged[1].bytes[at] ^= std::byte{1};
+            CHECK(SafetyJournal::read(kKey, joined(damaged)).error().code == base::Errc::corrupt);
         }
     }
+    SECTION("in the certificate of a lock") {
+        SafetyJournal journal = read_back(pages);
+        const std::vector<SafetyRecord> more{notarize(6)};
+        pages.push_back(journal.append(more));
+        pages[2].bytes[SafetyJournal::kRecordBytes + 60] ^= std::byte{1};
+        CHECK(SafetyJournal::read(kKey, joined(pages)).error().code == base::Errc::corrupt);
+    }
     SECTION("a missing page") {
-        auto pages = three_pages();
         pages.erase(pages.begin() + 1);
-        CHECK(SafetyJournal::read(pages).error().code == base::Errc::corrupt);
+        CHECK(SafetyJournal::read(kKey, joined(pages)).error().code == base::Errc::corrupt);
     }
     SECTION("an empty page in the middle") {
-        auto pages = three_pages();
-        pages[1] = base::Bytes(SafetyJournal::kPageBytes);
-        CHECK(SafetyJournal::read(pages).error().code == base::Errc::corrupt);
+        std::fill(pages[1].bytes.begin(), pages[1].bytes.end(), std::byte{});
+        CHECK(SafetyJournal::read(kKey, joined(pages)).error().code == base::Errc::corrupt);
     }
 }
 
 TEST_CASE("compaction keeps what the rules need and forgets the rest", "[consensus][journal]") {
     SafetyJournal journal = hundred_votes();
-    const auto page = journal.compacted(95);
-    REQUIRE(page.has_value());
-    auto again = SafetyJournal::read(std::vector<base::Bytes>{*page});
-    REQUIRE(again.has_value());
-    CHECK(again->find(1)->past_votes.size() == 5);
-    CHECK(again->find(1)->last_notarize.slot == 100);
-    CHECK(again->last_sequence() == journal.last_sequence());
+    const std::vector<SafetyRecord> lock{commit(94)};
+    (void)journal.append(lock, certificate_of(94));
+    const JournalPage page = journal.compacted(95);
+    CHECK(page.replaces);
+    SafetyJournal again = read_back({page});
+    CHECK(again.safety().known);
+    CHECK(again.safety().floor == 95);
+    CHECK(again.safety().past_votes.size() == 5);
+    CHECK(again.safety().last_notarize.slot == 100);
+    CHECK(again.safety().lock_slot == 94);
+    CHECK(*again.safety().lock_certificate == *certificate_of(94));
+    CHECK(again.last_sequence() == journal.last_sequence());
     // It goes on where it stopped.
     const std::vector<SafetyRecord> next{notarize(101)};
-    const auto both = SafetyJournal::read(std::vector<base::Bytes>{*page, again->append(next)});
-    REQUIRE(both.has_value());
-    CHECK(both->find(1)->last_notarize.slot == 101);
+    const JournalPage more = again.append(next);
+    CHECK_FALSE(more.replaces);
+    CHECK(read_back({page, more}).safety().last_notarize.slot == 101);
 }
 
 TEST_CASE("too many votes for a page become one that forbids all they forbid",
           "[consensus][journal]") {
     SafetyJournal journal = hundred_votes();
-    const auto page = journal.compacted(10);
-    REQUIRE(page.has_value());
-    CHECK(page->size() == SafetyJournal::kPageBytes);
-    const auto again = SafetyJournal::read(std::vector<base::Bytes>{*page});
-    REQUIRE(again.has_value());
-    const auto& votes = again->find(1)->past_votes;
-    REQUIRE(votes.size() == 29);
+    const JournalPage page = journal.compacted(10);
+    CHECK(page.bytes.size() == SafetyJournal::kBlockBytes);
+    const SafetyJournal again = read_back({page});
+    const auto& votes = again.safety().past_votes;
+    REQUIRE(votes.size() == 14);
     CHECK(votes.front().block.is_zero());
     CHECK(votes.front().justify_slot == 10);
-    CHECK(votes.front().slot == 72);
-    CHECK(votes[1].slot == 73);
-    CHECK(votes[1].block == block(73));
-    CHECK(again->find(1)->last_notarize.slot == 100);
-    CHECK(again->find(1)->last_notarize.block == block(100));
+    CHECK(votes.front().slot == 87);
+    CHECK(votes[1].slot == 88);
+    CHECK(votes[1].block == block(88));
+    CHECK(again.safety().last_notarize.slot == 100);
+    CHECK(again.safety().last_notarize.block == block(100));
 }
 
-// --- What a power cut leaves of a write whose page and rows go side by side ---
+// --- What a start finds: the log, and the rows of the storage ---
 
-namespace {
-
-// A lock in slot 5, then one in slot 7 in the page after it, with a vote for slot 8.
-SafetyJournal journal_of_two_locks(bool torn = false) {
-    SafetyJournal journal;
-    const auto commit = [](std::uint64_t slot) {
-        return SafetyRecord{.kind = RecordKind::commit,
-                            .key = 1,
-                            .slot = slot,
-                            .lock_slot = slot,
-                            .block = block(static_cast<unsigned char>(slot)),
-                            .lock = block(static_cast<unsigned char>(slot))};
-    };
-    const std::vector<SafetyRecord> first{{.kind = RecordKind::base, .key = 1}, commit(5)};
-    const std::vector<SafetyRecord> last{
-        commit(7), {.kind = RecordKind::notarize, .key = 1, .slot = 8, .block = block(8)}};
-    std::vector<base::Bytes> pages{journal.append(first), journal.append(last)};
-    if (torn) pages.emplace_back(SafetyJournal::kPageBytes, std::byte{1});
-    return SafetyJournal::read(pages).value();
-}
-
-}  // namespace
-
-TEST_CASE("a lock whose rows are not stored is taken back, and nothing else of its page",
-          "[consensus][journal]") {
-    SafetyJournal journal = journal_of_two_locks();
-    REQUIRE(journal.last_sequence() == 4);
-    CHECK(journal.settle(2, 5));
-    CHECK(journal.find(1)->lock_slot == 5);
-    CHECK(journal.find(1)->lock == block(5));
-    CHECK(journal.find(1)->last_notarize.slot == 8);
-    CHECK(journal.find(1)->past_votes.size() == 1);
-    // Written anew it stays so.
-    const auto again = SafetyJournal::read(std::vector<base::Bytes>{journal.compacted(0).value()});
-    REQUIRE(again.has_value());
-    CHECK(again->find(1)->lock_slot == 5);
-    CHECK(again->find(1)->last_notarize.slot == 8);
-}
-
-TEST_CASE("a lock stays where its COMMIT may have left", "[consensus][journal]") {
-    SafetyJournal journal = journal_of_two_locks();
-    SECTION("its rows are stored") {
-        CHECK_FALSE(journal.settle(4, 5));
+TEST_CASE("nothing is taken back where the rows are a write behind", "[consensus][journal]") {
+    const auto pages = three_pages();
+    SafetyJournal journal = read_back(pages);
+    CHECK(journal.settle(mark_of(pages[1])) == Standing::rows_behind);
+    CHECK(journal.safety().lock_slot == 5);
+    CHECK(*journal.safety().lock_certificate == *certificate_of(5));
+    SECTION("or many") {
+        SafetyJournal other = read_back(pages);
+        CHECK(other.settle(mark_of(pages[0])) == Standing::rows_far_behind);
+        CHECK(other.safety().lock_slot == 5);
     }
-    SECTION("a certificate as high is here: it can be justified") {
-        CHECK_FALSE(journal.settle(2, 7));
-    }
-    SECTION("the storage is new, or of a copy: it lacks rows of earlier pages, too") {
-        CHECK_FALSE(journal.settle(0, 0));
-    }
-    SECTION("something was appended since") {
-        (void)journal.append(std::vector<SafetyRecord>{{.key = 2}});
-        CHECK_FALSE(journal.settle(2, 5));
-    }
-    CHECK(journal.find(1)->lock_slot == 7);
-}
-
-TEST_CASE("the page that replaces a journal comes after its rows: its locks stay",
-          "[consensus][journal]") {
-    SafetyJournal before = journal_of_two_locks();
-    auto journal =
-        SafetyJournal::read(std::vector<base::Bytes>{before.compacted(0).value()}).value();
-    CHECK_FALSE(journal.settle(4, 0));
-    CHECK(journal.find(1)->lock_slot == 7);
 }
 
 TEST_CASE("a page that only the rows have counts as written", "[consensus][journal]") {
+    auto pages = three_pages(GENERATE(3U, 250U));
+    const JournalPage last = pages.back();
+    pages.pop_back();
+    base::Bytes log = joined(pages);
     // Torn by a power cut, or missing since an older log was put back.
-    const bool torn = GENERATE(false, true);
-    SafetyJournal before = journal_of_two_locks();
-    const base::Bytes third = before.append(std::vector<SafetyRecord>{
-        {.kind = RecordKind::notarize, .key = 1, .slot = 9, .block = block(9)},
-        {.kind = RecordKind::produced, .key = 1, .slot = 12, .block = block(12)}});
-    SafetyJournal journal = journal_of_two_locks(torn);
-    CHECK(journal.torn() == torn);
-    REQUIRE(journal.catch_up({6, base::ByteView(third).first(256)}));
-    CHECK(journal.find(1)->last_notarize.slot == 9);
-    CHECK(journal.find(1)->produced_slot == 12);
-    CHECK(journal.find(1)->lock_slot == 7);
-    // The log lacks it, so it is written anew.
-    CHECK(journal.settle(6, 7));
-    const auto again =
-        SafetyJournal::read(std::vector<base::Bytes>{journal.compacted(0).value()}).value();
-    CHECK_FALSE(journal.settle(6, 7));
-    CHECK(again.last_sequence() > 6);
-    CHECK(again.find(1)->last_notarize.slot == 9);
-    CHECK(again.find(1)->produced_slot == 12);
+    const bool is_torn = GENERATE(false, true);
+    if (is_torn) log.insert(log.end(), SafetyJournal::kBlockBytes, std::byte{1});
+    SafetyJournal journal = SafetyJournal::read(kKey, log).value();
+    CHECK(journal.torn() == is_torn);
+    // Stored without the zeros at its end.
+    SafetyJournal::Mark mark = mark_of(last);
+    while (mark.page.back() == std::byte{})
+        mark.page = mark.page.first(mark.page.size() - 1);
+    CHECK(journal.settle(mark) == Standing::log_behind);
+    CHECK(journal.safety().lock_slot == 5);
+    CHECK(journal.safety().lock_certificate != nullptr);
+    CHECK(journal.last_sequence() == 4);
+    // Written anew both say the same.
+    const JournalPage mended = journal.compacted(0);
+    SafetyJournal again = read_back({mended});
+    CHECK(again.settle(mark_of(mended)) == Standing::equal);
+    CHECK(again.safety().lock_slot == 5);
+    CHECK(again.safety().produced_slot == 5);
+    CHECK(again.safety().last_notarize.slot == 5);
 }
 
-TEST_CASE("a log that lacks more than the page among the rows is lost", "[consensus][journal]") {
-    SafetyJournal before = journal_of_two_locks();
-    const std::vector<SafetyRecord> vote{
-        {.kind = RecordKind::notarize, .key = 1, .slot = 9, .block = block(9)}};
-    const base::Bytes third = before.append(vote);
-    const base::Bytes fourth = before.append(vote);
-    SafetyJournal journal = journal_of_two_locks();
-    CHECK(journal.catch_up({4, {}}));  // It lacks nothing,
-    CHECK(journal.catch_up({2, {}}));  // or is ahead.
-    CHECK_FALSE(journal.catch_up({5, {}}));
-    CHECK_FALSE(journal.catch_up({6, fourth}));
-    CHECK_FALSE(journal.catch_up({6, third}));
-    SafetyJournal other;  // As long, of other records.
-    (void)other.append(std::vector<SafetyRecord>(4, vote[0]));
-    CHECK_FALSE(other.catch_up({5, third}));
-    SafetyJournal none;
-    CHECK_FALSE(none.catch_up({5, third}));
-    CHECK(journal.last_sequence() == 4);
-    CHECK(journal.catch_up({5, third}));
+TEST_CASE("a page that was cut short, and of which the rows know nothing, never was",
+          "[consensus][journal]") {
+    const auto pages = three_pages();
+    base::Bytes log = joined(pages);
+    log[log.size() - SafetyJournal::kBlockBytes + 40] ^= std::byte{1};
+    SafetyJournal journal = SafetyJournal::read(kKey, log).value();
+    CHECK(journal.settle(mark_of(pages[1])) == Standing::torn);
+    CHECK(journal.safety().lock_slot == 0);
+    CHECK(journal.safety().last_notarize.slot == 5);
+}
+
+TEST_CASE("a log that lacks more than the page of the rows is lost", "[consensus][journal]") {
+    const auto pages = three_pages();
+    SafetyJournal whole = read_back(pages);
+    CHECK(whole.settle(mark_of(pages[2])) == Standing::equal);
+    const auto check_lost = [&](SafetyJournal journal, const JournalPage& page) {
+        CHECK(journal.settle(mark_of(page)) == Standing::lost);
+        CHECK_FALSE(journal.safety().known);
+        CHECK(journal.last_sequence() == page.sequence);
+        // What is promised next takes its place.
+        const std::vector<SafetyRecord> next{{.kind = RecordKind::produced, .slot = 9}};
+        CHECK(journal.append(next).replaces);
+    };
+    check_lost(read_back({pages[0]}), pages[2]);
+    check_lost(SafetyJournal::read(kKey, {}).value(), pages[2]);
+    SECTION("as long, of other records") {
+        SafetyJournal other(kKey);
+        const std::vector<SafetyRecord> records(3, notarize(3));
+        const JournalPage page = other.append(records);
+        check_lost(read_back({page}), pages[2]);
+    }
+    SECTION("the page of the rows is damaged") {
+        JournalPage page = pages[2];
+        page.bytes[40] ^= std::byte{1};
+        check_lost(read_back({pages[0], pages[1]}), page);
+    }
+}
+
+TEST_CASE("beside the rows of another disk a journal is lost", "[consensus][journal]") {
+    // Made for the same key elsewhere.
+    SafetyJournal elsewhere(kKey);
+    std::vector<JournalPage> others{test::first_page(elsewhere)};
+    const std::vector<SafetyRecord> second{{.kind = RecordKind::produced, .slot = 5}, notarize(6)};
+    others.push_back(elsewhere.append(second));
+    SafetyJournal behind = read_back(three_pages());
+    CHECK(behind.settle(mark_of(others[1])) == Standing::lost);
+    CHECK_FALSE(behind.safety().known);
+    const std::vector<SafetyRecord> third{notarize(7)};
+    others.push_back(elsewhere.append(third));
+    SafetyJournal as_long = read_back(three_pages());
+    CHECK(as_long.settle(mark_of(others[2])) == Standing::lost);
+    CHECK(as_long.last_sequence() == 4);
+}
+
+TEST_CASE("beside rows that know nothing of it a journal is lost, or new", "[consensus][journal]") {
+    const auto pages = three_pages();
+    SafetyJournal used = read_back(pages);
+    CHECK(used.settle(std::nullopt) == Standing::lost);
+    CHECK_FALSE(used.safety().known);
+    SafetyJournal fresh = read_back({pages[0]});
+    CHECK(fresh.settle(std::nullopt) == Standing::fresh);
+    CHECK(fresh.safety().known);
 }
 
 TEST_CASE("a whole journal among the rows takes the place of any older log",
           "[consensus][journal]") {
-    SafetyJournal before = journal_of_two_locks();
-    const std::uint64_t last = before.last_sequence();
-    const base::Bytes page = before.compacted(0).value();
-    SafetyJournal journal = GENERATE(SafetyJournal(), journal_of_two_locks(/*torn=*/true));
-    CHECK_FALSE(SafetyJournal().catch_up({before.last_sequence(), page, /*replaces=*/false}));
-    REQUIRE(journal.catch_up({before.last_sequence(), page, /*replaces=*/true}));
-    CHECK(journal.last_sequence() > last);
-    CHECK(journal.find(1)->lock_slot == 7);
-    CHECK(journal.find(1)->last_notarize.slot == 8);
-    CHECK(journal.settle(before.last_sequence(), 0));
-    CHECK(journal.find(1)->lock_slot == 7);
+    const auto pages = three_pages();
+    SafetyJournal before = read_back(pages);
+    const JournalPage page = before.compacted(0);
+    base::Bytes log = GENERATE_COPY(base::Bytes{}, joined({pages[0]}), joined(pages));
+    SafetyJournal journal = SafetyJournal::read(kKey, log).value();
+    REQUIRE(journal.settle(mark_of(page)) == Standing::log_behind);
+    CHECK(journal.last_sequence() == page.sequence);
+    CHECK(journal.safety().lock_slot == 5);
+    CHECK(journal.safety().lock_certificate != nullptr);
+    CHECK(journal.safety().last_notarize.slot == 5);
 }

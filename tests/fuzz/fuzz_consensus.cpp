@@ -1,5 +1,6 @@
 #include "base/check.hpp"
 #include "consensus/consensus.hpp"
+#include "tests/support/journals.hpp"
 
 #include <cstdint>
 #include <map>
@@ -37,14 +38,10 @@ class Conversation {
         chain::BlockHeader header;
         header.height = 1;
         blocks_ = {chain::make_block({header, {}}, {}, {})};
-        consensus::SafetyJournal journal;
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key(0))},
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key(1))}};
-        (void)journal.append(records);
-        consensus_.emplace(options_,
-                           consensus::TreeBase{blocks_[0], chain::first_schedules(schedule)},
-                           std::move(journal));
+        consensus_.emplace(
+            options_,
+            consensus::TreeBase{blocks_[0], chain::first_schedules(schedule)},
+            test::fresh_journals({consensus::key_tag(key(0)), consensus::key_tag(key(1))}));
     }
 
     void run() {

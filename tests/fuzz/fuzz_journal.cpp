@@ -1,38 +1,52 @@
 #include "base/check.hpp"
-#include "consensus/safety_journal.hpp"
+#include "tests/support/journals.hpp"
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
-// The safety journal as a damaged disk returns it. The first byte says how many good pages come
-// first; the rest overwrites parts of them. Whatever is read must go on: a page appended to it
+// A safety journal as a damaged disk returns it, and the page of it among the rows. The first byte
+// says how many good pages come first, the second how many signatures a lock's certificate has,
+// the third where the rest is laid over it. Whatever is read must go on: a page written after it
 // is read back with it.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using consensus::SafetyJournal;
-    if (size < 3) return 0;
-    SafetyJournal good;
-    std::vector<base::Bytes> pages;
-    for (std::uint64_t slot = 1; slot <= data[0] % 4U + 1U; ++slot) {
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::notarize, .key = 1, .slot = slot},
-            {.kind = consensus::RecordKind::produced, .key = 1, .slot = slot}};
-        pages.push_back(good.append(records));
+    using Standing = SafetyJournal::Standing;
+    constexpr consensus::KeyTag kKey = 1;
+    if (size < 4) return 0;
+    SafetyJournal good(kKey);
+    consensus::JournalPage last = test::first_page(good);
+    test::Logs logs;
+    test::write_page(logs, last);
+    for (std::uint64_t slot = 1; slot <= data[0] % 4U; ++slot) {
+        chain::Certificate lock;
+        lock.data.slot = slot;
+        lock.signatures.resize(data[1]);
+        const std::array records{
+            consensus::SafetyRecord{.kind = consensus::RecordKind::notarize, .slot = slot},
+            consensus::SafetyRecord{
+                .kind = consensus::RecordKind::commit, .slot = slot, .lock_slot = slot}};
+        last = good.append(records, std::make_shared<const chain::Certificate>(lock));
+        test::write_page(logs, last);
     }
-    base::Bytes& page = pages[data[1] % pages.size()];
-    const std::span<const std::uint8_t> patch(data + 2, size - 2);
-    for (std::size_t i = 0; i < patch.size() && i < page.size(); ++i) {
-        page[i] ^= std::byte{patch[i]};
+    base::Bytes& log = logs.at(kKey);
+    const std::span<const std::uint8_t> patch(data + 3, size - 3);
+    std::size_t at = log.size() * data[2] / 256;
+    for (const std::uint8_t byte : patch) {
+        if (at < log.size()) log[at++] ^= std::byte{byte};
     }
-    auto journal = SafetyJournal::read(pages);
+    auto journal = SafetyJournal::read(kKey, log);
     if (!journal) return 0;
-    if (journal->torn()) pages.pop_back();
-    const std::vector<consensus::SafetyRecord> more{
-        {.kind = consensus::RecordKind::produced, .key = 1, .slot = 100}};
-    pages.push_back(journal->append(more));
-    const auto again = SafetyJournal::read(pages);
-    CHECK(again.has_value() && again->find(1)->produced_slot == 100);
+    const Standing standing =
+        journal->settle(SafetyJournal::Mark{last.sequence, last.bytes, last.replaces});
+    // What the rows say of the last page is never lost, unless more is.
+    if (standing != Standing::lost) CHECK(journal->last_sequence() >= good.last_sequence());
+    if (standing != Standing::equal) test::write_page(logs, journal->compacted(0));
+    const std::array more{
+        consensus::SafetyRecord{.kind = consensus::RecordKind::produced, .slot = 100}};
+    test::write_page(logs, journal->append(more));
+    const auto again = SafetyJournal::read(kKey, logs.at(kKey));
+    CHECK(again.has_value() && again->safety().produced_slot == 100);
     return 0;
 }

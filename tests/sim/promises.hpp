@@ -9,20 +9,27 @@
 
 namespace sim {
 
-// What the durable pages of a journal promised, ever: {kind, key, slot}. It is read from the bytes
+// What the durable pages of journals promised, ever: {kind, key, slot}. It is read from the bytes
 // on disk, not from the production code's memory, so that a vote that runs ahead is noticed.
 class Promises {
   public:
     void note(const base::Bytes& page) {
         using consensus::SafetyJournal;
-        for (std::size_t at = 0; at < page.size(); at += SafetyJournal::kRecordBytes) {
+        for (std::size_t at = 0; at + SafetyJournal::kRecordBytes <= page.size();
+             at += SafetyJournal::kRecordBytes) {
             const base::ByteView record(page.data() + at, SafetyJournal::kRecordBytes);
             const int kind = std::to_integer<int>(record[kKindAt]);
-            if (kind == 0) return;
             base::Reader in(record.subspan(kKeyAt));
             const std::uint64_t key = in.u64("key");
             const std::uint64_t slot = in.u64("slot");
+            (void)in.u64("justify slot");
+            const std::uint64_t lock_slot = in.u64("lock slot");
             made_.emplace(kind, key, slot);
+            // A page that replaces a journal says so of the lock.
+            if (kind == static_cast<int>(consensus::RecordKind::base)) {
+                made_.emplace(static_cast<int>(consensus::RecordKind::commit), key, lock_slot);
+            }
+            if (record[kLeftAt] == std::byte{0}) return;
         }
     }
     [[nodiscard]] bool contain(consensus::RecordKind kind,
@@ -34,6 +41,7 @@ class Promises {
   private:
     // Where the fields lie in a record; see consensus::SafetyRecord.
     static constexpr std::size_t kKindAt = 12;
+    static constexpr std::size_t kLeftAt = 13;
     static constexpr std::size_t kKeyAt = 24;
 
     std::set<std::tuple<int, std::uint64_t, std::uint64_t>> made_;

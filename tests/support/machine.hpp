@@ -4,6 +4,7 @@
 #include "chain/execution/host_functions.hpp"
 #include "node/core/core.hpp"
 #include "node/machine/machine.hpp"
+#include "tests/support/journals.hpp"
 #include "tests/support/memory_storage.hpp"
 #include "tests/support/simulated_timer.hpp"
 
@@ -67,11 +68,7 @@ class Machine {
     void set_key(const base::crypto::PrivateKey& key) {
         key_ = key;
         signer_.set_key(key_);
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base, .key = consensus::key_tag(key_.public_key())}};
-        consensus::SafetyJournal journal;
-        if (const auto before = consensus::SafetyJournal::read(pages_)) journal = *before;
-        pages_.push_back(journal.append(records));
+        logs_.merge(test::fresh_logs({consensus::key_tag(key_.public_key())}));
     }
     // Opens the node on what the disk holds now.
     void start() {
@@ -80,8 +77,6 @@ class Machine {
     [[nodiscard]] base::Result<void> open() {
         stop();
         node::Effects out;
-        auto journal = consensus::SafetyJournal::read(pages_);
-        REQUIRE(journal.has_value());
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error&) {};
         contract_machine_ = std::make_unique<node::ContractMachine>();
@@ -98,7 +93,7 @@ class Machine {
         node::Core::Environment environment{
             storage_, *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
         environment.timer = &timer;
-        auto core = node::Core::open(options, environment, *std::move(journal), out);
+        auto core = node::Core::open(options, environment, test::read_journals(logs_), out);
         if (!core) return base::fail(core.error());
         core_ = *std::move(core);
         perform(out);
@@ -178,7 +173,8 @@ class Machine {
     [[nodiscard]] const node::Published& view() const { return *view_; }
     [[nodiscard]] const genesis::Genesis& genesis() const { return genesis_; }
     MemoryStorage& storage() { return storage_; }
-    std::vector<base::Bytes>& pages() { return pages_; }
+    // Of its present key.
+    base::Bytes& log() { return logs_[consensus::key_tag(key_.public_key())]; }
 
     SimulatedTimer timer;  // Of the runs: they take no time unless a test says so.
     // What peers are told; null: the node has none. Set before start().
@@ -265,16 +261,13 @@ class Machine {
             if (*writes_left == 0) return leave(write);
             --*writes_left;
         }
-        write_page(write);
+        write_pages(write);
         const auto done = write_rows(write);
         if (write.ticket != 0) answers_.push_back(node::input::Written{write.ticket, done});
     }
-    // A page that is there already (its batch failed) is not written twice.
-    void write_page(const node::effect::Write& write) {
-        if (write.journal_page.empty()) return;
-        if (!pages_.empty() && pages_.back() == write.journal_page) return;
-        if (write.compact_journal) pages_.clear();
-        pages_.push_back(write.journal_page);
+    void write_pages(const node::effect::Write& write) {
+        for (const consensus::JournalPage& page : write.pages)
+            test::write_page(logs_, page);
     }
     base::Result<void> write_rows(const node::effect::Write& write) {
         base::Batch batch = write.batch;
@@ -285,13 +278,14 @@ class Machine {
     // the journal comes after its rows.
     void leave(const node::effect::Write& write) {
         if (write.ticket == 0) return;
-        const bool has_page = !write.journal_page.empty();
-        if (left == Left::page && has_page && !write.compact_journal) write_page(write);
+        const auto replaces = [](const auto& page) { return page.replaces; };
+        const bool is_beside = !write.pages.empty() && std::ranges::none_of(write.pages, replaces);
+        if (left == Left::page && is_beside) write_pages(write);
         if (left == Left::rows || left == Left::torn_page_and_rows) (void)write_rows(write);
-        if (left == Left::torn_page_and_rows && has_page && !write.compact_journal) {
-            base::Bytes torn = write.journal_page;
-            std::fill(torn.begin() + 512, torn.end(), std::byte{0x5A});
-            pages_.push_back(std::move(torn));
+        if (left == Left::torn_page_and_rows && is_beside) {
+            consensus::JournalPage torn = write.pages.front();
+            std::fill(torn.bytes.begin() + 512, torn.bytes.end(), std::byte{0x5A});
+            test::write_page(logs_, torn);
         }
         left = Left::nothing;
     }
@@ -301,7 +295,7 @@ class Machine {
     KeySigner signer_;
     SilentLog log_;
     MemoryStorage storage_;
-    std::vector<base::Bytes> pages_;
+    test::Logs logs_;
     std::unique_ptr<node::ContractMachine> contract_machine_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;

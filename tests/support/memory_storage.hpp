@@ -34,7 +34,10 @@ class MemoryStorage final : public base::Storage {
             versions.insert_or_assign(commits_, change.value);
             contents_->prune(versions);
         }
-        if (sync) contents_->durable = commits_;
+        if (sync) {
+            contents_->durable_before = contents_->durable;
+            contents_->durable = commits_;
+        }
         return {};
     }
 
@@ -72,6 +75,13 @@ class MemoryStorage final : public base::Storage {
             }
         }
         commits_ = contents_->latest = contents_->durable;
+    }
+    // The power goes, and what the last sync made durable is lost with all that came after it: a
+    // disk that said so too early, or the damaged tail of a log.
+    void lose_last_sync() {
+        // Not the first state: it was there before the node.
+        if (contents_->durable_before != 0) contents_->durable = contents_->durable_before;
+        cut_power();
     }
     // Commits that a power cut may lose.
     [[nodiscard]] std::uint64_t unsynced() const { return commits_ - contents_->durable; }
@@ -116,6 +126,7 @@ class MemoryStorage final : public base::Storage {
         std::multiset<std::uint64_t> snapshots;  // Commits that are held.
         std::uint64_t latest = 0;
         std::uint64_t durable = 0;
+        std::uint64_t durable_before = 0;  // The sync before the last one.
         std::optional<base::Error> read_error;
         std::set<RowKey> damaged;
 
@@ -130,7 +141,7 @@ class MemoryStorage final : public base::Storage {
 
         // Drops what neither a snapshot nor a power cut can ask for.
         void prune(Versions& versions) const {
-            std::uint64_t oldest = std::min(latest, durable);
+            std::uint64_t oldest = std::min(latest, durable_before);
             if (!snapshots.empty()) oldest = std::min(oldest, *snapshots.begin());
             auto keep = versions.upper_bound(oldest);
             if (keep == versions.begin()) return;

@@ -56,7 +56,7 @@ class OneNode {
     [[nodiscard]] const node::Published& view() const { return machine_.view(); }
     [[nodiscard]] const genesis::Genesis& genesis() const { return machine_.genesis(); }
     MemoryStorage& storage() { return machine_.storage(); }
-    std::vector<base::Bytes>& pages() { return machine_.pages(); }
+    base::Bytes& log() { return machine_.log(); }
     void step(const node::Input& input) { machine_.step(input); }
 
   private:

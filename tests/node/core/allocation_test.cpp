@@ -1,6 +1,7 @@
 #include "node/core/networked_core.hpp"
 #include "node/machine/machine.hpp"
 #include "tests/allocations.hpp"
+#include "tests/support/journals.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -76,11 +77,6 @@ class Listener {
 
   private:
     [[nodiscard]] base::Result<std::unique_ptr<node::Core>> open(node::Effects& asked) {
-        const std::vector<consensus::SafetyRecord> records{
-            {.kind = consensus::RecordKind::base,
-             .key = consensus::key_tag(signer_.keys().front())}};
-        consensus::SafetyJournal journal;
-        (void)journal.append(records);
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error&) {};
         node::Core::Options options{.genesis = genesis_};
@@ -90,7 +86,7 @@ class Listener {
         return node::Core::open(
             options,
             {storage_, executor_, signer_, {}, state, {}, base::Log(log_, "core")},
-            std::move(journal),
+            test::fresh_journals({consensus::key_tag(signer_.keys().front())}),
             asked);
     }
     void greet(std::size_t number) {

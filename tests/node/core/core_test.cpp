@@ -186,9 +186,9 @@ TEST_CASE("a torn journal page is mended before anything is written after it", "
     support::OneNode node;
     node.tick_at(1);
     node.tick_at(2);
-    base::Bytes torn(consensus::SafetyJournal::kPageBytes);
+    base::Bytes torn(consensus::SafetyJournal::kBlockBytes);
     torn[0] = std::byte{0x42};
-    node.pages().push_back(torn);
+    node.log().insert(node.log().end(), torn.begin(), torn.end());
     node.start();
     node.tick_at(3);
     node.tick_at(4);

@@ -27,15 +27,15 @@ TEST_CASE("a validator whose journal is lost votes again after a later block is 
           "[journal]") {
     Cluster cluster(4);
     cluster.run(1, 6);
-    const std::vector<base::Bytes> copy = cluster[3].pages();
+    const base::Bytes copy = cluster[3].log();
     cluster.run(7, 9);
     cluster.kill(3);
     SECTION("gone") {
-        cluster[3].pages().clear();
+        cluster[3].log().clear();
     }
     SECTION("put back from a copy") {
-        REQUIRE(copy.size() < cluster[3].pages().size());
-        cluster[3].pages() = copy;
+        REQUIRE(copy.size() < cluster[3].log().size());
+        cluster[3].log() = copy;
     }
     cluster.start(3);
     REQUIRE(cluster[3].view().keys.size() == 1);
@@ -104,7 +104,7 @@ TEST_CASE("a validator alone without its journal makes nothing final until that 
     Cluster cluster(1);
     cluster.run(1, 3);
     cluster.kill(0);
-    cluster[0].pages().clear();
+    cluster[0].log().clear();
     cluster.start(0);
     cluster.run(4, 8);
     CHECK(cluster[0].view().keys[0].lost);
@@ -132,9 +132,9 @@ TEST_CASE("a journal of which nothing but a torn page is left is lost, and its n
     Cluster cluster(4);
     cluster.run(1, 6);
     cluster.kill(3);
-    REQUIRE(cluster[3].pages().size() > 1);
-    cluster[3].pages().resize(1);
-    cluster[3].pages()[0][7] ^= std::byte{1};
+    REQUIRE(cluster[3].log().size() > consensus::SafetyJournal::kBlockBytes);
+    cluster[3].log().resize(consensus::SafetyJournal::kBlockBytes);
+    cluster[3].log()[7] ^= std::byte{1};
     cluster.start(3);
     CHECK(cluster[3].view().keys[0].lost);
     cluster.run(7, 12);

@@ -56,6 +56,37 @@ TEST_CASE("all lose power at any write, of which any part is left: finality goes
     }
 }
 
+TEST_CASE("a lock stays where the storage loses its last synced write", "[core][power]") {
+    const std::size_t losers = GENERATE(1U, 2U, 4U);
+    for (int cut = 0; cut < 16; ++cut) {
+        CAPTURE(losers, cut);
+        Cluster cluster(4);
+        cluster.run(1, 2);
+        const chain::Height shown = run_to_the_cut(cluster, cut, Left::nothing);
+        std::vector<chain::Slot> locks;
+        for (std::size_t i = 0; i < cluster.size(); ++i) {
+            cluster.start(i);
+            locks.push_back(cluster[i].view().keys[0].lock);
+            cluster[i].stop();
+            if (i < losers) cluster[i].storage().lose_last_sync();
+        }
+        for (std::size_t i = 0; i < cluster.size(); ++i) {
+            cluster.start(i);
+            CHECK_FALSE(cluster[i].view().keys[0].lost);
+            CHECK(cluster[i].view().keys[0].lock == locks[i]);
+        }
+        cluster.deliver();
+        cluster.run(6, 28);
+        for (std::size_t i = 0; i < cluster.size(); ++i) {
+            CHECK(cluster[i].view().finalized->header.height >= shown);
+            CHECK(cluster[i].view().finalized->header.slot >= 27);
+            CHECK(cluster[i].view().finalized->id == cluster[0].view().finalized->id);
+            CHECK(cluster[i].accused.empty());
+        }
+        CHECK(cluster.refused.empty());
+    }
+}
+
 TEST_CASE("one that loses power again and again, each time in another part, stays honest",
           "[core][power]") {
     Cluster cluster(4);

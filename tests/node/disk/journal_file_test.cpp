@@ -23,6 +23,14 @@ base::Bytes page_of(int number) {
     return page;
 }
 
+std::vector<base::Bytes> blocks_of(const JournalFile& journal) {
+    const base::Bytes bytes = journal.read().value();
+    std::vector<base::Bytes> blocks;
+    for (auto at = bytes.begin(); at != bytes.end(); at += 4096)
+        blocks.emplace_back(at, at + 4096);
+    return blocks;
+}
+
 void damage(const std::string& path, std::uint64_t offset, base::ByteView bytes) {
     auto file = node::File::open(path, O_RDWR).value();
     REQUIRE(file.write_at(offset, bytes));
@@ -51,14 +59,14 @@ TEST_CASE("pages are read in the order in which they were appended, also after o
     REQUIRE(JournalFile::create(path, page_of(1)));
     {
         auto journal = JournalFile::open(path).value();
-        CHECK(journal->page_count() == 1);
+        CHECK(journal->block_count() == 1);
         REQUIRE(journal->append_page(page_of(2)));
         REQUIRE(journal->append_page(page_of(3)));
     }
     auto journal = JournalFile::open(path).value();
-    CHECK(journal->page_count() == 3);
+    CHECK(journal->block_count() == 3);
     REQUIRE(journal->append_page(page_of(4)));
-    const auto pages = journal->read_pages().value();
+    const auto pages = blocks_of(*journal);
     REQUIRE(pages.size() == 4);
     for (int i = 0; i < 4; ++i)
         CHECK(pages[static_cast<std::size_t>(i)] == page_of(i + 1));
@@ -73,9 +81,28 @@ TEST_CASE("the room grows when it is used up") {
         REQUIRE(journal->append_page(page_of(i)));
     journal.reset();
     journal = JournalFile::open(path).value();
-    REQUIRE(journal->page_count() == 1100);
-    CHECK(journal->read_pages().value().back() == page_of(1100));
+    REQUIRE(journal->block_count() == 1100);
+    CHECK(blocks_of(*journal).back() == page_of(1100));
     CHECK(std::filesystem::file_size(path) == 2048 * 4096);
+}
+
+TEST_CASE("a page may have several blocks, and replace the journal") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "safety.journal";
+    REQUIRE(JournalFile::create(path, page_of(1)));
+    auto journal = JournalFile::open(path).value();
+    base::Bytes wide = page_of(2);
+    const base::Bytes second = page_of(3);
+    wide.insert(wide.end(), second.begin(), second.end());
+    REQUIRE(journal->append_page(wide));
+    REQUIRE(journal->append_page(page_of(4)));
+    CHECK(journal->block_count() == 4);
+    CHECK(blocks_of(*journal) == std::vector{page_of(1), page_of(2), page_of(3), page_of(4)});
+    REQUIRE(journal->compact(wide));
+    REQUIRE(journal->append_page(page_of(5)));
+    journal.reset();
+    journal = JournalFile::open(path).value();
+    CHECK(blocks_of(*journal) == std::vector{page_of(2), page_of(3), page_of(5)});
 }
 
 TEST_CASE("compaction leaves one page, and a file that can be appended to") {
@@ -86,10 +113,10 @@ TEST_CASE("compaction leaves one page, and a file that can be appended to") {
     REQUIRE(journal->append_page(page_of(2)));
     REQUIRE(journal->compact(page_of(9)));
     REQUIRE(journal->append_page(page_of(10)));
-    CHECK(journal->read_pages().value() == std::vector<base::Bytes>{page_of(9), page_of(10)});
+    CHECK(blocks_of(*journal) == std::vector<base::Bytes>{page_of(9), page_of(10)});
     journal.reset();
     journal = JournalFile::open(path).value();
-    CHECK(journal->read_pages().value() == std::vector<base::Bytes>{page_of(9), page_of(10)});
+    CHECK(blocks_of(*journal) == std::vector<base::Bytes>{page_of(9), page_of(10)});
     // Only the journal is left in the directory.
     const auto files = std::filesystem::directory_iterator(directory.path());
     CHECK(std::distance(begin(files), end(files)) == 1);
@@ -101,9 +128,9 @@ TEST_CASE("a power cut in the middle of a compaction leaves the old journal") {
     REQUIRE(JournalFile::create(path, page_of(1)));
     REQUIRE(node::write_file_atomically(path + ".next", page_of(7)));
     auto journal = JournalFile::open(path).value();
-    CHECK(journal->read_pages().value() == std::vector<base::Bytes>{page_of(1)});
+    CHECK(blocks_of(*journal) == std::vector<base::Bytes>{page_of(1)});
     REQUIRE(journal->compact(page_of(8)));
-    CHECK(journal->read_pages().value() == std::vector<base::Bytes>{page_of(8)});
+    CHECK(blocks_of(*journal) == std::vector<base::Bytes>{page_of(8)});
 }
 
 TEST_CASE("a torn last page is shown as it is, and so is a hole") {
@@ -121,8 +148,8 @@ TEST_CASE("a torn last page is shown as it is, and so is a hole") {
         damage(path, 2 * 4096, half);
     }
     auto journal = JournalFile::open(path).value();
-    const auto pages = journal->read_pages().value();
-    REQUIRE(pages.size() == journal->page_count());
+    const auto pages = blocks_of(*journal);
+    REQUIRE(pages.size() == journal->block_count());
     REQUIRE(pages.size() >= 2);
     CHECK(pages[0] == page_of(1));
     if (pages.size() == 3) CHECK(pages[1] == base::Bytes(4096));
@@ -130,7 +157,7 @@ TEST_CASE("a torn last page is shown as it is, and so is a hole") {
     REQUIRE(journal->compact(page_of(2)));
     CHECK(JournalFile::open(path).error().code == base::Errc::unavailable);
     journal.reset();
-    CHECK(JournalFile::open(path).value()->page_count() == 1);
+    CHECK(JournalFile::open(path).value()->block_count() == 1);
 }
 
 TEST_CASE("a journal is never replaced, never made by opening, and never shared") {
@@ -151,10 +178,10 @@ TEST_CASE("a journal is never replaced, never made by opening, and never shared"
     REQUIRE_FALSE(second);
     CHECK(second.error().code == base::Errc::unavailable);
     CHECK(second.error().detail.find(path) != std::string::npos);
-    CHECK(first->read_pages().value()[0] == page_of(1));
+    CHECK(blocks_of(*first)[0] == page_of(1));
 }
 
-TEST_CASE("a file of another size than pages make is corrupt") {
+TEST_CASE("a file of another size than blocks make is corrupt") {
     const TemporaryDirectory directory;
     const std::string path = directory / "safety.journal";
     REQUIRE(JournalFile::create(path, page_of(1)));
@@ -180,7 +207,7 @@ TEST_CASE("after a failed write the journal takes no further page until it is op
     CHECK_FALSE(journal->append_page(page_of(3)));
     journal.reset();
     journal = JournalFile::open(path).value();
-    CHECK(journal->read_pages().value() == std::vector<base::Bytes>{page_of(1), page_of(2)});
+    CHECK(blocks_of(*journal) == std::vector<base::Bytes>{page_of(1), page_of(2)});
     CHECK(journal->append_page(page_of(3)));
 }
 

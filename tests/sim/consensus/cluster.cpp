@@ -32,6 +32,8 @@ Cluster::Cluster(const Plan& plan)
     }
     adversary_ = std::make_unique<Adversary>(*this);
     loses_journals_ = chance_.percent(30);
+    // Where a journal is lost, too, the machine counts as Byzantine (spec 04).
+    loses_synced_ = !loses_journals_ && chance_.percent(30);
     power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
     choose_weather();
 }
@@ -184,7 +186,7 @@ void Cluster::stop(std::size_t node) {
     if (chance_.percent(50)) {
         hosts_[node]->kill();
     } else {
-        hosts_[node]->cut_power();
+        hosts_[node]->cut_power(loses_synced_ && chance_.percent(50));
     }
     down_until_[node] = slot() + chance_.below(12);
     if (loses_journals_ && chance_.percent(50)) hosts_[node]->lose_journal(chance_.percent(50));

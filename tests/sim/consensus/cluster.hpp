@@ -8,6 +8,7 @@
 #include "tests/sim/events.hpp"
 #include "tests/sim/network.hpp"
 #include "tests/sim/promises.hpp"
+#include "tests/support/journals.hpp"
 
 #include <deque>
 #include <map>
@@ -35,27 +36,26 @@ using Message = std::variant<chain::BlockPtr,
                              std::shared_ptr<const VotesSeen>>;
 
 // --- What a node has on disk ---
-struct Stored {
-    std::vector<base::Bytes> pages;
+struct Rows {
     std::map<chain::BlockId, chain::BlockPtr> blocks;  // In order of height.
     std::optional<chain::Certificate> notarize;
     std::optional<chain::Certificate> commit;
     consensus::TreeBase base;
-    std::uint64_t sequence = 0;  // How far the journal was when rows were written,
-    base::Bytes mark_page;       // and the page that was written beside them.
-    bool mark_replaces = false;
+    // Of each journal the last page that was written beside rows.
+    std::map<consensus::KeyTag, consensus::JournalPage> marks;
+};
+struct Stored : Rows {
+    test::Logs logs;
     Promises promises;
 };
 struct Write {
-    base::Bytes page;
-    bool replace = false;  // The page replaces the whole journal.
+    std::vector<consensus::JournalPage> pages;
     chain::BlockPtr block;
     std::optional<chain::Certificate> certificate;
     std::optional<consensus::TreeBase> base;
-    std::uint64_t sequence = 0;
 };
 void apply(Stored& state, Write&& write);
-void apply_page(Stored& state, const Write& write);
+void apply_page(Stored& state, const consensus::JournalPage& page);
 void apply_rows(Stored& state, const Write& write);
 
 class Cluster;
@@ -68,7 +68,8 @@ class Host {
 
     void start();  // From what the disk holds.
     void kill();
-    void cut_power();
+    // `loses_synced`: the rows, or the journals, lose the last write that was durable, too.
+    void cut_power(bool loses_synced = false);
     // The journal is gone; with `old`, an early copy is there.
     void lose_journal(bool old);
 
@@ -90,7 +91,6 @@ class Host {
     void run_queue();
     void carry_out(const consensus::Effect& effect);
     void persist(const consensus::effect::Persist& persist);
-    void write(Write write);
     void barrier();
     void make_block(const consensus::effect::Produce& produce);
     void cast_vote(const consensus::effect::CastVote& vote);
@@ -108,17 +108,21 @@ class Host {
     [[nodiscard]] bool ignores_loss() const;  // A mutant.
     [[nodiscard]] base::Timestamp local_now();
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
-    [[nodiscard]] consensus::SafetyJournal open_journal();
+    [[nodiscard]] consensus::Journals open_journals(std::vector<consensus::KeyTag>& to_mend);
+    [[nodiscard]] std::vector<consensus::KeyTag> tags() const;
 
     Cluster& cluster_;
     std::size_t index_;
     SimClock clock_;
     SimDisk<Stored, Write> disk_;
-    std::vector<base::Bytes> early_pages_;  // A copy of the journal of long ago.
+    test::Logs early_logs_;  // A copy of the journals of long ago.
+    // Before the last sync, and what that made durable of the journals.
+    std::optional<Rows> rows_before_;
+    std::vector<consensus::JournalPage> synced_pages_;
+    std::vector<consensus::JournalPage> unsynced_pages_;
     std::unique_ptr<consensus::Consensus> consensus_;
     std::deque<consensus::Effect> queue_;
-    bool waiting_ = false;                // For the disk.
-    std::uint64_t written_sequence_ = 0;  // Of the journal's last page, durable or not.
+    bool waiting_ = false;  // For the disk.
     std::optional<chain::Certificate> finalizing_;
     std::uint64_t epoch_ = 0;
     chain::Slot shown_final_ = 0;
@@ -156,6 +160,7 @@ class Cluster {
     void broadcast(std::size_t from, const Message& message);
     void deliver_at(base::Timestamp at, std::size_t to, const Message& message);
     void wake(std::size_t node, base::Timestamp at, base::Timestamp key);
+    [[nodiscard]] bool loses_synced() const { return loses_synced_; }
     void synced(std::size_t node, std::size_t position);
     [[nodiscard]] base::Timestamp now() const { return now_; }
     [[nodiscard]] chain::Slot slot() const;
@@ -211,6 +216,7 @@ class Cluster {
     std::unique_ptr<Adversary> adversary_;
     bool healed_ = false;
     bool loses_journals_ = false;
+    bool loses_synced_ = false;  // Disks do not keep all that was durable.
     int power_cuts_percent_ = 0;
     chain::Slot best_final_ = 0;
     chain::Slot advanced_at_ = 0;

@@ -14,7 +14,7 @@ constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
 constexpr base::Duration kAsksFor =
     std::chrono::hours(1);  // Everybody can reach everybody in the end.
 constexpr std::size_t kOrphansMax = 256;
-constexpr std::size_t kJournalPagesMax = 48;
+constexpr std::size_t kJournalBlocksMax = 48;
 
 bool verify(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
     if (!consensus::check_form(certificate, schedules)) return false;
@@ -29,30 +29,17 @@ bool is_newer(const std::optional<chain::Certificate>& kept, const chain::Certif
     return !kept || kept->data.slot < other.data.slot;
 }
 
-consensus::SafetyJournal fresh_journal(const std::vector<base::crypto::PublicKey>& keys,
-                                       base::Bytes& page) {
-    std::vector<consensus::SafetyRecord> records;
-    records.reserve(keys.size());
-    for (const base::crypto::PublicKey& key : keys) {
-        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
-    }
-    consensus::SafetyJournal journal;
-    page = journal.append(records);
-    return journal;
-}
-
 }  // namespace
 
 void apply(Stored& state, Write&& write) {
     apply_rows(state, write);
-    apply_page(state, write);
+    for (const consensus::JournalPage& page : write.pages)
+        apply_page(state, page);
 }
 
-void apply_page(Stored& state, const Write& write) {
-    if (write.page.empty()) return;
-    state.promises.note(write.page);
-    if (write.replace) state.pages.clear();
-    state.pages.push_back(write.page);
+void apply_page(Stored& state, const consensus::JournalPage& page) {
+    state.promises.note(page.bytes);
+    test::write_page(state.logs, page);
 }
 
 void apply_rows(Stored& state, const Write& write) {
@@ -63,17 +50,16 @@ void apply_rows(Stored& state, const Write& write) {
         if (is_newer(kept, *write.certificate)) kept = write.certificate;
     }
     if (write.base) state.base = *write.base;
-    state.sequence = write.sequence;
-    state.mark_page = write.page;
-    state.mark_replaces = write.replace;
+    for (const consensus::JournalPage& page : write.pages)
+        state.marks[page.key] = page;
 }
 
 Host::Host(Cluster& cluster, std::size_t index) : cluster_(cluster), index_(index) {
     const Universe& universe = cluster.universe();
     Stored& state = disk_.state();
     state.base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
-    (void)fresh_journal(keys(), state.pages.emplace_back());
-    early_pages_ = state.pages;
+    state.logs = test::fresh_logs(tags());
+    early_logs_ = state.logs;
     Chance& chance = cluster.chance();
     clock_.set(chance.between(std::chrono::milliseconds(-40), std::chrono::milliseconds(40)),
                chance.between(-50, 50));
@@ -92,22 +78,41 @@ base::Timestamp Host::local_now() {
     return clock_.read(cluster_.now());
 }
 
-// What node/core does when it opens: a journal that is damaged or behind is lost.
-consensus::SafetyJournal Host::open_journal() {
-    const Stored& state = disk_.state();
-    auto journal = consensus::SafetyJournal::read(state.pages);
-    if (!journal) journal = consensus::SafetyJournal();
-    if (journal->catch_up({state.sequence, state.mark_page, state.mark_replaces})) {
-        return *std::move(journal);
+std::vector<consensus::KeyTag> Host::tags() const {
+    std::vector<consensus::KeyTag> tags;
+    for (const base::crypto::PublicKey& key : keys())
+        tags.push_back(consensus::key_tag(key));
+    return tags;
+}
+
+// What node/core does when it opens.
+consensus::Journals Host::open_journals(std::vector<consensus::KeyTag>& to_mend) {
+    using consensus::SafetyJournal;
+    using Standing = SafetyJournal::Standing;
+    Stored& state = disk_.state();
+    consensus::Journals journals = test::read_journals(state.logs);
+    for (const consensus::KeyTag key : tags()) {
+        const auto mark = state.marks.find(key);
+        const std::uint64_t stored = mark == state.marks.end() ? 0 : mark->second.sequence;
+        const auto found = journals.try_emplace(key, SafetyJournal::lost(key, stored));
+        SafetyJournal& journal = found.first->second;
+        Standing standing = Standing::lost;
+        if (!found.second) {
+            std::optional<SafetyJournal::Mark> rows;
+            if (mark != state.marks.end()) {
+                rows = SafetyJournal::Mark{stored, mark->second.bytes, mark->second.replaces};
+            }
+            standing = journal.settle(rows);
+        }
+        if (standing == Standing::lost && ignores_loss()) {
+            journal = SafetyJournal(key);
+            const auto page = test::first_page(journal);
+            state.logs[key] = page.bytes;
+            state.marks[key] = page;
+        }
+        if (standing != Standing::lost && standing != Standing::equal) to_mend.push_back(key);
     }
-    if (ignores_loss()) {
-        base::Bytes page;
-        auto fresh = fresh_journal(keys(), page);
-        disk_.state().pages = {page};
-        disk_.state().sequence = 0;
-        return fresh;
-    }
-    return consensus::SafetyJournal::lost(state.sequence);
+    return journals;
 }
 
 void Host::start() {
@@ -120,8 +125,8 @@ void Host::start() {
     asked_.clear();
     early_ = {};
     const Universe& universe = cluster_.universe();
-    consensus::SafetyJournal journal = open_journal();
-    written_sequence_ = journal.last_sequence();
+    std::vector<consensus::KeyTag> to_mend;
+    consensus::Journals journals = open_journals(to_mend);
     const Stored& state = disk_.state();
     consensus_ = make_consensus(cluster_.plan().mutant,
                                 {.chain_id = {},
@@ -132,22 +137,27 @@ void Host::start() {
                                  .own_keys = keys(),
                                  .started = local_now(),
                                  .clock_bound = std::chrono::milliseconds(100),
-                                 .journal_pages_max = kJournalPagesMax,
+                                 .journal_blocks_max = kJournalBlocksMax,
                                  .asks_around_for = ignores_loss() ? base::Duration{} : kAsksFor},
                                 state.base,
-                                std::move(journal));
+                                std::move(journals));
     for (const auto& [id, block] : state.blocks) {
         if (block->header.height <= state.base.block->header.height) continue;
         if (consensus_->holds(block->header.previous)) consensus_->restore(block);
     }
     if (state.commit) consensus_->restore(*state.commit);
     if (state.notarize) consensus_->restore(*state.notarize);
-    if (consensus_->settle_journal(state.sequence)) {
+    (void)consensus_->restore_locks();
+    if (!to_mend.empty()) {
         Write mended;
-        mended.page = consensus_->compact_journal().value();
-        mended.replace = true;
-        written_sequence_ = consensus_->journal().last_sequence();
-        write(std::move(mended));
+        for (const consensus::KeyTag key : to_mend) {
+            mended.pages.push_back(consensus_->compact_journal(key));
+            const auto& lock = consensus_->journals().at(key).safety().lock_certificate;
+            if (lock != nullptr && lock->data.kind == chain::VoteKind::notarize) {
+                if (is_newer(mended.certificate, *lock)) mended.certificate = *lock;
+            }
+        }
+        disk_.write(std::move(mended));
         barrier();
     }
     step(consensus::input::Tick{});
@@ -160,21 +170,36 @@ void Host::kill() {
     ++epoch_;
 }
 
-void Host::cut_power() {
+void Host::cut_power(bool loses_synced) {
     disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
-        if (write.page.empty()) return;
-        // Its page, a part of that, and its rows are written side by side; a page that replaces
-        // the journal comes after its rows.
+        if (write.pages.empty()) return;
+        // Its pages, parts of them, and its rows are written side by side; a page that replaces
+        // its journal comes after its rows.
         const bool has_rows = cluster_.chance().percent(40);
         if (has_rows) apply_rows(state, write);
-        const base::Bytes torn = torn_page(write.page, cluster_.chance());
-        if (write.replace || torn == write.page) return;
-        if (cluster_.chance().percent(30)) {
-            state.pages.push_back(torn);
-        } else if (cluster_.chance().percent(30)) {
-            apply_page(state, write);
+        for (const consensus::JournalPage& page : write.pages) {
+            consensus::JournalPage torn = page;
+            torn.bytes = torn_page(page.bytes, cluster_.chance());
+            if (page.replaces || torn.bytes == page.bytes) continue;
+            if (cluster_.chance().percent(30)) {
+                test::write_page(state.logs, torn);
+            } else if (cluster_.chance().percent(30)) {
+                apply_page(state, page);
+            }
         }
     });
+    if (loses_synced && rows_before_) {
+        Stored& state = disk_.state();
+        if (cluster_.chance().percent(50)) {
+            static_cast<Rows&>(state) = *rows_before_;
+        } else {
+            for (const consensus::JournalPage& page : synced_pages_)
+                test::lose_page(state.logs, page);
+        }
+    }
+    rows_before_.reset();
+    synced_pages_.clear();
+    unsynced_pages_.clear();
     consensus_.reset();
     ++epoch_;
 }
@@ -182,9 +207,9 @@ void Host::cut_power() {
 void Host::lose_journal(bool old) {
     Stored& state = disk_.state();
     if (old) {
-        state.pages = early_pages_;
+        state.logs = early_logs_;
     } else {
-        state.pages.clear();
+        state.logs.clear();
     }
 }
 
@@ -256,7 +281,7 @@ void Host::carry_out(const consensus::Effect& effect) {
         Write stored;
         stored.certificate = final->certificate;
         stored.base = final->base;
-        write(std::move(stored));
+        disk_.write(std::move(stored));
         finalizing_ = final->certificate;
         barrier();
     } else if (const auto* accuse = std::get_if<effects::Accuse>(&effect)) {
@@ -266,22 +291,15 @@ void Host::carry_out(const consensus::Effect& effect) {
 
 void Host::persist(const consensus::effect::Persist& persist) {
     Write stored;
-    if (!persist.journal_page.empty()) {
-        stored.page = persist.journal_page;
-        stored.replace = persist.replace_journal;
-        if (stored.replace) early_pages_ = disk_.state().pages;
-        written_sequence_ = persist.journal_sequence;
-    }
+    stored.pages = persist.pages;
+    if (cluster_.loses_synced()) unsynced_pages_ = persist.pages;
+    const auto replaces = [](const auto& page) { return page.replaces; };
+    if (std::ranges::any_of(stored.pages, replaces)) early_logs_ = disk_.state().logs;
     if (persist.block) stored.block = cluster_.observer().find(*persist.block)->block;
     const bool forgets = cluster_.plan().mutant == Mutant::no_lock_certificate;
     if (persist.certificate && !forgets) stored.certificate = persist.certificate;
-    write(std::move(stored));
+    disk_.write(std::move(stored));
     if (persist.wait) barrier();
-}
-
-void Host::write(Write write) {
-    write.sequence = written_sequence_;
-    disk_.write(std::move(write));
 }
 
 void Host::barrier() {
@@ -290,6 +308,11 @@ void Host::barrier() {
 }
 
 void Host::on_synced(std::size_t position) {
+    if (cluster_.loses_synced()) {
+        rows_before_ = disk_.state();
+        synced_pages_ = unsynced_pages_;
+        unsynced_pages_.clear();
+    }
     disk_.sync(position);
     waiting_ = false;
     if (finalizing_) {

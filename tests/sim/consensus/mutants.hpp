@@ -39,8 +39,8 @@ class MutantConsensus final : public consensus::Consensus {
     MutantConsensus(Mutant mutant,
                     Options options,
                     consensus::TreeBase base,
-                    consensus::SafetyJournal journal)
-        : Consensus(std::move(options), std::move(base), std::move(journal)), mutant_(mutant) {}
+                    consensus::Journals journals)
+        : Consensus(std::move(options), std::move(base), std::move(journals)), mutant_(mutant) {}
 
     // For the model checker: what it knows.
     [[nodiscard]] const consensus::BlockTree& blocks() const { return tree(); }
@@ -99,13 +99,13 @@ class MutantConsensus final : public consensus::Consensus {
     Mutant mutant,
     consensus::Consensus::Options options,
     consensus::TreeBase base,
-    consensus::SafetyJournal journal) {
+    consensus::Journals journals) {
     if (mutant == Mutant::none) {
         return std::make_unique<consensus::Consensus>(
-            std::move(options), std::move(base), std::move(journal));
+            std::move(options), std::move(base), std::move(journals));
     }
     return std::make_unique<MutantConsensus>(
-        mutant, std::move(options), std::move(base), std::move(journal));
+        mutant, std::move(options), std::move(base), std::move(journals));
 }
 
 }  // namespace sim

@@ -98,7 +98,7 @@ void Fleet::stop(std::size_t i, bool power) {
     if (!machine.runs()) return;
     drop_channels(i);
     if (power) {
-        machine.cut_power(chance_);
+        cut_power(i);
     } else {
         machine.kill();
     }
@@ -106,12 +106,19 @@ void Fleet::stop(std::size_t i, bool power) {
     at(milliseconds(chance_.between(100, 5'000)), [this, i] { start(i); });
 }
 
+// Where the journal may be lost besides, the machine would count as Byzantine (spec 04).
+void Fleet::cut_power(std::size_t i) {
+    const bool loses_synced = i != world_.forgetful && chance_.percent(10);
+    if (loses_synced) starts_over_.insert(i);
+    machines_[i]->cut_power(chance_, loses_synced);
+}
+
 // The power of the whole place.
 void Fleet::stop_all() {
     for (std::size_t i = 0; i < machines_.size(); ++i) {
         if (!machines_[i]->runs()) continue;
         drop_channels(i);
-        machines_[i]->cut_power(chance_);
+        cut_power(i);
         at(milliseconds(chance_.between(100, 2'000)), [this, i] { start(i); });
     }
 }

@@ -93,6 +93,7 @@ class Fleet : public Watch {
     void fail_disk(std::size_t i);
     void break_links(std::size_t i);
     void stop(std::size_t i, bool power);
+    void cut_power(std::size_t i);
     void stop_all();
     void heal();
 

@@ -85,11 +85,7 @@ Machine::Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& wat
       setup_(setup),
       signer_(setup.member, setup.number, setup.is_observer, watch) {
     replace_disk();
-    std::vector<consensus::SafetyRecord> records;
-    for (const base::crypto::PublicKey& key : signer_.keys()) {
-        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
-    }
-    if (!records.empty()) pages_ = {consensus::SafetyJournal().append(records)};
+    logs_ = test::fresh_logs(tags());
 }
 
 void ChanceTimer::arm(base::Duration limit) {
@@ -120,9 +116,6 @@ std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effect
 }
 
 std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
-    // One that is damaged counts as lost.
-    auto journal = consensus::SafetyJournal::read(pages_);
-    if (!journal) journal = consensus::SafetyJournal();
     contract_machine_ = std::make_unique<node::ContractMachine>();
     engine_ = std::make_unique<chain::vm::Engine>(
         chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
@@ -149,7 +142,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
         return made;
     };
     node::Effects first;
-    auto core = node::Core::open(options, environment, *std::move(journal), first);
+    auto core = node::Core::open(options, environment, test::read_journals(logs_), first);
     if (!core) return core.error().detail;
     core_ = std::make_unique<node::NetworkedCore>(
         *std::move(core), network_options(seed), signer_, base::Log(log_, "p2p"));
@@ -187,10 +180,19 @@ void Machine::kill() {
     in_flight_.clear();
 }
 
-void Machine::cut_power(Chance& chance) {
+void Machine::cut_power(Chance& chance, bool loses_synced) {
     const bool has_rows = !in_flight_.empty() && cut_write(in_flight_.front(), chance);
     kill();
     if (!has_rows) storage_.cut_power(chance.below(storage_.unsynced() + 1));
+    // Of a write that came after it nothing is there, or the rows and the journal would both lose.
+    if (!loses_synced || has_rows) return;
+    if (chance.percent(50)) {
+        storage_.lose_last_sync();
+    } else {
+        for (const consensus::JournalPage& page : synced_pages_)
+            test::lose_page(logs_, page);
+    }
+    synced_pages_.clear();
 }
 
 // What the cut leaves of the write that was under way: its page, a part of that, its rows. Returns
@@ -199,13 +201,17 @@ bool Machine::cut_write(const node::effect::Write& write, Chance& chance) {
     if (write.ticket == 0) return false;
     const bool has_rows = chance.percent(30);
     if (has_rows && !write_rows(write)) return false;
-    if (write.journal_page.empty()) return has_rows;
-    const std::size_t much = chance.below(3);
-    // A page that takes the place of the journal is there as a whole or not at all, after its rows.
-    if (much == 1 && !write.compact_journal) {
-        pages_.push_back(torn_page(write.journal_page, chance));
-    } else if (much == 2 && (has_rows || !write.compact_journal)) {
-        write_page(write, write.journal_page);
+    for (const consensus::JournalPage& page : write.pages) {
+        const std::size_t much = chance.below(3);
+        // A page that takes the place of its journal is there as a whole or not at all, after its
+        // rows.
+        if (much == 1 && !page.replaces) {
+            consensus::JournalPage torn = page;
+            torn.bytes = torn_page(page.bytes, chance);
+            test::write_page(logs_, torn);
+        } else if (much == 2 && (has_rows || !page.replaces)) {
+            write_page(page);
+        }
     }
     return has_rows;
 }
@@ -224,11 +230,16 @@ void Machine::begin_write(node::effect::Write write) {
     in_flight_.push_back(std::move(write));
 }
 
-void Machine::write_page(const node::effect::Write& write, base::Bytes page) {
-    if (!pages_.empty() && pages_.back() == page) return;  // It comes again after a failure.
-    promises_.note(page);
-    if (write.compact_journal) pages_.clear();
-    pages_.push_back(std::move(page));
+void Machine::write_page(const consensus::JournalPage& page) {
+    promises_.note(page.bytes);
+    test::write_page(logs_, page);
+}
+
+std::vector<consensus::KeyTag> Machine::tags() const {
+    std::vector<consensus::KeyTag> tags;
+    for (const base::crypto::PublicKey& key : signer_.keys())
+        tags.push_back(consensus::key_tag(key));
+    return tags;
 }
 
 base::Result<void> Machine::finish_write() {
@@ -238,7 +249,9 @@ base::Result<void> Machine::finish_write() {
         has_refused_write_ = has_refused_write_ || write.ticket != 0;
         return base::fail(base::Errc::unavailable, kBrokenDisk);
     }
-    if (!write.journal_page.empty()) write_page(write, write.journal_page);
+    for (const consensus::JournalPage& page : write.pages)
+        write_page(page);
+    if (write.ticket != 0) synced_pages_ = write.pages;
     if (write.ticket != 0 && writes_to_fail_ > 0) {
         --writes_to_fail_;
         return base::fail(base::Errc::unavailable, "the disk is full (simulated)");

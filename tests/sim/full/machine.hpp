@@ -8,6 +8,7 @@
 #include "tests/sim/clock.hpp"
 #include "tests/sim/consensus/universe.hpp"
 #include "tests/sim/promises.hpp"
+#include "tests/support/journals.hpp"
 #include "tests/support/memory_storage.hpp"
 
 #include <array>
@@ -105,7 +106,8 @@ class Machine : base::Pinned {
     // The process is gone. What was written stays; of a power cut, what was synced and chance
     // adds: unsynced commits from the first on, the page that was being written, or a part of it.
     void kill();
-    void cut_power(Chance& chance);
+    // `loses_synced`: the rows, or the journals, lose the last write that was durable, too.
+    void cut_power(Chance& chance, bool loses_synced = false);
 
     // Returns why the process died of it, as it does when it cannot read its state: then nothing
     // of `out` has happened. Empty: it goes on.
@@ -158,7 +160,7 @@ class Machine : base::Pinned {
   private:
     struct Copy {
         base::Batch rows;
-        std::vector<base::Bytes> pages;
+        test::Logs logs;
     };
 
     [[nodiscard]] std::string open(base::Timestamp now, std::uint64_t seed, node::Effects& out);
@@ -166,7 +168,8 @@ class Machine : base::Pinned {
     // Runs what may end the process; returns why it did.
     template <class Run>
     [[nodiscard]] std::string survive(const Run& run);
-    void write_page(const node::effect::Write& write, base::Bytes page);
+    void write_page(const consensus::JournalPage& page);
+    [[nodiscard]] std::vector<consensus::KeyTag> tags() const;
     base::Result<void> write_rows(const node::effect::Write& write);
     [[nodiscard]] bool cut_write(const node::effect::Write& write, Chance& chance);
 
@@ -175,7 +178,8 @@ class Machine : base::Pinned {
     MemberKeys signer_;
     SilentLog log_;
     support::MemoryStorage storage_;
-    std::vector<base::Bytes> pages_;
+    test::Logs logs_;
+    std::vector<consensus::JournalPage> synced_pages_;  // Of the last write that was waited for.
     Promises promises_;
     std::deque<node::effect::Write> in_flight_;
     int writes_to_fail_ = 0;

@@ -6,43 +6,41 @@
 namespace sim::full {
 
 void Machine::lose_journal() {
-    if (setup_.mutant != Mutant::journal_lost_ignored) return pages_.clear();
-    auto journal = consensus::SafetyJournal::read(pages_);
-    if (!journal) return;
-    auto fresh = consensus::SafetyJournal::lost(journal->last_sequence());
-    std::vector<consensus::SafetyRecord> records;
-    for (const base::crypto::PublicKey& key : signer_.keys()) {
-        records.push_back({.kind = consensus::RecordKind::base, .key = consensus::key_tag(key)});
+    if (setup_.mutant != Mutant::journal_lost_ignored) return logs_.clear();
+    for (const auto& [key, journal] : test::read_journals(logs_)) {
+        auto fresh = consensus::SafetyJournal::lost(key, journal.last_sequence());
+        test::write_page(logs_, test::first_page(fresh));
     }
-    pages_ = {fresh.append(records)};
 }
 
 void Machine::replace_disk() {
     const auto first = node::Core::first_batch(genesis_);
     CHECK(first.has_value());
     storage_.replace(*first);
-    pages_.clear();
+    logs_.clear();
     in_flight_.clear();
     is_broken_ = false;
 }
 
 void Machine::copy_disk() {
-    if (!has_bad_disk()) copy_ = Copy{storage_.rows(), pages_};
+    if (!has_bad_disk()) copy_ = Copy{storage_.rows(), logs_};
 }
 
 bool Machine::put_back_copy() {
     if (!copy_) return false;
     storage_.replace(copy_->rows);
-    pages_ = copy_->pages;
+    logs_ = copy_->logs;
     in_flight_.clear();
     is_broken_ = false;
     return true;
 }
 
 void Machine::flip_bit(Chance& chance) {
-    if (pages_.empty() || chance.percent(50)) return storage_.damage(chance.below(SIZE_MAX / 2));
-    base::Bytes& page = pages_[chance.below(pages_.size())];
-    page[chance.below(page.size())] ^= std::byte{1} << chance.below(8);
+    if (logs_.empty() || chance.percent(50)) return storage_.damage(chance.below(SIZE_MAX / 2));
+    const auto chosen =
+        std::next(logs_.begin(), static_cast<std::ptrdiff_t>(chance.below(logs_.size())));
+    base::Bytes& log = chosen->second;
+    if (!log.empty()) log[chance.below(log.size())] ^= std::byte{1} << chance.below(8);
 }
 
 void Machine::break_disk() {

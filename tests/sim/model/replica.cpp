@@ -53,15 +53,12 @@ Replica::Replica(Blocks& blocks, std::size_t member, bool may_restart)
     : blocks_(blocks), member_(member), may_restart_(may_restart) {
     const Universe& universe = blocks.universe();
     disk_.base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
-    const consensus::SafetyRecord created{
-        .kind = consensus::RecordKind::base,
-        .key = consensus::key_tag(universe.members[member].vote_keys[0])};
-    consensus::SafetyJournal journal;
-    disk_.pages.push_back(journal.append({&created, 1}));
-    open(std::move(journal));
+    key_ = consensus::key_tag(universe.members[member].vote_keys[0]);
+    disk_.logs = test::fresh_logs({key_});
+    open(test::read_journals(disk_.logs));
 }
 
-void Replica::open(consensus::SafetyJournal journal) {
+void Replica::open(consensus::Journals journals) {
     const Universe& universe = blocks_.universe();
     consensus::Consensus::Options options;
     options.times = universe.times;
@@ -71,15 +68,14 @@ void Replica::open(consensus::SafetyJournal journal) {
     options.started = universe.at(slot_);
     options.clock_bound = std::chrono::milliseconds(100);
     consensus_ = std::make_unique<MutantConsensus>(
-        blocks_.bounds().mutant, std::move(options), disk_.base, std::move(journal));
+        blocks_.bounds().mutant, std::move(options), disk_.base, std::move(journals));
 }
 
 // As node/core does it.
 void Replica::restart() {
     early_ = {};
-    auto journal = consensus::SafetyJournal::read(disk_.pages);
-    CHECK(journal.has_value());
-    open(*std::move(journal));
+    open(test::read_journals(disk_.logs));
+    CHECK(!consensus_->keys()[0].lost);
     for (const chain::BlockPtr& block : disk_.blocks) {
         if (block->header.height <= disk_.base.block->header.height) continue;
         if (consensus_->holds(block->header.previous)) consensus_->restore(block);
@@ -87,10 +83,7 @@ void Replica::restart() {
     for (const VoteKind kind : {VoteKind::commit, VoteKind::notarize}) {
         if (const auto& kept = disk_.certificates[index_of(kind)]) consensus_->restore(*kept);
     }
-    if (consensus_->settle_journal(disk_.sequence)) {
-        disk_.pages = {consensus_->compact_journal().value()};
-        disk_.sequence = consensus_->journal().last_sequence();
-    }
+    (void)consensus_->restore_locks();
     restarted_ = true;
     note_final(finalized());
     step(consensus::input::Tick{});
@@ -184,11 +177,8 @@ void Replica::carry_out(const consensus::Effect& effect) {
 }
 
 void Replica::persist(const consensus::effect::Persist& persist) {
-    if (!persist.journal_page.empty()) {
-        if (persist.replace_journal) disk_.pages.clear();
-        disk_.pages.push_back(persist.journal_page);
-        disk_.sequence = persist.journal_sequence;
-    }
+    for (const consensus::JournalPage& page : persist.pages)
+        test::write_page(disk_.logs, page);
     if (persist.block) {
         disk_.blocks.push_back(blocks_.with_witness(blocks_.number_of(*persist.block)));
     }
@@ -260,8 +250,7 @@ std::string Replica::key() const {
     append(text, said_.votes[0]);
     append(text, said_.votes[1]);
     append(text, said_.made);
-    const auto& own = blocks_.universe().members[member_].vote_keys[0];
-    const consensus::KeySafety& safety = *consensus_->journal().find(consensus::key_tag(own));
+    const consensus::KeySafety& safety = consensus_->journals().at(key_).safety();
     append(text, safety.floor << 32U | safety.lock_slot << 16U | blocks_.number_of(safety.lock));
     append(text,
            safety.produced_slot << 32U | safety.last_notarize.slot << 16U |

@@ -2,6 +2,7 @@
 
 #include "tests/sim/consensus/mutants.hpp"
 #include "tests/sim/model/blocks.hpp"
+#include "tests/support/journals.hpp"
 
 #include <memory>
 #include <optional>
@@ -63,14 +64,13 @@ class Replica {
 
   private:
     struct Disk {
-        std::vector<base::Bytes> pages;
+        test::Logs logs;
         std::vector<chain::BlockPtr> blocks;
         std::array<std::optional<chain::Certificate>, 2> certificates;  // The newest of each kind.
         consensus::TreeBase base;
-        std::uint64_t sequence = 0;
     };
 
-    void open(consensus::SafetyJournal journal);
+    void open(consensus::Journals journals);
     void restart();
     void step(const consensus::Input& input);
     void carry_out(const consensus::Effect& effect);
@@ -86,6 +86,7 @@ class Replica {
     std::size_t member_;
     bool may_restart_;
     std::unique_ptr<MutantConsensus> consensus_;
+    consensus::KeyTag key_ = 0;
     Disk disk_;
     Said said_;
     chain::Slot slot_ = 0;
