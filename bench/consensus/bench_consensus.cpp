@@ -63,7 +63,7 @@ std::vector<Seat> make_seats(const fs::path& dir, std::size_t count) {
         fs::create_directories(seat.dir / "data");
         write_text(seat.dir / "validator.key", seat.key.to_string() + "\n");
         write_text(seat.dir / "node.key", seat.node.to_string() + "\n");
-        if (auto made = cli::make_journal(seat.dir / "data", {seat.key.public_key()}); !made) {
+        if (auto made = cli::make_journal(seat.dir / "data", seat.key.public_key()); !made) {
             bench::give_up(made.error().detail);
         }
     }
