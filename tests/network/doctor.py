@@ -64,10 +64,10 @@ class Network:
         os.killpg(child.pid, signal.SIGKILL)
         return child.wait()
 
-    def start(self, name, *before):
-        """The node as it was started before, with another command in front of it."""
+    def start(self, name, *before, more=()):
+        """The node as it was started before, with another command in front of it, or more options."""
         with open(self.of(name)['log'], 'ab') as log:
-            self.children[name] = subprocess.Popen([*before, *self.commands[name]],
+            self.children[name] = subprocess.Popen([*before, *self.commands[name], *more],
                                                    stdout=log, stderr=log, start_new_session=True)
 
     def stop_children(self):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What befalls one of four validators, and what its operator does about it, with real processes: its
-safety journal is gone, damaged or put back from a copy; a list says who may connect to it; two are
-lost for ever. It must come back by itself, and never vote twice: the others would accuse it in their logs.
+safety journal is gone, damaged or put back from a copy; a list says who may connect to it; two get
+new disks at once; two are lost for ever. It must come back by itself, and never vote twice: the others
+would accuse it in their logs.
 
 usage: operating.py --build BUILD_DIR [--only NAME]
 """
@@ -31,7 +32,11 @@ def journal(net):
 
 
 def own(net, name):
-    return next(each for each in get(net, name, '/v1/bor/finality')['validators'] if each['own'])
+    validators = get(net, name, '/v1/bor/finality')['validators']
+    mine = [each for each in validators if each['own']]
+    if len(mine) != 1:
+        raise ValueError('%s calls %d of these its own: %s' % (name, len(mine), validators))
+    return mine[0]
 
 
 def log_of(net, name):
@@ -140,6 +145,52 @@ def lists(net):
     wait_for('borb to come back', lambda: (peers() == {'borb', 'borc', 'bord'}, peers()))
 
 
+def amnesia(net):
+    """Two of four get new disks at once: no block can become final that would end the wait of their
+    keys. One start of each with --accept-amnesia is enough, and nothing undoes it."""
+    renewed = ['borc', 'bord']
+    for name in renewed:
+        net.stop(name)
+    said = {name: len(log_of(net, name)) for name in renewed}
+    stood = max(net.final(name) for name in ('bora', 'borb'))
+    for name in renewed:
+        shutil.rmtree(net.of(name)['data_dir'])
+        os.makedirs(net.of(name)['data_dir'])
+        net.start(name, more=['--accept-amnesia'])
+    wait_for('finality with the new disks', lambda: (net.final('bora') > stood + 5, stood))
+
+    # Both vote: without another one, the three that are left are all needed.
+    net.stop('borb')
+    before = net.final('bora')
+    wait_for('finality with both', lambda: (net.final('bora') > before + 5, before))
+    net.start('borb')
+    healthy(net)
+    wait_for('a record on the chain', lambda: (amnesic(net) == set(renewed), amnesic(net)))
+    for name in renewed:
+        text = log_of(net, name)[said[name]:]
+        for words in ('does not know all that key', ' votes again\n'):
+            if text.count(words) != 1:
+                raise AssertionError('%s says "%s" %d times: %s'
+                                     % (name, words.strip(), text.count(words), text[-2000:]))
+    # The next start is as any other, and says nothing of it.
+    net.stop('bord')
+    said['bord'] = len(log_of(net, 'bord'))
+    net.start('bord')
+    voted = wait_for('the API of bord', lambda: (True, own(net, 'bord')))
+    wait_for('a vote of bord', lambda: (slot_of(own(net, 'bord')) > slot_of(voted), voted))
+    if 'does not know all that key' in log_of(net, 'bord')[said['bord']:]:
+        raise AssertionError('the journal is lost again')
+
+
+def slot_of(validator):
+    return validator['last_vote']['slot'] if validator['last_vote'] else 0
+
+
+def amnesic(net):
+    return {each['producer'] for each in get(net, 'bora', '/v1/bor/validators')['candidates']
+            if each['amnesia_slot'] is not None}
+
+
 def set_option(net, name, option, value):
     """Replaces an option in the node's config.ini."""
     path = os.path.join(os.path.dirname(net.of(name)['data_dir']), 'config', 'config.ini')
@@ -194,7 +245,8 @@ def recovery(net):
     print('  final again from block %d on' % before)
 
 
-SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, lists, recovery]   # The last is for ever.
+SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, lists, amnesia,
+              recovery]     # The last is for ever.
 
 
 if __name__ == '__main__':
