@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Four validators, and what happens to who they are while transfers go on: a blank fifth node
-joins, becomes a validator and another leaves, a dead one is replaced by a standby, and one goes
-on with other keys.
+joins, becomes a validator and another leaves, a dead one is replaced by a standby, one goes on with
+other keys, and one with ten of them in turns.
 
 usage: members.py --build BUILD_DIR [--only NAME]
 """
@@ -20,7 +20,8 @@ import time
 import urllib.parse
 
 INTERVAL_MS = 200
-PERIOD = 20             # Slots from one chance to change the schedule to the next.
+PERIOD = 12             # Slots from one chance to change the schedule to the next.
+ROTATIONS = 10
 PATIENCE = 120          # Seconds until something must have happened.
 FOUR = ['bora', 'borb', 'borc', 'bord']
 FIFTH = 'bore'
@@ -469,7 +470,37 @@ def old_keys_are_refused(net, node, old_key, key):
     wait_for('a vote of bord with its new key', lambda: net.vote_of('bord') > voted)
 
 
-SCENARIOS = [joining, schedule, standby, rotation]
+def many_rotations(net):
+    """Ten vote keys of one validator in turns: each enters the schedule, and blocks become final. Its
+    node holds all eleven at once, each with a journal of its own, and a kill -9 does it no harm."""
+    node = net.nodes['borb']
+    files = [node.path('vote-%d.key' % each) for each in range(ROTATIONS)]
+    keys = [net.make_key('--vote', '--journal', node.path('data'), '--file', file) for file in files]
+    node.stop()
+    net.config('borb', lambda lines: lines + ['signature-provider = %s=KEY:file:%s' % each
+                                              for each in zip(keys, files)])
+    net.start('borb')
+    with Load(net) as load:
+        for key in keys:
+            net.cli('system', 'regproducer', 'borb', key)
+            wait_for('the new key in the schedule', lambda key=key: net.key_of('borb') == key)
+            net.goes_on(blocks=2)
+        before = len(node.log())
+        node.stop(signal.SIGKILL)
+        net.start('borb')
+        voted = net.vote_of('borb', by='borb')
+        wait_for('a vote of borb', lambda: net.vote_of('borb') > voted)
+        needs_vote_of(net, 'borb', 'borc')
+    check('safety journal' not in node.log()[before:], 'a journal was lost')
+    journals = [each for each in os.listdir(node.path('data', 'safety')) if each.endswith('.journal')]
+    check(len(journals) == ROTATIONS + 1, 'a file a key: %s' % journals)
+    for name in FOUR:
+        check(not net.nodes[name].ask('/v1/bor/evidence')['convicted'], 'somebody was convicted')
+    print('  %d keys in turns, %d journals; %d transfers, each acknowledged one final'
+          % (ROTATIONS, len(journals), load.sent))
+
+
+SCENARIOS = [joining, schedule, standby, rotation, many_rotations]
 
 
 def main():
