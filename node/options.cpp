@@ -1,6 +1,7 @@
 #include "node/options.hpp"
 
 #include "node/option_names.hpp"
+#include "p2p/messages.hpp"
 
 #include <boost/program_options.hpp>
 #include <fmt/format.h>
@@ -156,7 +157,7 @@ po::options_description ledger_options(Options& out) {
     add("producer-name", list(out.producer_names), "validator of this node");
     add("signature-provider",
         list(out.signature_providers),
-        "PUB=KEY:file:PATH or PUB=WALLET:socket");
+        "PUB=KEY:file:PATH or PUB=WALLET:socket; at most 16");
     add("enable-stale-production",
         po::value<bool>()->default_value(false)->implicit_value(true),
         "accepted; a validator of BoR always builds on what is final");
@@ -415,6 +416,13 @@ base::Result<void> check(const Options& options) {
     if (!options.producer_names.empty() && options.signature_providers.empty()) {
         return invalid("producer-name = " + options.producer_names.front() +
                        " needs a signature-provider with its key");
+    }
+    if (options.signature_providers.size() > p2p::kVoteKeysMax) {
+        return invalid(
+            fmt::format("signature-provider is given {} times, at most {} fit into what "
+                        "peers are told; leave out keys that no schedule has any more",
+                        options.signature_providers.size(),
+                        p2p::kVoteKeysMax));
     }
     if (options.http_threads == 0 || options.http_threads > 64) {
         return invalid("http-threads must be 1 to 64");

@@ -78,6 +78,10 @@ TEST_CASE("malformed and contradictory values are refused with their remedy") {
     CHECK(has(refusal("a = 1\nmax-body-size = many\n"), "unknown option 'a'"));
     CHECK(has(refusal("\n\nmax-body-size = many\n"), "config.ini:3"));
     CHECK(has(refusal("producer-name = bank\n"), "needs a signature-provider"));
+    std::string providers;
+    for (int i = 0; i < 17; ++i)
+        providers += fmt::format("signature-provider = KEY{}=KEY:file:k\n", i);
+    CHECK(has(refusal(providers), "given 17 times, at most 16"));
     CHECK(has(refusal("http-threads = 0\n"), "1 to 64"));
     CHECK(has(refusal("subjective-failure-ms-per-minute = 60001\n"), "0 to 60000"));
     for (const char* const value : {"many", "-1", "1.5", "4294967296"}) {
