@@ -369,6 +369,7 @@ std::vector<Command> all_commands() {
     add_member_commands(commands);
     add_net_commands(commands);
     add_proof_commands(commands);
+    add_fork_proof_command(commands);
     add_recover_commands(commands);
     add_completion_commands(commands);
     std::ranges::sort(commands, {}, &Command::name);

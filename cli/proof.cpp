@@ -1,9 +1,8 @@
-#include "chain/state/proof.hpp"
+#include "cli/proof.hpp"
 
 #include "cli/files.hpp"
 #include "cli/output.hpp"
 #include "consensus/certificate.hpp"
-#include "genesis/genesis.hpp"
 
 #include <fmt/format.h>
 
@@ -14,18 +13,16 @@ namespace {
 using base::Errc;
 using base::fail;
 
-// A file of `proof get`: the node's answer. Only its member `proof` is believed, when it holds.
-base::Result<chain::Proof> read_proof(const std::string& path) {
+// A file of `proof get` or `fork-proof`. Only the packed proof in it is believed, when it holds.
+base::Result<Json> read_answer(const std::string& path) {
     const auto text = read_file(path);
     if (!text) return fail(text.error());
-    const auto json = chain::abi::parse_json(*text);
-    const Json* packed = json ? chain::abi::find_member(*json, "proof") : nullptr;
-    if (packed == nullptr || !packed->is_string()) {
-        return fail(Errc::malformed, fmt::format("{} is no file of 'bor-cli proof get'", path));
-    }
-    const auto bytes = chain::abi::bytes_from_hex(packed->get<std::string>());
-    if (!bytes) return fail(bytes.error());
-    return chain::unpack<chain::Proof>(*bytes, "proof");
+    auto json = chain::abi::parse_json(*text);
+    const bool has_proof =
+        json && json->is_object() && (json->contains("proof") || json->contains("fork_proof"));
+    if (has_proof) return *std::move(json);
+    return fail(Errc::malformed,
+                fmt::format("{} is no file of 'bor-cli proof get' or 'bor-cli fork-proof'", path));
 }
 
 std::string subject_of(const chain::Proof& proof) {
@@ -70,21 +67,26 @@ base::Result<void> proof_get(const Session& session, const Arguments& arguments)
 }
 
 base::Result<void> proof_verify(const Session& session, const Arguments& arguments) {
-    const std::string path = arguments.get("genesis", session.dir + "/genesis.json");
-    const auto text = read_file(path);
-    if (!text) return fail(text.error());
-    const auto genesis = genesis::from_json(*text);
+    const auto genesis = genesis_of(session, arguments);
     if (!genesis) return fail(genesis.error());
-    const auto proof = read_proof(arguments.at("file"));
-    if (!proof) return fail(proof.error());
+    const auto answer = read_answer(arguments.at("file"));
+    if (!answer) return fail(answer.error());
     const chain::ChainId chain_id = genesis->chain_id();
-    const auto check = [&](const chain::Certificate& certificate,
-                           const chain::ScheduleState& schedules) {
-        return consensus::verify(certificate, schedules, chain_id);
+    const auto refuse = [](const base::Error& error) {
+        return fail(Errc::invalid, fmt::format("the proof does not hold: {}", error.detail));
     };
-    if (auto good = chain::verify(*proof, genesis->schedule, check); !good) {
-        return fail(Errc::invalid, fmt::format("the proof does not hold: {}", good.error().detail));
+    if (answer->contains("fork_proof")) {
+        const auto fork = unpack_member<chain::ForkProof>(*answer, "fork_proof");
+        if (!fork) return fail(fork.error());
+        const auto text = describe_fork(*fork, *genesis);
+        if (!text) return refuse(text.error());
+        fmt::print("proved: {}", *text);
+        return {};
     }
+    const auto proof = unpack_member<chain::Proof>(*answer, "proof");
+    if (!proof) return fail(proof.error());
+    auto good = chain::verify(*proof, genesis->schedule, certificate_check(chain_id));
+    if (!good) return refuse(good.error());
     fmt::print("proved: {} is final on chain {}\n",
                subject_of(*proof),
                base::to_hex(chain_id.view()).substr(0, 16));
@@ -92,6 +94,19 @@ base::Result<void> proof_verify(const Session& session, const Arguments& argumen
 }
 
 }  // namespace
+
+base::Result<genesis::Genesis> genesis_of(const Session& session, const Arguments& arguments) {
+    const auto text = read_file(arguments.get("genesis", session.dir + "/genesis.json"));
+    if (!text) return fail(text.error());
+    return genesis::from_json(*text);
+}
+
+chain::CertificateCheck certificate_check(const chain::ChainId& chain_id) {
+    return
+        [chain_id](const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
+            return consensus::verify(certificate, schedules, chain_id);
+        };
+}
 
 void add_proof_commands(std::vector<Command>& commands) {
     commands.push_back(
@@ -105,7 +120,7 @@ void add_proof_commands(std::vector<Command>& commands) {
     commands.push_back(
         {"proof verify",
          "Check a proof without asking anybody",
-         {{"file", "of 'proof get'"}},
+         {{"file", "of 'proof get' or 'fork-proof'"}},
          {{"genesis", 0, "FILE", "genesis file of the chain (default: that of --dir)"}},
          proof_verify});
 }

@@ -251,7 +251,7 @@ void Node::Parts::add_routes() {
     add_bor_calls(*calls);
     add_finality_calls(*calls);
     add_validator_calls(*calls);
-    add_proof_call(*calls);
+    add_proof_calls(*calls);
     add_peer_calls(*calls, transports.get());
     if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());

@@ -15,8 +15,8 @@ void add_bor_calls(Calls& calls);
 void add_finality_calls(Calls& calls);
 // /v1/bor/validators, evidence: what is on chain about them.
 void add_validator_calls(Calls& calls);
-// /v1/bor/proof: what `bor-cli proof verify` checks.
-void add_proof_call(Calls& calls);
+// /v1/bor/proof, headers: what `bor-cli proof verify` checks, and what proves a fork.
+void add_proof_calls(Calls& calls);
 // /v1/bor/peers, sync, transports.
 // Without transports: there are no peers.
 void add_peer_calls(Calls& calls, const Transports* transports);

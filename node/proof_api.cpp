@@ -1,6 +1,8 @@
+#include "chain/state/block_store.hpp"
 #include "chain/state/proof_store.hpp"
 #include "node/operator_api.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace node {
@@ -8,6 +10,9 @@ namespace node {
 namespace {
 
 using chain::Exception;
+
+constexpr std::uint32_t kHeadersMax = 256;
+constexpr std::size_t kHeaderBytesMax = std::size_t{1} << 20U;
 
 // What the parameters ask for: {transaction_id [, action]} or {block_num_or_id}; `trusted`: the
 // version of the schedule that the asker trusts.
@@ -56,9 +61,46 @@ Answer get_proof(const ApiContext& context, const Moment& moment, Params& params
                 {"proof", base::to_hex(chain::pack(*proof))}};
 }
 
+// Final blocks from a height on, without their transactions: headers, signatures and certificates.
+// At most kHeadersMax of them and about kHeaderBytesMax, and no more than there is time for.
+Answer get_headers(const ApiContext& context, const Moment& moment, Params& params) {
+    const chain::Height from = params.u32("from", 0);
+    const std::uint32_t limit = std::clamp(params.u32("limit", kHeadersMax), 1U, kHeadersMax);
+    if (!params.ok()) return refuse(params.error());
+    const auto snapshot = context.history.storage().snapshot();
+    const chain::BlockReader blocks(*snapshot);
+    auto earliest = blocks.earliest();
+    if (!earliest) return refuse(earliest.error());
+    const chain::Height last = moment.view->finalized->header.height;
+    const Deadline deadline(context.response_time);
+    Json headers = Json::array();
+    chain::Height height = from;
+    for (std::size_t bytes = 0; height <= last && headers.size() < limit; ++height) {
+        if (!headers.empty() && (bytes > kHeaderBytesMax || deadline.is_over())) break;
+        const auto block = blocks.at(height);
+        if (!block) return refuse(block.error());
+        if (*block == nullptr) {
+            return refuse(Exception::unknown_block_exception,
+                          "no final block " + std::to_string(height) + " is stored");
+        }
+        chain::Block bare = **block;
+        bare.transactions.clear();
+        const base::Bytes packed = chain::encode_block(bare);
+        bytes += packed.size();
+        headers.push_back({{"block_num", height},
+                           {"id", base::to_hex(bare.id.view())},
+                           {"packed", base::to_hex(packed)}});
+    }
+    return Json{{"earliest", earliest->value_or(1)},
+                {"final", last},
+                {"headers", std::move(headers)},
+                {"more", height <= last}};
+}
+
 }  // namespace
 
-void add_proof_call(Calls& calls) {
+void add_proof_calls(Calls& calls) {
+    calls.read({.path = "/v1/bor/headers", .need = Need::required}, get_headers);
     calls.read({.path = "/v1/bor/proof", .need = Need::required}, get_proof);
 }
 

@@ -191,6 +191,15 @@ class Consortium(Case):
         self.settle()
         self.assertNotIn('machine', self.good('node', 'list'))
 
+    def test_fork_proof(self):
+        node = Network.file['validators'][0]['http']
+        agreed = self.data('-j', 'fork-proof', node, node)
+        self.assertEqual((agreed['conflict'], len(agreed['block_id'])), (False, 64))
+        self.assertIn('both agree up to final block', self.good('fork-proof', node, node))
+        self.bad('http://127.0.0.1:1', 'fork-proof', node, 'http://127.0.0.1:1')
+        self.bad('no-file', 'fork-proof', node, node, '--genesis', 'no-file')
+        self.bad('', 'fork-proof', node, status=2)
+
     def test_proof(self):
         file = Network.path('proof.json')
         sent = self.data('-j', 'transfer', '--contract', 'bank.token', 'alice', 'bob', '0.0001 SYS', 'p', '-f')

@@ -14,7 +14,7 @@ import doctor
 from doctor import run
 
 RATE = 40           # Transfers a second.
-SECONDS = 8         # Of each measurement.
+SECONDS = 6         # Of each measurement.
 KEYS = 4            # Nodes of one organisation: a key that is found out is banned for a while.
 WAIT_MAX = 2        # How many times longer transfers may wait to be final.
 
