@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 // More than a third of the validators are lost for ever: a new first schedule, from the highest
 // final block that anybody has (spec 04).
 
@@ -46,10 +48,56 @@ base::Result<chain::ScheduleEntry> read_validator(const std::string& text) {
     return entry;
 }
 
+// As get_account shows it.
+base::Result<chain::Authority> read_authority(const Json& json) {
+    chain::Authority authority;
+    authority.threshold = static_cast<std::uint32_t>(number_of(json, "threshold"));
+    for (const Json& each : list_of(json, "keys")) {
+        const auto key = base::crypto::PublicKey::from_string(text_of(each, "key"));
+        if (!key) return fail(key.error());
+        authority.keys.push_back({*key, static_cast<std::uint16_t>(number_of(each, "weight"))});
+    }
+    for (const Json& each : list_of(json, "accounts")) {
+        const Json& permission = member_of(each, "permission");
+        const auto actor = chain::Name::from_string(text_of(permission, "actor"));
+        const auto name = chain::Name::from_string(text_of(permission, "permission"));
+        if (!actor || !name) return fail(Errc::malformed, "an authority with a wrong name");
+        authority.accounts.push_back(
+            {{*actor, *name}, static_cast<std::uint16_t>(number_of(each, "weight"))});
+    }
+    for (const Json& each : list_of(json, "waits")) {
+        authority.waits.push_back({static_cast<std::uint32_t>(number_of(each, "wait_sec")),
+                                   static_cast<std::uint16_t>(number_of(each, "weight"))});
+    }
+    return authority;
+}
+
+// Who must sign: the members in the final state of the node, with their active permissions.
+base::Result<std::vector<genesis::RecoveryMember>> read_members(const std::string& url,
+                                                                const Json& validators) {
+    std::vector<genesis::RecoveryMember> members;
+    for (const Json& each : list_of(validators, "members")) {
+        const std::string text = text_of(each, "name");
+        const auto name = chain::Name::from_string(text);
+        if (!name) return fail(name.error());
+        const auto account =
+            call(url, "/v1/chain/get_account?state=final", Json{{"account_name", text}});
+        if (!account) return fail(account.error());
+        for (const Json& permission : list_of(*account, "permissions")) {
+            if (text_of(permission, "perm_name") != "active") continue;
+            auto authority = read_authority(member_of(permission, "required_auth"));
+            if (!authority) return fail(authority.error());
+            members.push_back({*name, *std::move(authority)});
+        }
+    }
+    std::ranges::sort(members, {}, &genesis::RecoveryMember::name);
+    return members;
+}
+
 base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
     const auto info = call(session.url, "/v1/chain/get_info", Json());
     if (!info) return fail(info.error());
-    const auto validators = call(session.url, "/v1/bor/validators", Json());
+    const auto validators = call(session.url, "/v1/bor/validators?state=final", Json());
     if (!validators) return fail(validators.error());
     genesis::Recovery recovery;
     const auto chain_id = hash_of(*info, "chain_id");
@@ -59,6 +107,9 @@ base::Result<void> recover_make(const Session& session, const Arguments& argumen
     recovery.reset.from = *from;
     recovery.reset.schedule.version =
         static_cast<std::uint32_t>(number_of(*validators, "schedule_version") + kVersionsApart);
+    auto members = read_members(session.url, *validators);
+    if (!members) return fail(members.error());
+    recovery.members = *std::move(members);
     for (const std::string& text : arguments.all("validator")) {
         auto entry = read_validator(text);
         if (!entry) return fail(entry.error());
@@ -100,9 +151,12 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
     if (!text) return fail(text.error());
     const auto genesis = genesis::from_json(*text);
     if (!genesis) return fail(genesis.error());
-    for (const chain::Name name : genesis::signers_of(*recovery, *genesis))
-        fmt::print("signed by {}\n", name.to_string());
-    if (auto good = genesis::check(*recovery, *genesis); !good) return good;
+    const std::vector<chain::Name> signers = genesis::signers_of(*recovery);
+    for (const genesis::RecoveryMember& member : recovery->members) {
+        const bool has_signed = std::ranges::find(signers, member.name) != signers.end();
+        fmt::print("{} {}\n", has_signed ? "signed by" : "not by", member.name.to_string());
+    }
+    if (auto good = genesis::check(*recovery, genesis->chain_id()); !good) return good;
     fmt::print(
         "good. On every node: copy it to DATA_DIR/{}, and start with\n"
         "recover-from = {}\n",

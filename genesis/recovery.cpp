@@ -54,6 +54,20 @@ base::Result<void> read_validator(const std::vector<std::string>& words, Recover
     return {};
 }
 
+base::Result<void> read_member(const std::vector<std::string>& words, Recovery& recovery) {
+    const auto name = chain::Name::from_string(words[1]);
+    if (!name) return fail(name.error());
+    const auto bytes = base::from_hex(words[2]);
+    if (!bytes) return fail(bytes.error());
+    auto authority = chain::unpack<chain::Authority>(*bytes, "authority");
+    if (!authority) return fail(authority.error());
+    if (recovery.members.size() >= kRecoveryMembersMax) {
+        return fail(Errc::malformed, fmt::format("more than {} members", kRecoveryMembersMax));
+    }
+    recovery.members.push_back({*name, *std::move(authority)});
+    return {};
+}
+
 base::Result<void> read_line(const std::vector<std::string>& words, Recovery& recovery) {
     const std::string& verb = words[0];
     if (verb == "chain" && words.size() == 2) return read_hash(words[1], recovery.chain_id);
@@ -62,6 +76,7 @@ base::Result<void> read_line(const std::vector<std::string>& words, Recovery& re
         return read_version(words[1], recovery.reset.schedule.version);
     }
     if (verb == "validator" && words.size() == 4) return read_validator(words, recovery);
+    if (verb == "member" && words.size() == 3) return read_member(words, recovery);
     if (verb == "signature" && words.size() == 2) {
         const auto signature = base::crypto::Signature::from_string(words[1]);
         if (!signature) return fail(signature.error());
@@ -72,14 +87,14 @@ base::Result<void> read_line(const std::vector<std::string>& words, Recovery& re
         return {};
     }
     return fail(Errc::malformed,
-                "expected chain ID, from ID, version NUMBER, validator NAME KEY KEY or "
-                "signature SIG");
+                "expected chain ID, from ID, version NUMBER, validator NAME KEY KEY, "
+                "member NAME AUTHORITY or signature SIG");
 }
 
 class Signers {
   public:
-    Signers(const Genesis& genesis, std::set<PublicKey> keys)
-        : genesis_(genesis), keys_(std::move(keys)) {}
+    Signers(const Recovery& recovery, std::set<PublicKey> keys)
+        : recovery_(recovery), keys_(std::move(keys)) {}
 
     // NOLINTNEXTLINE(misc-no-recursion): kDepthMax deep at most.
     [[nodiscard]] bool satisfy(const chain::Authority& authority, int depth) const {
@@ -89,17 +104,26 @@ class Signers {
         }
         for (const auto& each : authority.accounts) {
             const auto member =
-                std::ranges::find(genesis_.members, each.permission.actor, &Member::name);
-            if (member == genesis_.members.end() || depth >= kDepthMax) continue;
+                std::ranges::find(recovery_.members, each.permission.actor, &RecoveryMember::name);
+            if (member == recovery_.members.end() || depth >= kDepthMax) continue;
             if (satisfy(member->authority, depth + 1)) weight += each.weight;
         }
         return weight >= authority.threshold;
     }
 
   private:
-    const Genesis& genesis_;
+    const Recovery& recovery_;
     std::set<PublicKey> keys_;
 };
+
+base::Result<void> check_members(const std::vector<RecoveryMember>& members) {
+    const auto is_out_of_order = [](const RecoveryMember& a, const RecoveryMember& b) {
+        return a.name >= b.name;
+    };
+    if (members.empty()) return fail(Errc::invalid, "the recovery names no member");
+    if (std::ranges::adjacent_find(members, is_out_of_order) == members.end()) return {};
+    return fail(Errc::invalid, "the recovery's members are not in ascending order, each once");
+}
 
 base::Result<void> check_schedule(const chain::Schedule& schedule) {
     std::set<chain::Name> names;
@@ -128,6 +152,7 @@ base::Hash256 Recovery::id() const {
     out.hash(chain_id);
     out.hash(reset.from);
     chain::encode(out, reset.schedule);
+    chain::encode_list(out, members);
     return base::crypto::sha256(out.view());
 }
 
@@ -163,37 +188,42 @@ std::string to_text(const Recovery& recovery) {
                             entry.signing_key.to_string(),
                             entry.vote_key.to_string());
     }
+    for (const RecoveryMember& member : recovery.members) {
+        text += fmt::format(
+            "member {} {}\n", member.name.to_string(), base::to_hex(chain::pack(member.authority)));
+    }
     for (const auto& signature : recovery.signatures)
         text += fmt::format("signature {}\n", signature.to_string());
     return text;
 }
 
-std::vector<chain::Name> signers_of(const Recovery& recovery, const Genesis& genesis) {
+std::vector<chain::Name> signers_of(const Recovery& recovery) {
     std::set<PublicKey> keys;
     for (const auto& signature : recovery.signatures) {
         if (auto key = base::crypto::recover(signature, recovery.id())) keys.insert(*key);
     }
-    const Signers signers(genesis, std::move(keys));
+    const Signers signers(recovery, std::move(keys));
     std::vector<chain::Name> names;
-    for (const Member& member : genesis.members) {
+    for (const RecoveryMember& member : recovery.members) {
         if (signers.satisfy(member.authority, 0)) names.push_back(member.name);
     }
     return names;
 }
 
-base::Result<void> check(const Recovery& recovery, const Genesis& genesis) {
-    if (recovery.chain_id != genesis.chain_id()) {
+base::Result<void> check(const Recovery& recovery, const chain::ChainId& chain_id) {
+    if (recovery.chain_id != chain_id) {
         return fail(Errc::invalid, "the recovery is of another chain");
     }
     if (auto good = check_schedule(recovery.reset.schedule); !good) return good;
-    const std::size_t needed = genesis.members.size() * 2 / 3 + 1;
-    const std::vector<chain::Name> signers = signers_of(recovery, genesis);
+    if (auto good = check_members(recovery.members); !good) return good;
+    const std::size_t needed = recovery.members.size() * 2 / 3 + 1;
+    const std::vector<chain::Name> signers = signers_of(recovery);
     if (signers.size() >= needed) return {};
     return fail(Errc::invalid,
                 fmt::format("{} of {} members have signed the recovery, {} must ('bor-cli recover "
                             "sign')",
                             signers.size(),
-                            genesis.members.size(),
+                            recovery.members.size(),
                             needed));
 }
 

@@ -10,16 +10,28 @@
 
 namespace genesis {
 
+// A member in the state of the block that a recovery begins from.
+struct RecoveryMember {
+    chain::Name name;
+    chain::Authority authority;  // Of its active permission.
+
+    friend bool operator==(const RecoveryMember&, const RecoveryMember&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.name, self.authority); }
+};
+inline constexpr std::size_t kRecoveryMembersMax = 1'024;
+
 // A new first schedule from a final block on, for when more than a third of the validators are
 // lost for ever (spec 04, `bor-cli recover`). Its id is what every operator confirms.
 struct Recovery {
     chain::ChainId chain_id;
     chain::ScheduleReset reset;
+    std::vector<RecoveryMember> members;              // Ascending names.
     std::vector<base::crypto::Signature> signatures;  // Of keys of members, over id().
 
     friend bool operator==(const Recovery&, const Recovery&) = default;
 
-    // SHA-256("BoR recovery 1" || chain id || id of the final block || packed schedule).
+    // SHA-256("BoR recovery 1" || chain id || id of the final block || packed schedule || packed
+    // list of members).
     [[nodiscard]] base::Hash256 id() const;
 };
 
@@ -27,14 +39,16 @@ struct Recovery {
 inline constexpr const char* kRecoveryFile = "recovery.txt";
 
 // A file of lines: "BoR recovery 1", then chain, from, version and, once for each, validator (name,
-// signing key, vote key) and signature. Strict. malformed: names the line.
+// signing key, vote key), member (name, its packed authority) and signature. Strict. malformed:
+// names the line.
 [[nodiscard]] base::Result<Recovery> recovery_from_text(std::string_view text);
 [[nodiscard]] std::string to_text(const Recovery& recovery);
 
-// The members of the genesis file whose authority its signatures satisfy.
-[[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery, const Genesis& genesis);
-// Whether it is of this chain, has a schedule that can be, and more than two thirds of the members
-// have signed it. invalid: says what is missing.
-[[nodiscard]] base::Result<void> check(const Recovery& recovery, const Genesis& genesis);
+// The members whose authority its signatures satisfy.
+[[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery);
+// Whether it is of this chain, has a schedule that can be, and more than two thirds of its members
+// have signed it. That these are the members is for those to say who have the state of the block.
+// invalid: says what is missing.
+[[nodiscard]] base::Result<void> check(const Recovery& recovery, const chain::ChainId& chain_id);
 
 }  // namespace genesis

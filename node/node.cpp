@@ -141,9 +141,9 @@ base::Result<void> Node::Parts::open_core() {
     core_options.started = system_time();
     core_options.has_peers = options.has_peers();
     core_options.accept_amnesia = options.accept_amnesia;
-    auto reset = read_reset(options, ledger.genesis);
-    if (!reset) return base::fail(reset.error());
-    core_options.reset = *std::move(reset);
+    const auto recovery = read_recovery(options, ledger.genesis.chain_id());
+    if (!recovery) return base::fail(recovery.error());
+    if (*recovery) core_options.reset = (*recovery)->reset;
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
     core_options.max_transaction_time = options.max_transaction_time;
@@ -164,6 +164,14 @@ base::Result<void> Node::Parts::open_core() {
     Effects first;
     auto core = Core::open(core_options, environment, std::move(ledger.safety), first);
     if (!core) return base::fail(core.error());
+    // Nothing is written yet. Later, and where the block is not known, its id has to do.
+    for (const Effect& effect : first) {
+        const auto* publish = std::get_if<effect::Publish>(&effect);
+        if (publish == nullptr || !*recovery) continue;
+        if (publish->view->finalized->id != (*recovery)->reset.from) continue;
+        auto same = check_members(**recovery, *publish->view->final_state);
+        if (!same) return same;
+    }
     Runtime::Options how;
     how.workers = options.chain_threads;
     runtime = std::make_unique<Runtime>(

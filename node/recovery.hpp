@@ -1,16 +1,21 @@
 #pragma once
 
-#include "chain/types/schedule_reset.hpp"
-#include "genesis/genesis.hpp"
+#include "chain/state/state.hpp"
+#include "genesis/recovery.hpp"
 #include "node/options.hpp"
 
 #include <optional>
 
 namespace node {
 
-// The new first schedule that the operator confirms with recover-from, read from the data
-// directory. invalid: there is none, it has another id, or too few members have signed it.
-[[nodiscard]] base::Result<std::optional<chain::ScheduleReset>> read_reset(
-    const Options& options, const genesis::Genesis& genesis);
+// The recovery that the operator confirms with recover-from, read from the data directory. invalid:
+// there is none, it has another id, or too few of the members that it names have signed it.
+[[nodiscard]] base::Result<std::optional<genesis::Recovery>> read_recovery(
+    const Options& options, const chain::ChainId& chain_id);
+
+// Whether the members that it names are those of this state, which is that of the block it begins
+// from, each with its active permission. invalid: names who is not.
+[[nodiscard]] base::Result<void> check_members(const genesis::Recovery& recovery,
+                                               const chain::StateView& state);
 
 }  // namespace node

@@ -111,9 +111,9 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
         std::abort();
     };
     chain::ChainIdentity identity = identity_of(*genesis);
-    auto reset = read_reset(options, *genesis);
-    if (!reset) return base::fail(reset.error());
-    identity.reset = *std::move(reset);
+    auto recovery = read_recovery(options, identity.chain_id);
+    if (!recovery) return base::fail(recovery.error());
+    if (*recovery) identity.reset = (*recovery)->reset;
     auto chain = chain::ChainManager::open(
         identity, {*made.storage, execution.executor(), state, {}, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());

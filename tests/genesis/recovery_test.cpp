@@ -34,6 +34,8 @@ genesis::Recovery recovery_of(const genesis::Genesis& genesis) {
     recovery.reset.schedule.version = 100;
     const auto key = key_of(50).public_key();
     recovery.reset.schedule.entries = {{*chain::Name::from_string("ma"), key, key}};
+    for (const genesis::Member& member : genesis.members)
+        recovery.members.push_back({member.name, member.authority});
     return recovery;
 }
 
@@ -54,29 +56,40 @@ TEST_CASE("a recovery needs more than two thirds of the members, each once") {
     sign(recovery, 1);
     sign(recovery, 2);
     sign(recovery, 99);  // Nobody's key.
-    CHECK(genesis::signers_of(recovery, genesis).size() == 2);
-    CHECK(has(genesis::check(recovery, genesis).error().detail, "2 of 4 members"));
+    CHECK(genesis::signers_of(recovery).size() == 2);
+    CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "2 of 4 members"));
     sign(recovery, 4);
-    CHECK(genesis::check(recovery, genesis).has_value());
+    CHECK(genesis::check(recovery, genesis.chain_id()).has_value());
     SECTION("of this very schedule") {
         recovery.reset.schedule.version = 101;
-        CHECK(has(genesis::check(recovery, genesis).error().detail, "0 of 4 members"));
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "0 of 4 members"));
     }
     SECTION("of this chain") {
         recovery.chain_id.bytes[0] ^= std::byte{1};
-        CHECK(has(genesis::check(recovery, genesis).error().detail, "another chain"));
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "another chain"));
     }
     SECTION("of this block") {
         recovery.reset.from.bytes[9] ^= std::byte{1};
-        CHECK_FALSE(genesis::check(recovery, genesis).has_value());
+        CHECK_FALSE(genesis::check(recovery, genesis.chain_id()).has_value());
+    }
+    SECTION("of these very members") {
+        recovery.members.pop_back();
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "0 of 3 members"));
+        recovery.members.clear();
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "no member"));
+    }
+    SECTION("each of whom is named once") {
+        recovery.members.push_back(recovery.members.back());
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "each once"));
     }
     SECTION("with a schedule that can be") {
         recovery.reset.schedule.entries.push_back(recovery.reset.schedule.entries[0]);
-        CHECK(has(genesis::check(recovery, genesis).error().detail, "named twice"));
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "named twice"));
         recovery.reset.schedule.entries[1].producer = *chain::Name::from_string("mb");
-        CHECK(has(genesis::check(recovery, genesis).error().detail, "have the key"));
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "have the key"));
         recovery.reset.schedule.entries.clear();
-        CHECK(has(genesis::check(recovery, genesis).error().detail, "a validator is needed"));
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail,
+                  "a validator is needed"));
     }
 }
 
@@ -99,5 +112,7 @@ TEST_CASE("a recovery's file is read as it was written, and its errors name the 
     CHECK(has(refusal("BoR recovery 1\nversion 1x\n"), "a number"));
     CHECK(has(refusal("BoR recovery 1\nvalidator ma x y\n"), "line 2"));
     CHECK(has(refusal("BoR recovery 1\nsignature x\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 1\nmember ma 00\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 1\nmember ma x\n"), "line 2"));
     CHECK(has(refusal("BoR recovery 1\nfrom\n"), "expected chain ID"));
 }
