@@ -116,7 +116,8 @@ void Consensus::finalize(base::Timestamp now, const chain::Certificate& certific
 void Consensus::note_vote(const chain::Vote& vote, Effects& out) {
     std::optional<chain::Evidence> found;
     history_.each(vote.key, [&](const chain::Vote& seen) {
-        if (!found) found = find_evidence(seen, vote);
+        if (found) return;
+        found = find_evidence(seen, vote);
         if (found && !complete(*found)) found.reset();
     });
     if (found) accuse(key_tag(vote.key), *std::move(found), out);

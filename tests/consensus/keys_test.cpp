@@ -223,6 +223,18 @@ TEST_CASE("two votes or headers that exclude each other are evidence, once a key
         CHECK(pair.headers.size() == 2);
         CHECK(chain::check_form(pair).has_value());
     }
+    SECTION("the same, when more of its votes are known") {
+        const auto d = v.block(4, b);
+        const auto e = v.block(5, d);
+        for (const auto& block : {b, d, e}) {
+            v.adopt(block);
+        }
+        CHECK(hear(Validator::vote(kNotarize, e, 4)).empty());
+        CHECK(hear(Validator::vote(kCommit, e, 4)).empty());
+        const auto forbidden = hear(Validator::vote(kCommit, a, 4));
+        REQUIRE(forbidden.size() == 1);
+        CHECK(std::get<chain::ForbiddenCommit>(forbidden[0].evidence).headers.size() == 2);
+    }
     SECTION("not when the block extends the other") {
         const auto d = v.block(4, a);
         v.adopt(d);
