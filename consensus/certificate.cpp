@@ -1,5 +1,7 @@
 #include "consensus/certificate.hpp"
 
+#include "chain/types/rule.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +15,8 @@ using base::Errc;
 using base::fail;
 using base::Result;
 using base::crypto::PublicKey;
+using chain::is_left_out;
+using chain::Rule;
 
 // Bit i of a bitmap; the caller checked its length.
 bool has_bit(const base::Bytes& bitmap, std::size_t i) {
@@ -21,9 +25,11 @@ bool has_bit(const base::Bytes& bitmap, std::size_t i) {
 
 // The entries of a schedule that a bitmap names. invalid: not this schedule's, or no quorum.
 Result<std::vector<const chain::ScheduleEntry*>> read_bitmap(const base::Bytes& bitmap,
-                                                             const chain::Schedule& schedule) {
+                                                             const chain::Schedule& schedule,
+                                                             std::size_t quorum) {
     const std::size_t entries = schedule.entries.size();
-    if (bitmap.size() != (entries + 7) / 8) {
+    const bool fits = bitmap.size() == (entries + 7) / 8;
+    if (!is_left_out(Rule::certificate_bitmap_length) && !fits) {
         return fail(
             Errc::invalid,
             fmt::format(
@@ -32,18 +38,19 @@ Result<std::vector<const chain::ScheduleEntry*>> read_bitmap(const base::Bytes& 
     std::vector<const chain::ScheduleEntry*> named;
     for (std::size_t i = 0; i < bitmap.size() * 8; ++i) {
         if (!has_bit(bitmap, i)) continue;
+        if (is_left_out(Rule::certificate_members) && i >= entries) continue;
         if (i >= entries) {
             return fail(Errc::invalid,
                         fmt::format("certificate names validator {} of {}", i, entries));
         }
         named.push_back(&schedule.entries[i]);
     }
-    if (named.size() < schedule.quorum()) {
+    if (named.size() < quorum) {
         return fail(Errc::invalid,
                     fmt::format("certificate has {} votes of schedule {}, the quorum is {}",
                                 named.size(),
                                 schedule.version,
-                                schedule.quorum()));
+                                quorum));
     }
     return named;
 }
@@ -53,20 +60,24 @@ Result<std::vector<PublicKey>> read_signers(const chain::Certificate& certificat
                                             const chain::ScheduleState& schedules) {
     const chain::Schedule& active = *schedules.active;
     const chain::Schedule* pending = schedules.pending();
-    if (certificate.data.schedule_version != active.version) {
+    const bool is_of_active = certificate.data.schedule_version == active.version;
+    if (!is_left_out(Rule::certificate_version) && !is_of_active) {
         return fail(Errc::invalid,
                     fmt::format("certificate of schedule version {}, expected {}",
                                 certificate.data.schedule_version,
                                 active.version));
     }
     const std::size_t needed = pending == nullptr ? 1 : 2;
-    if (certificate.bitmaps.size() != needed) {
+    const bool is_short = certificate.bitmaps.size() < needed;
+    if (is_short ||
+        (!is_left_out(Rule::certificate_bitmaps) && certificate.bitmaps.size() > needed)) {
         return fail(
             Errc::invalid,
             fmt::format(
                 "certificate has {} bitmaps, expected {}", certificate.bitmaps.size(), needed));
     }
-    auto first = read_bitmap(certificate.bitmaps[0], active);
+    const std::size_t quorum = is_left_out(Rule::certificate_quorum) ? 0 : active.quorum();
+    auto first = read_bitmap(certificate.bitmaps[0], active, quorum);
     if (!first) return fail(std::move(first).error());
     std::vector<PublicKey> keys;
     for (const chain::ScheduleEntry* entry : *first) {
@@ -76,7 +87,8 @@ Result<std::vector<PublicKey>> read_signers(const chain::Certificate& certificat
         keys.push_back(entry->vote_key);
     }
     if (pending == nullptr) return keys;
-    auto second = read_bitmap(certificate.bitmaps[1], *pending);
+    const std::size_t joint = is_left_out(Rule::certificate_joint_quorum) ? 0 : pending->quorum();
+    auto second = read_bitmap(certificate.bitmaps[1], *pending, joint);
     if (!second) return fail(std::move(second).error());
     for (const chain::ScheduleEntry* entry : *second) {
         if (std::ranges::find(keys, entry->vote_key) == keys.end()) {
@@ -93,6 +105,8 @@ Result<void> check_form(const chain::Certificate& certificate,
     auto keys = read_signers(certificate, schedules);
     if (!keys) return fail(std::move(keys).error());
     if (keys->size() == certificate.signatures.size()) return {};
+    const bool has_more = certificate.signatures.size() > keys->size();
+    if (is_left_out(Rule::certificate_signature_count) && has_more) return {};
     return fail(Errc::invalid,
                 fmt::format("certificate has {} signatures for {} validators",
                             certificate.signatures.size(),
@@ -112,6 +126,7 @@ Result<void> verify(const chain::Certificate& certificate,
     const std::vector<PublicKey> keys = signers(certificate, schedules);
     const base::Hash256 digest = certificate.data.digest(chain_id);
     for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (is_left_out(Rule::certificate_signatures) && i > 0) continue;
         if (base::crypto::verify(keys[i], certificate.signatures[i], digest)) continue;
         return fail(Errc::invalid,
                     fmt::format("certificate signature {} is not by {}", i, keys[i].to_string()));
@@ -152,8 +167,10 @@ std::optional<chain::Certificate> Tally::certificate(const chain::VoteData& data
                                                      const chain::ScheduleState& schedules) const {
     const chain::Schedule& active = *schedules.active;
     const chain::Schedule* pending = schedules.pending();
-    if (active_.voted.count() < active.quorum()) return std::nullopt;
-    if (pending != nullptr && pending_.voted.count() < pending->quorum()) return std::nullopt;
+    const bool is_quorum = active_.voted.count() >= active.quorum();
+    if (!is_left_out(Rule::tally_quorum) && !is_quorum) return std::nullopt;
+    const bool is_joint = pending == nullptr || pending_.voted.count() >= pending->quorum();
+    if (!is_left_out(Rule::tally_joint_quorum) && !is_joint) return std::nullopt;
     chain::Certificate certificate{.data = data, .bitmaps = {}, .signatures = {}};
     const auto gather =
         [&](const chain::Schedule& schedule, const Votes& votes, auto&& has_signed) {

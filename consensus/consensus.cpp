@@ -1,6 +1,7 @@
 #include "consensus/consensus.hpp"
 
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +9,9 @@
 #include <utility>
 
 namespace consensus {
+
+using chain::is_left_out;
+using chain::Rule;
 
 namespace {
 
@@ -183,7 +187,7 @@ void Consensus::learn_witness(base::Timestamp now, const chain::Witness& witness
 void Consensus::on_vote(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     if (!history_.knows(vote.key) && !is_validator(vote.key)) return;
     // Nobody votes for a block before its slot: such a vote would only take the place of others.
-    if (vote.data.slot > latest_slot(now)) return;
+    if (!is_left_out(Rule::vote_not_ahead) && vote.data.slot > latest_slot(now)) return;
     note_vote(vote, out);
     BlockNode* block = tree_.find(vote.data.block_id);
     if (block != nullptr) count(now, vote, *block, out);
@@ -205,7 +209,7 @@ void Consensus::on_certificate(base::Timestamp now,
     }
     auto& early = early_[index_of(data.kind)];
     if (early && early->certificate.data.block_id == data.block_id) early.reset();
-    if (data != block->vote_data(data.kind)) return;
+    if (!is_left_out(Rule::certificate_of_its_block) && data != block->vote_data(data.kind)) return;
     if (data.kind == chain::VoteKind::commit) {
         if (data.slot <= finalized().slot) return;
         note_signers(certificate, block->schedules, out);
@@ -225,10 +229,12 @@ void Consensus::on_header(const chain::SignedHeader& header, Effects& out) {
     if (!key) return;
     for (const SeenHeader& seen : headers_) {
         const chain::BlockHeader& other = seen.header.header;
-        if (seen.key != *key || other.slot != mine.slot || other.producer != mine.producer) {
-            continue;
-        }
-        if (other != mine) accuse(*key, chain::TwoHeaders{seen.header, header}, out);
+        if (!is_left_out(Rule::evidence_headers_of_one_key) && seen.key != *key) continue;
+        if (!is_left_out(Rule::evidence_headers_of_one_slot) && other.slot != mine.slot) continue;
+        if (other.producer != mine.producer) continue;
+        if (is_left_out(Rule::evidence_of_headers)) return;
+        if (is_left_out(Rule::evidence_headers_differ) || other != mine)
+            accuse(*key, chain::TwoHeaders{seen.header, header}, out);
         return;
     }
     if (headers_.size() < kHeadersKept) {
@@ -278,7 +284,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
         return verdict(Fate::invalid, good.error().detail);
     }
     const base::Timestamp start = options_.times.time_of(header.slot).to_timestamp();
-    if (header.slot > latest_slot(now)) {
+    if (!is_left_out(Rule::block_not_too_early) && header.slot > latest_slot(now)) {
         return verdict(Fate::too_early,
                        fmt::format("block of slot {} came too early: its producer's clock or ours "
                                    "is wrong",
@@ -305,7 +311,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
         !good) {
         return bad("final", good.error().detail);
     }
-    if (start > now) {
+    if (!is_left_out(Rule::block_not_before_its_slot) && start > now) {
         result.fate = Fate::early;
         result.ready_at = start;
     }
@@ -325,14 +331,17 @@ base::Result<void> Consensus::check_witness(const std::optional<chain::Certifica
                                             std::vector<ToVerify>& to_verify) const {
     using base::Errc;
     if (block == nullptr) {
-        if (!certificate) return {};
+        if (!certificate || is_left_out(Rule::witness_only_where_needed)) return {};
         return base::fail(Errc::invalid, "a certificate where the parent's stays");
     }
+    if (!certificate && is_left_out(Rule::witness_where_needed)) return {};
     if (!certificate) return base::fail(Errc::invalid, "no certificate");
-    if (certificate->data != block->vote_data(kind)) {
+    const bool is_its = certificate->data == block->vote_data(kind);
+    if (!is_left_out(Rule::witness_of_the_named_block) && !is_its) {
         return base::fail(Errc::invalid, "a certificate of another block");
     }
-    if (auto good = check_form(*certificate, voters(*block)); !good) return good;
+    const auto good = check_form(*certificate, voters(*block));
+    if (!is_left_out(Rule::witness_form) && !good) return good;
     const bool known = kind == chain::VoteKind::notarize ? block->notarized == certificate
                                                          : final_certificate_ == certificate;
     if (!known) to_verify.push_back({*certificate, voters(*block)});
@@ -372,10 +381,16 @@ chain::ScheduleState Consensus::schedules_below(const BlockNode& parent) const {
     if (const auto* reset = chain::reset_below(options_.reset, parent.id())) {
         return chain::first_schedules(reset->schedule);
     }
+    if (is_left_out(Rule::change_by_headers)) {
+        chain::BlockHeader header = parent.header();
+        header.finalized = finalized();
+        return chain::schedules_below(parent.schedules, header);
+    }
     return chain::schedules_below(parent.schedules, parent.header());
 }
 
 const chain::ScheduleState& Consensus::voters(const BlockNode& block) const {
+    if (is_left_out(Rule::voters_of_the_block)) return tree_.head().schedules;
     return block.schedules;
 }
 

@@ -183,7 +183,6 @@ class Consensus {
     // From the last TreeBase that was stored, or the genesis block. The journal of a key that has
     // none there counts as lost (spec 04, "Safety journal").
     Consensus(Options options, TreeBase base, Journals journals);
-    virtual ~Consensus() = default;
     Consensus(Consensus&&) = default;
     Consensus& operator=(Consensus&&) = delete;
     Consensus(const Consensus&) = delete;
@@ -247,24 +246,7 @@ class Consensus {
     // How long messages take: the measured 99th percentile, one way. Sets G of rule R2.
     void set_delay(base::Duration delay_p99);
 
-  protected:
-    // The clauses of the rules that the simulator replaces one at a time, to see that it
-    // notices. Nothing else derives from this class.
-    // R1: slot(justify(B)) >= lock.slot.
-    [[nodiscard]] virtual bool lock_allows(const BlockNode& block, const KeySafety& safety) const;
-    // R2: no own NOTARIZE of a V with slot(V) > slot(A), justify_slot(V) < slot(A) and V not
-    // extending A.
-    [[nodiscard]] virtual bool past_votes_allow(const BlockNode& block,
-                                                const KeySafety& safety) const;
-    // R2, all of it.
-    [[nodiscard]] virtual bool may_commit(const BlockNode& block, const KeySafety& safety) const;
-    // The schedules of a child of this block, before what it proposes.
-    [[nodiscard]] virtual chain::ScheduleState schedules_below(const BlockNode& parent) const;
-    // R5: the schedules whose quorums make a certificate of this block.
-    [[nodiscard]] virtual const chain::ScheduleState& voters(const BlockNode& block) const;
-    // Whether a key whose journal is lost may sign the header of a slot.
-    [[nodiscard]] virtual bool is_above_loss(chain::Slot lost_until, chain::Slot slot) const;
-
+    // For model checkers: the blocks and what is known of them.
     [[nodiscard]] const BlockTree& tree() const { return tree_; }
 
   private:
@@ -314,6 +296,10 @@ class Consensus {
         const BlockNode* block,
         chain::VoteKind kind,
         std::vector<ToVerify>& to_verify) const;
+    // The schedules of a child of this block, before what it proposes.
+    [[nodiscard]] chain::ScheduleState schedules_below(const BlockNode& parent) const;
+    // R5: the schedules whose quorums make a certificate of this block.
+    [[nodiscard]] const chain::ScheduleState& voters(const BlockNode& block) const;
     [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
     [[nodiscard]] chain::Slot latest_slot(base::Timestamp now) const;
 
@@ -345,7 +331,13 @@ class Consensus {
     [[nodiscard]] bool complete(chain::Evidence& evidence) const;
     void accuse(KeyTag key, chain::Evidence evidence, Effects& out);
     void promise_votes(base::Timestamp now, BlockNode& block, Promises& promises);
-    [[nodiscard]] bool may_notarize(const BlockNode& block, const KeySafety& safety) const;
+    // R1, all of it that journals decide.
+    [[nodiscard]] static bool may_notarize(const BlockNode& block, const KeySafety& safety);
+    // R2, all of it.
+    [[nodiscard]] bool may_commit(const BlockNode& block, const KeySafety& safety) const;
+    // R2: no own NOTARIZE of a V with slot(V) > slot(A), justify_slot(V) < slot(A) and V not
+    // extending A.
+    [[nodiscard]] bool past_votes_allow(const BlockNode& block, const KeySafety& safety) const;
     // Whether a COMMIT for a block of this slot may still go out by itself (R2, guard).
     [[nodiscard]] bool in_time(base::Timestamp now, chain::Slot slot) const;
     // Whether a block of this slot may still be voted for (R1).

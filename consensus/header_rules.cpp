@@ -1,5 +1,7 @@
 #include "consensus/header_rules.hpp"
 
+#include "chain/types/rule.hpp"
+
 #include <fmt/format.h>
 
 namespace consensus {
@@ -9,22 +11,27 @@ namespace {
 using base::Errc;
 using base::fail;
 using base::Result;
+using chain::is_left_out;
+using chain::Rule;
 
 Result<void> check_progress(const chain::BlockHeader& header, const HeaderContext& context) {
     const chain::BlockHeader& parent = context.parent;
-    if (header.justify.slot < parent.justify.slot) {
+    if (!is_left_out(Rule::header_justify_grows) && header.justify.slot < parent.justify.slot) {
         return fail(Errc::invalid, "header: justify is older than the parent's");
     }
-    if (header.finalized.slot < parent.finalized.slot) {
+    if (!is_left_out(Rule::header_final_grows) && header.finalized.slot < parent.finalized.slot) {
         return fail(Errc::invalid, "header: final is older than the parent's");
     }
-    if (header.finalized.slot > header.justify.slot) {
+    if (!is_left_out(Rule::header_final_below_justify) &&
+        header.finalized.slot > header.justify.slot) {
         return fail(Errc::invalid, "header: final is newer than justify");
     }
-    if (header.justify != parent.justify && !context.justify_is_ancestor) {
+    if (!is_left_out(Rule::header_justify_ancestor) && header.justify != parent.justify &&
+        !context.justify_is_ancestor) {
         return fail(Errc::invalid, "header: justify is not an ancestor");
     }
-    if (header.finalized != parent.finalized && !context.final_is_ancestor) {
+    if (!is_left_out(Rule::header_final_ancestor) && header.finalized != parent.finalized &&
+        !context.final_is_ancestor) {
         return fail(Errc::invalid, "header: final is not an ancestor");
     }
     return {};
@@ -39,7 +46,7 @@ Result<void> check_change(const chain::BlockHeader& header, const HeaderContext&
                     "not new");
     }
     const std::uint32_t version = context.schedules.active->version + 1;
-    if (header.schedule_change->version != version) {
+    if (!is_left_out(Rule::change_version) && header.schedule_change->version != version) {
         return fail(Errc::invalid,
                     fmt::format("header: proposes schedule version {}, the next is {}",
                                 header.schedule_change->version,
@@ -55,20 +62,20 @@ Result<void> check_header(const chain::BlockHeader& header, const HeaderContext&
     if (header.previous != context.parent_id || header.height != context.parent.height + 1) {
         return fail(Errc::invalid, "header: does not follow its parent");
     }
-    if (header.slot <= context.parent.slot) {
+    if (!is_left_out(Rule::header_slot) && header.slot <= context.parent.slot) {
         return fail(
             Errc::invalid,
             fmt::format(
                 "header: slot {} is not above the parent's {}", header.slot, context.parent.slot));
     }
-    if (header.schedule_version != schedule.version) {
+    if (!is_left_out(Rule::header_version) && header.schedule_version != schedule.version) {
         return fail(Errc::invalid,
                     fmt::format("header: schedule version {}, the parent implies {}",
                                 header.schedule_version,
                                 schedule.version));
     }
     const chain::Name owner = schedule.producer_of(header.slot, context.repetitions).producer;
-    if (header.producer != owner) {
+    if (!is_left_out(Rule::header_producer) && header.producer != owner) {
         return fail(Errc::invalid,
                     fmt::format("header: slot {} belongs to {}, not to {}",
                                 header.slot,

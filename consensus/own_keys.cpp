@@ -1,4 +1,5 @@
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 #include "consensus/consensus.hpp"
 
 #include <algorithm>
@@ -9,6 +10,9 @@
 
 namespace consensus {
 
+using chain::is_left_out;
+using chain::Rule;
+
 namespace {
 
 constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
@@ -16,7 +20,9 @@ constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
 }  // namespace
 
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
-    if (!is_acquainted_ || own.twin || own.lost_until) return nullptr;
+    if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return nullptr;
+    if (!is_left_out(Rule::lost_key_votes_later) && own.lost_until) return nullptr;
+    if (own.twin) return nullptr;
     return &journals_.at(own.tag).safety();
 }
 
@@ -33,11 +39,12 @@ Consensus::OwnKey* Consensus::find_own(const base::crypto::PublicKey& key) {
 // A COMMIT is of a block that an earlier write has made durable: where the last write of the
 // storage is lost, the lock's block is not (R2).
 void Consensus::persist_promises(Promises& promises, effect::Persist persist, Effects& out) {
-    persist.wait = !promises.records.empty();
+    persist.wait = !is_left_out(Rule::promise_durable) && !promises.records.empty();
     CertificatePtr lock;
     if (promises.lock != nullptr) {
         lock = std::make_shared<const chain::Certificate>(*promises.lock->notarized);
-        if (!std::exchange(promises.lock->is_durable, true)) {
+        const bool is_durable = std::exchange(promises.lock->is_durable, true);
+        if (!is_left_out(Rule::lock_block_durable) && !is_durable) {
             out.push_back(
                 effect::Persist{.pages = {}, .block = promises.lock->id(), .certificate = {}});
         }
@@ -85,7 +92,10 @@ void Consensus::tell_lost_keys(Effects& out) {
 // A block of a slot that begun after the loss is final: what was promised before can do no harm
 // any more. It becomes the lock and the last vote. Comes after effect::Finalize, so it is durable.
 void Consensus::regain(Effects& out) {
-    remember([&](const OwnKey& own) { return finalized().slot > *own.lost_until; }, out);
+    const auto is_over = [&](const OwnKey& own) {
+        return is_left_out(Rule::lost_key_regains_later) || finalized().slot > *own.lost_until;
+    };
+    remember(is_over, out);
 }
 
 template <class Ready>
@@ -115,7 +125,7 @@ void Consensus::remember(Ready ready, Effects& out) {
 
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     OwnKey* own = find_own(vote.key);
-    if (own == nullptr || own->lost_until) return;
+    if (own == nullptr || own->lost_until || is_left_out(Rule::own_vote_seen)) return;
     const KeySafety& safety = journals_.at(own->tag).safety();
     if (vote.data.slot <= safety.floor) return;
     const bool commits = vote.data.kind == chain::VoteKind::commit;

@@ -1,4 +1,5 @@
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 #include "consensus/consensus.hpp"
 
 #include <algorithm>
@@ -8,6 +9,9 @@
 // finality).
 
 namespace consensus {
+
+using chain::is_left_out;
+using chain::Rule;
 
 namespace {
 
@@ -34,9 +38,9 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
     const chain::SlotTimes& times = options_.times;
     const base::Timestamp start = times.time_of(slot).to_timestamp();
     const base::Duration interval = std::chrono::milliseconds(times.interval_milliseconds);
-    if (paused_ || slot <= asked_slot_ || now < start || now > start + interval / kLatestShare) {
-        return;
-    }
+    const bool is_late = now > start + interval / kLatestShare;
+    if (!is_left_out(Rule::produce_in_time) && is_late) return;
+    if (paused_ || slot <= asked_slot_ || now < start) return;
     const bool recovery = in_recovery(now);
     const BlockNode& parent = recovery ? recovery_parent() : tree_.head();
     if (slot <= parent.slot()) return;
@@ -65,23 +69,22 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
     // A header never claims a final block above its justify: then it waits for the next block.
     const chain::Slot final_slot = finalized().slot;
     if (final_certificate_ && final_slot > parent.header().finalized.slot &&
-        final_slot <= justify_slot) {
+        (is_left_out(Rule::produced_final_below_justify) || final_slot <= justify_slot)) {
         produce.finalized = final_certificate_;
     }
     out.push_back(std::move(produce));
 }
 
 bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
-    if (!is_acquainted_ || own.twin || (own.lost_until && !is_above_loss(*own.lost_until, slot)))
-        return false;
+    if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return false;
+    const bool is_lost = own.lost_until && slot <= *own.lost_until;
+    if (!is_left_out(Rule::lost_key_produces_later) && is_lost) return false;
+    if (own.twin) return false;
     // One header a slot with whichever key: on another branch a producer's key may be another.
     return std::ranges::all_of(own_, [&](const OwnKey& each) {
-        return slot > journals_.at(each.tag).safety().produced_slot;
+        return is_left_out(Rule::header_once) ||
+               slot > journals_.at(each.tag).safety().produced_slot;
     });
-}
-
-bool Consensus::is_above_loss(chain::Slot lost_until, chain::Slot slot) const {
-    return slot > lost_until;
 }
 
 void Consensus::promise_header(const chain::Block& block, Promises& promises) {

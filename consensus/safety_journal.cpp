@@ -5,6 +5,7 @@
 #include "base/crc32c.hpp"
 #include "base/crypto/hash.hpp"
 #include "chain/types/codec.hpp"
+#include "chain/types/rule.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +20,8 @@ namespace {
 
 using base::Errc;
 using base::fail;
+using chain::is_left_out;
+using chain::Rule;
 
 constexpr std::uint32_t kMagic = 0x324A5342;  // "BSJ2"
 constexpr std::size_t kChecksumEnd = 8;       // The checksum covers what follows it.
@@ -80,7 +83,8 @@ std::optional<Chained> decode(base::ByteView bytes) {
     (void)in.raw(8, "padding");
     if (!in.finish().has_value() || magic != kMagic) return std::nullopt;
     if (kind < 1 || kind > static_cast<std::uint8_t>(RecordKind::base)) return std::nullopt;
-    if (chained.checksum != base::crc32c(bytes.subspan(kChecksumEnd))) return std::nullopt;
+    const bool is_whole = chained.checksum == base::crc32c(bytes.subspan(kChecksumEnd));
+    if (!is_left_out(Rule::journal_record_checksum) && !is_whole) return std::nullopt;
     record.kind = static_cast<RecordKind>(kind);
     return chained;
 }
@@ -127,7 +131,9 @@ bool decode_certificate(base::Reader& in, CertificatePtr& out) {
     const std::uint32_t length = in.u32("length");
     const std::uint32_t checksum = in.u32("checksum");
     const base::ByteView bytes = in.raw(length, "certificate");
-    if (!in.ok() || checksum != base::crc32c(bytes)) return false;
+    if (!in.ok()) return false;
+    const bool is_whole = checksum == base::crc32c(bytes);
+    if (!is_left_out(Rule::journal_certificate_checksum) && !is_whole) return false;
     auto certificate = chain::unpack<chain::Certificate>(bytes, "certificate");
     if (!certificate) return false;
     out = std::make_shared<const chain::Certificate>(*std::move(certificate));
@@ -263,7 +269,9 @@ SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
         *this = lost(key_, std::max(sequence, last_sequence_));
         return Standing::lost;
     };
-    if (!mark) return is_fresh() ? Standing::fresh : lose(0);
+    if (is_left_out(Rule::journal_settled)) return Standing::equal;
+    const bool is_new = is_left_out(Rule::journal_beside_its_rows) || is_fresh();
+    if (!mark) return is_new ? Standing::fresh : lose(0);
     base::Bytes bytes = base::to_bytes(mark->page);
     bytes.resize(kPageBytesMax);
     const auto page = decode_page(bytes);
@@ -287,7 +295,7 @@ SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
 bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
     if (mark.replaces) {
         *this = SafetyJournal(key_);
-    } else if (!follows(page)) {
+    } else if (!is_left_out(Rule::journal_without_hole) && !follows(page)) {
         return false;
     }
     apply(page);
@@ -299,7 +307,8 @@ JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
     CHECK(!records.empty() && records.size() <= kRecordsPerPage);
     JournalPage page{.key = key_, .bytes = {}, .replaces = blocks_ == 0};
     page.bytes.reserve(kBlockBytes);
-    const bool has_certificate = lock != nullptr && std::ranges::any_of(records, sets_lock);
+    const bool has_certificate = !is_left_out(Rule::lock_with_certificate) && lock != nullptr &&
+                                 std::ranges::any_of(records, sets_lock);
     auto left = static_cast<std::uint8_t>(records.size());
     for (const SafetyRecord& record : records) {
         const base::Bytes bytes = encode({.record = record,
@@ -330,7 +339,8 @@ JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
 
 JournalPage SafetyJournal::compacted(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
-    const std::uint64_t floor = std::max(safety_.floor, final_slot);
+    const bool has_floor = !is_left_out(Rule::journal_floor);
+    const std::uint64_t floor = has_floor ? std::max(safety_.floor, final_slot) : safety_.floor;
     std::vector<SafetyRecord> records{{.kind = RecordKind::base,
                                        .slot = safety_.known ? floor : kLostSlot,
                                        .lock_slot = safety_.lock_slot,
@@ -339,6 +349,7 @@ JournalPage SafetyJournal::compacted(std::uint64_t final_slot) {
         records.push_back({.kind = RecordKind::produced, .slot = safety_.produced_slot});
     }
     std::vector<PastVote> votes = merged(safety_.past_votes);
+    if (is_left_out(Rule::journal_keeps_votes)) votes.clear();
     if (votes.empty() && safety_.last_notarize.slot > floor) votes = {safety_.last_notarize};
     for (const PastVote& vote : votes) {
         records.push_back({.kind = RecordKind::notarize,

@@ -1,4 +1,5 @@
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 #include "consensus/consensus.hpp"
 
 #include <algorithm>
@@ -7,6 +8,9 @@
 // What we vote for, and what votes make final (spec 04, R1 to R5).
 
 namespace consensus {
+
+using chain::is_left_out;
+using chain::Rule;
 
 namespace {
 
@@ -28,7 +32,8 @@ void Consensus::count(base::Timestamp now,
     const chain::VoteKind kind = vote.data.kind;
     const bool decided = kind == chain::VoteKind::commit ? block.slot() <= finalized().slot
                                                          : block.notarized.has_value();
-    if (decided || vote.data != block.vote_data(kind)) return;
+    if (decided) return;
+    if (!is_left_out(Rule::vote_of_its_block) && vote.data != block.vote_data(kind)) return;
     const chain::ScheduleState& schedules = voters(block);
     Tally& tally = block.tally(kind);
     if (!tally.add(vote.key, vote.signature, schedules)) return;
@@ -68,7 +73,9 @@ void Consensus::count_early(base::Timestamp now,
                             const BlockNode& block,
                             Effects& out) {
     const EarlyCertificate came = *std::exchange(early, std::nullopt);
-    if (came.schedules == block.schedules) on_certificate(now, came.certificate, out);
+    const bool counts =
+        is_left_out(Rule::certificate_schedules) || came.schedules == block.schedules;
+    if (counts) on_certificate(now, came.certificate, out);
 }
 
 void Consensus::apply_notarize(base::Timestamp now,
@@ -85,7 +92,9 @@ void Consensus::apply_notarize(base::Timestamp now,
         }
     }
     // The order is the point: lock and certificate are durable before anybody can see either.
-    persist_promises(promises, {.pages = {}, .block = {}, .certificate = certificate}, out);
+    effect::Persist persist{.pages = {}, .block = {}, .certificate = certificate};
+    if (is_left_out(Rule::lock_with_certificate)) persist.certificate.reset();
+    persist_promises(promises, std::move(persist), out);
     out.push_back(effect::PassOn{certificate});
     for (effect::CastVote& vote : promises.votes) {
         out.push_back(std::move(vote));
@@ -116,7 +125,7 @@ void Consensus::finalize(base::Timestamp now, const chain::Certificate& certific
 void Consensus::note_vote(const chain::Vote& vote, Effects& out) {
     std::optional<chain::Evidence> found;
     history_.each(vote.key, [&](const chain::Vote& seen) {
-        if (found) return;
+        if (found || is_left_out(Rule::evidence_of_votes)) return;
         found = find_evidence(seen, vote);
         if (found && !complete(*found)) found.reset();
     });
@@ -147,7 +156,8 @@ bool Consensus::complete(chain::Evidence& evidence) const {
         node = node->parent;
     }
     // The usual cases: its headers are not here, or it extends the block that was committed.
-    if (node == nullptr || node->id() == commit.block_id) return false;
+    if (node == nullptr) return false;
+    if (!is_left_out(Rule::evidence_not_extending) && node->id() == commit.block_id) return false;
     for (node = above; node != nullptr && node->height() > commit.height; node = node->parent) {
         pair->headers.push_back(node->header());
     }
@@ -163,7 +173,8 @@ void Consensus::accuse(KeyTag key, chain::Evidence evidence, Effects& out) {
 // --- The rules ---
 
 void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& promises) {
-    if (!is_recent(now, block.slot()) || is_syncing()) return;
+    if (!is_left_out(Rule::notarize_recent) && !is_recent(now, block.slot())) return;
+    if (!is_left_out(Rule::notarize_not_syncing) && is_syncing()) return;
     // A COMMIT that missed its slot may still go out together with a NOTARIZE of the block that
     // carries its certificate (R2).
     const BlockNode* ancestor = BlockTree::ancestor(block, block.header().justify);
@@ -182,18 +193,18 @@ void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& p
     }
 }
 
-bool Consensus::may_notarize(const BlockNode& block, const KeySafety& safety) const {
-    return block.slot() > safety.last_notarize.slot && block.slot() > safety.lock_slot &&
-           lock_allows(block, safety);
+bool Consensus::may_notarize(const BlockNode& block, const KeySafety& safety) {
+    return (is_left_out(Rule::notarize_once) || block.slot() > safety.last_notarize.slot) &&
+           (is_left_out(Rule::notarize_above_lock) || block.slot() > safety.lock_slot) &&
+           (is_left_out(Rule::notarize_justify_at_lock) ||
+            block.header().justify.slot >= safety.lock_slot);
 }
 
 bool Consensus::may_commit(const BlockNode& block, const KeySafety& safety) const {
-    return block.slot() > safety.lock_slot && block.slot() > safety.floor &&
-           block.slot() > finalized().slot && past_votes_allow(block, safety);
-}
-
-bool Consensus::lock_allows(const BlockNode& block, const KeySafety& safety) const {
-    return block.header().justify.slot >= safety.lock_slot;
+    return (is_left_out(Rule::commit_above_lock) || block.slot() > safety.lock_slot) &&
+           (is_left_out(Rule::commit_above_floor) || block.slot() > safety.floor) &&
+           (is_left_out(Rule::commit_above_final) || block.slot() > finalized().slot) &&
+           (is_left_out(Rule::past_votes) || past_votes_allow(block, safety));
 }
 
 bool Consensus::past_votes_allow(const BlockNode& block, const KeySafety& safety) const {
@@ -201,11 +212,13 @@ bool Consensus::past_votes_allow(const BlockNode& block, const KeySafety& safety
         if (vote.slot <= block.slot() || vote.justify_slot >= block.slot()) return false;
         const BlockNode* voted = tree_.find(vote.block);
         // A block that is not here any more cannot be shown to extend this one: refuse.
-        return voted == nullptr || !BlockTree::extends(*voted, block);
+        if (voted == nullptr) return !is_left_out(Rule::past_vote_of_unknown_block);
+        return !BlockTree::extends(*voted, block);
     });
 }
 
 bool Consensus::in_time(base::Timestamp now, chain::Slot slot) const {
+    if (is_left_out(Rule::commit_in_time)) return true;
     const base::Timestamp end = options_.times.time_of(slot + 1).to_timestamp();
     const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
     return now < end - std::min(guard_, interval / kGuardShare);
@@ -225,6 +238,7 @@ bool Consensus::is_syncing() const {
 }
 
 bool Consensus::is_member(const BlockNode& block, const OwnKey& own) {
+    if (is_left_out(Rule::vote_as_member)) return true;
     const auto has = [&](const chain::Schedule* schedule) {
         return schedule != nullptr &&
                std::ranges::find(schedule->entries, own.key, &chain::ScheduleEntry::vote_key) !=

@@ -1,6 +1,7 @@
 #include "chain/types/block.hpp"
 
 #include "base/crypto/hash.hpp"
+#include "chain/types/rule.hpp"
 
 #include <fmt/format.h>
 
@@ -53,11 +54,10 @@ BlockId BlockHeader::id() const {
 }
 
 Digest BlockHeader::signing_digest(const ChainId& chain) const {
-    return base::crypto::Sha256()
-        .update(base::as_bytes("BoR header 1"))
-        .update(chain.view())
-        .update(id().view())
-        .finish();
+    base::crypto::Sha256 hash;
+    hash.update(base::as_bytes("BoR header 1"));
+    if (!is_left_out(Rule::header_binds_chain)) hash.update(chain.view());
+    return hash.update(id().view()).finish();
 }
 
 Digest TransactionReceipt::digest() const {

@@ -1,6 +1,7 @@
 #include "chain/types/schedule_state.hpp"
 
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 
 #include <utility>
 
@@ -28,12 +29,16 @@ ScheduleState schedules_below(const ScheduleState& state, const BlockHeader& par
     ScheduleState below = state;
     if (below.proposed == nullptr) return below;
     const Height final_height = height_of(parent.finalized.id);
-    if (below.pending_since != 0 && final_height >= below.pending_since) {
+    const bool is_safe =
+        is_left_out(Rule::change_active_when_final) || final_height >= below.pending_since;
+    const bool is_decided =
+        is_left_out(Rule::change_pending_when_final) || final_height >= below.proposed_at;
+    if (below.pending_since != 0 && is_safe) {
         below.active = std::move(below.proposed);
         below.proposed = nullptr;
         below.proposed_at = 0;
         below.pending_since = 0;
-    } else if (below.pending_since == 0 && final_height >= below.proposed_at) {
+    } else if (below.pending_since == 0 && is_decided) {
         below.pending_since = parent.height + 1;
     }
     return below;
@@ -49,7 +54,8 @@ ScheduleState with_proposal(ScheduleState below, const BlockHeader& child) {
 
 bool may_propose(const ScheduleState& below, Slot parent_slot, Slot slot, std::uint64_t period) {
     CHECK(period > 0);
-    return below.proposed == nullptr && slot / period != parent_slot / period;
+    return (is_left_out(Rule::change_alone) || below.proposed == nullptr) &&
+           (is_left_out(Rule::change_in_new_period) || slot / period != parent_slot / period);
 }
 
 void encode(base::Writer& out, const ScheduleState& state) {

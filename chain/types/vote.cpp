@@ -1,6 +1,7 @@
 #include "chain/types/vote.hpp"
 
 #include "base/crypto/hash.hpp"
+#include "chain/types/rule.hpp"
 
 #include <array>
 #include <concepts>
@@ -32,7 +33,7 @@ base::Hash256 VoteData::digest(const base::Hash256& chain_id) const {
     base::crypto::Sha256 hash;
     hash.update(base::as_bytes("BoR vote 1"));
     add(hash, static_cast<std::uint8_t>(kind));
-    hash.update(chain_id.view());
+    if (!is_left_out(Rule::vote_binds_chain)) hash.update(chain_id.view());
     add(hash, schedule_version);
     add(hash, slot);
     add(hash, height);

@@ -1,4 +1,5 @@
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <algorithm>
@@ -178,7 +179,8 @@ void Core::Impl::begin_persist(const consensus::effect::Persist& persist, Effect
     }
     if (persist.certificate) store_newest(*persist.certificate, write.batch);
     if (write.batch.changes.empty() && write.pages.empty()) return;
-    if (!write.pages.empty() || persist.wait) {
+    const bool is_waited_for = !write.pages.empty() || persist.wait;
+    if (!chain::is_left_out(chain::Rule::promise_written) && is_waited_for) {
         begin_write(std::move(write), out);
     } else {
         // Writes are carried out in order: a later one that is waited for takes it along.
@@ -234,6 +236,10 @@ void Core::Impl::begin_finalize(const consensus::effect::Finalize& finalize, Eff
     finalizing_ = Finalizing{std::move(became.blocks), finalize.certificate};
     std::erase_if(bodies_, [&](const auto& entry) { return !chain_->find(entry.first); });
     begin_write(std::move(write), out);
+    if (chain::is_left_out(chain::Rule::final_durable)) {
+        shown_final_ = finalizing_->blocks.back()->block;
+        publish(out);
+    }
 }
 
 // Only now, with everything durable, may anybody be told that the blocks are final.

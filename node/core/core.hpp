@@ -258,7 +258,7 @@ class Core : base::Pinned {
         chain::StateManager::Options state;
         chain::Retention retention;
         base::Log log;
-        // Makes the agreement; empty: as it is. The simulator leaves one of its rules out.
+        // Makes the agreement; empty: as it is. The simulator keeps an eye on it.
         std::function<std::unique_ptr<consensus::Consensus>(
             consensus::Consensus::Options, consensus::TreeBase, consensus::Journals)>
             make_consensus = {};

@@ -1,6 +1,6 @@
 #include "tests/sim/consensus/cluster.hpp"
-#include "tests/sim/consensus/mutants.hpp"
 #include "tests/sim/full/fleet.hpp"
+#include "tests/sim/left_out.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,11 @@
 // bor-sim: runs seeds of the deterministic simulation. Every seed is a world of its own; a
 // failure prints the command that replays it.
 //
-//   bor-sim --profile consensus --seed N [--mutant NAME]
-//   bor-sim --profile consensus --seeds COUNT [--from N] [--workers W] [--mutant NAME] [--expect]
+//   bor-sim --profile consensus --seed N
+//   bor-sim --profile consensus --seeds COUNT [--from N] [--workers W]
+//   bor-mutants --profile consensus --seeds COUNT --mutant RULE --expect-failure
+//
+// bor-mutants is the same program, in which a rule of production can be left out.
 
 namespace {
 
@@ -29,7 +32,7 @@ struct Arguments {
     std::uint64_t from = 1;
     std::uint64_t seeds = 0;  // 0: one, twice, to compare its traces.
     unsigned workers = 2;
-    sim::Mutant mutant = sim::Mutant::none;
+    std::string mutant;           // The rule that is left out.
     bool expect_failure = false;  // Stop at the first; none is an error.
 };
 
@@ -37,8 +40,8 @@ struct Arguments {
     std::cerr
         << "bor-sim: " << problem
         << "\nusage: bor-sim --profile consensus|beyond|full (--seed N | --seeds COUNT [--from N])"
-           " [--workers W] [--mutant NAME] [--expect-failure]\nmutants:";
-    for (const std::string_view mutant : sim::kMutantNames) {
+           " [--workers W] [--mutant RULE] [--expect-failure]\nrules:";
+    for (const std::string_view mutant : sim::rule_names()) {
         std::cerr << ' ' << mutant;
     }
     std::cerr << '\n';
@@ -62,10 +65,10 @@ Arguments parse(int count, char** values) {
         } else if (name == "--workers") {
             arguments.workers = static_cast<unsigned>(std::atoi(next(i).c_str()));
         } else if (name == "--mutant") {
-            const std::string mutant = next(i);
-            const auto found = sim::find_mutant(mutant);
-            if (!found) usage("unknown mutant " + mutant);
-            arguments.mutant = *found;
+            arguments.mutant = next(i);
+            if (!sim::leave_out(arguments.mutant)) {
+                usage("this program cannot leave out " + arguments.mutant);
+            }
         } else if (name == "--expect-failure") {
             arguments.expect_failure = true;
         } else {
@@ -82,7 +85,7 @@ Arguments parse(int count, char** values) {
 
 sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
     if (arguments.profile == "full") {
-        const sim::full::Outcome full = sim::full::Fleet(seed, arguments.mutant).run();
+        const sim::full::Outcome full = sim::full::Fleet(seed).run();
         sim::Outcome outcome;
         outcome.failure = full.failure;
         outcome.events = full.events;
@@ -97,16 +100,14 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
     }
     sim::Plan plan;
     plan.seed = seed;
-    plan.mutant = arguments.mutant;
     plan.faults_beyond = arguments.profile == "beyond" ? 1 : 0;
     return sim::Cluster(plan).run();
 }
 
 std::string replay(const Arguments& arguments, std::uint64_t seed) {
-    std::string command = fmt::format("bor-sim --profile {} --seed {}", arguments.profile, seed);
-    const auto mutant = static_cast<std::size_t>(arguments.mutant);
-    if (mutant != 0) command += fmt::format(" --mutant {}", sim::kMutantNames[mutant]);
-    return command;
+    const std::string what = fmt::format("--profile {} --seed {}", arguments.profile, seed);
+    if (arguments.mutant.empty()) return "bor-sim " + what;
+    return fmt::format("bor-mutants {} --mutant {}", what, arguments.mutant);
 }
 
 int run_one(const Arguments& arguments) {

@@ -43,9 +43,10 @@ run_campaign() {
       done | xargs -P 2 -L 1 bash -c 'differ $0 $1' || outcome=FAILED
       ;;
     mutants)
-      amount="mutants of the contracts' engine"
+      build_preset release bor-mutants
+      notice_mutants 2000 || outcome=FAILED
       tests/tools/mutants.py | tee build/mutants.log || outcome=FAILED
-      amount="$(tail -1 build/mutants.log) of the contracts' engine; unit tests of chain/vm"
+      amount="the rules of tests/sim/MUTANTS.md; $(tail -1 build/mutants.log) of the contracts' engine, by unit tests"
       ;;
     patterns)
       amount="every pattern of work on four validators, then blocks filled with the worst"
@@ -88,8 +89,6 @@ run_campaign() {
       simulate consensus "${SEEDS:-100000}" "${FROM:-1}" || outcome=FAILED
       simulate beyond "${BEYOND:-5000}" "${FROM:-1}" || outcome=FAILED
       simulate full "${FULL:-3000}" "${FROM:-1}" || outcome=FAILED
-      simulate_mutants consensus 2000 $SIM_MUTANTS || outcome=FAILED
-      simulate_mutants full 2000 $SIM_MUTANTS || outcome=FAILED
       ;;
     *) echo "unknown campaign '$1'; known are crash, engine, fuzz, mutants, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac

@@ -15,6 +15,7 @@ namespace {
 // turns of producers of which f are not honest.
 constexpr chain::Slot kGapMax = 42;
 constexpr std::size_t kTurns = 3;  // Of the adversary in a slot.
+constexpr std::uint64_t kCrashSalt = 0x2545F4914F6CDD1D;
 
 }  // namespace
 
@@ -24,7 +25,8 @@ Cluster::Cluster(const Plan& plan)
       universe_(make_universe(plan, chance_)),
       observer_(universe_, plan.faults_beyond > 0),
       network_(universe_.members.size(), chance_),
-      down_until_(universe_.members.size()) {
+      down_until_(universe_.members.size()),
+      crash_dice_(plan.seed ^ kCrashSalt) {
     now_ = universe_.at(0) + std::chrono::milliseconds(100);
     for (std::size_t i = 0; i < universe_.members.size(); ++i) {
         const bool byzantine = universe_.members[i].byzantine;
@@ -35,6 +37,7 @@ Cluster::Cluster(const Plan& plan)
     // Where a journal is lost, too, the machine counts as Byzantine (spec 04).
     loses_synced_ = !loses_journals_ && chance_.percent(30);
     power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
+    crashes_percent_ = crash_dice_.percent(40) ? 6 : 0;
     choose_weather();
 }
 
@@ -69,6 +72,12 @@ void Cluster::deliver_at(base::Timestamp at, std::size_t to, const Message& mess
 
 void Cluster::wake(std::size_t node, base::Timestamp at, base::Timestamp key) {
     queue_.add(at, Wake{node, hosts_[node]->epoch(), key});
+}
+
+void Cluster::header_left(std::size_t node) {
+    if (healed_ || !crash_dice_.percent(crashes_percent_)) return;
+    const auto after = crash_dice_.between(base::Duration(0), std::chrono::milliseconds(30));
+    queue_.add(now_ + after, Crash{node, hosts_[node]->epoch()});
 }
 
 void Cluster::synced(std::size_t node, std::size_t position) {
@@ -115,6 +124,11 @@ void Cluster::perform(Event& event) {
     } else if (const auto* synced = std::get_if<Synced>(&event)) {
         Host& host = *hosts_[synced->node];
         if (host.up() && host.epoch() == synced->epoch) host.on_synced(synced->position);
+    } else if (const auto* crashed = std::get_if<Crash>(&event)) {
+        Host& host = *hosts_[crashed->node];
+        if (host.up() && host.epoch() == crashed->epoch) crash(crashed->node);
+    } else if (const auto* started = std::get_if<Start>(&event)) {
+        start(started->node);
     } else {
         const bool starts_slot = std::get<Turn>(event).starts_slot;
         if (starts_slot) start_slot();
@@ -161,7 +175,7 @@ void Cluster::make_faults() {
     if (chance_.percent(1)) hosts_[one]->clock().step(std::chrono::milliseconds(30));
     if (!chance_.percent(power_cuts_percent_)) return;
     for (const std::size_t node : honest) {
-        hosts_[node]->cut_power();
+        cut_power(node, loses_synced_ && crash_dice_.percent(60));
         down_until_[node] = slot() + 1;
     }
 }
@@ -182,14 +196,44 @@ void Cluster::cut_links(std::vector<std::size_t>& honest) {
     }
 }
 
+// What it wrote last may have said that a block is final.
+void Cluster::cut_power(std::size_t node, bool loses_synced) {
+    hosts_[node]->cut_power(loses_synced);
+    if (loses_synced) observer_.starts_over(node);
+}
+
 void Cluster::stop(std::size_t node) {
     if (chance_.percent(50)) {
         hosts_[node]->kill();
     } else {
-        hosts_[node]->cut_power(loses_synced_ && chance_.percent(50));
+        cut_power(node, loses_synced_ && chance_.percent(50));
     }
     down_until_[node] = slot() + chance_.below(12);
     if (loses_journals_ && chance_.percent(50)) hosts_[node]->lose_journal(chance_.percent(50));
+}
+
+// It is back at once: in the same slot, and with or without what it had promised.
+void Cluster::crash(std::size_t node) {
+    if (crash_dice_.percent(40)) {
+        hosts_[node]->kill();
+    } else {
+        cut_power(node, loses_synced_ && crash_dice_.percent(70));
+    }
+    if (loses_journals_) {
+        if (crash_dice_.percent(40)) {
+            hosts_[node]->replace_disk(crash_dice_.percent(50));
+        } else if (crash_dice_.percent(50)) {
+            hosts_[node]->lose_journal(crash_dice_.percent(50));
+        }
+    }
+    down_until_[node] = slot() + 1;
+    const auto after =
+        crash_dice_.between(std::chrono::milliseconds(1), std::chrono::milliseconds(60));
+    queue_.add(now_ + after, Start{node});
+}
+
+void Cluster::start(std::size_t node) {
+    if (!hosts_[node]->up()) hosts_[node]->start();
 }
 
 void Cluster::heal() {

@@ -2,6 +2,7 @@
 
 #include "consensus/consensus.hpp"
 #include "tests/sim/clock.hpp"
+#include "tests/sim/consensus/conduct.hpp"
 #include "tests/sim/consensus/early_blocks.hpp"
 #include "tests/sim/consensus/observer.hpp"
 #include "tests/sim/disk.hpp"
@@ -72,6 +73,8 @@ class Host {
     void cut_power(bool loses_synced = false);
     // The journal is gone; with `old`, an early copy is there.
     void lose_journal(bool old);
+    // While it is down: another one, with nothing on it but an early copy of the journals.
+    void replace_disk(bool keeps_journal);
 
     void on_message(std::size_t from, const Message& message);
     void on_wake(base::Timestamp at);
@@ -105,7 +108,6 @@ class Host {
     void adopt(const chain::BlockPtr& block);
     void ask(std::size_t peer, const chain::BlockId& id);
     void wake_at(base::Timestamp local);
-    [[nodiscard]] bool ignores_loss() const;  // A mutant.
     [[nodiscard]] base::Timestamp local_now();
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
     [[nodiscard]] consensus::Journals open_journals(std::vector<consensus::KeyTag>& to_mend);
@@ -121,6 +123,7 @@ class Host {
     std::vector<consensus::JournalPage> synced_pages_;
     std::vector<consensus::JournalPage> unsynced_pages_;
     std::unique_ptr<consensus::Consensus> consensus_;
+    Conduct conduct_;
     std::deque<consensus::Effect> queue_;
     bool waiting_ = false;  // For the disk.
     std::optional<chain::Certificate> finalizing_;
@@ -160,6 +163,8 @@ class Cluster {
     void broadcast(std::size_t from, const Message& message);
     void deliver_at(base::Timestamp at, std::size_t to, const Message& message);
     void wake(std::size_t node, base::Timestamp at, base::Timestamp key);
+    // The node has just signed a header: now it may go, and come back while the slot lasts.
+    void header_left(std::size_t node);
     [[nodiscard]] bool loses_synced() const { return loses_synced_; }
     void synced(std::size_t node, std::size_t position);
     [[nodiscard]] base::Timestamp now() const { return now_; }
@@ -192,7 +197,14 @@ class Cluster {
     struct Turn {  // The adversary's, and at the start of a slot that of the faults.
         bool starts_slot;
     };
-    using Event = std::variant<Deliver, Wake, Synced, Turn>;
+    struct Crash {
+        std::size_t node = 0;
+        std::uint64_t epoch = 0;
+    };
+    struct Start {
+        std::size_t node = 0;
+    };
+    using Event = std::variant<Deliver, Wake, Synced, Turn, Crash, Start>;
 
     void perform(Event& event);
     void start_slot();
@@ -200,6 +212,9 @@ class Cluster {
     void make_faults();
     void cut_links(std::vector<std::size_t>& honest);
     void stop(std::size_t node);
+    void cut_power(std::size_t node, bool loses_synced);
+    void crash(std::size_t node);
+    void start(std::size_t node);
     void heal();
     void check_liveness();
 
@@ -218,6 +233,8 @@ class Cluster {
     bool loses_journals_ = false;
     bool loses_synced_ = false;  // Disks do not keep all that was durable.
     int power_cuts_percent_ = 0;
+    Chance crash_dice_;  // Its own, so that other draws stay as they are.
+    int crashes_percent_ = 0;
     chain::Slot best_final_ = 0;
     chain::Slot advanced_at_ = 0;
     Outcome outcome_;

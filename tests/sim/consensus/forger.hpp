@@ -19,9 +19,19 @@ class Forger {
   private:
     void forge_certificate();
     void forge_half();
+    void forge_joint();
     void forge_block();
+    void forge_witness();
+    void forge_early();
+    void forge_votes();
+    [[nodiscard]] const Seen& recent();
+    [[nodiscard]] std::optional<chain::BlockHeader> draft_header(const Seen& parent,
+                                                                 chain::Slot slot);
+    [[nodiscard]] static const Seen* find_ancestor(const Seen& parent,
+                                                   chain::Slot above,
+                                                   chain::Slot up_to);
     void spoil(chain::Certificate& certificate);
-    void spoil(chain::BlockHeader& header, const Seen& parent);
+    [[nodiscard]] chain::Witness spoil(chain::BlockHeader& header, const Seen& parent);
     [[nodiscard]] chain::Certificate draft(const Seen& block, chain::VoteKind kind);
     void tell(const Message& message);
 
@@ -31,6 +41,8 @@ class Forger {
     std::vector<base::crypto::PublicKey> own_keys_;
     int certificates_ = 0;  // In percent of slots.
     int blocks_ = 0;
+    int votes_ = 0;
+    int early_ = 0;
 };
 
 }  // namespace sim

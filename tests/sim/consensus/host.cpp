@@ -1,5 +1,4 @@
 #include "tests/sim/consensus/cluster.hpp"
-#include "tests/sim/consensus/mutants.hpp"
 
 #include <fmt/format.h>
 
@@ -15,6 +14,7 @@ constexpr base::Duration kAsksFor =
     std::chrono::hours(1);  // Everybody can reach everybody in the end.
 constexpr std::size_t kOrphansMax = 256;
 constexpr std::size_t kJournalBlocksMax = 48;
+constexpr base::Duration kClockBound = std::chrono::milliseconds(100);
 
 bool verify(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
     if (!consensus::check_form(certificate, schedules)) return false;
@@ -54,7 +54,10 @@ void apply_rows(Stored& state, const Write& write) {
         state.marks[page.key] = page;
 }
 
-Host::Host(Cluster& cluster, std::size_t index) : cluster_(cluster), index_(index) {
+Host::Host(Cluster& cluster, std::size_t index)
+    : cluster_(cluster),
+      index_(index),
+      conduct_(cluster.universe(), cluster.observer(), kClockBound) {
     const Universe& universe = cluster.universe();
     Stored& state = disk_.state();
     state.base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
@@ -68,10 +71,6 @@ Host::Host(Cluster& cluster, std::size_t index) : cluster_(cluster), index_(inde
 std::vector<base::crypto::PublicKey> Host::keys() const {
     const Member& member = cluster_.universe().members[index_];
     return {member.signing_key, member.vote_keys[0], member.vote_keys[1]};
-}
-
-bool Host::ignores_loss() const {
-    return cluster_.plan().mutant == Mutant::journal_lost_ignored;
 }
 
 base::Timestamp Host::local_now() {
@@ -89,7 +88,7 @@ std::vector<consensus::KeyTag> Host::tags() const {
 consensus::Journals Host::open_journals(std::vector<consensus::KeyTag>& to_mend) {
     using consensus::SafetyJournal;
     using Standing = SafetyJournal::Standing;
-    Stored& state = disk_.state();
+    const Stored& state = disk_.state();
     consensus::Journals journals = test::read_journals(state.logs);
     for (const consensus::KeyTag key : tags()) {
         const auto mark = state.marks.find(key);
@@ -103,12 +102,6 @@ consensus::Journals Host::open_journals(std::vector<consensus::KeyTag>& to_mend)
                 rows = SafetyJournal::Mark{stored, mark->second.bytes, mark->second.replaces};
             }
             standing = journal.settle(rows);
-        }
-        if (standing == Standing::lost && ignores_loss()) {
-            journal = SafetyJournal(key);
-            const auto page = test::first_page(journal);
-            state.logs[key] = page.bytes;
-            state.marks[key] = page;
         }
         if (standing != Standing::lost && standing != Standing::equal) to_mend.push_back(key);
     }
@@ -124,23 +117,24 @@ void Host::start() {
     orphans_.clear();
     asked_.clear();
     early_ = {};
+    conduct_.restarts();
     const Universe& universe = cluster_.universe();
     std::vector<consensus::KeyTag> to_mend;
     consensus::Journals journals = open_journals(to_mend);
     const Stored& state = disk_.state();
-    consensus_ = make_consensus(cluster_.plan().mutant,
-                                {.chain_id = {},
-                                 .times = universe.times,
-                                 .repetitions = universe.repetitions,
-                                 .schedule_period = universe.period,
-                                 .reversible_max = 400,
-                                 .own_keys = keys(),
-                                 .started = local_now(),
-                                 .clock_bound = std::chrono::milliseconds(100),
-                                 .journal_blocks_max = kJournalBlocksMax,
-                                 .asks_around_for = ignores_loss() ? base::Duration{} : kAsksFor},
-                                state.base,
-                                std::move(journals));
+    consensus_ = std::make_unique<consensus::Consensus>(
+        consensus::Consensus::Options{.chain_id = {},
+                                      .times = universe.times,
+                                      .repetitions = universe.repetitions,
+                                      .schedule_period = universe.period,
+                                      .reversible_max = 400,
+                                      .own_keys = keys(),
+                                      .started = local_now(),
+                                      .clock_bound = kClockBound,
+                                      .journal_blocks_max = kJournalBlocksMax,
+                                      .asks_around_for = kAsksFor},
+        state.base,
+        std::move(journals));
     for (const auto& [id, block] : state.blocks) {
         if (block->header.height <= state.base.block->header.height) continue;
         if (consensus_->holds(block->header.previous)) consensus_->restore(block);
@@ -213,6 +207,21 @@ void Host::lose_journal(bool old) {
     }
 }
 
+void Host::replace_disk(bool keeps_journal) {
+    disk_ = {};
+    // With a journal that says that its key is new it would be an old copy of the whole machine,
+    // which counts as Byzantine (spec 04).
+    const test::Logs fresh = test::fresh_logs(tags());
+    for (const auto& [key, log] : early_logs_) {
+        if (keeps_journal && log != fresh.at(key)) disk_.state().logs[key] = log;
+    }
+    const Universe& universe = cluster_.universe();
+    disk_.state().base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
+    early_logs_.clear();
+    shown_final_ = 0;
+    cluster_.observer().starts_over(index_);
+}
+
 bool Host::lost() const {
     if (!up()) return true;
     const auto all = consensus_->keys();
@@ -242,7 +251,9 @@ std::string Host::describe() const {
 
 void Host::step(const consensus::Input& input) {
     consensus::Effects effects;
+    conduct_.takes_step(*consensus_);
     consensus_->step(local_now(), input, effects);
+    conduct_.asks_for(local_now(), *consensus_, effects);
     for (consensus::Effect& effect : effects) {
         if (const auto* wake = std::get_if<consensus::effect::WakeAt>(&effect)) {
             wake_at(wake->time);
@@ -271,13 +282,14 @@ void Host::carry_out(const consensus::Effect& effect) {
         const Seen* block = cluster_.observer().find(announce->block);
         cluster_.observer().header_left(*block->block);
         cluster_.broadcast(index_, block->block);
+        cluster_.header_left(index_);
     } else if (const auto* vote = std::get_if<effects::CastVote>(&effect)) {
         cast_vote(*vote);
     } else if (const auto* pass = std::get_if<effects::PassOn>(&effect)) {
-        cluster_.observer().certificate_left(pass->certificate);
+        conduct_.certificate_left(pass->certificate);
         cluster_.broadcast(index_, std::make_shared<const chain::Certificate>(pass->certificate));
     } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
-        cluster_.observer().certificate_left(final->certificate);
+        conduct_.certificate_left(final->certificate);
         Write stored;
         stored.certificate = final->certificate;
         stored.base = final->base;
@@ -296,8 +308,7 @@ void Host::persist(const consensus::effect::Persist& persist) {
     const auto replaces = [](const auto& page) { return page.replaces; };
     if (std::ranges::any_of(stored.pages, replaces)) early_logs_ = disk_.state().logs;
     if (persist.block) stored.block = cluster_.observer().find(*persist.block)->block;
-    const bool forgets = cluster_.plan().mutant == Mutant::no_lock_certificate;
-    if (persist.certificate && !forgets) stored.certificate = persist.certificate;
+    if (persist.certificate) stored.certificate = persist.certificate;
     disk_.write(std::move(stored));
     if (persist.wait) barrier();
 }
@@ -338,6 +349,7 @@ void Host::cast_vote(const consensus::effect::CastVote& vote) {
 }
 
 void Host::make_block(const consensus::effect::Produce& produce) {
+    conduct_.makes_block(local_now(), produce.slot);
     const Seen* parent = cluster_.observer().find(produce.parent);
     chain::BlockHeader header;
     header.slot = produce.slot;
@@ -400,7 +412,9 @@ void Host::on_message(std::size_t from, const Message& message) {
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Vote>& vote) {
     if (vote->signature != sign(vote->key, vote->data)) return;
     cluster_.observer().heard(*vote);
+    const bool is_caught = conduct_.is_caught(*vote, *consensus_);
     step(consensus::input::VoteReceived{*vote});
+    if (is_caught) conduct_.must_accuse(vote->key);
     if (vote->data.slot > consensus_->finalized().slot) ask(from, vote->data.block_id);
 }
 
@@ -414,6 +428,7 @@ void Host::receive(std::size_t from, const Hello& /*hello*/) {
     for (const chain::Certificate* kept :
          {consensus_->highest_notarize(), consensus_->final_certificate()}) {
         if (kept == nullptr) continue;
+        conduct_.certificate_left(*kept);
         cluster_.send(index_, from, std::make_shared<const chain::Certificate>(*kept));
     }
     VotesSeen seen;
@@ -425,12 +440,12 @@ void Host::receive(std::size_t from, const Hello& /*hello*/) {
 }
 
 void Host::receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen) {
-    if (ignores_loss()) return;
     for (const chain::Vote& own : seen->votes) {
         step(consensus::input::OwnVoteSeen{own});
     }
     const auto& keys = cluster_.universe().members[from].vote_keys;
     step(consensus::input::ValidatorHeard{{keys.begin(), keys.end()}});
+    step(consensus::input::Tick{});  // It may come at any time.
 }
 
 void Host::receive(std::size_t from, const chain::BlockPtr& block) {
@@ -441,6 +456,7 @@ void Host::receive(std::size_t from, const chain::BlockPtr& block) {
         orphans_.emplace(block->header.previous, block);
         ask(from, block->header.previous);
     } else if (verdict.fate == Fate::early) {
+        conduct_.holds_early(local_now(), verdict.ready_at);
         if (early_.hold(block, verdict.ready_at)) wake_at(verdict.ready_at);
     } else if (verdict.fate == Fate::good) {
         const bool proven = std::ranges::all_of(
@@ -461,8 +477,10 @@ void Host::receive(std::size_t from, const chain::BlockPtr& block) {
 
 void Host::adopt(const chain::BlockPtr& block) {
     if (!cluster_.observer().adopts(index_, *block)) return;
+    cluster_.observer().check_witness(index_, *block);
     step(consensus::input::BlockAdopted{block, /*own=*/false});
     if (!consensus_->holds(block->id)) return;
+    conduct_.adopted(*block);
     const auto* schedules = consensus_->schedules_of(
         {.slot = block->header.slot, .height = block->header.height, .block_id = block->id});
     cluster_.observer().schedules_on(index_, block->id, *schedules);
@@ -478,6 +496,7 @@ void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certific
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
     if (schedules != nullptr && judge(*certificate, *schedules)) {
+        if (cluster_.observer().is_proof(*certificate)) conduct_.sees(*certificate);
         step(consensus::input::CertificateReceived{*certificate});
     }
     if (data.slot > consensus_->finalized().slot) ask(from, data.block_id);

@@ -151,6 +151,7 @@ void Observer::vote_left(const chain::Vote& vote) {
     heard(vote);
     Seen* block = find(vote.data.block_id);
     if (block == nullptr) return fail("a vote for a block that nobody made");
+    if (!block->known->names(vote.key)) fail("a vote by a key that is in no schedule of its block");
     const bool had_quorum = block->has_quorum(vote.data.kind);
     if (!oracle_.vote(vote)) return fail("a vote says something else than its block");
     if (!had_quorum) tally(*block, vote.data.kind, &vote);
@@ -226,12 +227,17 @@ void Observer::certificate_left(const chain::Certificate& certificate) {
     }
 }
 
-void Observer::judged(const chain::Certificate& certificate, bool is_good) {
+bool Observer::is_proof(const chain::Certificate& certificate) const {
     const auto keys = oracle_.signers(certificate);
     bool is_proof = keys.has_value();
     for (std::size_t i = 0; is_proof && i < keys->size(); ++i) {
         is_proof = certificate.signatures[i] == sign((*keys)[i], certificate.data);
     }
+    return is_proof;
+}
+
+void Observer::judged(const chain::Certificate& certificate, bool is_good) {
+    const bool is_proof = this->is_proof(certificate);
     if (is_proof == is_good) return;
     fail(fmt::format("a node {} a certificate of slot {} that proves {}",
                      is_good ? "takes" : "refuses",
@@ -299,6 +305,29 @@ bool Observer::adopts(std::size_t node, const chain::Block& block) {
     if (fault.empty()) return true;
     fail(fmt::format("node {} adopts a block of slot {}: {}", node, block.header.slot, fault));
     return false;
+}
+
+// A certificate of just that block, where the header says more than its parent.
+bool Observer::is_proved(const std::optional<chain::Certificate>& certificate,
+                         chain::VoteKind kind,
+                         const chain::BlockRef& named,
+                         const chain::BlockRef& before) const {
+    if (named == before) return !certificate;
+    return certificate && certificate->data.kind == kind && certificate->data.block() == named &&
+           is_proof(*certificate);
+}
+
+void Observer::check_witness(std::size_t node, const chain::Block& block) {
+    using chain::VoteKind;
+    const chain::BlockHeader& header = block.header;
+    const chain::BlockHeader& parent = oracle_.find(header.previous)->header();
+    const chain::Witness& witness = block.witness;
+    if (is_proved(witness.justify, VoteKind::notarize, header.justify, parent.justify) &&
+        is_proved(witness.finalized, VoteKind::commit, header.finalized, parent.finalized)) {
+        return;
+    }
+    fail(fmt::format(
+        "node {} adopts a block of slot {} that its witness does not prove", node, header.slot));
 }
 
 void Observer::schedules_on(std::size_t node,

@@ -48,15 +48,20 @@ class Observer {
     void header_left(const chain::Block& block);
     void vote_left(const chain::Vote& vote);
     void became_final(std::size_t node, const chain::BlockId& id);
+    // The node has lost its disk or the last of it, and may show less as final.
+    void starts_over(std::size_t node) { shown_.erase(node); }
     void accused(const chain::Evidence& evidence);
     // A node is about to adopt the block. False: it must not.
     bool adopts(std::size_t node, const chain::Block& block);
+    // And what its witness has to prove.
+    void check_witness(std::size_t node, const chain::Block& block);
     // A node adopted the block, and derived these schedules for it.
     void schedules_on(std::size_t node, const chain::BlockId& id, const chain::ScheduleState& own);
     // A node made the certificate of votes, or says what it proves.
     void certificate_left(const chain::Certificate& certificate);
     // A node has the block, and took the certificate for good or not; signatures are sign()'s.
     void judged(const chain::Certificate& certificate, bool is_good);
+    [[nodiscard]] bool is_proof(const chain::Certificate& certificate) const;
     // A node refuses the block for what its header says.
     void refused(const chain::Block& block, const std::string& reason);
     // What came over the wire, its signatures checked.
@@ -76,6 +81,9 @@ class Observer {
                                        chain::VoteKind kind) const {
         return oracle_.can_have_signed(key, *block.known, kind);
     }
+    [[nodiscard]] bool is_byzantine(const base::crypto::PublicKey& key) const {
+        return oracle_.is_byzantine(key);
+    }
     [[nodiscard]] const std::string& failure() const { return failure_; }
     [[nodiscard]] std::size_t finals() const { return final_.size(); }
     [[nodiscard]] std::size_t conflicts() const { return conflicts_; }
@@ -86,6 +94,10 @@ class Observer {
     [[nodiscard]] static bool related(const Seen& a, const Seen& b);
     [[nodiscard]] static bool extends(const Seen& block, const Seen& ancestor);
     [[nodiscard]] bool breaks_a_rule(const chain::Vote& a, const chain::Vote& b);
+    [[nodiscard]] bool is_proved(const std::optional<chain::Certificate>& certificate,
+                                 chain::VoteKind kind,
+                                 const chain::BlockRef& named,
+                                 const chain::BlockRef& before) const;
     void tally(Seen& block, chain::VoteKind kind, const chain::Vote* vote);
     void check_final(Seen& block);
     void check_proof(const Seen& a, const Seen& b);

@@ -76,6 +76,14 @@ bool Known::has(const chain::ScheduleState& schedules) const {
     return !pending || is_same(*pending, *other);
 }
 
+bool Known::names(const PublicKey& vote_key) const {
+    const auto is_in = [&](const Term& term) {
+        return std::ranges::find(*term.entries, vote_key, &chain::ScheduleEntry::vote_key) !=
+               term.entries->end();
+    };
+    return is_in(active) || (pending && is_in(*pending));
+}
+
 // --- Blocks ---
 
 Oracle::Oracle(const Universe& universe) : universe_(universe) {

@@ -45,6 +45,8 @@ struct Known {
     [[nodiscard]] bool extends(const Known& ancestor) const;
     // Whether production derived the same schedules.
     [[nodiscard]] bool has(const chain::ScheduleState& schedules) const;
+    // Whether it is a vote key of one of the schedules.
+    [[nodiscard]] bool names(const base::crypto::PublicKey& vote_key) const;
 };
 
 // A second opinion on what production's schedules_below(), check_header(), Tally, check_form()

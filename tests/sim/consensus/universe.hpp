@@ -12,29 +12,12 @@
 
 namespace sim {
 
-// The rules that the simulator can break, one at a time, to see that it notices.
-enum class Mutant : std::uint8_t {
-    none,
-    no_lock_check,
-    no_past_votes,
-    journal_lost_ignored,
-    no_lock_certificate,
-    local_finality,
-    commit_below_lock,
-    commit_below_final,
-    no_joint_quorum,
-    newest_schedule,
-    head_schedule,
-    lost_produces,
-};
-
 // What a seed decides before the first event.
 struct Plan {
     std::uint64_t seed = 0;
     chain::Slot chaos_until = 140;  // Slots with faults.
     chain::Slot end = 200;
     std::size_t faults_beyond = 0;  // Byzantine members above f.
-    Mutant mutant = Mutant::none;
 };
 
 // A possible validator. It has two vote keys: schedules differ in which one is named.

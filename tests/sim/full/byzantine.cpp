@@ -16,8 +16,11 @@ constexpr base::Duration kHandshake = milliseconds(400);
 
 }  // namespace
 
-Byzantine::Byzantine(Fleet& fleet)
-    : fleet_(fleet), chance_(fleet.chance()), member_(*fleet.world().byzantine) {
+Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
+    : fleet_(fleet),
+      chance_(fleet.chance()),
+      member_(*fleet.world().byzantine),
+      impostor_(fleet, seed) {
     const auto liking = [&] { return static_cast<int>(chance_.below(5)) * 25; };
     withholds_ = liking() / 2;
     releases_late_ = liking() / 2;
@@ -38,6 +41,7 @@ base::Duration Byzantine::edge_of_slot() {
 std::optional<base::Duration> Byzantine::delay(std::size_t machine,
                                                std::size_t peer,
                                                const p2p::SharedBytes& bytes) {
+    impostor_.message_sent(bytes);
     const auto envelope = p2p::read_envelope(*bytes);
     if (!envelope) return base::Duration(0);
     using p2p::MessageType;
@@ -68,6 +72,7 @@ void Byzantine::act() {
     if (chance_.percent(forges_)) forge_votes();
     if (chance_.percent(forges_ / 8)) forge_header();
     if (babbles_ && chance_.percent(2)) babble();
+    impostor_.act();
     fleet_.at(milliseconds(chance_.between(20, 150)), [this] { act(); });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/sim/full/fleet.hpp"
+#include "tests/sim/full/impostor.hpp"
 
 #include <optional>
 #include <vector>
@@ -13,13 +14,15 @@ namespace sim::full {
 // was signed lately, its headers made twice; and some of what it says is no message at all.
 class Byzantine {
   public:
-    explicit Byzantine(Fleet& fleet);
+    Byzantine(Fleet& fleet, std::uint64_t seed);
 
     // How much later a message of one of its machines leaves; nothing: never.
     [[nodiscard]] std::optional<base::Duration> delay(std::size_t machine,
                                                       std::size_t peer,
                                                       const p2p::SharedBytes& bytes);
     void signed_header(const chain::SignedHeader& header) { last_header_ = header; }
+    // What honest members sign.
+    [[nodiscard]] Impostor& impostor() { return impostor_; }
     // From time to time, to the end.
     void act();
 
@@ -33,6 +36,7 @@ class Byzantine {
     Fleet& fleet_;
     Chance& chance_;
     std::size_t member_;
+    Impostor impostor_;
     std::optional<chain::SignedHeader> last_header_;
     std::vector<char> hears_first_;  // By machine: which of the two it mostly hears.
     // How it likes to behave, in percent.

@@ -34,6 +34,7 @@ std::uint64_t number_of(const base::Hash256& id) {
 void Fleet::signed_header(std::size_t machine, const chain::SignedHeader& header) {
     observer_.add(chain::make_block(header, {}, {}));
     if (!world_.is_honest(machine)) return byzantine_->signed_header(header);
+    if (byzantine_ != nullptr) byzantine_->impostor().header_signed(machine, header);
     const Machine& maker = *machines_[machine];
     const base::Timestamp slot = world_.universe.at(header.header.slot);
     const bool long_ago =
@@ -44,6 +45,7 @@ void Fleet::signed_header(std::size_t machine, const chain::SignedHeader& header
 
 void Fleet::signed_vote(std::size_t machine, const chain::Vote& vote) {
     if (!world_.is_honest(machine)) return;
+    if (byzantine_ != nullptr) byzantine_->impostor().vote_signed(machine, vote);
     const auto kind = vote.data.kind == chain::VoteKind::commit ? consensus::RecordKind::commit
                                                                 : consensus::RecordKind::notarize;
     if (!machines_[machine]->promises().contain(kind, vote.key, vote.data.slot)) {
@@ -96,6 +98,7 @@ void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) 
     trace_.note(number_of(block.id));
     if (!world_.is_honest(i)) return;
     note_rules(i, *finalized.block);
+    note_reports(*finalized.block);
     if (finalized.certificate) observer_.certificate_left(*finalized.certificate);
     const auto [known, first] = final_.emplace(height, block.id);
     if (!first && known->second != block.id) {
@@ -115,6 +118,22 @@ void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) 
     }
 }
 
+// Nobody is convicted whom its own votes do not convict.
+void Fleet::note_reports(const chain::ExecutedBlock& block) {
+    const chain::Name reportbad = *chain::Name::from_string("reportbad");
+    for (const chain::TransactionTrace& trace : block.traces) {
+        if (trace.except) continue;
+        for (const chain::ActionTrace& each : trace.action_traces) {
+            if (each.act.name != reportbad || !each.receipt) continue;
+            base::Reader in(each.act.data);
+            const auto evidence = chain::unpack<chain::Evidence>(
+                in.bytes("evidence", each.act.data.size()), "evidence");
+            if (!evidence) return fail("evidence that nobody can read convicts somebody");
+            observer_.accused(*evidence);
+        }
+    }
+}
+
 void Fleet::note_view(std::size_t i) {
     if (!world_.is_honest(i)) return;
     const node::Published& view = *machines_[i]->view;
@@ -127,6 +146,7 @@ void Fleet::note_view(std::size_t i) {
     shown_final_[i] = std::max(shown_final_[i], height);
     const consensus::Consensus& agreement = machines_[i]->agreement();
     const Seen* head = observer_.find(agreement.head());
+    if (head == nullptr) return fail(fmt::format("node {} builds on what nobody made", i));
     const auto* schedules = agreement.schedules_of(head->data(chain::VoteKind::notarize));
     observer_.schedules_on(i, agreement.head(), *schedules);
     if (!view.trouble.empty()) note_trouble(i, view.trouble);
@@ -155,7 +175,7 @@ void Fleet::note_accused(std::size_t i, const chain::Evidence& evidence) {
     if (const auto key = chain::check(evidence, world_.genesis.chain_id()); !key) {
         fail(fmt::format("node {} accuses without proof: {}", i, key.error().detail));
     }
-    report(i, evidence);
+    if (world_.is_honest(i)) report(i, evidence);
 }
 
 // An honest node is never sent away for what it said.

@@ -15,8 +15,7 @@ using std::chrono::milliseconds;
 // While it is down.
 void Fleet::lose_data(std::size_t i) {
     Machine& machine = *machines_[i];
-    // The mutant is one of the journal alone.
-    const std::size_t choice = world_.mutant == Mutant::none ? chance_.below(6) : 0;
+    const std::size_t choice = chance_.below(6);
     if (choice == 3) return machine.flip_bit(chance_);
     if (choice < 3) return machine.lose_journal();
     start_over(i);

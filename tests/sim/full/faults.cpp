@@ -56,7 +56,7 @@ void Fleet::break_machine(std::size_t i) {
 
 void Fleet::fail_disk(std::size_t i) {
     Machine& machine = *machines_[i];
-    const bool is_whole = i != world_.forgetful || world_.mutant != Mutant::none;
+    const bool is_whole = i != world_.forgetful;
     if (is_whole || chance_.percent(50)) {
         if (uses_disk_faults_) machine.fill_disk(static_cast<int>(chance_.between(1, 3)));
     } else if (chance_.percent(50)) {

@@ -23,9 +23,9 @@ constexpr base::Duration kHealthyForLong = seconds(20);
 
 }  // namespace
 
-Fleet::Fleet(std::uint64_t seed, Mutant mutant)
+Fleet::Fleet(std::uint64_t seed)
     : chance_(seed),
-      world_(make_world(mutant, chance_)),
+      world_(make_world(chance_)),
       observer_(world_.universe, false),
       shown_final_(world_.machines()) {
     now_ = world_.universe.at(0);
@@ -33,13 +33,12 @@ Fleet::Fleet(std::uint64_t seed, Mutant mutant)
         const Machine::Setup setup{.number = i,
                                    .member = world_.member_of(i),
                                    .hides_its_keys = !world_.is_honest(i) && world_.twin,
-                                   .is_observer = i == world_.joiner,
-                                   .mutant = world_.is_honest(i) ? mutant : Mutant::none};
+                                   .is_observer = i == world_.joiner};
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }
     uses_disk_faults_ = chance_.percent(30);
-    if (world_.byzantine) byzantine_ = std::make_unique<Byzantine>(*this);
+    if (world_.byzantine) byzantine_ = std::make_unique<Byzantine>(*this, seed);
 }
 
 Fleet::~Fleet() = default;

@@ -39,7 +39,7 @@ class Byzantine;
 // every block and vote that is signed.
 class Fleet : public Watch {
   public:
-    Fleet(std::uint64_t seed, Mutant mutant);
+    explicit Fleet(std::uint64_t seed);
     ~Fleet() override;
     Outcome run();
 
@@ -65,6 +65,8 @@ class Fleet : public Watch {
     [[nodiscard]] Observer& observer() { return observer_; }
     [[nodiscard]] Chance& chance() { return chance_; }
     [[nodiscard]] chain::Slot slot() const;
+    // Asks for a conviction that this does not justify.
+    void report_falsely(const chain::Evidence& evidence);
 
   private:
     // --- Machines and what they ask for (fleet.cpp) ---
@@ -110,6 +112,7 @@ class Fleet : public Watch {
     void submit_upgrade();
     void upgrade(std::size_t i);
     void note_rules(std::size_t i, const chain::ExecutedBlock& block);
+    void note_reports(const chain::ExecutedBlock& block);
 
     // --- What it is given to do (load.cpp) ---
     void submit();

@@ -133,12 +133,15 @@ void Fleet::submit_ready() {
 }
 
 void Fleet::report(std::size_t i, const chain::Evidence& evidence) {
-    if (!world_.is_honest(i)) return;
     base::Writer packed;
     chain::encode(packed, evidence);
     base::Writer data;
     data.bytes(packed.view());
     push(i, world_.member_of(i), action_of(world_.member_of(i), "reportbad", data.take()));
+}
+
+void Fleet::report_falsely(const chain::Evidence& evidence) {
+    report(*world_.byzantine, evidence);
 }
 
 }  // namespace sim::full

@@ -3,7 +3,6 @@
 #include "base/check.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/state/block_store.hpp"
-#include "tests/sim/consensus/mutants.hpp"
 #include "tests/sim/disk.hpp"
 
 #include <algorithm>
@@ -25,14 +24,6 @@ constexpr std::size_t kKeysApart = 64;  // Tags of a member's two keys.
 struct Died {
     std::string why;
 };
-
-// The mutant that keeps no certificate with its lock.
-void drop_notarize(base::Batch& batch) {
-    const base::Bytes key = base::to_bytes(base::as_bytes("notarize_certificate"));
-    std::erase_if(batch.changes, [&](const base::Batch::Change& change) {
-        return change.family == base::Family::meta && change.key == key;
-    });
-}
 
 }  // namespace
 
@@ -136,8 +127,8 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
         storage_, *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
     environment.timer = timer_.get();
     environment.make_consensus = [this](auto rules, auto base, auto safety) {
-        auto made =
-            make_consensus(setup_.mutant, std::move(rules), std::move(base), std::move(safety));
+        auto made = std::make_unique<consensus::Consensus>(
+            std::move(rules), std::move(base), std::move(safety));
         agreement_ = made.get();
         return made;
     };
@@ -261,7 +252,6 @@ base::Result<void> Machine::finish_write() {
 
 base::Result<void> Machine::write_rows(const node::effect::Write& write) {
     base::Batch batch = write.batch;
-    if (setup_.mutant == Mutant::no_lock_certificate) drop_notarize(batch);
     if (write.final_state) write.final_state->append_to(batch);
     return storage_.commit(batch, write.ticket != 0);
 }

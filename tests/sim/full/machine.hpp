@@ -97,7 +97,6 @@ class Machine : base::Pinned {
         std::size_t member = 0;       // Whose keys it has.
         bool hides_its_keys = false;  // A twin that does not say that it is one.
         bool is_observer = false;     // It has no keys.
-        Mutant mutant = Mutant::none;
     };
     Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch);
 
@@ -122,8 +121,7 @@ class Machine : base::Pinned {
     void fill_disk(int count) { writes_to_fail_ = count; }
 
     // --- What happens to the disk (machine_disk.cpp) ---
-    // While the machine is down: the journal is gone; of a mutant, what is put in its place says
-    // that it is whole.
+    // While the machine is down: the journal is gone.
     void lose_journal();
     // Another disk, with the first state and no journal.
     void replace_disk();

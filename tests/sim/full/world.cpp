@@ -54,9 +54,8 @@ chain::BlockPtr first_block(const genesis::Genesis& genesis) {
 
 }  // namespace
 
-World make_world(Mutant mutant, Chance& chance) {
+World make_world(Chance& chance) {
     World world;
-    world.mutant = mutant;
     world.votes = chance.percent(60);
     if (world.votes) world.members += chance.below(3);
     if (chance.percent(50)) world.byzantine = chance.below(World::kValidators);
@@ -65,13 +64,9 @@ World make_world(Mutant mutant, Chance& chance) {
         world.wrong_time = chance.below(world.members);
         if (world.wrong_time == world.byzantine) world.wrong_time.reset();
     }
-    // Silent for a while it counts as faulty: none beside a Byzantine member or a wrong clock -
-    // unless a mutant does not care.
+    // Silent for a while it counts as faulty: none beside a Byzantine member or a wrong clock.
     const bool is_alone = !world.byzantine && !world.wrong_time;
-    if (mutant == Mutant::journal_lost_ignored || (is_alone && chance.percent(30))) {
-        world.forgetful = chance.below(World::kValidators);
-        if (world.forgetful == world.byzantine) world.forgetful.reset();
-    }
+    if (is_alone && chance.percent(30)) world.forgetful = chance.below(World::kValidators);
     if (chance.percent(30)) world.joiner = world.machines();
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     make_genesis(world, chance);

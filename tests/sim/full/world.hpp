@@ -13,7 +13,6 @@ namespace sim::full {
 struct World {
     static constexpr std::size_t kValidators = 4;  // At the beginning.
 
-    Mutant mutant = Mutant::none;
     std::size_t members = kValidators;  // With those that may enter later.
     bool votes = false;                 // Members vote, register and rotate keys.
     std::optional<std::size_t> byzantine;
@@ -40,6 +39,6 @@ struct World {
     }
 };
 
-[[nodiscard]] World make_world(Mutant mutant, Chance& chance);
+[[nodiscard]] World make_world(Chance& chance);
 
 }  // namespace sim::full

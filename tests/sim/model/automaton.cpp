@@ -1,5 +1,7 @@
 #include "tests/sim/model/automaton.hpp"
 
+#include "tests/sim/left_out.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -138,7 +140,7 @@ void Automaton::check_said(const State& state) {
     });
     if (is_accused == testimony.convicted().empty()) failure_ = "production sees other evidence";
     // A mutant breaks the rule to make a conflict, which is what is looked for.
-    if (blocks_.bounds().mutant != Mutant::none) return;
+    if (left_out() != chain::Rule::none) return;
     if ((is_accused || made_two) && failure_.empty()) {
         failure_ = fmt::format("member {} can be accused; after{}, {}",
                                member_,

@@ -59,7 +59,6 @@ struct Bounds {
     std::size_t byzantine = 2;  // Of the four members; member s % 4 makes the block of slot s.
     std::size_t variants = 2;   // Blocks that it makes which differ in their contents alone.
     bool restarts = false;      // The first honest member may restart once, at any time.
-    Mutant mutant = Mutant::none;
     Reduction reduction = Reduction::all;
 };
 

@@ -1,3 +1,4 @@
+#include "tests/sim/left_out.hpp"
 #include "tests/sim/model/search.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +35,7 @@ struct Arguments {
         << "\nusage: bor-model [--slots N] [--byzantine 0..3] [--variants V] [--restarts yes|no]"
            " [--reduce none|silent|all] [--compare yes|no] [--states-max N] [--mutant NAME] "
            "[--expect-failure]\nmutants:";
-    for (const std::string_view mutant : sim::kMutantNames) {
+    for (const std::string_view mutant : sim::rule_names()) {
         std::cerr << ' ' << mutant;
     }
     std::cerr << '\n';
@@ -71,9 +72,7 @@ Arguments parse(int count, char** values) {
         } else if (name == "--states-max") {
             arguments.states_max = number;
         } else if (name == "--mutant") {
-            const auto mutant = sim::find_mutant(value);
-            if (!mutant) usage("unknown mutant " + value);
-            arguments.bounds.mutant = *mutant;
+            if (!sim::leave_out(value)) usage("this program cannot leave out " + value);
         } else {
             usage("unknown option " + std::string(name));
         }

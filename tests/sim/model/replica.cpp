@@ -67,8 +67,8 @@ void Replica::open(consensus::Journals journals) {
     options.own_keys = {universe.members[member_].vote_keys[0]};
     options.started = universe.at(slot_);
     options.clock_bound = std::chrono::milliseconds(100);
-    consensus_ = std::make_unique<MutantConsensus>(
-        blocks_.bounds().mutant, std::move(options), disk_.base, std::move(journals));
+    consensus_ =
+        std::make_unique<consensus::Consensus>(std::move(options), disk_.base, std::move(journals));
 }
 
 // As node/core does it.
@@ -229,7 +229,7 @@ BlockSet Replica::held() const {
 BlockSet Replica::certified() const {
     BlockSet certified;
     for (Number i = 0; i < blocks_.size(); ++i) {
-        const consensus::BlockNode* node = consensus_->blocks().find(blocks_[i].block->id);
+        const consensus::BlockNode* node = consensus_->tree().find(blocks_[i].block->id);
         if (node != nullptr && node->notarized) certified.add(i);
     }
     return certified;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/sim/consensus/mutants.hpp"
+#include "consensus/consensus.hpp"
 #include "tests/sim/model/blocks.hpp"
 #include "tests/support/journals.hpp"
 
@@ -85,7 +85,7 @@ class Replica {
     Blocks& blocks_;
     std::size_t member_;
     bool may_restart_;
-    std::unique_ptr<MutantConsensus> consensus_;
+    std::unique_ptr<consensus::Consensus> consensus_;
     consensus::KeyTag key_ = 0;
     Disk disk_;
     Said said_;

@@ -1,0 +1,131 @@
+#include "tests/sim/consensus/conduct.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sim {
+
+namespace {
+
+constexpr std::int64_t kRecentMilliseconds = 2'000;  // R1.
+constexpr std::size_t kAdoptedKept = 16;
+constexpr base::Duration kEarlyMin = std::chrono::milliseconds(100);
+
+base::Duration interval(const Universe& universe) {
+    return std::chrono::milliseconds(universe.times.interval_milliseconds);
+}
+
+}  // namespace
+
+void Conduct::restarts() {
+    accused_keys_.clear();
+    accused_producers_.clear();
+    adopted_.clear();
+    seen_ = {};
+}
+
+void Conduct::sees(const chain::Certificate& certificate) {
+    if (certificate.data.slot > seen_.slot) seen_ = certificate.data.block();
+}
+
+void Conduct::takes_step(const consensus::Consensus& node) {
+    head_slot_ = observer_.find(node.head())->header().slot;
+}
+
+void Conduct::asks_for(base::Timestamp local,
+                       const consensus::Consensus& node,
+                       const consensus::Effects& effects) {
+    for (const consensus::Effect& effect : effects) {
+        if (const auto* vote = std::get_if<consensus::effect::CastVote>(&effect)) {
+            if (local < universe_.at(vote->data.slot)) {
+                observer_.fail("a vote is signed before its slot");
+            }
+            if (vote->data.kind == chain::VoteKind::commit) {
+                check_commit(local, vote->data, effects);
+            } else {
+                check_notarize(local, vote->data, node);
+            }
+        } else if (const auto* accuse = std::get_if<consensus::effect::Accuse>(&effect)) {
+            const chain::Evidence& evidence = accuse->evidence;
+            if (const auto* headers = std::get_if<chain::TwoHeaders>(&evidence)) {
+                accused_producers_.insert(headers->first.header.producer);
+            } else if (const auto* votes = std::get_if<chain::TwoVotes>(&evidence)) {
+                accused_keys_.insert(votes->first.key);
+            } else {
+                accused_keys_.insert(std::get<chain::ForbiddenCommit>(evidence).commit.key);
+            }
+        }
+    }
+}
+
+void Conduct::check_notarize(base::Timestamp local,
+                             const chain::VoteData& vote,
+                             const consensus::Consensus& node) {
+    // The vote may have made another branch the head, whose slot is lower.
+    const chain::Slot head = std::max(head_slot_, observer_.find(node.head())->header().slot);
+    const bool is_known = seen_.slot <= node.finalized().slot || node.holds(seen_.id);
+    if (seen_.slot > head && !is_known) observer_.fail("a NOTARIZE of a node that lacks blocks");
+    const chain::Slot current = universe_.times.slot_at(chain::TimePoint::from_timestamp(local));
+    const auto behind = static_cast<chain::Slot>(
+        std::max<std::int64_t>(2, kRecentMilliseconds / universe_.times.interval_milliseconds));
+    if (vote.slot + behind >= current) return;
+    observer_.fail(fmt::format("a NOTARIZE of slot {} is signed in slot {}", vote.slot, current));
+}
+
+// In its slot, G before the end of that, or with a NOTARIZE of a block that has its certificate.
+void Conduct::check_commit(base::Timestamp local,
+                           const chain::VoteData& vote,
+                           const consensus::Effects& effects) {
+    const base::Duration guard = std::min(clock_bound_, interval(universe_) / 4);
+    if (local < universe_.at(vote.slot + 1) - guard) return;
+    const bool is_accompanied = std::ranges::any_of(effects, [&](const auto& effect) {
+        const auto* other = std::get_if<consensus::effect::CastVote>(&effect);
+        if (other == nullptr || other->data.kind != chain::VoteKind::notarize) return false;
+        return observer_.find(other->data.block_id)->header().justify.id == vote.block_id;
+    });
+    if (!is_accompanied) observer_.fail("a COMMIT is signed late, and alone");
+}
+
+void Conduct::makes_block(base::Timestamp local, chain::Slot slot) {
+    const base::Timestamp start = universe_.at(slot);
+    if (local >= start && local <= start + interval(universe_) / 4) return;
+    observer_.fail("a block is made outside of the time that its slot has for it");
+}
+
+void Conduct::holds_early(base::Timestamp local, base::Timestamp ready_at) {
+    // To the end of the slot in which the bound lies.
+    const base::Duration most = std::max(interval(universe_), kEarlyMin);
+    if (ready_at > local + most) observer_.fail("a block is held that came too early");
+}
+
+bool Conduct::is_caught(const chain::Vote& vote, const consensus::Consensus& node) const {
+    if (!observer_.is_byzantine(vote.key) || accused_keys_.contains(vote.key)) return false;
+    return std::ranges::any_of(node.newest_votes(vote.key), [&](const chain::Vote& other) {
+        return other.data.kind == vote.data.kind && other.data.slot == vote.data.slot &&
+               other.data != vote.data;
+    });
+}
+
+void Conduct::must_accuse(const base::crypto::PublicKey& key) {
+    if (!accused_keys_.contains(key)) observer_.fail("two votes of one slot are heard in silence");
+}
+
+void Conduct::adopted(const chain::Block& block) {
+    const chain::BlockHeader& mine = block.header;
+    const bool is_second = std::ranges::any_of(adopted_, [&](const chain::BlockHeader& other) {
+        return other.slot == mine.slot && other.producer == mine.producer && other != mine;
+    });
+    if (is_second && !accused_producers_.contains(mine.producer)) {
+        observer_.fail("two blocks of one producer and slot are seen in silence");
+    }
+    adopted_.push_back(mine);
+    if (adopted_.size() > kAdoptedKept) adopted_.pop_front();
+}
+
+void Conduct::certificate_left(const chain::Certificate& certificate) {
+    observer_.certificate_left(certificate);
+    observer_.judged(certificate, true);
+}
+
+}  // namespace sim

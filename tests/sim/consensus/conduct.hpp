@@ -1,0 +1,58 @@
+#pragma once
+
+#include "consensus/consensus.hpp"
+#include "tests/sim/consensus/observer.hpp"
+
+#include <deque>
+#include <set>
+#include <vector>
+
+namespace sim {
+
+// What spec 04 asks of one node by its own clock, and of what it has heard: when it may sign, what
+// it may hold, and whom it must accuse. Beside it the Observer has what holds for all together.
+class Conduct {
+  public:
+    Conduct(const Universe& universe, Observer& observer, base::Duration clock_bound)
+        : universe_(universe), observer_(observer), clock_bound_(clock_bound) {}
+
+    // The process starts anew and knows nothing of what it heard.
+    void restarts();
+    // It has seen a certificate that proves what it says.
+    void sees(const chain::Certificate& certificate);
+    void takes_step(const consensus::Consensus& node);
+    // What a step of the node asks for, before any of it is carried out.
+    void asks_for(base::Timestamp local,
+                  const consensus::Consensus& node,
+                  const consensus::Effects& effects);
+    void makes_block(base::Timestamp local, chain::Slot slot);
+    void holds_early(base::Timestamp local, base::Timestamp ready_at);
+    // Whether this vote, beside the newest that it keeps of the key, proves that its owner broke a
+    // rule, and it has not said so yet.
+    [[nodiscard]] bool is_caught(const chain::Vote& vote, const consensus::Consensus& node) const;
+    // It has heard such a vote.
+    void must_accuse(const base::crypto::PublicKey& key);
+    // It has adopted the block; two of one producer and slot prove something.
+    void adopted(const chain::Block& block);
+    // It made the certificate, or passes it on.
+    void certificate_left(const chain::Certificate& certificate);
+
+  private:
+    void check_notarize(base::Timestamp local,
+                        const chain::VoteData& vote,
+                        const consensus::Consensus& node);
+    void check_commit(base::Timestamp local,
+                      const chain::VoteData& vote,
+                      const consensus::Effects& effects);
+
+    const Universe& universe_;
+    Observer& observer_;
+    base::Duration clock_bound_;
+    std::set<base::crypto::PublicKey> accused_keys_;
+    std::set<chain::Name> accused_producers_;
+    std::deque<chain::BlockHeader> adopted_;  // The last ones.
+    chain::BlockRef seen_;                    // The highest block that it knows to be certified.
+    chain::Slot head_slot_ = 0;               // Before the step.
+};
+
+}  // namespace sim
