@@ -340,8 +340,10 @@ base::Result<void> Consensus::check_witness(const std::optional<chain::Certifica
     if (!is_left_out(Rule::witness_of_the_named_block) && !is_its) {
         return base::fail(Errc::invalid, "a certificate of another block");
     }
-    const auto good = check_form(*certificate, voters(*block));
-    if (!is_left_out(Rule::witness_form) && !good) return good;
+    if (auto good = check_form(*certificate, voters(*block));
+        !is_left_out(Rule::witness_form) && !good) {
+        return good;
+    }
     const bool known = kind == chain::VoteKind::notarize ? block->notarized == certificate
                                                          : final_certificate_ == certificate;
     if (!known) to_verify.push_back({*certificate, voters(*block)});

@@ -342,7 +342,8 @@ class Consensus {
     [[nodiscard]] bool in_time(base::Timestamp now, chain::Slot slot) const;
     // Whether a block of this slot may still be voted for (R1).
     [[nodiscard]] bool is_recent(base::Timestamp now, chain::Slot slot) const;
-    // The head is below the block of a certificate that was seen (R1).
+    // A certificate was seen of a block that is not here, so that a vote might be against it, as
+    // the first vote of a key that has forgotten what it signed (R1).
     [[nodiscard]] bool is_syncing() const;
     [[nodiscard]] static bool is_member(const BlockNode& block, const OwnKey& own);
     static void promise_notarize(const BlockNode& block,

@@ -233,7 +233,7 @@ bool Consensus::is_recent(base::Timestamp now, chain::Slot slot) const {
 
 bool Consensus::is_syncing() const {
     return std::ranges::any_of(early_, [&](const std::optional<EarlyCertificate>& early) {
-        return early && early->certificate.data.slot > tree_.head().slot();
+        return early && tree_.find(early->certificate.data.block_id) == nullptr;
     });
 }
 

@@ -20,7 +20,6 @@ class Conduct {
     void restarts();
     // It has seen a certificate that proves what it says.
     void sees(const chain::Certificate& certificate);
-    void takes_step(const consensus::Consensus& node);
     // What a step of the node asks for, before any of it is carried out.
     void asks_for(base::Timestamp local,
                   const consensus::Consensus& node,
@@ -52,7 +51,6 @@ class Conduct {
     std::set<chain::Name> accused_producers_;
     std::deque<chain::BlockHeader> adopted_;  // The last ones.
     chain::BlockRef seen_;                    // The highest block that it knows to be certified.
-    chain::Slot head_slot_ = 0;               // Before the step.
 };
 
 }  // namespace sim

@@ -251,7 +251,6 @@ std::string Host::describe() const {
 
 void Host::step(const consensus::Input& input) {
     consensus::Effects effects;
-    conduct_.takes_step(*consensus_);
     consensus_->step(local_now(), input, effects);
     conduct_.asks_for(local_now(), *consensus_, effects);
     for (consensus::Effect& effect : effects) {
