@@ -107,17 +107,16 @@ base::Result<PublicKey> convict(const TwoHeaders& two, const base::Hash256& chai
 }  // namespace
 
 std::optional<Evidence> find_evidence(const Vote& a, const Vote& b) {
-    if (a.key != b.key) return std::nullopt;
     if (a.data.kind == b.data.kind) {
         const bool is_one_slot = a.data.slot == b.data.slot;
         if (!is_left_out(Rule::evidence_votes_of_one_slot) && !is_one_slot) return std::nullopt;
-        if (a.data == b.data) return std::nullopt;
+        if (a.data == b.data || a.key != b.key) return std::nullopt;
         return TwoVotes{a, b};
     }
     const bool a_commits = a.data.kind == VoteKind::commit;
     const Vote& commit = a_commits ? a : b;
     const Vote& notarize = a_commits ? b : a;
-    if (!is_forbidden(commit.data, notarize.data)) return std::nullopt;
+    if (!is_forbidden(commit.data, notarize.data) || a.key != b.key) return std::nullopt;
     return ForbiddenCommit{commit, notarize, {}};
 }
 

@@ -14,28 +14,39 @@ template <class Event>
 class EventQueue {
   public:
     void add(base::Timestamp at, Event event) {
-        heap_.push_back({at, next_++, std::move(event)});
+        std::size_t place = events_.size();
+        if (free_.empty()) {
+            events_.push_back(std::move(event));
+        } else {
+            place = free_.back();
+            free_.pop_back();
+            events_[place] = std::move(event);
+        }
+        heap_.push_back({at, next_++, place});
         std::push_heap(heap_.begin(), heap_.end(), later);
     }
     [[nodiscard]] bool empty() const { return heap_.empty(); }
     [[nodiscard]] base::Timestamp next_at() const { return heap_.front().at; }
     Event take() {
         std::pop_heap(heap_.begin(), heap_.end(), later);
-        Event event = std::move(heap_.back().event);
+        const std::size_t place = heap_.back().place;
         heap_.pop_back();
-        return event;
+        free_.push_back(place);
+        return std::move(events_[place]);
     }
 
   private:
     struct Entry {
         base::Timestamp at;
         std::uint64_t number = 0;
-        Event event;
+        std::size_t place = 0;  // In events_: what is sorted is small.
     };
     static bool later(const Entry& a, const Entry& b) {
         return a.at != b.at ? a.at > b.at : a.number > b.number;
     }
     std::vector<Entry> heap_;
+    std::vector<Event> events_;
+    std::vector<std::size_t> free_;
     std::uint64_t next_ = 0;
 };
 
