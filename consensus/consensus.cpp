@@ -39,7 +39,7 @@ Consensus::Consensus(Options options, TreeBase base, Journals journals)
     for (const base::crypto::PublicKey& key : options_.own_keys) {
         OwnKey& own = own_.emplace_back(OwnKey{.key = key, .tag = key_tag(key)});
         const auto journal = journals_.try_emplace(own.tag, SafetyJournal::lost(own.tag, 0)).first;
-        if (!journal->second.safety().known) lose(options_.started, own);
+        if (!journal->second.safety().known) own.lost_until = kLostSlot;
     }
     is_acquainted_ = options_.asks_around_for <= base::Duration{} || options_.accept_amnesia;
     set_delay({});
@@ -61,7 +61,7 @@ void Consensus::restore(const chain::BlockPtr& block) {
         const BlockNode* certified = BlockTree::ancestor(node, final->data.block());
         const bool is_newer = !early || early->certificate.data.slot < final->data.slot;
         if (certified != nullptr && is_newer) {
-            early = EarlyCertificate{*final, certified->schedules};
+            early = EarlyCertificate{*final, certified->schedules, options_.started};
         }
     }
 }
@@ -94,7 +94,7 @@ std::vector<chain::VoteData> Consensus::restore_locks() {
         const chain::ScheduleState* schedules = schedules_of(lock->data);
         auto& early = early_[index_of(lock->data.kind)];
         if (schedules != nullptr && (!early || early->certificate.data.slot < lock->data.slot)) {
-            early = EarlyCertificate{*lock, *schedules};
+            early = EarlyCertificate{*lock, *schedules, options_.started};
         }
     }
     return missing;
@@ -119,6 +119,10 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
         on_own_vote_seen(now, seen->vote, out);
     } else if (const auto* heard = std::get_if<input::ValidatorHeard>(&input)) {
         on_heard(now, *heard);
+    } else if (const auto* clock = std::get_if<input::ClockHeard>(&input)) {
+        on_clock(now, *clock, out);
+    } else if (const auto* set = std::get_if<input::ClockSet>(&input)) {
+        on_clock_set(now, *set, out);
     } else if (const auto* twin = std::get_if<input::TwinSeen>(&input)) {
         on_twin(twin->key, out);
     } else {
@@ -127,17 +131,18 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
 }
 
 void Consensus::on_tick(base::Timestamp now, Effects& out) {
-    const chain::SlotTimes& times = options_.times;
-    const chain::Slot slot = times.slot_at(chain::TimePoint::from_timestamp(now));
+    const chain::Slot slot = slot_shown(now + ahead_);
     // What restore() could not do without effects.
     for (std::optional<EarlyCertificate>& early : early_) {
         const BlockNode* block = early ? tree_.find(early->certificate.data.block_id) : nullptr;
         if (block != nullptr) count_early(now, early, *block, out);
     }
     look_around(now);
+    look_at_clocks(now, out);
+    vote_late(now, out);
     try_produce(now, slot, out);
     resend(now, slot, out);
-    out.push_back(effect::WakeAt{times.time_of(slot + 1).to_timestamp()});
+    out.push_back(effect::WakeAt{begin_of(slot + 1)});
 }
 
 void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted, Effects& out) {
@@ -203,7 +208,7 @@ void Consensus::on_certificate(base::Timestamp now,
         auto& early = early_[index_of(data.kind)];
         const bool newer = !early || early->certificate.data.slot < data.slot;
         if (schedules != nullptr && data.slot > finalized().slot && newer) {
-            early = EarlyCertificate{certificate, *schedules};
+            early = EarlyCertificate{certificate, *schedules, now};
         }
         return;
     }
@@ -283,7 +288,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
     if (auto good = check_header(header, context); !good) {
         return verdict(Fate::invalid, good.error().detail);
     }
-    const base::Timestamp start = options_.times.time_of(header.slot).to_timestamp();
+    const base::Timestamp start = begin_of(header.slot);
     if (!is_left_out(Rule::block_not_too_early) && header.slot > latest_slot(now)) {
         return verdict(Fate::too_early,
                        fmt::format("block of slot {} came too early: its producer's clock or ours "
@@ -321,8 +326,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
 // The last slot of which anything may come now, as clocks differ.
 chain::Slot Consensus::latest_slot(base::Timestamp now) const {
     const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
-    return options_.times.slot_at(
-        chain::TimePoint::from_timestamp(now + std::max(interval, kEarlyMin)));
+    return slot_shown(now + ahead_ + std::max(interval, kEarlyMin));
 }
 
 base::Result<void> Consensus::check_witness(const std::optional<chain::Certificate>& certificate,
@@ -401,7 +405,7 @@ bool Consensus::is_validator(const base::crypto::PublicKey& key) const {
         if (has_voter(block->schedules.active.get(), key)) return true;
         if (has_voter(block->schedules.proposed.get(), key)) return true;
     }
-    return false;
+    return options_.reset && has_voter(&options_.reset->schedule, key);
 }
 
 void Consensus::bound_tree(Effects& out) {

@@ -8,6 +8,7 @@
 #include "chain/types/schedule_state.hpp"
 #include "consensus/block_tree.hpp"
 #include "consensus/certificate.hpp"
+#include "consensus/clocks.hpp"
 #include "consensus/header_rules.hpp"
 #include "consensus/safety_journal.hpp"
 #include "consensus/vote_history.hpp"
@@ -17,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,6 +56,16 @@ struct OwnVoteSeen {
 struct ValidatorHeard {
     std::vector<base::crypto::PublicKey> vote_keys;
 };
+// What the clock of a validator shows now, as it has signed.
+struct ClockHeard {
+    base::crypto::PublicKey key;  // That it votes with.
+    base::Timestamp shown{};
+};
+// This machine's clock was set: it shows so much more than the time that step() is told. Nothing
+// before the first.
+struct ClockSet {
+    base::Duration ahead{};
+};
 // Another machine proved that it uses this key of ours, and started earlier: ours stops.
 struct TwinSeen {
     base::crypto::PublicKey key;
@@ -70,6 +82,8 @@ using Input = std::variant<input::Tick,
                            input::HeaderSeen,
                            input::OwnVoteSeen,
                            input::ValidatorHeard,
+                           input::ClockHeard,
+                           input::ClockSet,
                            input::TwinSeen,
                            input::FinalDurable>;
 
@@ -151,7 +165,16 @@ struct KeyStatus {
     chain::Slot lock = 0;
     bool lost = false;   // Its journal is lost: it does not vote yet.
     bool twin = false;   // Another machine uses it: it neither votes nor produces.
-    bool waits = false;  // Nor before enough validators were heard.
+    bool waits = false;  // Nor before enough validators and clocks were heard.
+};
+
+// The clocks that decide whether something may be signed; for `doctor` and the API.
+struct ClockStatus {
+    base::Timestamp ours{};
+    // What was signed before the start is of slots up to this; absent: not enough were heard.
+    std::optional<chain::Slot> floor{};
+    std::size_t quorum = 0;
+    std::vector<std::pair<chain::Name, base::Timestamp>> shown{};  // Ours too, if it counts.
 };
 
 // Decides when we produce, on which block, and which block is final (spec 04: slots, R1 to R5).
@@ -171,7 +194,7 @@ class Consensus {
         std::size_t reversible_max = 3'600;             // Blocks kept above the final one.
         std::vector<base::crypto::PublicKey> own_keys;  // Vote or sign with these.
         base::Timestamp started{};                      // Now.
-        base::Duration clock_bound{};                   // How wrong our clock may be.
+        base::Duration clock_bound{};                   // How far right clocks may differ.
         std::size_t journal_blocks_max = 16 * 1024;     // Then it is compacted.
         bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
         std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
@@ -199,7 +222,8 @@ class Consensus {
     [[nodiscard]] std::vector<chain::VoteData> restore_locks();
 
     // Applies one input and appends to `out` what must now be done, in the order in which it
-    // must be done. `now` never decreases between calls.
+    // must be done. `now` goes on evenly, whatever is done to the clock (input::ClockSet): it
+    // never decreases between calls.
     void step(base::Timestamp now, const Input& input, Effects& out);
 
     // --- What callers ask before they give an input ---
@@ -234,6 +258,9 @@ class Consensus {
     // The schedules of a block that is built on our head.
     [[nodiscard]] chain::ScheduleState next_schedules() const;
     [[nodiscard]] std::vector<KeyStatus> keys() const;
+    [[nodiscard]] ClockStatus clocks(base::Timestamp now) const;
+    // Whether this key votes, or will once what is final here is in force.
+    [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
     [[nodiscard]] const Journals& journals() const { return journals_; }
 
     // One page that replaces the journal of this key; see SafetyJournal::compacted().
@@ -254,7 +281,8 @@ class Consensus {
         base::crypto::PublicKey key;
         KeyTag tag = 0;
         bool twin = false;
-        // The journal of this key is lost: it signs only in slots above this (`lost_until`).
+        // The journal of this key is lost: it signs only in slots above this; kLostSlot: which
+        // that is only clocks will tell.
         std::optional<chain::Slot> lost_until = std::nullopt;
     };
     // What one step binds us to: the records, and the messages that they allow.
@@ -270,6 +298,7 @@ class Consensus {
     struct EarlyCertificate {
         chain::Certificate certificate;
         chain::ScheduleState schedules;  // Under which it was verified.
+        base::Timestamp since{};         // When it was first seen.
     };
 
     struct SeenHeader {
@@ -300,7 +329,6 @@ class Consensus {
     [[nodiscard]] chain::ScheduleState schedules_below(const BlockNode& parent) const;
     // R5: the schedules whose quorums make a certificate of this block.
     [[nodiscard]] const chain::ScheduleState& voters(const BlockNode& block) const;
-    [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
     [[nodiscard]] chain::Slot latest_slot(base::Timestamp now) const;
 
     // --- Production (production.cpp) ---
@@ -332,7 +360,7 @@ class Consensus {
     void accuse(KeyTag key, chain::Evidence evidence, Effects& out);
     void promise_votes(base::Timestamp now, BlockNode& block, Promises& promises);
     // R1, all of it that journals decide.
-    [[nodiscard]] static bool may_notarize(const BlockNode& block, const KeySafety& safety);
+    [[nodiscard]] bool may_notarize(const BlockNode& block, const KeySafety& safety) const;
     // R2, all of it.
     [[nodiscard]] bool may_commit(const BlockNode& block, const KeySafety& safety) const;
     // R2: no own NOTARIZE of a V with slot(V) > slot(A), justify_slot(V) < slot(A) and V not
@@ -343,8 +371,9 @@ class Consensus {
     // Whether a block of this slot may still be voted for (R1).
     [[nodiscard]] bool is_recent(base::Timestamp now, chain::Slot slot) const;
     // A certificate was seen of a block that is not here, so that a vote might be against it, as
-    // the first vote of a key that has forgotten what it signed (R1).
-    [[nodiscard]] bool is_syncing() const;
+    // the first vote of a key that has forgotten what it signed (R1). One that nobody gives us does
+    // not keep us from voting for ever: a power cut of all may have lost the block.
+    [[nodiscard]] bool is_syncing(base::Timestamp now) const;
     [[nodiscard]] static bool is_member(const BlockNode& block, const OwnKey& own);
     static void promise_notarize(const BlockNode& block,
                                  const OwnKey& own,
@@ -352,12 +381,35 @@ class Consensus {
                                  Promises& promises);
     static void promise_commit(BlockNode& block, const OwnKey& own, Promises& promises);
 
+    // --- Clocks (clocks.cpp) ---
+    void on_clock(base::Timestamp now, const input::ClockHeard& heard, Effects& out);
+    void on_clock_set(base::Timestamp now, const input::ClockSet& set, Effects& out);
+    void look_at_clocks(base::Timestamp now, Effects& out);
+    void vote_late(base::Timestamp now, Effects& out);
+    // Of what a clock shows.
+    [[nodiscard]] chain::Slot slot_shown(base::Timestamp clock) const;
+    // When a slot begins by our clock, in the time of step().
+    [[nodiscard]] base::Timestamp begin_of(chain::Slot slot) const;
+    // What the clocks of these members show, and ours, the highest first.
+    [[nodiscard]] std::vector<base::Timestamp> clocks_of(const chain::Schedule& schedule,
+                                                         base::Timestamp now) const;
+    // Whether a quorum of clocks, and ours, has come to this slot, so that it may be signed for.
+    [[nodiscard]] bool is_time(base::Timestamp now,
+                               chain::Slot slot,
+                               const chain::Schedule& schedule) const;
+    [[nodiscard]] std::optional<base::Timestamp> time_of_clocks(
+        base::Timestamp now, chain::Slot slot, const chain::Schedule& schedule) const;
+    // Whether no earlier life of this node can have signed for this slot.
+    [[nodiscard]] bool is_above_floor(chain::Slot slot) const;
+    // The last slot for which a key of ours may have signed before now (W of spec 04); empty: too
+    // few clocks were heard.
+    [[nodiscard]] std::optional<chain::Slot> latest_signed(base::Timestamp now) const;
+
     // --- Our keys (own_keys.cpp) ---
     // Null: this key must not vote.
     [[nodiscard]] const KeySafety* voting_safety(const OwnKey& own) const;
     [[nodiscard]] const OwnKey* find_own(const base::crypto::PublicKey& key) const;
     [[nodiscard]] OwnKey* find_own(const base::crypto::PublicKey& key);
-    void lose(base::Timestamp now, OwnKey& own) const;
     void tell_lost_keys(Effects& out);
     void regain(Effects& out);
     // Makes what is promised durable with `persist`; before it, the block of a COMMIT.
@@ -367,6 +419,8 @@ class Consensus {
                        std::span<const SafetyRecord> records,
                        const CertificatePtr& lock,
                        effect::Persist& persist);
+    // The operator's word for keys that are lost.
+    void accept_amnesia(Effects& out);
     template <class Ready>
     void remember(Ready ready, Effects& out);
 
@@ -383,6 +437,12 @@ class Consensus {
     std::set<KeyTag> accused_;
     std::set<KeyTag> heard_;      // Vote keys, since the start.
     bool is_acquainted_ = false;  // A quorum was heard, or waited for in vain.
+
+    Clocks clocks_;                     // Of others.
+    base::Duration ahead_{};            // Our clock, before the time of step().
+    std::optional<chain::Slot> floor_;  // Nothing is signed for slots up to this.
+    base::Timestamp floor_at_{};        // The moment whose clocks tell it.
+    bool is_late_ = false;  // The head was adopted before enough clocks had come to its slot.
 
     chain::Slot asked_slot_ = 0;        // Of the last Produce.
     chain::Slot resent_slot_ = 0;       // In which certificates were sent again.

@@ -22,7 +22,7 @@ constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
     if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return nullptr;
     if (!is_left_out(Rule::lost_key_votes_later) && own.lost_until) return nullptr;
-    if (own.twin) return nullptr;
+    if (!floor_ || own.twin) return nullptr;
     return &journals_.at(own.tag).safety();
 }
 
@@ -72,20 +72,11 @@ void Consensus::write_journal(KeyTag key,
     persist.pages.push_back(std::move(page));
 }
 
-// It may have promised something up to now that we do not know: it signs for later slots only.
-void Consensus::lose(base::Timestamp now, OwnKey& own) const {
-    own.lost_until =
-        options_.times.slot_at(chain::TimePoint::from_timestamp(now + options_.clock_bound));
-}
-
-// Tells of keys whose journal was lost at the start, and takes the operator's word for them.
+// Tells of keys whose journal was lost at the start.
 void Consensus::tell_lost_keys(Effects& out) {
     for (const OwnKey& own : own_) {
         if (!own.lost_until || !is_validator(own.key)) continue;
         out.push_back(effect::Alarm{effect::Alarm::Kind::journal_lost, own.key});
-    }
-    if (options_.accept_amnesia) {
-        remember([](const OwnKey& /*own*/) { return true; }, out);
     }
 }
 
@@ -96,6 +87,10 @@ void Consensus::regain(Effects& out) {
         return is_left_out(Rule::lost_key_regains_later) || finalized().slot > *own.lost_until;
     };
     remember(is_over, out);
+}
+
+void Consensus::accept_amnesia(Effects& out) {
+    remember([](const OwnKey& /*own*/) { return true; }, out);
 }
 
 template <class Ready>
@@ -133,7 +128,8 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
     const base::Hash256& block = commits ? safety.lock : safety.last_notarize.block;
     const bool same_slot = vote.data.slot == slot && vote.data.block_id != block;
     if (vote.data.slot <= slot && !same_slot) return;
-    lose(now, *own);
+    // It may have promised something up to now that we do not know: it signs for later slots only.
+    own->lost_until = latest_signed(now).value_or(kLostSlot);
     const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};
     effect::Persist persist;
     write_journal(own->tag, {&record, 1}, nullptr, persist);
@@ -176,7 +172,7 @@ std::vector<KeyStatus> Consensus::keys() const {
                        .lock = safety.lock_slot,
                        .lost = own.lost_until.has_value(),
                        .twin = own.twin,
-                       .waits = !is_acquainted_});
+                       .waits = !is_acquainted_ || !floor_});
     }
     return all;
 }

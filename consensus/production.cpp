@@ -35,22 +35,26 @@ const BlockNode& Consensus::recovery_parent() const {
 }
 
 void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out) {
-    const chain::SlotTimes& times = options_.times;
-    const base::Timestamp start = times.time_of(slot).to_timestamp();
-    const base::Duration interval = std::chrono::milliseconds(times.interval_milliseconds);
+    const base::Timestamp start = begin_of(slot);
+    const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
     const bool is_late = now > start + interval / kLatestShare;
     if (!is_left_out(Rule::produce_in_time) && is_late) return;
     if (paused_ || slot <= asked_slot_ || now < start) return;
     const bool recovery = in_recovery(now);
     const BlockNode& parent = recovery ? recovery_parent() : tree_.head();
     if (slot <= parent.slot()) return;
-    const base::Timestamp newest = times.time_of(newest_slot_).to_timestamp();
+    const base::Timestamp newest = begin_of(newest_slot_);
     if (recovery && newest_slot_ != 0 && start < newest + kRecoveryWait) return;
 
     const chain::ScheduleState schedules = schedules_below(parent);
     const chain::ScheduleEntry& entry = schedules.active->producer_of(slot, options_.repetitions);
     const OwnKey* own = find_own(entry.signing_key);
     if (own == nullptr || !may_sign_header(*own, slot)) return;
+    if (!is_time(now, slot, *schedules.active)) {
+        const auto at = time_of_clocks(now, slot, *schedules.active);
+        if (at && *at > now) out.push_back(effect::WakeAt{*at});
+        return;
+    }
     asked_slot_ = slot;
 
     effect::Produce produce;
@@ -79,7 +83,7 @@ bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
     if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return false;
     const bool is_lost = own.lost_until && slot <= *own.lost_until;
     if (!is_left_out(Rule::lost_key_produces_later) && is_lost) return false;
-    if (own.twin) return false;
+    if (own.twin || !is_above_floor(slot)) return false;
     // One header a slot with whichever key: on another branch a producer's key may be another.
     return std::ranges::all_of(own_, [&](const OwnKey& each) {
         return is_left_out(Rule::header_once) ||
@@ -114,7 +118,7 @@ void Consensus::note_seen(const chain::BlockHeader& header, bool own) {
 // Messages get lost: while nothing becomes final, everybody is told what we have, once a slot.
 void Consensus::resend(base::Timestamp now, chain::Slot slot, Effects& out) {
     const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
-    if (slot <= resent_slot_ || now < final_at_ + 2 * interval) return;
+    if (slot == resent_slot_ || now < final_at_ + 2 * interval) return;
     resent_slot_ = slot;
     for (const chain::Certificate* certificate : {highest_notarize(), final_certificate()}) {
         if (certificate != nullptr) out.push_back(effect::PassOn{*certificate, /*again=*/true});

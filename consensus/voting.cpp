@@ -16,6 +16,8 @@ namespace {
 
 // Votes are for recent blocks only: at most this far behind the clock (R1).
 constexpr std::int64_t kRecentMilliseconds = 2000;
+// How long a vote waits for the block of a certificate that its head's slot is past.
+constexpr base::Duration kMissingFor = std::chrono::seconds(4);
 // A COMMIT must be able to arrive before its slot ends: at least this much earlier (R2, G).
 constexpr base::Duration kGuardMin = std::chrono::milliseconds(2);
 constexpr int kGuardDelays = 4;
@@ -87,7 +89,8 @@ void Consensus::apply_notarize(base::Timestamp now,
     for (const OwnKey& own : own_) {
         const KeySafety* safety = voting_safety(own);
         if (safety == nullptr || !is_member(block, own)) continue;
-        if (in_time(now, block.slot()) && may_commit(block, *safety)) {
+        if (in_time(now, block.slot()) && is_time(now, block.slot(), *block.schedules.active) &&
+            may_commit(block, *safety)) {
             promise_commit(block, own, promises);
         }
     }
@@ -115,6 +118,7 @@ void Consensus::finalize(base::Timestamp now, const chain::Certificate& certific
     }
     if (block->schedules.active != before) {
         history_.forget_others([&](const auto& key) { return is_validator(key); });
+        clocks_.forget_others([&](const auto& key) { return is_validator(key); });
     }
     out.push_back(effect::Finalize{certificate, tree_.base()});
     regain(out);
@@ -174,7 +178,11 @@ void Consensus::accuse(KeyTag key, chain::Evidence evidence, Effects& out) {
 
 void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& promises) {
     if (!is_left_out(Rule::notarize_recent) && !is_recent(now, block.slot())) return;
-    if (!is_left_out(Rule::notarize_not_syncing) && is_syncing()) return;
+    if (!is_left_out(Rule::notarize_not_syncing) && is_syncing(now)) return;
+    if (!is_time(now, block.slot(), *block.schedules.active)) {
+        is_late_ = true;
+        return;
+    }
     // A COMMIT that missed its slot may still go out together with a NOTARIZE of the block that
     // carries its certificate (R2).
     const BlockNode* ancestor = BlockTree::ancestor(block, block.header().justify);
@@ -193,15 +201,17 @@ void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& p
     }
 }
 
-bool Consensus::may_notarize(const BlockNode& block, const KeySafety& safety) {
-    return (is_left_out(Rule::notarize_once) || block.slot() > safety.last_notarize.slot) &&
+bool Consensus::may_notarize(const BlockNode& block, const KeySafety& safety) const {
+    return is_above_floor(block.slot()) &&
+           (is_left_out(Rule::notarize_once) || block.slot() > safety.last_notarize.slot) &&
            (is_left_out(Rule::notarize_above_lock) || block.slot() > safety.lock_slot) &&
            (is_left_out(Rule::notarize_justify_at_lock) ||
             block.header().justify.slot >= safety.lock_slot);
 }
 
 bool Consensus::may_commit(const BlockNode& block, const KeySafety& safety) const {
-    return (is_left_out(Rule::commit_above_lock) || block.slot() > safety.lock_slot) &&
+    return is_above_floor(block.slot()) &&
+           (is_left_out(Rule::commit_above_lock) || block.slot() > safety.lock_slot) &&
            (is_left_out(Rule::commit_above_floor) || block.slot() > safety.floor) &&
            (is_left_out(Rule::commit_above_final) || block.slot() > finalized().slot) &&
            (is_left_out(Rule::past_votes) || past_votes_allow(block, safety));
@@ -219,21 +229,23 @@ bool Consensus::past_votes_allow(const BlockNode& block, const KeySafety& safety
 
 bool Consensus::in_time(base::Timestamp now, chain::Slot slot) const {
     if (is_left_out(Rule::commit_in_time)) return true;
-    const base::Timestamp end = options_.times.time_of(slot + 1).to_timestamp();
+    const base::Timestamp end = begin_of(slot + 1);
     const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
     return now < end - std::min(guard_, interval / kGuardShare);
 }
 
 bool Consensus::is_recent(base::Timestamp now, chain::Slot slot) const {
-    const chain::Slot current = options_.times.slot_at(chain::TimePoint::from_timestamp(now));
+    const chain::Slot current = slot_shown(now + ahead_);
     const auto behind = static_cast<chain::Slot>(
         std::max<std::int64_t>(2, kRecentMilliseconds / options_.times.interval_milliseconds));
     return slot + behind >= current;
 }
 
-bool Consensus::is_syncing() const {
+bool Consensus::is_syncing(base::Timestamp now) const {
     return std::ranges::any_of(early_, [&](const std::optional<EarlyCertificate>& early) {
-        return early && tree_.find(early->certificate.data.block_id) == nullptr;
+        if (!early || tree_.find(early->certificate.data.block_id) != nullptr) return false;
+        const bool is_above = early->certificate.data.slot > tree_.head().slot();
+        return is_above || now < early->since + kMissingFor;
     });
 }
 

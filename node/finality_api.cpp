@@ -89,6 +89,26 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
     return list;
 }
 
+// What was heard of the clocks of those to whom there is no connection, too.
+void add_clocks(const ApiContext& context, const Published& view, api::AgreementView& out) {
+    out.clock = chain::TimePoint::from_timestamp(system_time());
+    out.final_time = context.times().time_of(view.finalized->header.slot);
+    for (api::ValidatorStatus& each : out.validators) {
+        const auto& shown = view.clocks.shown;
+        const auto heard = std::ranges::find(
+            shown, each.entry.producer, &std::pair<chain::Name, base::Timestamp>::first);
+        if (heard == shown.end()) continue;
+        ++out.clocks_heard;
+        if (!each.own && !each.clock_nanoseconds) {
+            each.clock_nanoseconds = (heard->second - view.clocks.ours).count();
+        }
+    }
+    chain::Slot spent = view.clocks.floor.value_or(0);
+    for (const consensus::KeyStatus& key : view.keys)
+        spent = std::max(spent, key.last_notarize);
+    if (!view.keys.empty()) out.signs_from = context.times().time_of(spent + 1);
+}
+
 base::Result<api::AgreementView> agreement_of(const ApiContext& context, const Published& view) {
     auto schedule = chain::load_schedule(*view.final_state);
     if (!schedule) return base::fail(schedule.error());
@@ -102,6 +122,7 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context, const P
     out.finalized = view.finalized->header.height;
     out.lag_milliseconds = lag_milliseconds(context, view);
     out.interval_milliseconds = context.times().interval_milliseconds;
+    add_clocks(context, view, out);
     for (const p2p::DialStatus& dial : status->dials) {
         // It may have come to us meanwhile.
         const bool is_here =
@@ -136,6 +157,7 @@ Answer get_finality(const ApiContext& context, const Moment& moment, Params& /*p
                 {"trouble", view.trouble},
                 {"pool", {{"transactions", view.pool_transactions}, {"bytes", view.pool_bytes}}},
                 {"quorum", agreement->quorum},
+                {"clocks_heard", agreement->clocks_heard},
                 {"waiting", api::why_finality_waits(*agreement, findings)},
                 {"findings", std::move(wrong)},
                 {"validators", std::move(validators)}};

@@ -141,6 +141,7 @@ base::Result<void> Node::Parts::open_core() {
     core_options.started = system_time();
     core_options.has_peers = options.has_peers();
     core_options.accept_amnesia = options.accept_amnesia;
+    core_options.clock_bound = options.clock_bound;
     const auto recovery = read_recovery(options, ledger.genesis.chain_id());
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) core_options.reset = (*recovery)->reset;

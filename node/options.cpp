@@ -165,6 +165,13 @@ po::options_description ledger_options(Options& out) {
         text(out.recover_from),
         "id of the recovery in the data directory ('bor-cli recover'): a new first schedule, after "
         "more than a third of the validators were lost for ever");
+    add("clock-bound",
+        converted(std::uint32_t{100},
+                  [&out](std::uint32_t milliseconds) {
+                      out.clock_bound = std::chrono::milliseconds(milliseconds);
+                  }),
+        "ms by which right clocks of validators may differ: nothing is signed for a slot before "
+        "the clocks of a quorum have come that near to it");
     add("pause-on-startup",
         flag(out.pause_on_startup),
         "make no blocks before /v1/producer/resume");
@@ -429,6 +436,10 @@ base::Result<void> check(const Options& options) {
     }
     if (options.chain_threads == 0 || options.chain_threads > 64) {
         return invalid("chain-threads must be 1 to 64");
+    }
+    if (options.clock_bound < std::chrono::milliseconds(1) ||
+        options.clock_bound > std::chrono::seconds(10)) {
+        return invalid("clock-bound must be 1 to 10000");
     }
     if (options.failures_per_minute > std::chrono::minutes(1)) {
         return invalid("subjective-failure-ms-per-minute must be 0 to 60000");

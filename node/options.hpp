@@ -53,6 +53,7 @@ struct Options {
     bool pause_on_startup = false;
     std::string recover_from;     // Id of the recovery that the operator confirms; empty: none.
     bool accept_amnesia = false;  // Keys with a lost safety journal vote at once.
+    std::chrono::milliseconds clock_bound{100};  // How far the clocks of validators may differ.
 
     // Peers.
     std::vector<std::string> p2p_listen_endpoints;  // host:port.

@@ -26,16 +26,22 @@ bool is_plain(const effect::Write& write) {
     return write.ticket == 0 && write.pages.empty() && write.final_state == nullptr;
 }
 
-std::chrono::system_clock::time_point to_system(base::Timestamp time) {
-    return std::chrono::system_clock::time_point(
-        std::chrono::duration_cast<std::chrono::system_clock::duration>(time.time_since_epoch()));
-}
+// A clock that differs by less was not set: it is kept right.
+constexpr base::Duration kClockStepMin = std::chrono::milliseconds(1);
+// Where nothing else happens: a clock that was set may let slots begin.
+constexpr base::Duration kLooksAtClock = std::chrono::seconds(1);
+// Two clocks that are read within this are read at once.
+constexpr base::Duration kAtOnce = std::chrono::microseconds(100);
 
 }  // namespace
 
 base::Timestamp system_time() {
     return base::Timestamp(std::chrono::duration_cast<base::Duration>(
         std::chrono::system_clock::now().time_since_epoch()));
+}
+
+base::Timestamp steady_time() {
+    return base::Timestamp(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 Runtime::Runtime(const Options& options,
@@ -49,7 +55,9 @@ Runtime::Runtime(const Options& options,
       first_(std::move(first)),
       recovery_(chain),
       workers_(options.workers),
-      outgoing_(std::make_shared<Outgoing>([this] { post(TakeWritten{}); })) {}
+      outgoing_(std::make_shared<Outgoing>([this] { post(TakeWritten{}); })),
+      began_at_(system_time()),
+      began_steady_(steady_time()) {}
 
 Runtime::~Runtime() {
     stop();
@@ -225,11 +233,12 @@ void Runtime::run_core() {
     std::unique_lock lock(input_mutex_);
     while (!stopping_) {
         const auto is_due = [this] { return stopping_ || !urgent_.empty() || !bulk_.empty(); };
-        if (wake_times_.empty()) {
-            input_ready_.wait(lock, is_due);
-        } else {
-            input_ready_.wait_until(lock, to_system(wake_times_.front()), is_due);
+        base::Timestamp due = steady_time() + kLooksAtClock;
+        if (!wake_times_.empty()) {
+            due = std::min(due, began_steady_ + (wake_times_.front() - began_at_));
         }
+        input_ready_.wait_until(
+            lock, std::chrono::steady_clock::time_point(due.time_since_epoch()), is_due);
         if (stopping_) break;
         // One input at a time and the clock between: a slot's block is closed when it begins,
         // however many transactions wait.
@@ -241,9 +250,10 @@ void Runtime::run_core() {
             bulk_.pop_front();
         }
         lock.unlock();
-        if (!wake_times_.empty() && wake_times_.front() <= system_time()) {
+        look_at_clock();
+        if (!wake_times_.empty() && wake_times_.front() <= core_time()) {
             wake_times_.erase(wake_times_.begin(),
-                              std::ranges::upper_bound(wake_times_, system_time()));
+                              std::ranges::upper_bound(wake_times_, core_time()));
             Item tick = Input(input::Tick{});
             step(tick);
         }
@@ -262,11 +272,21 @@ void Runtime::wake_at(base::Timestamp time) {
     if (at == wake_times_.end() || *at != time) wake_times_.insert(at, time);
 }
 
-// A clock that is set back stands still until it has caught up: slots that have passed must not
-// come again.
-base::Timestamp Runtime::core_time() {
-    last_now_ = std::max(last_now_, system_time());
-    return last_now_;
+base::Timestamp Runtime::core_time() const {
+    return began_at_ + (steady_time() - began_steady_);
+}
+
+// A moment in which the machine did something else between the two readings says nothing.
+void Runtime::look_at_clock() {
+    const base::Timestamp before = steady_time();
+    const base::Timestamp clock = system_time();
+    const base::Timestamp after = steady_time();
+    if (after - before > kAtOnce) return;
+    const base::Duration ahead = (clock - began_at_) - (after - began_steady_);
+    if (std::chrono::abs(ahead - clock_ahead_) < kClockStepMin) return;
+    clock_ahead_ = ahead;
+    Item set = Input(input::ClockSet{ahead});
+    step(set);
 }
 
 void Runtime::step(Item& item) {

@@ -45,6 +45,8 @@ struct RuntimeCounters {
 
 // What the machine's clock says.
 [[nodiscard]] base::Timestamp system_time();
+// What has passed on this machine since some moment; nobody sets it.
+[[nodiscard]] base::Timestamp steady_time();
 
 // Drives a core: one thread steps it, two write to disk, workers decode and recover keys; the
 // channels of a transport's I/O thread are its peers.
@@ -121,7 +123,9 @@ class Runtime : public transport::Host, base::Pinned {
     void step(Item& item);
     void step(transport::Event& event, Effects& effects);
     [[nodiscard]] static bool is_bulk(const Item& item);
-    [[nodiscard]] base::Timestamp core_time();
+    [[nodiscard]] base::Timestamp core_time() const;
+    // Tells the core when the clock was set.
+    void look_at_clock();
     void wake_at(base::Timestamp time);
     void carry_out(const effect::ToTransport& asked);
     void carry_out(effect::ReadBlocks read);
@@ -184,7 +188,10 @@ class Runtime : public transport::Host, base::Pinned {
     Ticket last_ticket_ = 0;
     // Of each journal the last page that was written; the disk thread's.
     std::map<consensus::KeyTag, base::Bytes> last_pages_;
-    base::Timestamp last_now_{};  // The core thread's.
+    // The core thread's: its time goes on evenly from what the clock showed at the start.
+    base::Timestamp began_at_;      // By the clock,
+    base::Timestamp began_steady_;  // and by what nobody sets.
+    base::Duration clock_ahead_{};  // What the core knows of the clock being set.
     std::atomic<bool> closed_ = false;
 
     std::atomic<std::uint64_t> executed_ = 0;           // effect::Pending so far.

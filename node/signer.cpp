@@ -141,4 +141,11 @@ base::Result<Signature> NodeSigner::sign_statement(const PublicKey& key,
         key, [&](Signer& signer) { return signer.sign_statement(key, statement, context); });
 }
 
+base::Result<Signature> NodeSigner::sign_clock(const PublicKey& key,
+                                               const p2p::ClockStatement& statement,
+                                               const chain::ChainId& chain_id) {
+    return signed_by(key,
+                     [&](Signer& signer) { return signer.sign_clock(key, statement, chain_id); });
+}
+
 }  // namespace node

@@ -49,6 +49,10 @@ class NodeSigner final : public Signer {
         const base::crypto::PublicKey& key,
         const p2p::VoteKeyStatement& statement,
         const p2p::StatementContext& context) override;
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_clock(
+        const base::crypto::PublicKey& key,
+        const p2p::ClockStatement& statement,
+        const chain::ChainId& chain_id) override;
 
   private:
     // A key with who signs with it.

@@ -65,6 +65,13 @@ class WalletSigner final : public Signer {
                    {base::to_hex(p2p::statement_bytes(statement, context)), key_.to_string()},
                    p2p::statement_digest(statement, context));
     }
+    [[nodiscard]] base::Result<Signature> sign_clock(const PublicKey& /*its own*/,
+                                                     const p2p::ClockStatement& statement,
+                                                     const chain::ChainId& chain_id) override {
+        return ask("sign_clock",
+                   {base::to_hex(p2p::clock_bytes(statement, chain_id)), key_.to_string()},
+                   p2p::clock_digest(statement, chain_id));
+    }
 
   private:
     using Json = nlohmann::json;

@@ -16,20 +16,21 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
     const std::uint64_t votes = 4 * chain::kProducersMax * slots;
     const std::array<Rate, kMessageTypes> rates = {{
         {1, 1},
-        {1, 1},                              // hello
-        {20 + 2 * slots, 100 + 2 * slots},   // notice
-        {1, 1},                              // go_away
-        {10, 20},                            // time
-        {50 + 4 * slots, 200 + 4 * slots},   // request
-        {100, 200},                          // sync_request
-        {8 * slots, 64 + 8 * slots},         // header
-        {8 * slots, 64 + 8 * slots},         // blocks
-        {20'000, 40'000},                    // transaction
-        {votes, 2 * votes},                  // vote
-        {16 * slots + 16, 64 + 16 * slots},  // certificate
-        {10, 100},                           // snapshot_request
-        {10, 100},                           // snapshot_chunk
-        {1'000, 1'000},                      // ack
+        {1, 1},                                                // hello
+        {20 + 2 * slots, 100 + 2 * slots},                     // notice
+        {1, 1},                                                // go_away
+        {10, 20},                                              // time
+        {50 + 4 * slots, 200 + 4 * slots},                     // request
+        {100, 200},                                            // sync_request
+        {8 * slots, 64 + 8 * slots},                           // header
+        {8 * slots, 64 + 8 * slots},                           // blocks
+        {20'000, 40'000},                                      // transaction
+        {votes, 2 * votes},                                    // vote
+        {16 * slots + 16, 64 + 16 * slots},                    // certificate
+        {10, 100},                                             // snapshot_request
+        {10, 100},                                             // snapshot_chunk
+        {1'000, 1'000},                                        // ack
+        {2 * chain::kProducersMax, 4 * chain::kProducersMax},  // clock
     }};
     return [&rates]<std::size_t... I>(std::index_sequence<I...>) {
         return std::array<TokenBucket, kMessageTypes>{TokenBucket(rates[I])...};

@@ -26,6 +26,7 @@ constexpr std::size_t kNewestVotesMax = 2 * kVoteKeysMax;  // One of each kind.
 constexpr std::size_t kControlBytesMax = 64U << 10U;
 constexpr std::size_t kHeaderBytesMax = 1U << 20U;         // With two certificates:
 constexpr std::size_t kCertificateBytesMax = 512U << 10U;  // 250 signatures of WebAuthn's length.
+constexpr std::int64_t kShownMax = std::int64_t{1} << 61U;
 constexpr std::size_t kDataBytesMax = transport::kMessageBytesMax - kEnvelopeBytes;
 
 using transport::Lane;
@@ -45,6 +46,7 @@ constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::control, 2, 8},                     // snapshot_request
     {Lane::data, 7, kDataBytesMax},            // snapshot_chunk
     {Lane::control, 2, 8},                     // ack
+    {Lane::control, 1, 4U << 10U},             // clock
 }};
 
 // --- Parts ---
@@ -195,6 +197,25 @@ void decode(Reader& in, TimeStamps& stamps) {
     stamps.transmit = in.i64("transmit");
 }
 
+void encode(Writer& out, const ClockStatement& statement) {
+    encode(out, statement.key);
+    out.u64(statement.life);
+    out.u64(statement.number);
+    out.i64(statement.shown);
+    encode(out, statement.signature);
+}
+
+void decode(Reader& in, ClockStatement& statement) {
+    decode(in, statement.key, "key");
+    statement.life = in.u64("life");
+    statement.number = in.u64("number");
+    statement.shown = in.i64("shown");
+    if (in.ok() && (statement.shown < 0 || statement.shown >= kShownMax)) {
+        in.set_error("shown", "not from 0 to 2^61");
+    }
+    decode(in, statement.signature, "signature");
+}
+
 void encode(Writer& out, const Request& request) {
     out.u8(static_cast<std::uint8_t>(request.wanted));
     chain::encode_list(out, request.ids);
@@ -343,6 +364,23 @@ base::Bytes statement_bytes(const VoteKeyStatement& statement, const StatementCo
     return out.take();
 }
 
+base::Hash256 clock_digest(const ClockStatement& statement, const chain::ChainId& chain_id) {
+    Writer out;
+    out.raw(base::as_bytes("BoR clock 1"));
+    out.raw(clock_bytes(statement, chain_id));
+    return base::crypto::sha256(out.view());
+}
+
+base::Bytes clock_bytes(const ClockStatement& statement, const chain::ChainId& chain_id) {
+    Writer out;
+    out.hash(chain_id);
+    encode(out, statement.key);
+    out.u64(statement.life);
+    out.u64(statement.number);
+    out.i64(statement.shown);
+    return out.take();
+}
+
 base::Bytes envelop(base::Bytes memory, MessageType type, base::ByteView body, Mark mark) {
     const auto envelope = pack_envelope(type, mark, body.size());
     memory.clear();
@@ -420,7 +458,8 @@ std::string_view to_string(MessageType type) {
                                                                     "certificate",
                                                                     "snapshot_request",
                                                                     "snapshot_chunk",
-                                                                    "ack"};
+                                                                    "ack",
+                                                                    "clock"};
     return kNames[static_cast<std::size_t>(type)];
 }
 

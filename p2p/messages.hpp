@@ -38,8 +38,9 @@ enum class MessageType : std::uint8_t {
     snapshot_request = 12,
     snapshot_chunk = 13,
     ack = 14,
+    clock = 15,
 };
-inline constexpr std::size_t kMessageTypes = 15;  // 0 is none.
+inline constexpr std::size_t kMessageTypes = 16;  // 0 is none.
 [[nodiscard]] std::string_view to_string(MessageType type);
 
 struct Envelope {
@@ -188,6 +189,29 @@ struct TimeStamps {
     friend bool operator==(const TimeStamps&, const TimeStamps&) = default;
 };
 
+// What the clock of a validator shows, signed with a key that it votes with, so that others may
+// pass it on (spec 04, "Finality"). Of two the one with the greater life and number is newer.
+struct ClockStatement {
+    PublicKey key{};
+    // Greater than any that the node heard of this key from before it started: nobody can repeat
+    // what it said then as if it were news.
+    std::uint64_t life = 0;
+    std::uint64_t number = 0;  // Of this life, ascending.
+    std::int64_t shown = 0;    // Nanoseconds since 1970, less than 2^61.
+    Signature signature{};     // Over clock_digest().
+
+    [[nodiscard]] bool is_newer_than(const ClockStatement& other) const {
+        return life != other.life ? life > other.life : number > other.number;
+    }
+    friend bool operator==(const ClockStatement&, const ClockStatement&) = default;
+};
+// SHA-256("BoR clock 1" || chain id || key || life || number || shown).
+[[nodiscard]] base::Hash256 clock_digest(const ClockStatement& statement,
+                                         const chain::ChainId& chain_id);
+// What follows the words, for a wallet that puts them in front itself.
+[[nodiscard]] base::Bytes clock_bytes(const ClockStatement& statement,
+                                      const chain::ChainId& chain_id);
+
 enum class Wanted : std::uint8_t { blocks = 1, transactions = 2 };
 
 // Asks for blocks that are not final, or for transactions, by id.
@@ -256,7 +280,8 @@ using Body = std::variant<Hello,
                           chain::Certificate,
                           SnapshotRequest,
                           SnapshotChunk,
-                          Ack>;
+                          Ack,
+                          ClockStatement>;
 [[nodiscard]] MessageType type_of(const Body& body);
 
 // What goes into an envelope besides type and length.

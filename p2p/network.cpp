@@ -2,6 +2,7 @@
 
 #include "p2p/blocks.hpp"
 #include "p2p/catch_up.hpp"
+#include "p2p/clocks.hpp"
 #include "p2p/dialer.hpp"
 #include "p2p/handshake.hpp"
 #include "p2p/peers.hpp"
@@ -38,6 +39,7 @@ Reason reason_for_malformed(MessageType type) {
             return Reason::bad_transaction;
         case MessageType::vote:
         case MessageType::certificate:
+        case MessageType::clock:
             return Reason::bad_vote;
         default:
             return Reason::wrong_version;
@@ -57,6 +59,7 @@ class Network::Impl {
         : options_(std::move(options)),
           peers_(options_, log),
           votes_(peers_),
+          clocks_(peers_),
           transactions_(peers_),
           blocks_(peers_, transactions_, ledger_),
           server_(peers_),
@@ -114,6 +117,8 @@ class Network::Impl {
     void on(const input::PushBlock& push) { blocks_.push(push.block); }
     void on(const input::PushTransaction& push) { transactions_.push(push.transaction->packed); }
     void on(const input::PushVote& push) { votes_.push(push.vote); }
+    void on(const input::PushClock& push) { clocks_.push(push.statement); }
+    void on(const input::ClockSet& set) { peers_.set_clock(set.ahead); }
     void on(const input::VotesProved& proved) {
         for (const chain::Vote& vote : proved.votes)
             votes_.note_newest(vote);
@@ -124,6 +129,8 @@ class Network::Impl {
             case Item::vote:
             case Item::certificate:
                 return votes_.on_judged(judged);
+            case Item::clock:
+                return clocks_.on_judged(judged);
             case Item::transaction:
                 return transactions_.on_judged(judged);
             case Item::header:
@@ -239,12 +246,12 @@ class Network::Impl {
     }
     void receive(const Arrival& at, TimeStamps& stamps) {
         if (stamps.origin != 0) return measure(at.peer, stamps);
-        const std::int64_t now = nanoseconds_of(peers_.now());
+        const std::int64_t now = nanoseconds_of(peers_.clock());
         peers_.send(at.peer,
                     TimeStamps{.origin = stamps.transmit, .receive = now, .transmit = now});
     }
     void measure(Peer& peer, const TimeStamps& stamps) {
-        const std::int64_t now = nanoseconds_of(peers_.now());
+        const std::int64_t now = nanoseconds_of(peers_.clock());
         const bool is_asked = peer.asked_time != base::Timestamp{} &&
                               stamps.origin == nanoseconds_of(peer.asked_time);
         const bool is_sane = std::min(stamps.receive, stamps.transmit) >= 0 &&
@@ -296,6 +303,9 @@ class Network::Impl {
     void receive(const Arrival& at, chain::Certificate& certificate) {
         votes_.on_certificate(at.peer, std::move(certificate), at.body);
     }
+    void receive(const Arrival& at, const ClockStatement& statement) {
+        clocks_.on_clock(at.peer, statement, at.body);
+    }
     void receive(const Arrival& at, SnapshotRequest&) {
         peers_.charge(at.peer, kUnknownWish, Reason::flooding, "asks for snapshots; we named none");
     }
@@ -323,6 +333,7 @@ class Network::Impl {
         }
         peers_.emit(std::move(ready));
         transactions_.on_ready(peer);
+        clocks_.on_ready(peer);
     }
 
     // --- Time ---
@@ -353,8 +364,8 @@ class Network::Impl {
         }
         if (now < peer.next_heartbeat) return;
         peer.next_heartbeat = now + kHeartbeatEvery;
-        peer.asked_time = now;
-        peers_.send(peer, TimeStamps{.transmit = nanoseconds_of(now)});
+        peer.asked_time = peers_.clock();
+        peers_.send(peer, TimeStamps{.transmit = nanoseconds_of(peer.asked_time)});
         if (peer.told_head != ledger_.head || peer.told_final != ledger_.finalized) {
             peers_.send(peer, make_notice(peer, ledger_, false));
         }
@@ -365,6 +376,7 @@ class Network::Impl {
         for (auto gone = peers_.sweep(); !gone.empty(); gone = peers_.sweep()) {
             for (const Peers::Gone& peer : gone) {
                 votes_.forget(peer.slot);
+                clocks_.forget(peer.slot);
                 transactions_.forget(peer.slot);
                 blocks_.forget(peer.slot);
                 server_.forget(peer.slot);
@@ -398,6 +410,7 @@ class Network::Impl {
     input::LedgerChanged ledger_;
     Peers peers_;
     VoteGossip votes_;
+    ClockGossip clocks_;
     TransactionGossip transactions_;
     BlockGossip blocks_;
     BlockServer server_;

@@ -31,7 +31,7 @@ struct RegisteredNode {
 using ReadTicket = std::uint64_t;
 
 // What an arrived thing is, when the ledger speaks of it.
-enum class Item : std::uint8_t { header, block, transaction, vote, certificate };
+enum class Item : std::uint8_t { header, block, transaction, vote, certificate, clock };
 enum class Verdict : std::uint8_t {
     good,       // Valid: pass it on.
     duplicate,  // Had it already.
@@ -91,6 +91,14 @@ struct PushTransaction {
 struct PushVote {
     chain::Vote vote;
 };
+// What our clock shows, said with a key of ours.
+struct PushClock {
+    ClockStatement statement;
+};
+// Our clock was set: it shows so much more than the time that step() is told.
+struct ClockSet {
+    base::Duration ahead{};
+};
 // The votes of a certificate that is good: known of their keys, too, when they ask for them.
 struct VotesProved {
     std::vector<chain::Vote> votes;
@@ -145,6 +153,8 @@ using Input = std::variant<input::Tick,
                            input::PushBlock,
                            input::PushTransaction,
                            input::PushVote,
+                           input::PushClock,
+                           input::ClockSet,
                            input::VotesProved,
                            input::PassCertificate,
                            input::Judged,
@@ -203,6 +213,12 @@ struct CertificateArrived {
     base::Hash256 id;
     chain::Certificate certificate;
 };
+// Newer than what was heard of its key. The signature is unchecked.
+struct ClockArrived {
+    ChannelId channel;
+    base::Hash256 id;
+    ClockStatement statement;
+};
 // Read stored blocks: of these heights of the final chain, or with these ids. Answered by
 // BlocksRead, which may end early after `bytes_max`, with what was found; at least one.
 struct ReadBlocks {
@@ -236,6 +252,7 @@ using Effect = std::variant<effect::Send,
                             effect::TransactionArrived,
                             effect::VoteArrived,
                             effect::CertificateArrived,
+                            effect::ClockArrived,
                             effect::ReadBlocks,
                             effect::PeerReady,
                             effect::TwinKey,
@@ -274,8 +291,8 @@ class Network : base::Pinned {
     Network(Options options, base::Log log);
     ~Network();
 
-    // Applies one input and appends to `out` what must now be done, in this order. `now` is wall
-    // clock time that never decreases between calls.
+    // Applies one input and appends to `out` what must now be done, in this order. `now` is what
+    // the clock showed at the start and what has passed since: it goes on evenly.
     void step(base::Timestamp now, const Input& input, Effects& out);
 
     [[nodiscard]] Status status() const;

@@ -59,6 +59,15 @@ std::string_view to_string(PeerState state) {
     return "unknown";
 }
 
+// Questions under way would measure the change.
+void Peers::set_clock(base::Duration ahead) {
+    const base::Duration change = ahead - std::exchange(ahead_, ahead);
+    for_each([change](Peer& peer) {
+        peer.asked_time = {};
+        if (peer.clock_offset) *peer.clock_offset -= change;
+    });
+}
+
 void Peers::begin(base::Timestamp now, Effects& out) {
     CHECK(now >= now_);
     now_ = now;

@@ -56,7 +56,7 @@ struct Peer {
     int score = kScoreBest;
     base::Timestamp scored_at{};
     std::uint64_t unwritten = 0;           // Bytes given to its channel, not yet sent.
-    std::array<std::size_t, 5> judging{};  // By Item: with the ledger.
+    std::array<std::size_t, 6> judging{};  // By Item: with the ledger.
 
     // Time.
     base::Timestamp last_message{};
@@ -74,6 +74,11 @@ struct Peer {
     [[nodiscard]] PeerState state() const {
         if (!is_accepted) return PeerState::greeting;
         return has_notice ? PeerState::ready : PeerState::accepted;
+    }
+    // Who needs votes and clocks: who votes, and who stands between those who do.
+    [[nodiscard]] bool wants_votes() const {
+        return is_ready() && is_listed &&
+               ((roles & (kValidator | kGateway)) != 0 || !hello.vote_keys.empty());
     }
     // Bulk has to wait: so much is not written yet.
     [[nodiscard]] bool is_congested() const { return unwritten > kCongestedBytes; }
@@ -114,6 +119,9 @@ class Peers : base::Pinned {
 
     void begin(base::Timestamp now, Effects& out);
     [[nodiscard]] base::Timestamp now() const { return now_; }
+    // What our clock shows.
+    [[nodiscard]] base::Timestamp clock() const { return now_ + ahead_; }
+    void set_clock(base::Duration ahead);
     void emit(Effect effect) { out_->push_back(std::move(effect)); }
     [[nodiscard]] const base::Log& log() const { return log_; }
     [[nodiscard]] const Options& options() const { return options_; }
@@ -186,6 +194,7 @@ class Peers : base::Pinned {
     base::Log log_;
     transport::SharedPool pool_;
     base::Timestamp now_{};
+    base::Duration ahead_{};
     Effects* out_ = nullptr;
     std::map<ChannelId, std::unique_ptr<Peer>> peers_;
     std::array<Peer*, kPeersMax> slots_{};

@@ -24,12 +24,6 @@ base::Duration relay_delay(std::uint32_t interval_milliseconds) {
         milliseconds(interval_milliseconds) / 8, milliseconds(2), milliseconds(50));
 }
 
-// Who needs votes: who votes, and who stands between those who do.
-bool wants_votes(const Peer& peer) {
-    return peer.is_ready() && peer.is_listed &&
-           ((peer.roles & (kValidator | kGateway)) != 0 || !peer.hello.vote_keys.empty());
-}
-
 }  // namespace
 
 VoteGossip::VoteGossip(Peers& peers)
@@ -49,7 +43,7 @@ void VoteGossip::push(const chain::Vote& vote) {
 void VoteGossip::send_to_lacking(SeenTable<VoteState>::Entry& entry) {
     SharedBytes message = std::exchange(entry.value.message, {});
     peers_.for_each_ready([&](Peer& peer) {
-        if (!wants_votes(peer) || entry.holders.has(peer.slot)) return;
+        if (!peer.wants_votes() || entry.holders.has(peer.slot)) return;
         if (!message) message = pack_message(entry.value.vote);
         entry.holders.add(peer.slot);
         peers_.send(peer, MessageType::vote, message);

@@ -22,6 +22,7 @@ using chain::abi::Json;
 namespace {
 
 constexpr std::string_view kStatementPrefix = "BoR vote key 1";
+constexpr std::string_view kClockPrefix = "BoR clock 1";
 
 // Nothing a wallet is asked nests deeply; a transaction is the largest thing it gets.
 constexpr chain::abi::JsonLimits kLimits{.depth = 32, .values = 256 * 1024};
@@ -173,6 +174,7 @@ const std::vector<Api::Call>& Api::calls() {
         {"/v1/wallet/open", kOne, 200, &Api::open},
         {"/v1/wallet/remove_key", 3, 201, &Api::remove_key},
         {"/v1/wallet/set_timeout", kOne, 200, &Api::set_timeout},
+        {"/v1/wallet/sign_clock", 2, 201, &Api::sign_clock},
         {"/v1/wallet/sign_digest", 2, 201, &Api::sign_digest},
         {"/v1/wallet/sign_duty", 3, 201, &Api::sign_duty},
         {"/v1/wallet/sign_header", 3, 201, &Api::sign_header},
@@ -411,16 +413,24 @@ Api::Answer Api::sign_vote(const Json& parameters, base::Timestamp now) {
     return signature_of(vote->digest(*chain_id), *key, now);
 }
 
-// Promises nothing; its first words keep it from being anything else.
 Api::Answer Api::sign_statement(const Json& parameters, base::Timestamp now) {
+    return sign_words(kStatementPrefix, parameters, now);
+}
+
+Api::Answer Api::sign_clock(const Json& parameters, base::Timestamp now) {
+    return sign_words(kClockPrefix, parameters, now);
+}
+
+// Promises nothing; its first words keep it from being anything else.
+Api::Answer Api::sign_words(std::string_view prefix, const Json& parameters, base::Timestamp now) {
     const auto bytes = chain::abi::bytes_from_json(parameters[0]);
     if (!bytes) return base::fail(bytes.error());
     const auto key = read_key(parameters[1]);
     if (!key) return base::fail(key.error());
-    base::Writer statement;
-    statement.raw(base::as_bytes(kStatementPrefix));
-    statement.raw(*bytes);
-    return signature_of(base::crypto::sha256(statement.view()), *key, now);
+    base::Writer words;
+    words.raw(base::as_bytes(prefix));
+    words.raw(*bytes);
+    return signature_of(base::crypto::sha256(words.view()), *key, now);
 }
 
 // Moves nothing and promises nothing, so that a validator's key may sign it.

@@ -151,6 +151,7 @@ std::unique_ptr<node::Core> Ledger::open_core(base::Timestamp started, node::Eff
     node::Core::Options options;
     options.genesis = genesis;
     options.started = started;
+    options.clock_bound = {};  // There is one clock.
     const node::Core::Environment environment{
         *storage, executor, signer, {}, state_options(), {}, base::Log(log, "core")};
     return must(node::Core::open(options, environment, std::move(read), first));
@@ -161,6 +162,8 @@ Chain::Chain(Ledger& ledger) : ledger_(ledger) {
     core_ = ledger.open_core(ledger.genesis.times.initial.to_timestamp(), first);
     perform(first);
     now_ = ledger.genesis.times.time_of(view_->head->header.slot).to_timestamp();
+    // Nothing is signed for the slot in which a node starts.
+    step(node::input::Tick{});
     close_block();
 }
 

@@ -100,6 +100,8 @@ enum class Rule : std::uint8_t {
     block_not_too_early,
     block_not_before_its_slot,
     produce_in_time,
+    quorum_of_clocks,
+    above_start_floor,
     count,
 };
 

@@ -47,7 +47,12 @@ std::string last_vote(const AgreementView& view, const ValidatorStatus& validato
 }
 
 std::string seconds(std::int64_t milliseconds) {
-    return fmt::format("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100);
+    constexpr std::int64_t kMinute = 60'000;
+    if (milliseconds < 3 * kMinute) {
+        return fmt::format("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100);
+    }
+    const std::int64_t minutes = milliseconds / kMinute;
+    return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
 void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
@@ -130,6 +135,42 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
+// What is dated ahead of the clock, where the clock is right.
+void find_times(const AgreementView& view, std::vector<Finding>& out) {
+    const std::int64_t slack = 2 * static_cast<std::int64_t>(view.interval_milliseconds);
+    const auto ahead_of_clock = [&](chain::TimePoint time) {
+        return (time.microseconds - view.clock.microseconds) / 1'000;
+    };
+    if (const std::int64_t ahead = ahead_of_clock(view.final_time); ahead > slack) {
+        out.push_back(
+            {Kind::clock,
+             "",
+             fmt::format("The final block is dated {}, {} ahead of this node's clock: clocks were "
+                         "wrong when it was made, and no block can follow it before that time.",
+                         view.final_time.to_string(),
+                         seconds(ahead))});
+    } else if (view.signs_from && ahead_of_clock(*view.signs_from) > slack) {
+        out.push_back({Kind::clock,
+                       "",
+                       fmt::format("A key of this node may have signed for slots up to {}, while a "
+                                   "clock was wrong: it signs nothing before that time.",
+                                   view.signs_from->to_string())});
+    }
+}
+
+// Who has just started hears its peers' within a second.
+void find_unheard(const AgreementView& view, std::vector<Finding>& out) {
+    const bool is_ours = std::ranges::any_of(view.validators, &ValidatorStatus::own);
+    if (!is_ours || view.clocks_heard >= view.quorum) return;
+    out.push_back({Kind::silent,
+                   "",
+                   fmt::format("This node has heard the clocks of {} of {} validators since its "
+                               "start, its own among them: it signs nothing before it hears {}.",
+                               view.clocks_heard,
+                               view.validators.size(),
+                               view.quorum)});
+}
+
 void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
     const std::int64_t limit =
         std::max<std::int64_t>(kClockToleranceMin, view.interval_milliseconds / 2);
@@ -146,20 +187,22 @@ void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
         const std::int64_t ours = -off.front().second;
         out.push_back({Kind::clock,
                        "",
-                       fmt::format("The clock of this node is {} {} those of {} of its {} peers: "
-                                   "set it, and keep it set (NTP).",
+                       fmt::format("The clock of this node is {} {} those of {} of its {} peers, "
+                                   "so that it signs nothing, or too late: set it, and keep it "
+                                   "set (NTP).",
                                    seconds(std::abs(ours)),
                                    ours > 0 ? "ahead of" : "behind",
                                    off.size(),
                                    measured)});
         return;
     }
+    find_times(view, out);
     for (const auto& [validator, milliseconds] : off) {
         out.push_back(
             {Kind::clock,
              name_of(*validator),
-             fmt::format("The clock of {} is {} {} this node's: its blocks and votes come "
-                         "outside their slots; set it, and keep it set (NTP).",
+             fmt::format("The clock of {} is {} {} this node's: it signs nothing, or too late, "
+                         "until its clock is set; keep it set (NTP).",
                          name_of(*validator),
                          seconds(std::abs(milliseconds)),
                          milliseconds > 0 ? "ahead of" : "behind")});
@@ -233,6 +276,7 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     find_keys(view, findings);
     find_unreachable(view, findings);
     find_clocks(view, findings);
+    find_unheard(view, findings);
     find_lagging(view, findings);
     return findings;
 }

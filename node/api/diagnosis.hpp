@@ -3,6 +3,7 @@
 #include "node/api/validator_json.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,12 @@ struct AgreementView {
     chain::Height finalized = 0;
     std::uint64_t lag_milliseconds = 0;  // Of the final block behind the head or the clock.
     std::uint32_t interval_milliseconds = 500;
+    // Clocks of validators that were heard since the start, ours among them, if it counts.
+    std::size_t clocks_heard = 0;
+    chain::TimePoint clock;       // What ours shows.
+    chain::TimePoint final_time;  // Of the final block's slot.
+    // A key of this node signs nothing for slots before this.
+    std::optional<chain::TimePoint> signs_from;
     // Peers' words when they refused this node: "revoked: ...".
     std::vector<std::string> refusals;
 };

@@ -29,6 +29,8 @@ void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
         publish(out);
     } else if (const auto* peers = std::get_if<input::FromPeers>(&input)) {
         on_peers(peers->asked, out);
+    } else if (const auto* set = std::get_if<input::ClockSet>(&input)) {
+        on_clock_set(*set, out);
     } else if (const auto* delay = std::get_if<input::SetDelay>(&input)) {
         consensus_.set_delay(delay->delay);
     } else if (const auto* recovered = std::get_if<input::Recovered>(&input)) {
@@ -40,7 +42,7 @@ void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
 
 void Core::Impl::on_tick(Effects& out) {
     std::vector<chain::Pool::Evicted> expired;
-    pool_.expire(chain::TimePoint::from_timestamp(now_), expired);
+    pool_.expire(clock(), expired);
     drop(expired, out);
     forget_stopped(out);
     if (failed_write_ && now_ >= retry_at_) {
@@ -52,6 +54,7 @@ void Core::Impl::on_tick(Effects& out) {
     work_off(out);
     if (is_pending_stale() && trouble_.empty()) begin_next(out);
     attend_duties(out);
+    say_clock(out);
     if (failed_write_) out.push_back(effect::WakeAt{retry_at_});
 }
 

@@ -52,6 +52,10 @@ struct ShowPending {};
 struct FromPeers {
     p2p::Effect asked;
 };
+// The machine's clock was set: it shows so much more than the time that step() is told.
+struct ClockSet {
+    base::Duration ahead{};
+};
 // How long messages take, one way: the measured 99th percentile (rule R2's guard).
 struct SetDelay {
     base::Duration delay{};
@@ -69,6 +73,7 @@ using Input = std::variant<input::Tick,
                            input::SetPaused,
                            input::ShowPending,
                            input::FromPeers,
+                           input::ClockSet,
                            input::SetDelay,
                            input::Recovered>;
 
@@ -89,7 +94,8 @@ struct Published {
     bool paused = false;
     std::string trouble;  // Why the node cannot go on, in a sentence; empty: it can.
     std::vector<consensus::KeyStatus> keys;  // Those of this node.
-    std::vector<chain::Vote> votes;          // The newest seen of each validator and kind.
+    consensus::ClockStatus clocks;
+    std::vector<chain::Vote> votes;  // The newest seen of each validator and kind.
 };
 
 // What a node asks of its runtime, in this order.
@@ -215,6 +221,12 @@ class Signer : base::Pinned {
         const p2p::StatementContext& context) {
         return sign(key, p2p::statement_digest(statement, context));
     }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_clock(
+        const base::crypto::PublicKey& key,
+        const p2p::ClockStatement& statement,
+        const chain::ChainId& chain_id) {
+        return sign(key, p2p::clock_digest(statement, chain_id));
+    }
 };
 
 // Decodes a transaction and recovers the keys of its signatures: what effect::Recover asks for.
@@ -239,9 +251,9 @@ class Core : base::Pinned {
         base::Duration max_transaction_time = std::chrono::milliseconds(150);
         // What failing transactions may take a minute, by payer; zero: no limit.
         std::chrono::milliseconds failures_per_minute{200};
-        base::Timestamp started{};     // Now.
-        base::Duration clock_bound{};  // How wrong our clock may be.
-        bool has_peers = false;        // Somebody carries effect::ToPeers out.
+        base::Timestamp started{};                                    // Now.
+        base::Duration clock_bound = std::chrono::milliseconds(100);  // How far clocks may differ.
+        bool has_peers = false;  // Somebody carries effect::ToPeers out.
         // How long validators are waited for at most before it signs.
         base::Duration asks_around_for = std::chrono::seconds(10);
         // The operator accepts that keys whose safety journal is lost vote at once.
@@ -279,8 +291,8 @@ class Core : base::Pinned {
     // What to commit to an empty storage before the first open().
     [[nodiscard]] static base::Result<base::Batch> first_batch(const genesis::Genesis& genesis);
 
-    // Applies one input and appends to `out` what must now be done, in this order. `now` never
-    // decreases between calls.
+    // Applies one input and appends to `out` what must now be done, in this order. `now` is what
+    // the clock showed at the start and what has passed since: it goes on evenly.
     void step(base::Timestamp now, const Input& input, Effects& out);
 
   private:

@@ -195,8 +195,8 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
 // Final for others: it is good, but for our clock. What follows it waits, too.
 void Core::Impl::wait_for_clock(const Arrivals::Key& key, Effects& out) {
     Arrival& arrival = arrivals_.entries().at(key);
-    const auto start = chain_->identity().times.time_of(arrival.block->header.slot).to_timestamp();
-    arrival.not_before = std::min(start, now_ + kLookAgainAfter);
+    const base::Timestamp begin = begin_of(arrival.block->header.slot);
+    arrival.not_before = std::min(begin, now_ + kLookAgainAfter);
     out.push_back(effect::WakeAt{arrival.not_before});
 }
 

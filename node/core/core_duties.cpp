@@ -30,7 +30,7 @@ bool Core::Impl::is_synced() const {
     const chain::SlotTimes& times = chain_->identity().times;
     const chain::BlockHeader* head = chain_->find_header(consensus_.head());
     const chain::Slot head_slot = head == nullptr ? chain_->finalized()->header.slot : head->slot;
-    const chain::Slot now = times.slot_at(chain::TimePoint::from_timestamp(now_));
+    const chain::Slot now = times.slot_at(clock());
     const chain::Slot behind =
         std::max<chain::Slot>(kBehindMax, kBehindMilliseconds / times.interval_milliseconds);
     if (head_slot + behind < now) return false;
@@ -40,8 +40,7 @@ bool Core::Impl::is_synced() const {
 
 void Core::Impl::attend_duties(Effects& out) {
     if (!trouble_.empty()) return;
-    const chain::Slot slot =
-        chain_->identity().times.slot_at(chain::TimePoint::from_timestamp(now_));
+    const chain::Slot slot = chain_->identity().times.slot_at(clock());
     auto due = duties_.due(
         {*shown_final_state_, slot, is_synced(), options_.genesis.parameters.schedule_period});
     if (!due) {
@@ -96,7 +95,7 @@ void Core::Impl::say(const Duties::Due& due, Effects& out) {
     const std::string what = due.action.name.to_string();
     const std::string who = due.action.authorization.front().actor.to_string();
     chain::SignedTransaction content;
-    const auto seconds = chain::TimePoint::from_timestamp(now_).microseconds / 1'000'000;
+    const auto seconds = clock().microseconds / 1'000'000;
     content.expiration = {static_cast<std::uint32_t>(seconds + kSaidForSeconds)};
     content.ref_block_num = static_cast<std::uint16_t>(shown_final_->header.height);
     content.ref_block_prefix = chain::ref_block_prefix_of(shown_final_->id);

@@ -153,15 +153,17 @@ void Core::Impl::show_head(Effects& out) {
 chain::Slot Core::Impl::next_slot() const {
     const chain::BlockHeader* head = chain_->find_header(consensus_.head());
     const chain::Slot head_slot = head == nullptr ? chain_->finalized()->header.slot : head->slot;
-    const chain::Slot clock_slot =
-        chain_->identity().times.slot_at(chain::TimePoint::from_timestamp(now_));
+    const chain::Slot clock_slot = chain_->identity().times.slot_at(clock());
     return std::max(head_slot, clock_slot) + 1;
 }
 
-// Nobody makes blocks: what is executed meanwhile must not be of a time long past.
+// Nobody makes blocks, or the clock was set: what is executed meanwhile must not be of a time long
+// past, or far ahead.
 bool Core::Impl::is_pending_stale() const {
     constexpr chain::Slot kStaleSlots = 8;
-    return pending_ == nullptr || pending_->context().slot + kStaleSlots < next_slot();
+    if (pending_ == nullptr) return true;
+    const chain::Slot slot = pending_->context().slot;
+    return slot + kStaleSlots < next_slot() || next_slot() + kStaleSlots < slot;
 }
 
 void Core::Impl::begin_next(Effects& out) {
@@ -237,6 +239,7 @@ std::shared_ptr<Published> Core::Impl::make_view() const {
     view->paused = consensus_.paused();
     view->trouble = trouble_;
     view->keys = consensus_.keys();
+    view->clocks = consensus_.clocks(now_);
     const chain::ScheduleState schedules = consensus_.next_schedules();
     for (const chain::ScheduleEntry& entry : schedules.active->entries) {
         for (chain::Vote& vote : consensus_.newest_votes(entry.vote_key)) {

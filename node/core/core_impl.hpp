@@ -93,6 +93,14 @@ class Core::Impl {
     void finish_finalize(Effects& out);
     void alarm(const consensus::effect::Alarm& alarm) const;
 
+    // --- The clock (core_clock.cpp) ---
+    // What it shows.
+    [[nodiscard]] chain::TimePoint clock() const;
+    // When a slot begins by it, in the time of step().
+    [[nodiscard]] base::Timestamp begin_of(chain::Slot slot) const;
+    void on_clock_set(const input::ClockSet& set, Effects& out);
+    void say_clock(Effects& out);
+
     // --- What peers say (core_peers.cpp) ---
     void on_peers(const p2p::Effect& asked, Effects& out);
     void on_header(const p2p::effect::HeaderArrived& arrived, Effects& out);
@@ -101,6 +109,7 @@ class Core::Impl {
     void on_vote(const p2p::effect::VoteArrived& arrived, Effects& out);
     void on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out);
     void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out);
+    void on_clock(const p2p::effect::ClockArrived& arrived, Effects& out);
     void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
     void on_recovered(const input::Recovered& recovered, Effects& out);
     void take_transaction(const Recovering& from,
@@ -235,6 +244,13 @@ class Core::Impl {
     Ticket next_ticket_ = 1;
     base::Timestamp retry_at_{};
     base::Timestamp now_{};
+    base::Duration clock_ahead_{};  // The clock, before `now_`.
+    // Of what is said of it.
+    base::Timestamp say_clock_at_{};
+    std::uint64_t clock_life_ = 1;
+    std::uint64_t clock_number_ = 0;
+    std::optional<chain::Slot> shown_floor_;  // As published.
+    std::size_t shown_clocks_ = 0;
     std::string trouble_;
     bool is_write_trouble_ = false;  // That goes with the next write that succeeds.
     std::uint64_t executed_ = 0;     // effect::Pending so far,

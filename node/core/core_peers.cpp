@@ -20,6 +20,8 @@ void Core::Impl::on_peers(const p2p::Effect& asked, Effects& out) {
         on_vote(*vote, out);
     } else if (const auto* certificate = std::get_if<peers::CertificateArrived>(&asked)) {
         on_certificate(*certificate, out);
+    } else if (const auto* clock = std::get_if<peers::ClockArrived>(&asked)) {
+        on_clock(*clock, out);
     } else if (const auto* transaction = std::get_if<peers::TransactionArrived>(&asked)) {
         on_transaction(*transaction, out);
     } else if (const auto* header = std::get_if<peers::HeaderArrived>(&asked)) {
@@ -187,6 +189,8 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
 
 void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) {
     feed(consensus::input::ValidatorHeard{ready.vote_keys}, out);
+    say_clock_at_ = now_;
+    say_clock(out);
     for (const chain::Certificate* certificate :
          {consensus_.highest_notarize(), consensus_.final_certificate()}) {
         if (certificate != nullptr) {

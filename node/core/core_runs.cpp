@@ -117,7 +117,7 @@ Core::Impl::RunLimit Core::Impl::limit_of(const chain::TransactionId& id) const 
                                      : base::Duration::max();
     if (!is_pending_ours_ || first_ == id) return {whole, false};
     const chain::SlotTimes& times = chain_->identity().times;
-    const base::Timestamp start = times.time_of(pending_->context().slot).to_timestamp();
+    const base::Timestamp start = begin_of(pending_->context().slot);
     const base::Duration interval = std::chrono::milliseconds(times.interval_milliseconds);
     const base::Timestamp latest = start + interval / kLatestShare;
     const base::Timestamp now = now_ + (timer_.reading() - step_began_);
@@ -189,7 +189,7 @@ void Core::Impl::remember_stopped(const chain::PooledTransaction& entry,
 
 void Core::Impl::forget_stopped(Effects& out) {
     base::Batch batch;
-    stopped_.expire(chain::TimePoint::from_timestamp(now_), batch);
+    stopped_.expire(clock(), batch);
     if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
 }
 

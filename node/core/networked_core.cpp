@@ -37,6 +37,9 @@ void NetworkedCore::begin(base::Timestamp now, Effects first, Effects& out) {
 
 void NetworkedCore::step(base::Timestamp now, const Input& input, Effects& out) {
     work_.push(input);
+    if (const auto* set = std::get_if<input::ClockSet>(&input); set != nullptr && network_) {
+        work_.push(p2p::Input(p2p::input::ClockSet{set->ahead}));
+    }
     const bool is_tick = std::holds_alternative<input::Tick>(input);
     if (is_tick && network_) work_.push(p2p::Input(p2p::input::Tick{}));
     work_off(now, out);

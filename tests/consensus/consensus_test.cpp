@@ -58,8 +58,13 @@ struct Fixture {
     Consensus make() {
         return make(test::fresh_journals({consensus::key_tag(key(1)), consensus::key_tag(key(2))}));
     }
+    // Started in slot 0, for which it signs nothing.
     Consensus make(consensus::Journals with) {
-        return {options, {block_of(genesis), chain::first_schedules(schedule)}, std::move(with)};
+        Consensus made(
+            options, {block_of(genesis), chain::first_schedules(schedule)}, std::move(with));
+        Effects first;
+        made.step(at(0), input::Tick{}, first);
+        return made;
     }
     [[nodiscard]] base::Timestamp at(chain::Slot slot, int milliseconds = 0) const {
         return options.times.time_of(slot).to_timestamp() + std::chrono::milliseconds(milliseconds);
@@ -215,7 +220,7 @@ TEST_CASE("after a restart no slot is signed twice", "[consensus]") {
     CHECK(f.all<effect::CastVote>().empty());
     SECTION("and a key without a journal votes for nothing") {
         f.options.started = f.at(5);
-        Consensus blank = f.make(consensus::Journals());
+        Consensus blank(f.options, {block_of(f.genesis), chain::first_schedules(f.schedule)}, {});
         f.out.clear();
         blank.step(f.at(5), input::Tick{}, f.out);
         blank.step(f.at(5), input::BlockAdopted{block_of(block), false}, f.out);

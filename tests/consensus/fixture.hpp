@@ -70,7 +70,10 @@ class Validator {
     void restart(consensus::Journals journals) {
         consensus_ = std::make_unique<consensus::Consensus>(
             options_, consensus::TreeBase{genesis_, schedules_}, std::move(journals));
+        has_heard_clocks_ = false;
     }
+    // From now on the clocks of others are said by the test alone.
+    void hear_no_clocks() { has_heard_clocks_ = true; }
 
     [[nodiscard]] base::Timestamp at(chain::Slot slot, int milliseconds = 0) const {
         return options_.times.time_of(slot).to_timestamp() +
@@ -143,6 +146,7 @@ class Validator {
     consensus::Effects step(base::Timestamp now, const consensus::Input& what) {
         now_ = std::max(now_, now);
         consensus::Effects out;
+        if (!std::exchange(has_heard_clocks_, true)) hear_clocks(options_.started, out);
         consensus_->step(now_, what, out);
         return out;
     }
@@ -165,12 +169,19 @@ class Validator {
     [[nodiscard]] const chain::ScheduleState& schedules() const { return schedules_; }
 
   private:
+    // All clocks are right.
+    void hear_clocks(base::Timestamp now, consensus::Effects& out) {
+        for (const chain::ScheduleEntry& entry : schedules_.active->entries)
+            consensus_->step(now, input::ClockHeard{entry.vote_key, now}, out);
+    }
+
     unsigned own_;
     chain::ScheduleState schedules_;
     consensus::Consensus::Options options_;
     chain::BlockPtr genesis_;
     std::unique_ptr<consensus::Consensus> consensus_;
     base::Timestamp now_{};
+    bool has_heard_clocks_ = false;
 };
 
 template <class E>

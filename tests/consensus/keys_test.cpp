@@ -45,7 +45,7 @@ TEST_CASE("a lost journal: produces in later slots only, votes after a later blo
           "[consensus][keys]") {
     Validator v;
     v.options().started = v.at(7);
-    v.options().clock_bound = std::chrono::seconds(1);  // Two slots: 9.
+    v.options().clock_bound = std::chrono::milliseconds(500);  // Twice: 9.
     v.restart(v.lost_journals(40));
     CHECK(alarms(v.tick(7)) == std::vector{Alarm::journal_lost});
     CHECK(all<effect::Produce>(v.tick(8)).empty());

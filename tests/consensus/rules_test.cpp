@@ -100,8 +100,11 @@ TEST_CASE("R1: who lacks the block of a certificate votes for nothing", "[consen
         CHECK(votes(effects) == Said{"NOTARIZE 5", "COMMIT 5"});
         CHECK(v->head() == a->id);
     }
-    SECTION("for another branch neither") {
+    SECTION("for another branch neither, unless nobody gives the block for long") {
+        v.tick(6);
         CHECK(votes(v.adopt(v.block(6, v.genesis()))).empty());
+        v.tick(15);
+        CHECK(votes(v.adopt(v.block(15, v.genesis()))) == Said{"NOTARIZE 15"});
     }
 }
 

@@ -42,12 +42,14 @@ class Conversation {
             options_,
             consensus::TreeBase{blocks_[0], chain::first_schedules(schedule)},
             test::fresh_journals({consensus::key_tag(key(0)), consensus::key_tag(key(1))}));
+        for (unsigned i = 0; i < kMembers; ++i)
+            step(consensus::input::ClockHeard{key(2 * i + 1), now_});
     }
 
     void run() {
         for (std::size_t steps = 0; in_.left() > 0 && steps < kStepsMax; ++steps) {
             now_ += std::chrono::milliseconds(byte());
-            switch (byte() % 6) {
+            switch (byte() % 8) {
                 case 0:
                     step(consensus::input::Tick{});
                     break;
@@ -63,6 +65,13 @@ class Conversation {
                 case 4:
                     step(consensus::input::HeaderSeen{{pick()->header, {}}});
                     break;
+                case 5:
+                    hear_clock();
+                    break;
+                case 6:
+                    step(consensus::input::ClockSet{std::chrono::milliseconds(100) *
+                                                    (static_cast<int>(byte()) - 128)});
+                    break;
                 default:
                     step(consensus::input::FinalDurable{consensus_->finalized().slot});
                     break;
@@ -71,6 +80,10 @@ class Conversation {
     }
 
   private:
+    void hear_clock() {
+        const base::Duration off = std::chrono::milliseconds(50) * (static_cast<int>(byte()) - 128);
+        step(consensus::input::ClockHeard{key(2 * (byte() % 6) + 1), now_ + off});
+    }
     unsigned byte() { return in_.left() == 0 ? 0U : in_.u8("byte"); }
     const chain::BlockPtr& pick() { return blocks_[byte() % blocks_.size()]; }
 

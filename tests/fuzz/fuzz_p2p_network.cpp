@@ -78,6 +78,8 @@ struct Play {
             add(Item::vote, vote->id, vote->channel);
         } else if (const auto* certificate = std::get_if<effects::CertificateArrived>(&effect)) {
             add(Item::certificate, certificate->id, certificate->channel);
+        } else if (const auto* clock = std::get_if<effects::ClockArrived>(&effect)) {
+            add(Item::clock, clock->id, clock->channel);
         }
     }
     void judge(std::uint8_t verdict) {

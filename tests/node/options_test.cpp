@@ -84,6 +84,9 @@ TEST_CASE("malformed and contradictory values are refused with their remedy") {
     CHECK(has(refusal(providers), "given 17 times, at most 16"));
     CHECK(has(refusal("http-threads = 0\n"), "1 to 64"));
     CHECK(has(refusal("subjective-failure-ms-per-minute = 60001\n"), "0 to 60000"));
+    CHECK(read("").clock_bound == std::chrono::milliseconds(100));
+    CHECK(has(refusal("clock-bound = 0\n"), "1 to 10000"));
+    CHECK(has(refusal("clock-bound = 10001\n"), "1 to 10000"));
     for (const char* const value : {"many", "-1", "1.5", "4294967296"}) {
         CHECK(has(refusal(std::string("subjective-failure-ms-per-minute = ") + value + "\n"),
                   "subjective-failure-ms-per-minute"));

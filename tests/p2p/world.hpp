@@ -195,6 +195,7 @@ struct Node {
     std::vector<chain::PackedTransaction> transactions;
     std::vector<chain::Vote> votes;
     std::vector<chain::Certificate> certificates;
+    std::vector<ClockStatement> clocks;
     std::vector<effect::PeerReady> ready;
     std::vector<effect::TwinKey> twins;
     std::size_t sync_blocks = 0;
@@ -456,6 +457,13 @@ class World {
     void carry_out(Node& node, const effect::CertificateArrived& arrived) {
         node.certificates.push_back(arrived.certificate);
         judge(node, Item::certificate, arrived.id, arrived.channel);
+    }
+    // A life of 99 is signed wrongly.
+    void carry_out(Node& node, const effect::ClockArrived& arrived) {
+        node.clocks.push_back(arrived.statement);
+        const bool is_lie = arrived.statement.life == 99;
+        judge(
+            node, Item::clock, arrived.id, arrived.channel, is_lie ? Verdict::bad : Verdict::good);
     }
     void carry_out(Node& node, const effect::ReadBlocks& read) {
         if (!node.answers_reads) return;

@@ -94,6 +94,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "block-not-too-early",
     "block-not-before-its-slot",
     "produce-in-time",
+    "quorum-of-clocks",
+    "above-start-floor",
 };
 
 // Set before any thread starts, read by all.

@@ -140,6 +140,8 @@ class Cluster {
             send(from, to, arrived::BlockArrived{id, block->block, false});
         } else if (const auto* vote = std::get_if<p2p::input::PushVote>(&said)) {
             send(from, to, arrived::VoteArrived{id, {}, vote->vote});
+        } else if (const auto* clock = std::get_if<p2p::input::PushClock>(&said)) {
+            send(from, to, arrived::ClockArrived{id, {}, clock->statement});
         } else if (const auto* pass = std::get_if<p2p::input::PassCertificate>(&said)) {
             if (pass->to && *pass->to != channel(to)) return;
             send(from, to, arrived::CertificateArrived{id, {}, pass->certificate});

@@ -97,6 +97,8 @@ class Machine {
         if (!core) return base::fail(core.error());
         core_ = *std::move(core);
         perform(out);
+        // What open() asks to be woken for at once.
+        step(node::input::Tick{});
         return {};
     }
     // Killed: what the process had in memory is gone.

@@ -34,6 +34,12 @@ class OneNode {
     // Opens the node on what the disk holds now.
     void start() { machine_.start(); }
     void cut_power_and_start() { machine_.cut_power_and_start(); }
+    // As start(), later.
+    void start_at(chain::Slot slot, int milliseconds) {
+        machine_.set_time(genesis().times.time_of(slot).to_timestamp() +
+                          std::chrono::milliseconds(milliseconds));
+        machine_.start();
+    }
     // Goes to the start of this slot and lets the node work.
     void tick_at(chain::Slot slot, int milliseconds = 0) {
         machine_.set_time(genesis().times.time_of(slot).to_timestamp() +

@@ -75,6 +75,7 @@ run_network() {
   tests/network/doctor.py --build build/release
   tests/network/members.py --build build/release
   tests/network/operating.py --build build/release
+  tests/network/clocks.py --build build/release
   tests/network/hostile.py --build build/release
   tests/network/fork.py --build build/release
   tests/network/transports.py --build build/release

@@ -3,6 +3,7 @@
 // not depend on chance.
 #include "wallet/api.hpp"
 
+#include "base/crypto/hash.hpp"
 #include "scratch.hpp"
 #include "tests/support/paths.hpp"
 
@@ -239,6 +240,12 @@ TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once,
         *base::crypto::PublicKey::from_string(key), *voted, vote.digest(*chain_id)));
     CHECK(refusal("sign_vote", asked.dump(), 500).find("locked on slot 5") != std::string::npos);
     CHECK(call("sign_statement", Json({"00", key}).dump()).status == 201);
+    const auto clock =
+        base::crypto::Signature::from_string(ok("sign_clock", Json{"00", key}).get<std::string>());
+    const std::string_view words("BoR clock 1\0", 12);
+    CHECK(base::crypto::verify(*base::crypto::PublicKey::from_string(key),
+                               *clock,
+                               base::crypto::sha256(base::as_bytes(words))));
 
     // What its node says in its name, and nothing else.
     chain::Transaction duty;

@@ -22,6 +22,7 @@ AgreementView four() {
         view.validators.push_back(each);
     }
     view.quorum = 3;
+    view.clocks_heard = 4;
     view.head = 100;
     view.finalized = 100;
     return view;
@@ -70,6 +71,26 @@ TEST_CASE("a clock 3 s off, of another and of this node") {
     for (std::size_t i : {1U, 2U, 3U})
         view.validators[i].clock_nanoseconds = 240'000'000;
     CHECK(diagnose(view).empty());
+}
+
+TEST_CASE("too few clocks, and times ahead of a clock that is right") {
+    AgreementView view = four();
+    view.clocks_heard = 2;
+    CHECK(has(only(view, Finding::Kind::silent, ""), "clocks of 2 of 4 validators"));
+    view = four();
+    view.clock = *chain::TimePoint::from_string("2026-11-23T12:00:00.000");
+    view.final_time = view.clock;
+    view.signs_from = *chain::TimePoint::from_string("2026-11-23T12:00:01.000");
+    CHECK(diagnose(view).empty());
+    view.signs_from = *chain::TimePoint::from_string("2026-11-23T15:00:00.000");
+    CHECK(has(only(view, Finding::Kind::clock, ""), "up to 2026-11-23T15:00:00.000"));
+    view.final_time = *chain::TimePoint::from_string("2026-11-24T12:00:00.500");
+    const std::string text = only(view, Finding::Kind::clock, "");
+    CHECK(has(text, "is dated 2026-11-24T12:00:00.500, 24 h 0 min ahead"));
+    // Who is behind the others is to be set, whatever else is dated later.
+    for (std::size_t i : {1U, 2U, 3U})
+        view.validators[i].clock_nanoseconds = 86'400'500'000'000;
+    CHECK(has(only(view, Finding::Kind::clock, ""), "this node is 24 h 0 min behind"));
 }
 
 TEST_CASE("a lagging validator, and this node lagging") {

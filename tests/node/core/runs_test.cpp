@@ -160,11 +160,10 @@ TEST_CASE("the time that runs of one step took is gone for the next", "[core][ru
     const auto other = node.new_account("other");
     CHECK(was_good(node, node.submit(slow)));
     CHECK(was_good(node, node.submit(other)));
-    // After the restart both run in one step, 300 ms before the slot: the first takes 149 of 150.
+    // After the restart both run in one step, 300 ms into the slot: the first takes 149 of 150.
     node.timer.limits.clear();
     node.timer.takes = {milliseconds(149), milliseconds(149)};
-    node.start();
-    node.tick_at(1, 300);
+    node.start_at(1, 300);
     REQUIRE(node.timer.limits.size() == 2);
     CHECK(node.timer.limits[0] == kWhole);
     CHECK(node.timer.limits[1] == milliseconds(51));

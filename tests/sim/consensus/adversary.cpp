@@ -26,6 +26,7 @@ Adversary::Adversary(Cluster& cluster)
     splits_ = liking();
     releases_ = liking() / 4;
     floods_ = liking();
+    lies_ = liking() / 4;
     answers_ = chance_.percent(25);
 }
 
@@ -55,6 +56,7 @@ void Adversary::act(bool starts_slot) {
         flood_votes(recent(2), kKinds[chance_.below(2)], chance_.percent(50));
     }
     release_certificates();
+    lie_of_clocks();
 }
 
 // Its COMMIT comes before the others', and the flood before the quorum.
@@ -187,6 +189,20 @@ void Adversary::release_certificates() {
         cluster_.deliver_at(at, chance_.pick(honest_), message);
     } else {
         tell(message, 60, std::chrono::milliseconds(200));
+    }
+}
+
+// Its clock shows to each what it likes.
+void Adversary::lie_of_clocks() {
+    if (!chance_.percent(lies_)) return;
+    const auto range = chance_.percent(50) ? std::chrono::hours(3) : std::chrono::hours(0);
+    const base::Duration far = std::max<base::Duration>(range, std::chrono::seconds(2));
+    const auto& members = cluster_.universe().members;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        if (!members[i].byzantine) continue;
+        tell(ClockSaid{i, cluster_.now() + chance_.between(-far, far)},
+             50,
+             std::chrono::milliseconds(50));
     }
 }
 

@@ -24,6 +24,7 @@ class Adversary {
     void cast_votes();
     void flood_votes(const Seen& block, chain::VoteKind kind, bool is_ahead);
     void release_certificates();
+    void lie_of_clocks();
     [[nodiscard]] Seen& recent(std::size_t depth);
     void tell(const Message& message, int share, base::Duration latest);
     [[nodiscard]] base::Timestamp later(base::Duration latest);
@@ -40,6 +41,7 @@ class Adversary {
     int splits_ = 0;
     int releases_ = 0;
     int floods_ = 0;
+    int lies_ = 0;
     bool answers_ = false;  // The first COMMIT for a block, with votes of its own.
     chain::BlockId answered_;
 };

@@ -36,6 +36,7 @@ Cluster::Cluster(const Plan& plan)
     loses_journals_ = chance_.percent(30);
     // Where a journal is lost, too, the machine counts as Byzantine (spec 04).
     loses_synced_ = !loses_journals_ && chance_.percent(30);
+    sets_clocks_ = chance_.percent(20);
     power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
     crashes_percent_ = crash_dice_.percent(40) ? 6 : 0;
     choose_weather();
@@ -173,11 +174,28 @@ void Cluster::make_faults() {
     const std::size_t one = chance_.pick(honest);
     if (chance_.percent(3)) stop(one);
     if (chance_.percent(1)) hosts_[one]->clock().step(std::chrono::milliseconds(30));
+    if (sets_clocks_) set_clock(one);
     if (!chance_.percent(power_cuts_percent_)) return;
     for (const std::size_t node : honest) {
         cut_power(node, loses_synced_ && crash_dice_.percent(60));
         down_until_[node] = slot() + 1;
     }
+}
+
+// One is hours wrong for some slots, whether it stops and starts meanwhile or not.
+void Cluster::set_clock(std::size_t node) {
+    if (wrong_clock_) {
+        if (chance_.percent(20)) set_clock_right();
+    } else if (chance_.percent(6)) {
+        constexpr base::Duration kFar = std::chrono::hours(3);
+        wrong_clock_ = {node, chance_.between(-kFar, kFar)};
+        hosts_[node]->clock().step(wrong_clock_->second);
+    }
+}
+
+void Cluster::set_clock_right() {
+    if (wrong_clock_) hosts_[wrong_clock_->first]->clock().step(-wrong_clock_->second);
+    wrong_clock_.reset();
 }
 
 void Cluster::cut_links(std::vector<std::size_t>& honest) {
@@ -238,6 +256,7 @@ void Cluster::start(std::size_t node) {
 
 void Cluster::heal() {
     healed_ = true;
+    set_clock_right();
     network_.heal();
     network_.set({});
     advanced_at_ = slot();

@@ -29,12 +29,17 @@ struct Hello {};
 struct VotesSeen {  // The answer to hello: the newest votes of the keys of who asked.
     std::vector<chain::Vote> votes;
 };
+struct ClockSaid {  // What the clock of a member shows.
+    std::size_t member;
+    base::Timestamp shown;
+};
 using Message = std::variant<chain::BlockPtr,
                              std::shared_ptr<const chain::Vote>,
                              std::shared_ptr<const chain::Certificate>,
                              Request,
                              Hello,
-                             std::shared_ptr<const VotesSeen>>;
+                             std::shared_ptr<const VotesSeen>,
+                             ClockSaid>;
 
 // --- What a node has on disk ---
 struct Rows {
@@ -90,6 +95,7 @@ class Host {
     [[nodiscard]] std::string describe() const;
 
   private:
+    void look_at_clock();
     void step(const consensus::Input& input);
     void run_queue();
     void carry_out(const consensus::Effect& effect);
@@ -103,12 +109,16 @@ class Host {
     void receive(std::size_t from, const Request& request);
     void receive(std::size_t from, const Hello& hello);
     void receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen);
+    void receive(std::size_t from, const ClockSaid& said);
+    void say_clock();
     [[nodiscard]] bool judge(const chain::Certificate& certificate,
                              const chain::ScheduleState& schedules);
     void adopt(const chain::BlockPtr& block);
     void ask(std::size_t peer, const chain::BlockId& id);
     void wake_at(base::Timestamp local);
+    // What it tells production, and what its clock shows.
     [[nodiscard]] base::Timestamp local_now();
+    [[nodiscard]] base::Timestamp shown_now();
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
     [[nodiscard]] consensus::Journals open_journals(std::vector<consensus::KeyTag>& to_mend);
     [[nodiscard]] std::vector<consensus::KeyTag> tags() const;
@@ -116,6 +126,8 @@ class Host {
     Cluster& cluster_;
     std::size_t index_;
     SimClock clock_;
+    base::Duration told_ahead_{};  // Of the clock, to the agreement.
+    base::Timestamp say_clock_at_{};
     SimDisk<Stored, Write> disk_;
     test::Logs early_logs_;  // A copy of the journals of long ago.
     // Before the last sync, and what that made durable of the journals.
@@ -209,6 +221,8 @@ class Cluster {
     void perform(Event& event);
     void start_slot();
     void choose_weather();
+    void set_clock(std::size_t node);
+    void set_clock_right();
     void make_faults();
     void cut_links(std::vector<std::size_t>& honest);
     void stop(std::size_t node);
@@ -233,6 +247,8 @@ class Cluster {
     bool loses_journals_ = false;
     bool loses_synced_ = false;  // Disks do not keep all that was durable.
     int power_cuts_percent_ = 0;
+    bool sets_clocks_ = false;  // Somebody sets clocks far wrong, and right again.
+    std::optional<std::pair<std::size_t, base::Duration>> wrong_clock_;  // Host, and by how much.
     Chance crash_dice_;  // Its own, so that other draws stay as they are.
     int crashes_percent_ = 0;
     chain::Slot best_final_ = 0;

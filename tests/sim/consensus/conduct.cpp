@@ -8,7 +8,8 @@ namespace sim {
 
 namespace {
 
-constexpr std::int64_t kRecentMilliseconds = 2'000;  // R1.
+constexpr std::int64_t kRecentMilliseconds = 2'000;              // R1.
+constexpr base::Duration kMissingFor = std::chrono::seconds(4);  // R1.
 constexpr std::size_t kAdoptedKept = 16;
 constexpr base::Duration kEarlyMin = std::chrono::milliseconds(100);
 
@@ -22,25 +23,27 @@ void Conduct::restarts() {
     accused_keys_.clear();
     accused_producers_.clear();
     adopted_.clear();
-    seen_ = {};
+    missing_ = {};
 }
 
-void Conduct::sees(const chain::Certificate& certificate) {
-    if (certificate.data.slot > seen_.slot) seen_ = certificate.data.block();
+void Conduct::misses(const chain::VoteData& certified, base::Timestamp now) {
+    if (certified.slot <= missing_.slot) return;
+    missing_ = certified.block();
+    missing_at_ = now;
 }
 
-void Conduct::asks_for(base::Timestamp local,
+void Conduct::asks_for(Moment moment,
                        const consensus::Consensus& node,
                        const consensus::Effects& effects) {
     for (const consensus::Effect& effect : effects) {
         if (const auto* vote = std::get_if<consensus::effect::CastVote>(&effect)) {
-            if (local < universe_.at(vote->data.slot)) {
+            if (moment.shown < universe_.at(vote->data.slot) - clock_bound_) {
                 observer_.fail("a vote is signed before its slot");
             }
             if (vote->data.kind == chain::VoteKind::commit) {
-                check_commit(local, vote->data, effects);
+                check_commit(moment.shown, vote->data, effects);
             } else {
-                check_notarize(local, vote->data, node);
+                check_notarize(moment, vote->data, node);
             }
         } else if (const auto* accuse = std::get_if<consensus::effect::Accuse>(&effect)) {
             const chain::Evidence& evidence = accuse->evidence;
@@ -55,12 +58,14 @@ void Conduct::asks_for(base::Timestamp local,
     }
 }
 
-void Conduct::check_notarize(base::Timestamp local,
+void Conduct::check_notarize(Moment moment,
                              const chain::VoteData& vote,
                              const consensus::Consensus& node) {
-    const bool is_known = seen_.slot <= node.finalized().slot || node.holds(seen_.id);
-    if (!is_known) observer_.fail("a NOTARIZE of a node that lacks blocks");
-    const chain::Slot current = universe_.times.slot_at(chain::TimePoint::from_timestamp(local));
+    const bool is_here = missing_.slot <= node.finalized().slot || node.holds(missing_.id);
+    const bool is_given_up = vote.slot > missing_.slot && moment.now >= missing_at_ + kMissingFor;
+    if (!is_here && !is_given_up) observer_.fail("a NOTARIZE of a node that lacks blocks");
+    const chain::Slot current =
+        universe_.times.slot_at(chain::TimePoint::from_timestamp(moment.shown));
     const auto behind = static_cast<chain::Slot>(
         std::max<std::int64_t>(2, kRecentMilliseconds / universe_.times.interval_milliseconds));
     if (vote.slot + behind >= current) return;
@@ -93,7 +98,11 @@ void Conduct::holds_early(base::Timestamp local, base::Timestamp ready_at) {
     if (ready_at > local + most) observer_.fail("a block is held that came too early");
 }
 
-bool Conduct::is_caught(const chain::Vote& vote, const consensus::Consensus& node) const {
+bool Conduct::is_caught(base::Timestamp local,
+                        const chain::Vote& vote,
+                        const consensus::Consensus& node) const {
+    // By its clock this cannot be there yet.
+    if (local < universe_.at(vote.data.slot) - interval(universe_)) return false;
     if (!observer_.is_byzantine(vote.key) || accused_keys_.contains(vote.key)) return false;
     return std::ranges::any_of(node.newest_votes(vote.key), [&](const chain::Vote& other) {
         return other.data.kind == vote.data.kind && other.data.slot == vote.data.slot &&
@@ -105,7 +114,10 @@ void Conduct::must_accuse(const base::crypto::PublicKey& key) {
     if (!accused_keys_.contains(key)) observer_.fail("two votes of one slot are heard in silence");
 }
 
-void Conduct::adopted(const chain::Block& block) {
+void Conduct::adopted(base::Timestamp local, const chain::Block& block) {
+    if (local < universe_.at(block.header.slot)) {
+        observer_.fail("a block is adopted before its slot");
+    }
     const chain::BlockHeader& mine = block.header;
     const bool is_second = std::ranges::any_of(adopted_, [&](const chain::BlockHeader& other) {
         return other.slot == mine.slot && other.producer == mine.producer && other != mine;
@@ -113,6 +125,7 @@ void Conduct::adopted(const chain::Block& block) {
     if (is_second && !accused_producers_.contains(mine.producer)) {
         observer_.fail("two blocks of one producer and slot are seen in silence");
     }
+    if (block.id == missing_.id) missing_ = {};
     adopted_.push_back(mine);
     if (adopted_.size() > kAdoptedKept) adopted_.pop_front();
 }

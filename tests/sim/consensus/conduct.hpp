@@ -13,31 +13,38 @@ namespace sim {
 // it may hold, and whom it must accuse. Beside it the Observer has what holds for all together.
 class Conduct {
   public:
+    // The time of its steps, and what its clock shows.
+    struct Moment {
+        base::Timestamp now;
+        base::Timestamp shown;
+    };
     Conduct(const Universe& universe, Observer& observer, base::Duration clock_bound)
         : universe_(universe), observer_(observer), clock_bound_(clock_bound) {}
 
     // The process starts anew and knows nothing of what it heard.
     void restarts();
-    // It has seen a certificate that proves what it says.
-    void sees(const chain::Certificate& certificate);
+    // It has seen a certificate that proves this, and not the block.
+    void misses(const chain::VoteData& certified, base::Timestamp now);
     // What a step of the node asks for, before any of it is carried out.
-    void asks_for(base::Timestamp local,
+    void asks_for(Moment moment,
                   const consensus::Consensus& node,
                   const consensus::Effects& effects);
     void makes_block(base::Timestamp local, chain::Slot slot);
     void holds_early(base::Timestamp local, base::Timestamp ready_at);
     // Whether this vote, beside the newest that it keeps of the key, proves that its owner broke a
     // rule, and it has not said so yet.
-    [[nodiscard]] bool is_caught(const chain::Vote& vote, const consensus::Consensus& node) const;
+    [[nodiscard]] bool is_caught(base::Timestamp local,
+                                 const chain::Vote& vote,
+                                 const consensus::Consensus& node) const;
     // It has heard such a vote.
     void must_accuse(const base::crypto::PublicKey& key);
     // It has adopted the block; two of one producer and slot prove something.
-    void adopted(const chain::Block& block);
+    void adopted(base::Timestamp local, const chain::Block& block);
     // It made the certificate, or passes it on.
     void certificate_left(const chain::Certificate& certificate);
 
   private:
-    void check_notarize(base::Timestamp local,
+    void check_notarize(Moment moment,
                         const chain::VoteData& vote,
                         const consensus::Consensus& node);
     void check_commit(base::Timestamp local,
@@ -50,7 +57,8 @@ class Conduct {
     std::set<base::crypto::PublicKey> accused_keys_;
     std::set<chain::Name> accused_producers_;
     std::deque<chain::BlockHeader> adopted_;  // The last ones.
-    chain::BlockRef seen_;                    // The highest block that it knows to be certified.
+    chain::BlockRef missing_;  // The highest that it knows to be certified and never had.
+    base::Timestamp missing_at_{};
 };
 
 }  // namespace sim

@@ -12,6 +12,7 @@ namespace {
 constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
 constexpr base::Duration kAsksFor =
     std::chrono::hours(1);  // Everybody can reach everybody in the end.
+constexpr base::Duration kClockEvery = std::chrono::seconds(2);
 constexpr std::size_t kOrphansMax = 256;
 constexpr std::size_t kJournalBlocksMax = 48;
 constexpr base::Duration kClockBound = std::chrono::milliseconds(100);
@@ -64,8 +65,9 @@ Host::Host(Cluster& cluster, std::size_t index)
     state.logs = test::fresh_logs(tags());
     early_logs_ = state.logs;
     Chance& chance = cluster.chance();
-    clock_.set(chance.between(std::chrono::milliseconds(-40), std::chrono::milliseconds(40)),
-               chance.between(-50, 50));
+    const base::Duration skew =
+        chance.between(std::chrono::milliseconds(-40), std::chrono::milliseconds(40));
+    clock_ = SimClock(skew, chance.between(-50, 50));
 }
 
 std::vector<base::crypto::PublicKey> Host::keys() const {
@@ -75,6 +77,9 @@ std::vector<base::crypto::PublicKey> Host::keys() const {
 
 base::Timestamp Host::local_now() {
     return clock_.read(cluster_.now());
+}
+base::Timestamp Host::shown_now() {
+    return local_now() + clock_.ahead();
 }
 
 std::vector<consensus::KeyTag> Host::tags() const {
@@ -118,6 +123,8 @@ void Host::start() {
     asked_.clear();
     early_ = {};
     conduct_.restarts();
+    clock_.restart();
+    told_ahead_ = {};
     const Universe& universe = cluster_.universe();
     std::vector<consensus::KeyTag> to_mend;
     consensus::Journals journals = open_journals(to_mend);
@@ -141,7 +148,8 @@ void Host::start() {
     }
     if (state.commit) consensus_->restore(*state.commit);
     if (state.notarize) consensus_->restore(*state.notarize);
-    (void)consensus_->restore_locks();
+    for (const chain::VoteData& missing : consensus_->restore_locks())
+        conduct_.misses(missing, local_now());
     if (!to_mend.empty()) {
         Write mended;
         for (const consensus::KeyTag key : to_mend) {
@@ -156,6 +164,7 @@ void Host::start() {
     }
     step(consensus::input::Tick{});
     cluster_.broadcast(index_, Hello{});
+    say_clock();
 }
 
 void Host::kill() {
@@ -231,13 +240,15 @@ bool Host::lost() const {
 std::string Host::describe() const {
     if (!up()) return fmt::format("node {} is down", index_);
     const auto* notarize = consensus_->highest_notarize();
-    std::string text = fmt::format("node {}: head {} final {} highest notarized {} epoch {}{}",
-                                   index_,
-                                   cluster_.observer().find(consensus_->head())->header().slot,
-                                   consensus_->finalized().slot,
-                                   notarize == nullptr ? 0 : notarize->data.slot,
-                                   epoch_,
-                                   waiting_ ? " waits for its disk" : "");
+    std::string text = fmt::format(
+        "node {}: head {} final {} highest notarized {} epoch {}, nothing up to slot {}{}",
+        index_,
+        cluster_.observer().find(consensus_->head())->header().slot,
+        consensus_->finalized().slot,
+        notarize == nullptr ? 0 : notarize->data.slot,
+        epoch_,
+        consensus_->clocks({}).floor.value_or(0),
+        waiting_ ? " waits for its disk" : "");
     for (const consensus::KeyStatus& key : consensus_->keys()) {
         text += fmt::format(
             "; key: last {} lock {}{}", key.last_notarize, key.lock, key.lost ? " lost" : "");
@@ -249,10 +260,19 @@ std::string Host::describe() const {
 // What a step asks for may be another step; each takes something off the queue.
 // NOLINTBEGIN(misc-no-recursion)
 
+// As the runtime does before each input.
+void Host::look_at_clock() {
+    if (clock_.ahead() == told_ahead_) return;
+    told_ahead_ = clock_.ahead();
+    say_clock_at_ = local_now();
+    step(consensus::input::ClockSet{told_ahead_});
+}
+
 void Host::step(const consensus::Input& input) {
+    look_at_clock();
     consensus::Effects effects;
     consensus_->step(local_now(), input, effects);
-    conduct_.asks_for(local_now(), *consensus_, effects);
+    conduct_.asks_for({local_now(), shown_now()}, *consensus_, effects);
     for (consensus::Effect& effect : effects) {
         if (const auto* wake = std::get_if<consensus::effect::WakeAt>(&effect)) {
             wake_at(wake->time);
@@ -348,7 +368,7 @@ void Host::cast_vote(const consensus::effect::CastVote& vote) {
 }
 
 void Host::make_block(const consensus::effect::Produce& produce) {
-    conduct_.makes_block(local_now(), produce.slot);
+    conduct_.makes_block(shown_now(), produce.slot);
     const Seen* parent = cluster_.observer().find(produce.parent);
     chain::BlockHeader header;
     header.slot = produce.slot;
@@ -388,6 +408,7 @@ void Host::on_wake(base::Timestamp at) {
     const auto keys = consensus_->keys();
     if (std::ranges::any_of(keys, &consensus::KeyStatus::waits))
         cluster_.broadcast(index_, Hello{});
+    if (local_now() >= say_clock_at_) say_clock();
     for (const chain::BlockPtr& block : early_.take_ready(local_now())) {
         receive(index_, block);
     }
@@ -411,7 +432,7 @@ void Host::on_message(std::size_t from, const Message& message) {
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Vote>& vote) {
     if (vote->signature != sign(vote->key, vote->data)) return;
     cluster_.observer().heard(*vote);
-    const bool is_caught = conduct_.is_caught(*vote, *consensus_);
+    const bool is_caught = conduct_.is_caught(shown_now(), *vote, *consensus_);
     step(consensus::input::VoteReceived{*vote});
     if (is_caught) conduct_.must_accuse(vote->key);
     if (vote->data.slot > consensus_->finalized().slot) ask(from, vote->data.block_id);
@@ -436,6 +457,17 @@ void Host::receive(std::size_t from, const Hello& /*hello*/) {
         seen.votes.insert(seen.votes.end(), newest.begin(), newest.end());
     }
     cluster_.send(index_, from, std::make_shared<const VotesSeen>(std::move(seen)));
+    cluster_.send(index_, from, ClockSaid{index_, shown_now()});
+}
+
+void Host::say_clock() {
+    say_clock_at_ = local_now() + kClockEvery;
+    cluster_.broadcast(index_, ClockSaid{index_, shown_now()});
+}
+
+void Host::receive(std::size_t /*from*/, const ClockSaid& said) {
+    for (const auto& key : cluster_.universe().members[said.member].vote_keys)
+        step(consensus::input::ClockHeard{key, said.shown});
 }
 
 void Host::receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen) {
@@ -449,6 +481,7 @@ void Host::receive(std::size_t from, const std::shared_ptr<const VotesSeen>& see
 
 void Host::receive(std::size_t from, const chain::BlockPtr& block) {
     using Fate = consensus::HeaderVerdict::Fate;
+    look_at_clock();
     const auto verdict = consensus_->check(local_now(), *block);
     if (verdict.fate == Fate::unlinkable) {
         if (orphans_.size() >= kOrphansMax) return;
@@ -479,7 +512,7 @@ void Host::adopt(const chain::BlockPtr& block) {
     cluster_.observer().check_witness(index_, *block);
     step(consensus::input::BlockAdopted{block, /*own=*/false});
     if (!consensus_->holds(block->id)) return;
-    conduct_.adopted(*block);
+    conduct_.adopted(shown_now(), *block);
     const auto* schedules = consensus_->schedules_of(
         {.slot = block->header.slot, .height = block->header.height, .block_id = block->id});
     cluster_.observer().schedules_on(index_, block->id, *schedules);
@@ -495,7 +528,7 @@ void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certific
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
     if (schedules != nullptr && judge(*certificate, *schedules)) {
-        if (cluster_.observer().is_proof(*certificate)) conduct_.sees(*certificate);
+        if (!consensus_->holds(data.block_id)) conduct_.misses(data, local_now());
         step(consensus::input::CertificateReceived{*certificate});
     }
     if (data.slot > consensus_->finalized().slot) ask(from, data.block_id);

@@ -6,6 +6,7 @@
 
 namespace sim::full {
 
+using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -43,7 +44,8 @@ void Fleet::break_machine(std::size_t i) {
             break;
         case 4:
             if (i == world_.wrong_time) {
-                machine.clock.set(chance_.between(seconds(-10), seconds(10)), 0);
+                const base::Duration far = chance_.percent(40) ? hours(3) : seconds(10);
+                machine.clock.set(chance_.between(-far, far), 0);
             } else {
                 machine.clock.step(milliseconds(chance_.between(-60, 60)));
             }
@@ -134,9 +136,8 @@ void Fleet::heal() {
         machine.paused_until.reset();
         machine.fill_disk(0);
         machine.clock.set(milliseconds(chance_.between(-10, 10)), 0);
-        // A clock never goes back while a process runs: whose time was wrong starts anew.
         const bool is_old = world_.upgrade_at && machine.rules_known == chain::kRulesKnown;
-        if ((i == world_.wrong_time || is_old) && machine.runs()) machine.kill();
+        if (is_old && machine.runs()) machine.kill();
         if (is_old) ++machine.rules_known;
         if (machine.has_bad_disk()) renew_disk(i);
         start(i);

@@ -114,6 +114,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     node::Core::Options options{.genesis = genesis_};
     options.started = now;
     options.has_peers = true;
+    told_ahead_ = {};
     // Everybody can reach everybody here, once all has healed.
     options.asks_around_for = std::chrono::hours(1);
     options.clock_bound = std::chrono::milliseconds(100);
@@ -208,11 +209,24 @@ bool Machine::cut_write(const node::effect::Write& write, Chance& chance) {
 }
 
 std::string Machine::step(base::Timestamp now, const node::Input& input, node::Effects& out) {
-    return survive([&] { core_->step(now, input, out); });
+    return survive([&] {
+        tell_clock(now, out);
+        core_->step(now, input, out);
+    });
 }
 
 std::string Machine::step(base::Timestamp now, p2p::Input input, node::Effects& out) {
-    return survive([&] { core_->step(now, std::move(input), out); });
+    return survive([&] {
+        tell_clock(now, out);
+        core_->step(now, std::move(input), out);
+    });
+}
+
+// As the runtime does.
+void Machine::tell_clock(base::Timestamp now, node::Effects& out) {
+    if (clock.ahead() == told_ahead_) return;
+    told_ahead_ = clock.ahead();
+    core_->step(now, node::input::ClockSet{told_ahead_}, out);
 }
 
 // --- The disk ---

@@ -152,7 +152,7 @@ class Machine : base::Pinned {
     std::uint32_t rules_known = chain::kRulesKnown;  // Of the program that the next start() runs.
     std::shared_ptr<const node::Published> view;
     base::Timestamp disk_free_at{};
-    std::set<base::Timestamp> wakes;  // Asked for, by its clock.
+    std::set<base::Timestamp> wakes;  // Asked for, by the time of its process.
     std::optional<base::Timestamp> paused_until;
 
   private:
@@ -161,6 +161,7 @@ class Machine : base::Pinned {
         test::Logs logs;
     };
 
+    void tell_clock(base::Timestamp now, node::Effects& out);
     [[nodiscard]] std::string open(base::Timestamp now, std::uint64_t seed, node::Effects& out);
     [[nodiscard]] p2p::Options network_options(std::uint64_t seed) const;
     // Runs what may end the process; returns why it did.
@@ -190,6 +191,7 @@ class Machine : base::Pinned {
     std::unique_ptr<ChanceTimer> timer_;
     std::unique_ptr<node::NetworkedCore> core_;
     const consensus::Consensus* agreement_ = nullptr;  // The core's.
+    base::Duration told_ahead_{};                      // Of the clock, to the core.
     std::uint64_t life_ = 0;  // Counts starts and ends: what was meant for another life is lost.
 };
 

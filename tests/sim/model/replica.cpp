@@ -69,6 +69,19 @@ void Replica::open(consensus::Journals journals) {
     options.clock_bound = std::chrono::milliseconds(100);
     consensus_ =
         std::make_unique<consensus::Consensus>(std::move(options), disk_.base, std::move(journals));
+    // At the start all other clocks are far behind, so that no slot is spared for their sake.
+    hear_clocks(universe.at(slot_), universe.at(0));
+}
+
+void Replica::hear_clocks(base::Timestamp now, base::Timestamp shown) {
+    consensus::Effects effects;
+    for (const Member& member : blocks_.universe().members) {
+        const auto& key = member.vote_keys[0];
+        consensus_->step(now, consensus::input::ClockHeard{key, shown}, effects);
+    }
+    for (const consensus::Effect& effect : effects) {
+        carry_out(effect);
+    }
 }
 
 // As node/core does it.
@@ -148,6 +161,7 @@ void Replica::give_votes(Number number, VoteKind kind) {
 void Replica::step(const consensus::Input& input) {
     const Universe& universe = blocks_.universe();
     const base::Timestamp now = late_ ? universe.at(slot_ + 1) - kBeforeEnd : universe.at(slot_);
+    hear_clocks(now, now);
     consensus::Effects effects;
     consensus_->step(now, input, effects);
     for (const consensus::Effect& effect : effects) {

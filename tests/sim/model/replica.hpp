@@ -71,6 +71,7 @@ class Replica {
     };
 
     void open(consensus::Journals journals);
+    void hear_clocks(base::Timestamp now, base::Timestamp shown);
     void restart();
     void step(const consensus::Input& input);
     void carry_out(const consensus::Effect& effect);

@@ -1,0 +1,142 @@
+#include "consensus/clocks.hpp"
+
+#include "chain/types/rule.hpp"
+#include "consensus/consensus.hpp"
+
+#include <algorithm>
+#include <functional>
+
+// What clocks allow (spec 04, "Finality"): nothing is signed for a slot before a quorum of clocks
+// has come to it, and nothing for the slots in which an earlier life of this node may have signed.
+
+namespace consensus {
+
+using chain::is_left_out;
+using chain::Rule;
+
+chain::Slot Consensus::slot_shown(base::Timestamp clock) const {
+    return options_.times.slot_at(chain::TimePoint::from_timestamp(clock));
+}
+
+base::Timestamp Consensus::begin_of(chain::Slot slot) const {
+    return options_.times.time_of(slot).to_timestamp() - ahead_;
+}
+
+std::vector<base::Timestamp> Consensus::clocks_of(const chain::Schedule& schedule,
+                                                  base::Timestamp now) const {
+    std::vector<base::Timestamp> shown;
+    bool is_ours = false;
+    for (const chain::ScheduleEntry& entry : schedule.entries) {
+        if (find_own(entry.vote_key) != nullptr || find_own(entry.signing_key) != nullptr) {
+            is_ours = true;
+            shown.push_back(now + ahead_);
+        } else if (const auto clock = clocks_.shown_by(entry.vote_key, now)) {
+            shown.push_back(*clock);
+        }
+    }
+    if (!is_ours) shown.push_back(now + ahead_);
+    std::ranges::sort(shown, std::greater<>());
+    return shown;
+}
+
+bool Consensus::is_time(base::Timestamp now,
+                        chain::Slot slot,
+                        const chain::Schedule& schedule) const {
+    if (is_left_out(Rule::quorum_of_clocks)) return true;
+    const base::Timestamp begin = begin_of(slot) - options_.clock_bound;
+    if (now < begin) return false;
+    const auto has_come = [&](const chain::ScheduleEntry& entry) {
+        if (find_own(entry.vote_key) != nullptr || find_own(entry.signing_key) != nullptr) {
+            return true;
+        }
+        const auto clock = clocks_.shown_by(entry.vote_key, now);
+        return clock && *clock >= begin + ahead_;
+    };
+    const auto come = std::ranges::count_if(schedule.entries, has_come);
+    return static_cast<std::size_t>(come) >= schedule.quorum();
+}
+
+bool Consensus::is_above_floor(chain::Slot slot) const {
+    return floor_ && (is_left_out(Rule::above_start_floor) || slot > *floor_);
+}
+
+std::optional<chain::Slot> Consensus::latest_signed(base::Timestamp now) const {
+    const chain::ScheduleState schedules = schedules_below(tree_.finalized());
+    const chain::Schedule& schedule = *schedules.active;
+    const std::vector<base::Timestamp> shown = clocks_of(schedule, now);
+    if (shown.size() < schedule.quorum()) return std::nullopt;
+    return slot_shown(shown[std::min(shown.size() - 1, schedule.faults_max())] +
+                      2 * options_.clock_bound);
+}
+
+// As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
+// way of others, of whom one repeats what it showed long ago.
+void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
+    if (floor_ && slot_shown(now + ahead_) > *floor_) return;
+    if (!floor_) floor_at_ = now;
+    const std::optional<chain::Slot> floor = latest_signed(floor_at_);
+    if (!floor) return;
+    for (OwnKey& own : own_) {
+        const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == floor_;
+        if (own.lost_until && is_of_start) own.lost_until = floor;
+    }
+    floor_ = floor;
+    if (options_.accept_amnesia) accept_amnesia(out);
+}
+
+void Consensus::on_clock(base::Timestamp now, const input::ClockHeard& heard, Effects& out) {
+    if (!is_validator(heard.key) || find_own(heard.key) != nullptr) return;
+    clocks_.hear(heard.key, heard.shown, now);
+    look_at_clocks(now, out);
+    vote_late(now, out);
+}
+
+void Consensus::on_clock_set(base::Timestamp now, const input::ClockSet& set, Effects& out) {
+    ahead_ = set.ahead;
+    // Slots begin at other times of step() now.
+    on_tick(now, out);
+}
+
+// The head, adopted before enough clocks had come to its slot.
+void Consensus::vote_late(base::Timestamp now, Effects& out) {
+    if (!is_late_) return;
+    BlockNode& head = *tree_.find(tree_.head().id());
+    if (!is_time(now, head.slot(), *head.schedules.active)) return;
+    is_late_ = false;
+    if (head.slot() <= finalized().slot) return;
+    Promises promises;
+    promise_votes(now, head, promises);
+    if (promises.records.empty()) return;
+    head.is_durable = true;
+    persist_promises(promises, {.pages = {}, .block = head.id(), .certificate = {}}, out);
+    for (effect::CastVote& vote : promises.votes) {
+        out.push_back(std::move(vote));
+    }
+}
+
+// When enough of the clocks that were heard come to this slot; empty: too few were heard.
+std::optional<base::Timestamp> Consensus::time_of_clocks(base::Timestamp now,
+                                                         chain::Slot slot,
+                                                         const chain::Schedule& schedule) const {
+    const std::vector<base::Timestamp> shown = clocks_of(schedule, now);
+    const std::size_t quorum = schedule.quorum();
+    if (shown.size() < quorum) return std::nullopt;
+    const base::Timestamp begin = begin_of(slot) - options_.clock_bound;
+    return std::max(begin, now + (begin + ahead_ - shown[quorum - 1]));
+}
+
+ClockStatus Consensus::clocks(base::Timestamp now) const {
+    const chain::ScheduleState schedules = next_schedules();
+    const chain::Schedule& schedule = *schedules.active;
+    ClockStatus status{.ours = now + ahead_, .floor = floor_, .quorum = schedule.quorum()};
+    for (const chain::ScheduleEntry& entry : schedule.entries) {
+        const bool is_ours =
+            find_own(entry.vote_key) != nullptr || find_own(entry.signing_key) != nullptr;
+        const auto shown =
+            is_ours ? std::optional(status.ours) : clocks_.shown_by(entry.vote_key, now);
+        if (shown) status.shown.emplace_back(entry.producer, *shown);
+    }
+    return status;
+}
+
+}  // namespace consensus

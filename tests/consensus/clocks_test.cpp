@@ -1,0 +1,178 @@
+#include "tests/consensus/fixture.hpp"
+
+#include <chrono>
+#include <optional>
+
+// Spec 04, "Finality": nothing is signed for a slot before a quorum of clocks has come to it, and
+// nothing for the slots in which an earlier life of the node may have signed.
+
+namespace {
+
+using namespace std::chrono_literals;
+using test::all;
+using test::kCommit;
+using test::kNotarize;
+using test::Said;
+using test::Validator;
+using test::votes;
+using test::voting;
+namespace effect = test::effect;
+namespace input = test::input;
+
+// Validator 1 of four, whose clock runs from slot 0; no other clock was heard.
+struct Alone : Validator {
+    Alone() {
+        options().clock_bound = 100ms;
+        restart(fresh_journals());
+        hear_no_clocks();
+        (void)tick(0);
+    }
+    // The clock of this member is ahead of ours as it was at the start.
+    consensus::Effects hear(unsigned member, base::Timestamp now, base::Duration ahead) {
+        return step(now, input::ClockHeard{voting(member), now + ahead});
+    }
+    [[nodiscard]] std::optional<chain::Slot> floor(base::Timestamp now) {
+        return (*this)->clocks(now).floor;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("nothing is signed before a quorum of clocks was heard", "[consensus][clocks]") {
+    Alone v;
+    CHECK(v->keys()[0].waits);
+    const auto a = v.block(2, v.genesis());
+    CHECK(votes(v.adopt(a)).empty());
+    CHECK(all<effect::Produce>(v.tick(4)).empty());
+    CHECK(v.hear(2, v.at(4, 10), 0ms).empty());
+    SECTION("a stranger's does not count, nor ours, nor one that is heard twice") {
+        (void)v.hear(2, v.at(4, 11), 0ms);
+        (void)v.hear(9, v.at(4, 12), 0ms);
+        (void)v.hear(1, v.at(4, 13), 0ms);
+        CHECK(v->keys()[0].waits);
+        CHECK(all<effect::Produce>(v.tick(8)).empty());
+    }
+    SECTION("with a third, ours among them, it goes on, in slots that begin after that") {
+        (void)v.hear(3, v.at(4, 20), 0ms);
+        CHECK_FALSE(v->keys()[0].waits);
+        CHECK(v.floor(v.at(4, 20)) == 4);
+        CHECK(votes(v.adopt(v.block(4, a))).empty());
+        CHECK(votes(v.adopt(v.block(5, a))) == Said{"NOTARIZE 5"});
+        CHECK(all<effect::Produce>(v.tick(8)).size() == 1);
+    }
+}
+
+TEST_CASE("a clock that is ahead signs nothing that a quorum has not come to",
+          "[consensus][clocks]") {
+    Alone v;
+    for (const unsigned member : {2U, 3U, 4U})
+        (void)v.hear(member, v.at(0, 10), 0ms);
+    // Set three hours ahead in slot 3.
+    (void)v.step(v.at(3), input::ClockSet{3h});
+    for (chain::Slot slot = 3; slot < 80; ++slot)
+        CHECK(all<effect::Produce>(v.tick(slot)).empty());
+    CHECK(votes(v.adopt(v.block(80, v.genesis()))).empty());  // Long past, by our clock.
+    SECTION("and set back it votes and produces at once") {
+        (void)v.step(v.at(81), input::ClockSet{0ms});
+        const auto b = v.block(82, v.genesis());
+        CHECK(votes(v.adopt(b)) == Said{"NOTARIZE 82"});
+        CHECK(all<effect::Produce>(v.tick(84)).size() == 1);
+    }
+    SECTION("nor do f others who say that theirs are, too") {
+        (void)v.hear(2, v.at(81), 3h);
+        CHECK(all<effect::Produce>(v.tick(84)).empty());
+        // But with a quorum it is the time.
+        (void)v.hear(3, v.at(84, 10), 3h);
+        CHECK(all<effect::Produce>(v.tick(88)).size() == 1);
+    }
+}
+
+TEST_CASE("clocks may differ by the bound, each way", "[consensus][clocks]") {
+    Alone v;
+    const auto hear = [&](base::Duration ahead) {
+        for (const unsigned member : {2U, 3U, 4U})
+            (void)v.hear(member, v.at(0, 10), ahead);
+    };
+    SECTION("behind by no more than it they don't delay") {
+        hear(-100ms);
+        CHECK(all<effect::Produce>(v.tick(4)).size() == 1);
+    }
+    SECTION("behind by more they do, and it wakes when they have come") {
+        hear(-130ms);
+        const auto effects = v.tick(4);
+        CHECK(all<effect::Produce>(effects).empty());
+        const auto wakes = all<effect::WakeAt>(effects);
+        CHECK(std::ranges::count(wakes, v.at(4, 30), &effect::WakeAt::time) == 1);
+        CHECK(all<effect::Produce>(v.tick(4, 30)).size() == 1);
+    }
+    SECTION("a vote is cast late, not lost") {
+        hear(-130ms);
+        const auto a = v.block(2, v.genesis());
+        CHECK(votes(v.adopt(a)).empty());  // 10 ms after its slot began.
+        CHECK(votes(v.tick(2, 29)).empty());
+        const auto late = v.tick(2, 30);
+        CHECK(votes(late) == Said{"NOTARIZE 2"});
+        const auto persists = all<effect::Persist>(late);
+        REQUIRE_FALSE(persists.empty());
+        CHECK(persists.back().wait);
+        CHECK(persists.back().block == a->id);
+        CHECK(votes(v.tick(2, 40)).empty());
+    }
+    SECTION("what is heard of a clock replaces what was") {
+        hear(-10s);
+        CHECK(all<effect::Produce>(v.tick(4)).empty());
+        for (const unsigned member : {2U, 3U})
+            (void)v.hear(member, v.at(4, 1), 0ms);
+        CHECK(all<effect::Produce>(v.tick(4, 2)).size() == 1);
+    }
+}
+
+TEST_CASE("after the start the slots up to the (f+1)-th highest clock are spared",
+          "[consensus][clocks]") {
+    Alone v;
+    SECTION("one clock far ahead spares nothing") {
+        (void)v.hear(2, v.at(2, 100), 3h);
+        (void)v.hear(3, v.at(2, 100), 0ms);
+        CHECK(v.floor(v.at(2, 100)) == 2);
+    }
+    SECTION("nor does our own") {
+        (void)v.step(v.at(2), input::ClockSet{3h});
+        for (const unsigned member : {2U, 3U})
+            (void)v.hear(member, v.at(2, 100), 0ms);
+        CHECK(v.floor(v.at(2, 100)) == 2);
+    }
+    SECTION("twice the bound is added") {
+        for (const unsigned member : {2U, 3U})
+            (void)v.hear(member, v.at(2, 350), 0ms);
+        CHECK(v.floor(v.at(2, 350)) == 3);
+    }
+    SECTION("two that are wrong are believed until one says otherwise") {
+        (void)v.hear(2, v.at(2, 100), 3h);
+        (void)v.hear(3, v.at(2, 100), 3h);
+        CHECK(v.floor(v.at(2, 100)) == 2 + 3 * 7'200);
+        (void)v.hear(3, v.at(6, 100), 0ms);
+        CHECK(v.floor(v.at(6, 100)) == 2);  // As of the moment in which a quorum was heard.
+    }
+}
+
+TEST_CASE("a lost journal is told by clocks from when on it may sign", "[consensus][clocks]") {
+    Validator v;
+    v.options().clock_bound = 100ms;
+    v.options().accept_amnesia = GENERATE(false, true);
+    v.restart(v.lost_journals(40));
+    v.hear_no_clocks();
+    const auto before = v.tick(0);
+    CHECK(all<effect::Alarm>(before).size() == 1);  // Of the one that votes.
+    CHECK(all<effect::Persist>(before).empty());
+    for (const unsigned member : {2U, 3U}) {
+        // They are far ahead of us.
+        const auto heard = v.step(v.at(3, 350), input::ClockHeard{voting(member), v.at(40, 350)});
+        if (member == 2) CHECK(heard.empty());
+        if (member == 3 && v.options().accept_amnesia) {
+            CHECK(all<effect::Persist>(heard).size() == 1);
+            CHECK(v->journals().at(v.voting_tag()).safety().floor == 41);
+        }
+    }
+    CHECK(v->clocks(v.at(3, 350)).floor == 41);
+    CHECK(v->keys()[0].lost == !v.options().accept_amnesia);
+}

@@ -1,0 +1,75 @@
+#include "p2p/stranger.hpp"
+
+#include <catch2/catch.hpp>
+
+// What the clocks of validators show goes to all who vote (spec 04, "Finality").
+
+namespace {
+
+using namespace p2p;        // NOLINT(google-build-using-namespace): the tests are about it.
+using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
+
+ClockStatement clock_of(std::size_t number, std::uint64_t life, std::uint64_t count) {
+    return {.key = vote_key_of(number), .life = life, .number = count, .shown = 5, .signature = {}};
+}
+
+TEST_CASE("a clock is heard by nodes in a line, once by each") {
+    World world(4);
+    world.join_line();
+    world.run(milliseconds(100));
+    const ClockStatement said = clock_of(0, 1, 1);
+    world.input(world[0], input::PushClock{said});
+    world.run(milliseconds(50));
+    CHECK(world[0].clocks.empty());
+    for (std::size_t i = 1; i < 4; ++i)
+        CHECK(world[i].clocks == std::vector{said});
+}
+
+TEST_CASE("of each key the newest counts, five times a second") {
+    World world(3);
+    world.join_line();
+    world.run(milliseconds(100));
+    const auto say = [&](std::uint64_t life, std::uint64_t number) {
+        world.input(world[0], input::PushClock{clock_of(0, life, number)});
+        world.run(milliseconds(100));
+    };
+    say(2, 5);
+    say(2, 6);  // Too soon.
+    say(2, 7);
+    world.run(milliseconds(200));
+    say(2, 7);
+    world.run(milliseconds(200));
+    say(1, 9);  // Of an earlier life.
+    world.run(milliseconds(200));
+    say(3, 1);
+    const std::vector expected{clock_of(0, 2, 5), clock_of(0, 2, 7), clock_of(0, 3, 1)};
+    CHECK(world[1].clocks == expected);
+    CHECK(world[2].clocks == expected);
+}
+
+TEST_CASE("who comes is told what was heard of its own key") {
+    World world(3);
+    world.join(0, 1);
+    world.run(milliseconds(100));
+    for (const std::size_t of : {1U, 2U})
+        world.input(world[0], input::PushClock{clock_of(of, 7, 3)});
+    world.run(milliseconds(100));
+    world.join(0, 2);
+    world.run(milliseconds(100));
+    CHECK(world[2].clocks == std::vector{clock_of(2, 7, 3)});
+}
+
+TEST_CASE("who passes a wrongly signed clock on is gone") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    test.say(channel, clock_of(Stranger::kThem, 99, 1));
+    base::Hash256 id;
+    for (const Effect& effect : test.out) {
+        if (const auto* clock = std::get_if<effect::ClockArrived>(&effect)) id = clock->id;
+    }
+    CHECK(id != base::Hash256{});
+    test.step(input::Judged{Item::clock, id, channel, Verdict::bad, "wrong"});
+    CHECK(test.closed(channel) == Reason::bad_vote);
+}
+
+}  // namespace
