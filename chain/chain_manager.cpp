@@ -99,6 +99,7 @@ base::Result<std::unique_ptr<ChainManager>> ChainManager::open(const ChainIdenti
     if (auto opened = chain->open_proofs(); !opened) return fail(std::move(opened).error());
     if (auto opened = chain->open_base(); !opened) return fail(std::move(opened).error());
     if (auto good = chain->check_reset(); !good) return fail(std::move(good).error());
+    if (auto good = chain->check_retimes(); !good) return fail(std::move(good).error());
     if (auto opened = chain->open_reversible(); !opened) return fail(std::move(opened).error());
     return chain;
 }
@@ -240,6 +241,45 @@ base::Result<void> ChainManager::check_reset() const {
                             "which the recovery begins; begin it from the highest final block",
                             final_->header.height,
                             height));
+}
+
+// What is final here has the times that the operator knows of, or has not come to them yet.
+base::Result<void> ChainManager::check_retimes() const {
+    const std::vector<Retime>& known = identity_.times.retimes;
+    auto row = load_retimes(*shared_state_of(final_->id));
+    if (!row) return fail(std::move(row).error());
+    const std::size_t past = row->retimes.size();
+    if (past > known.size() ||
+        !std::equal(row->retimes.begin(), row->retimes.end(), known.begin())) {
+        return fail(Errc::invalid,
+                    fmt::format("recover-from: the time of this chain was set back, from slot {} "
+                                "on, by a recovery that is not the one of 'recover-from' or that "
+                                "this does not contain",
+                                row->retimes.back().first));
+    }
+    for (const Retime& retime : std::span(known).subspan(past)) {
+        const Height height = height_of(retime.from);
+        if (height > final_->header.height) return {};
+        auto block = get_final(height);
+        if (!block) return fail(std::move(block).error());
+        if ((*block)->id != retime.from) {
+            return fail(Errc::invalid,
+                        fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
+                                    height,
+                                    base::to_hex((*block)->id.view()),
+                                    base::to_hex(retime.from.view())));
+        }
+        if (final_->header.slot >= retime.first) {
+            return fail(Errc::invalid,
+                        fmt::format("recover-from: block {} of slot {} is final here already, the "
+                                    "recovery gives slots other times from {} on; make it from a "
+                                    "node that has the highest final block",
+                                    final_->header.height,
+                                    final_->header.slot,
+                                    retime.first));
+        }
+    }
+    return {};
 }
 
 // The node had executed and stored these blocks; their state is made again.

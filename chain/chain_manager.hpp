@@ -155,6 +155,7 @@ class ChainManager : base::Pinned {
                                                         StateDigest digest);
     [[nodiscard]] base::Result<BlockPtr> get_final(Height height) const;
     [[nodiscard]] base::Result<void> check_reset() const;
+    [[nodiscard]] base::Result<void> check_retimes() const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();
     [[nodiscard]] base::Result<void> open_journal_marks();

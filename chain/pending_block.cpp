@@ -36,11 +36,18 @@ base::Result<std::unique_ptr<PendingBlock>> PendingBlock::begin(Executor& execut
                                                                 Parent parent,
                                                                 const Place& place) {
     CHECK(place.slot > parent.header.slot);
+    const Retime* retime = place.times.retime_of(place.slot);
+    if (retime != nullptr && retime->first > parent.header.slot) {
+        put_retimes(*parent.delta, place.times, place.slot, parent.header.height);
+    }
     std::unique_ptr<PendingBlock> block(new PendingBlock(executor, std::move(parent), place));
     auto begun = executor.begin_block(block->delta(), block->context_);
     if (!begun) return base::fail(std::move(begun).error());
     block->schedule_ = *std::move(begun);
     block->run_.rules = executor.rules(block->delta());
+    auto retimes = load_retimes(block->delta());
+    if (!retimes) return base::fail(std::move(retimes).error());
+    block->context_.refers_from = retimes->refers_from;
     return block;
 }
 

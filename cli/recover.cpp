@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 // More than a third of the validators are lost for ever: a new first schedule, from the highest
-// final block that anybody has (spec 04).
+// final block that anybody has. Or what is final is dated ahead of the clock: other times for the
+// slots that come (spec 04).
 
 namespace cli {
 
@@ -94,19 +96,57 @@ base::Result<std::vector<genesis::RecoveryMember>> read_members(const std::strin
     return members;
 }
 
+// Those that the chain has already: who begins from genesis needs them, too.
+base::Result<std::vector<chain::Retime>> read_retimes(const Json& validators) {
+    std::vector<chain::Retime> retimes;
+    for (const Json& each : list_of(validators, "retimes")) {
+        const auto from = hash_of(each, "from");
+        const auto time = chain::TimePoint::from_string(text_of(each, "time"));
+        if (!from || !time) return fail(Errc::malformed, "a retime without block or time");
+        retimes.push_back({*from, number_of(each, "slot"), *time});
+    }
+    return retimes;
+}
+
+// The next slot begins now, by the clock of this machine; its number is above those of all blocks
+// that may have been made already.
+base::Result<chain::Retime> new_retime(const Session& session, const chain::BlockId& from) {
+    constexpr std::uint64_t kSlotsApart = 1'000;
+    const auto finality = call(session.url, "/v1/bor/finality", Json());
+    if (!finality) return fail(finality.error());
+    const auto dated =
+        chain::TimePoint::from_string(text_of(member_of(*finality, "final"), "timestamp"));
+    if (!dated) return fail(dated.error());
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    const chain::TimePoint time{now.count() * 1'000'000};
+    constexpr std::int64_t kWorthIt = 10'000'000;  // Less passes while members sign.
+    if (dated->microseconds <= time.microseconds + kWorthIt) {
+        return fail(
+            Errc::invalid,
+            fmt::format("the final block is dated {}, this machine's clock shows {}: only a "
+                        "chain that is dated ahead of the clock is given other times",
+                        dated->to_string(),
+                        time.to_string()));
+    }
+    const std::uint64_t head = number_of(member_of(*finality, "head"), "slot");
+    return chain::Retime{from, head + kSlotsApart, time};
+}
+
 base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
     const auto info = call(session.url, "/v1/chain/get_info", Json());
     if (!info) return fail(info.error());
     const auto validators = call(session.url, "/v1/bor/validators?state=final", Json());
     if (!validators) return fail(validators.error());
     genesis::Recovery recovery;
+    auto retimes = read_retimes(*validators);
+    if (!retimes) return fail(retimes.error());
+    recovery.retimes = *std::move(retimes);
     const auto chain_id = hash_of(*info, "chain_id");
     const auto from = hash_of(*info, "last_irreversible_block_id");
     if (!chain_id || !from) return fail(Errc::malformed, "get_info names no final block");
     recovery.chain_id = *chain_id;
     recovery.reset.from = *from;
-    recovery.reset.schedule.version =
-        static_cast<std::uint32_t>(number_of(*validators, "schedule_version") + kVersionsApart);
     auto members = read_members(session.url, *validators);
     if (!members) return fail(members.error());
     recovery.members = *std::move(members);
@@ -115,8 +155,20 @@ base::Result<void> recover_make(const Session& session, const Arguments& argumen
         if (!entry) return fail(entry.error());
         recovery.reset.schedule.entries.push_back(*std::move(entry));
     }
-    if (recovery.reset.schedule.entries.empty()) {
-        return fail(Errc::invalid, "--validator NAME=KEY is needed, with a new key for each");
+    if (arguments.has("retime")) {
+        auto retime = new_retime(session, *from);
+        if (!retime) return fail(retime.error());
+        recovery.retimes.push_back(*retime);
+        fmt::print("slot {} begins at {}, by the clock of this machine\n",
+                   retime->first,
+                   retime->time.to_string());
+    } else if (recovery.reset.schedule.entries.empty()) {
+        return fail(Errc::invalid,
+                    "--validator NAME=KEY is needed, with a new key for each, or --retime");
+    }
+    if (!recovery.reset.schedule.entries.empty()) {
+        recovery.reset.schedule.version =
+            static_cast<std::uint32_t>(number_of(*validators, "schedule_version") + kVersionsApart);
     }
     const std::string file = arguments.at("file");
     if (auto done = write_file(file, genesis::to_text(recovery)); !done) return done;
@@ -127,11 +179,27 @@ base::Result<void> recover_make(const Session& session, const Arguments& argumen
     return {};
 }
 
+// What members sign.
+void describe(const genesis::Recovery& recovery) {
+    fmt::print("recovery {} from block {}\n",
+               base::to_hex(recovery.id().view()),
+               base::to_hex(recovery.reset.from.view()));
+    for (const chain::ScheduleEntry& entry : recovery.reset.schedule.entries) {
+        fmt::print("validator {} {} {}\n",
+                   entry.producer.to_string(),
+                   entry.signing_key.to_string(),
+                   entry.vote_key.to_string());
+    }
+    for (const chain::Retime& retime : recovery.retimes)
+        fmt::print("slot {} begins at {}\n", retime.first, retime.time.to_string());
+}
+
 base::Result<void> recover_sign(const Session& session, const Arguments& arguments) {
     const std::string file = arguments.at("file");
     auto recovery = read_recovery(file);
     if (!recovery) return fail(recovery.error());
     const std::string id = base::to_hex(recovery->id().view());
+    describe(*recovery);
     const auto signed_by_key =
         call(session.wallet_url, "/v1/wallet/sign_digest", Json::array({id, arguments.at("key")}));
     if (!signed_by_key) return fail(signed_by_key.error());
@@ -140,7 +208,7 @@ base::Result<void> recover_sign(const Session& session, const Arguments& argumen
     if (!signature) return fail(signature.error());
     recovery->signatures.push_back(*signature);
     if (auto done = write_file(file, genesis::to_text(*recovery)); !done) return done;
-    fmt::print("{}: recovery {} has {} signatures\n", file, id, recovery->signatures.size());
+    fmt::print("{}: {} signatures\n", file, recovery->signatures.size());
     return {};
 }
 
@@ -151,6 +219,7 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
     if (!text) return fail(text.error());
     const auto genesis = genesis::from_json(*text);
     if (!genesis) return fail(genesis.error());
+    describe(*recovery);
     const std::vector<chain::Name> signers = genesis::signers_of(*recovery);
     for (const genesis::RecoveryMember& member : recovery->members) {
         const bool has_signed = std::ranges::find(signers, member.name) != signers.end();
@@ -170,9 +239,11 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
 void add_recover_commands(std::vector<Command>& commands) {
     commands.push_back(
         {"recover make",
-         "Write a new first schedule, from the final block of the node that is asked",
+         "Write a new first schedule, or other times, from the final block of the node that is "
+         "asked",
          {{"file", "where to write it"}},
-         {{"validator", 0, "NAME=KEY[,VOTEKEY]", "with a key that never signed; once for each"}},
+         {{"validator", 0, "NAME=KEY[,VOTEKEY]", "with a key that never signed; once for each"},
+          {"retime", 0, "", "the next slot begins now: the chain is dated ahead of the clock"}},
          recover_make});
     commands.push_back({"recover sign",
                         "Sign it with a key of a member, which the wallet has",

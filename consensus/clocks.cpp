@@ -19,7 +19,7 @@ chain::Slot Consensus::slot_shown(base::Timestamp clock) const {
 }
 
 base::Timestamp Consensus::begin_of(chain::Slot slot) const {
-    return options_.times.time_of(slot).to_timestamp() - ahead_;
+    return options_.times.begin_of(slot).to_timestamp() - ahead_;
 }
 
 std::vector<base::Timestamp> Consensus::clocks_of(const chain::Schedule& schedule,

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -33,9 +34,10 @@ base::Result<void> read_hash(const std::string& text, base::Hash256& hash) {
     return {};
 }
 
-base::Result<void> read_version(const std::string& text, std::uint32_t& version) {
+template <class Number>
+base::Result<void> read_number(const std::string& text, Number& number) {
     const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, version);
+    const auto read = std::from_chars(text.data(), end, number);
     if (read.ec == std::errc() && read.ptr == end) return {};
     return fail(Errc::malformed, "a number is needed");
 }
@@ -51,6 +53,20 @@ base::Result<void> read_validator(const std::vector<std::string>& words, Recover
         return fail(Errc::malformed, fmt::format("more than {} validators", chain::kProducersMax));
     }
     recovery.reset.schedule.entries.push_back({*name, *signing, *vote});
+    return {};
+}
+
+base::Result<void> read_retime(const std::vector<std::string>& words, Recovery& recovery) {
+    chain::Retime retime;
+    if (auto read = read_hash(words[1], retime.from); !read) return read;
+    if (auto read = read_number(words[2], retime.first); !read) return read;
+    const auto time = chain::TimePoint::from_string(words[3]);
+    if (!time) return fail(time.error());
+    retime.time = *time;
+    if (recovery.retimes.size() >= chain::kRetimesMax) {
+        return fail(Errc::malformed, fmt::format("more than {} retimes", chain::kRetimesMax));
+    }
+    recovery.retimes.push_back(retime);
     return {};
 }
 
@@ -73,9 +89,10 @@ base::Result<void> read_line(const std::vector<std::string>& words, Recovery& re
     if (verb == "chain" && words.size() == 2) return read_hash(words[1], recovery.chain_id);
     if (verb == "from" && words.size() == 2) return read_hash(words[1], recovery.reset.from);
     if (verb == "version" && words.size() == 2) {
-        return read_version(words[1], recovery.reset.schedule.version);
+        return read_number(words[1], recovery.reset.schedule.version);
     }
     if (verb == "validator" && words.size() == 4) return read_validator(words, recovery);
+    if (verb == "retime" && words.size() == 4) return read_retime(words, recovery);
     if (verb == "member" && words.size() == 3) return read_member(words, recovery);
     if (verb == "signature" && words.size() == 2) {
         const auto signature = base::crypto::Signature::from_string(words[1]);
@@ -88,7 +105,7 @@ base::Result<void> read_line(const std::vector<std::string>& words, Recovery& re
     }
     return fail(Errc::malformed,
                 "expected chain ID, from ID, version NUMBER, validator NAME KEY KEY, "
-                "member NAME AUTHORITY or signature SIG");
+                "retime ID SLOT TIME, member NAME AUTHORITY or signature SIG");
 }
 
 class Signers {
@@ -140,7 +157,24 @@ base::Result<void> check_schedule(const chain::Schedule& schedule) {
             return fail(Errc::invalid, "two validators have the key " + key.to_string());
         }
     }
-    if (schedule.entries.empty()) return fail(Errc::invalid, "a validator is needed");
+    return {};
+}
+
+base::Result<void> check_retimes(const std::vector<chain::Retime>& retimes) {
+    const auto is_out_of_order = [](const chain::Retime& a, const chain::Retime& b) {
+        return a.first >= b.first;
+    };
+    const bool is_ordered = std::ranges::adjacent_find(retimes, is_out_of_order) == retimes.end();
+    if (!is_ordered) return fail(Errc::invalid, "the slots of the recovery's retimes do not grow");
+    for (const chain::Retime& retime : retimes) {
+        if (retime.first == 0 || retime.first > chain::kSlotMax) {
+            return fail(Errc::invalid, fmt::format("a retime of slot {}", retime.first));
+        }
+        const std::int64_t seconds = retime.time.microseconds / 1'000'000;
+        if (seconds <= 0 || seconds > std::numeric_limits<std::uint32_t>::max()) {
+            return fail(Errc::invalid, "a retime to " + retime.time.to_string());
+        }
+    }
     return {};
 }
 
@@ -152,6 +186,7 @@ base::Hash256 Recovery::id() const {
     out.hash(chain_id);
     out.hash(reset.from);
     chain::encode(out, reset.schedule);
+    chain::encode_list(out, retimes);
     chain::encode_list(out, members);
     return base::crypto::sha256(out.view());
 }
@@ -188,6 +223,12 @@ std::string to_text(const Recovery& recovery) {
                             entry.signing_key.to_string(),
                             entry.vote_key.to_string());
     }
+    for (const chain::Retime& retime : recovery.retimes) {
+        text += fmt::format("retime {} {} {}\n",
+                            base::to_hex(retime.from.view()),
+                            retime.first,
+                            retime.time.to_string());
+    }
     for (const RecoveryMember& member : recovery.members) {
         text += fmt::format(
             "member {} {}\n", member.name.to_string(), base::to_hex(chain::pack(member.authority)));
@@ -214,7 +255,11 @@ base::Result<void> check(const Recovery& recovery, const chain::ChainId& chain_i
     if (recovery.chain_id != chain_id) {
         return fail(Errc::invalid, "the recovery is of another chain");
     }
+    if (recovery.reset.schedule.entries.empty() && recovery.retimes.empty()) {
+        return fail(Errc::invalid, "a validator, or another time, is needed");
+    }
     if (auto good = check_schedule(recovery.reset.schedule); !good) return good;
+    if (auto good = check_retimes(recovery.retimes); !good) return good;
     if (auto good = check_members(recovery.members); !good) return good;
     const std::size_t needed = recovery.members.size() * 2 / 3 + 1;
     const std::vector<chain::Name> signers = signers_of(recovery);

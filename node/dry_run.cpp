@@ -1,5 +1,7 @@
 #include "node/dry_run.hpp"
 
+#include "chain/execution/rows.hpp"
+
 #include <utility>
 
 namespace node {
@@ -33,6 +35,9 @@ base::Result<chain::TransactionTrace> DryRun::execute(const Lane& lane, const Jo
     block.parent_final = head.finalized.id;
     block.chain_id = options_.chain_id;
     block.interval_milliseconds = options_.times.interval_milliseconds;
+    auto retimes = chain::load_retimes(*job.view->pending_state);
+    if (!retimes) return base::fail(std::move(retimes).error());
+    block.refers_from = retimes->refers_from;
     chain::StateDelta delta(job.view->pending_state);
     if (auto begun = lane.executor.begin_block(delta, block); !begun) {
         return base::fail(begun.error());

@@ -144,7 +144,11 @@ base::Result<void> Node::Parts::open_core() {
     core_options.clock_bound = options.clock_bound;
     const auto recovery = read_recovery(options, ledger.genesis.chain_id());
     if (!recovery) return base::fail(recovery.error());
-    if (*recovery) core_options.reset = (*recovery)->reset;
+    if (*recovery) {
+        const chain::ScheduleReset& reset = (*recovery)->reset;
+        if (!reset.schedule.entries.empty()) core_options.reset = reset;
+        ledger.genesis.times.retimes = (*recovery)->retimes;
+    }
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
     core_options.max_transaction_time = options.max_transaction_time;

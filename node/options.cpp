@@ -164,7 +164,8 @@ po::options_description ledger_options(Options& out) {
     add("recover-from",
         text(out.recover_from),
         "id of the recovery in the data directory ('bor-cli recover'): a new first schedule, after "
-        "more than a third of the validators were lost for ever");
+        "more than a third of the validators were lost for ever, or other times for the slots that "
+        "come, when what is final is dated ahead of the right time");
     add("clock-bound",
         converted(std::uint32_t{100},
                   [&out](std::uint32_t milliseconds) {

@@ -1,5 +1,6 @@
 #include "chain/execution/elections.hpp"
 #include "chain/execution/membership.hpp"
+#include "chain/execution/rows.hpp"
 #include "node/operator_api.hpp"
 
 #include <algorithm>
@@ -55,13 +56,16 @@ Answer get_validators(const ApiContext& /*context*/, const Moment& moment, Param
     if (!candidates) return refuse(candidates.error());
     auto nodes = chain::registered_nodes(state, chain::Name{}, kNodesMax);
     if (!nodes) return refuse(nodes.error());
+    auto retimes = chain::load_retimes(state);
+    if (!retimes) return refuse(retimes.error());
     // The heaviest first, as they would be elected.
     std::ranges::stable_sort(*candidates, std::greater<>(), &chain::Candidate::votes);
     Json out{{"schedule_version", schedule->version},
              {"quorum", schedule->quorum()},
              {"candidates", Json::array()},
              {"members", Json::array()},
-             {"nodes", Json::array()}};
+             {"nodes", Json::array()},
+             {"retimes", Json::array()}};
     for (const chain::Candidate& each : *candidates)
         out["candidates"].push_back(candidate_json(each, *schedule, state));
     for (const auto& [name, weight] : chain::members(state)) {
@@ -69,6 +73,11 @@ Answer get_validators(const ApiContext& /*context*/, const Moment& moment, Param
     }
     for (const chain::NodeEntry& each : *nodes)
         out["nodes"].push_back(node_json(each));
+    for (const chain::Retime& each : retimes->retimes) {
+        out["retimes"].push_back({{"from", base::to_hex(each.from.view())},
+                                  {"slot", json_integer(each.first)},
+                                  {"time", each.time.to_string()}});
+    }
     return out;
 }
 

@@ -269,4 +269,15 @@ Result<SlotTimes> load_times(const StateView& state) {
     return load<SlotTimes>(state, kGlobalTimes);
 }
 
+Result<RetimesRow> load_retimes(const StateView& state) {
+    if (!state.find(Table::global, global_key(kGlobalRetimes))) return RetimesRow{};
+    return load<RetimesRow>(state, kGlobalRetimes);
+}
+
+void put_retimes(StateDelta& state, const SlotTimes& times, Slot slot, Height parent) {
+    RetimesRow row{.retimes = times.retimes, .refers_from = parent};
+    std::erase_if(row.retimes, [&](const Retime& each) { return each.first > slot; });
+    state.put(Table::global, global_key(kGlobalRetimes), pack(row));
+}
+
 }  // namespace chain

@@ -313,9 +313,22 @@ inline constexpr std::string_view kGlobalPending = "pending";        // See load
 inline constexpr std::string_view kGlobalRules = "rules";            // RulesRow
 inline constexpr std::string_view kGlobalFixed = "schedule_fixed";   // See load_fixed()
 inline constexpr std::string_view kGlobalTimes = "times";            // SlotTimes of the chain
+inline constexpr std::string_view kGlobalRetimes = "retimes";        // RetimesRow, if there are
 [[nodiscard]] inline base::ByteView global_key(std::string_view name) {
     return base::as_bytes(name);
 }
+
+// The times that the chain was given anew (spec 04, `recover --retime`).
+struct RetimesRow {
+    std::vector<Retime> retimes;  // Ascending.
+    // What a transaction refers to is at least so high: another may have been executed already, and
+    // was forgotten when the time was past it.
+    Height refers_from = 0;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(Limited{self.retimes, {kRetimesMax, kRetimeBytes}}, self.refers_from);
+    }
+};
 
 // What changes with every transaction and is of no account.
 struct CountersRow {
@@ -370,6 +383,10 @@ struct RulesRow {
 [[nodiscard]] base::Result<RulesRow> load_rules(const StateView& state);
 [[nodiscard]] base::Result<Schedule> load_schedule(const StateView& state);
 [[nodiscard]] base::Result<SlotTimes> load_times(const StateView& state);
+// Empty: the chain has the times of its genesis.
+[[nodiscard]] base::Result<RetimesRow> load_retimes(const StateView& state);
+// In the first block that has other times: its slot, and the height of its parent.
+void put_retimes(StateDelta& state, const SlotTimes& times, Slot slot, Height parent);
 
 // --- RAM billing, in bytes (Leap's config::billable_size) ------------------------------------
 

@@ -33,7 +33,8 @@ struct BlockContext {
     ChainId chain_id;
     std::uint32_t interval_milliseconds = 500;
     Slot parent_slot = 0;
-    BlockId parent_final;  // `final` of the parent's header; zero below the genesis block.
+    BlockId parent_final;    // `final` of the parent's header; zero below the genesis block.
+    Height refers_from = 0;  // Lower blocks are not referred to, see RetimesRow.
 };
 
 // The parameters in force, decoded once a block (begin_block) or after they change.

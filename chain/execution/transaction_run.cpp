@@ -81,7 +81,13 @@ bool TransactionRun::check_tapos() {
         context_.state().find(Table::block_id, block_id_key(transaction_.ref_block_num));
     if (id) {
         const auto hash = base::to_hash<32>(*id);
-        if (hash && ref_block_prefix_of(*hash) == transaction_.ref_block_prefix) return true;
+        const bool is_it = hash && ref_block_prefix_of(*hash) == transaction_.ref_block_prefix;
+        if (is_it && height_of(*hash) >= context_.block().refers_from) return true;
+        if (is_it) {
+            return fail(Exception::invalid_ref_block_exception,
+                        "Transaction's reference block is from before the time of the chain was "
+                        "set back; sign it anew");
+        }
     }
     return fail(Exception::invalid_ref_block_exception,
                 "Transaction's reference block did not match. Is this transaction from a "

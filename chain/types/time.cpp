@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 namespace chain {
 
@@ -137,6 +139,33 @@ base::Result<BlockTimestamp> BlockTimestamp::from_string(std::string_view text) 
     auto time = TimePoint::from_string(text);
     if (!time) return base::fail(std::move(time).error());
     return from_time_point(*time);
+}
+
+const Retime* SlotTimes::retime_of(Slot slot) const {
+    const auto above = std::ranges::upper_bound(retimes, slot, {}, &Retime::first);
+    return above == retimes.begin() ? nullptr : &*std::prev(above);
+}
+
+TimePoint SlotTimes::time_of(Slot slot) const {
+    const Retime* retime = retime_of(slot);
+    const TimePoint from = retime == nullptr ? initial : retime->time;
+    const Slot slots = retime == nullptr ? slot : slot - retime->first;
+    return {from.microseconds + static_cast<std::int64_t>(slots) * 1000 *
+                                    static_cast<std::int64_t>(interval_milliseconds)};
+}
+
+TimePoint SlotTimes::begin_of(Slot slot) const {
+    const TimePoint time = time_of(slot);
+    if (retimes.empty() || slot >= retimes.back().first) return time;
+    return std::min(time, retimes.back().time);
+}
+
+Slot SlotTimes::slot_at(TimePoint time) const {
+    const TimePoint from = retimes.empty() ? initial : retimes.back().time;
+    const Slot first = retimes.empty() ? 0 : retimes.back().first;
+    if (time < from) return first == 0 ? 0 : first - 1;
+    return first + static_cast<Slot>(time.microseconds - from.microseconds) /
+                       (std::uint64_t{1000} * interval_milliseconds);
 }
 
 }  // namespace chain

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/bytes.hpp"
 #include "base/time.hpp"
 #include "chain/types/codec.hpp"
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace chain {
 
@@ -66,25 +68,39 @@ struct BlockTimestamp {
 using Slot = std::uint64_t;    // Counted from genesis, which is slot 0; at most kSlotMax.
 using Height = std::uint32_t;  // JSON "block_num": 1 for genesis.
 
-// When slots are: slot s begins at initial + s * interval (spec 03, "Block header").
+// Clocks were wrong, and what is final is dated ahead of the right time: slots go on growing, but
+// from one on they begin at earlier times than they would have (spec 04, `recover --retime`).
+struct Retime {
+    base::Hash256 from;  // Id of the block that was final then.
+    Slot first = 0;      // Above the slots of all blocks that were made before.
+    TimePoint time;      // When it begins.
+
+    friend bool operator==(const Retime&, const Retime&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.from, self.first, self.time); }
+};
+inline constexpr std::size_t kRetimesMax = 64;
+inline constexpr std::size_t kRetimeBytes = 32 + 8 + 8;
+
+// When slots are: slot s begins at initial + s * interval (spec 03, "Block header"), unless the
+// chain was given other times since.
 struct SlotTimes {
     TimePoint initial;
     std::uint32_t interval_milliseconds = 500;
+    std::vector<Retime> retimes{};  // That the operator knows of; ascending. Not encoded.
 
-    friend constexpr bool operator==(const SlotTimes&, const SlotTimes&) = default;
+    friend bool operator==(const SlotTimes&, const SlotTimes&) = default;
     static void each_field(auto& self, auto&& visit) {
         visit(self.initial, self.interval_milliseconds);
     }
-    [[nodiscard]] constexpr TimePoint time_of(Slot slot) const {
-        return {initial.microseconds + static_cast<std::int64_t>(slot) * 1000 *
-                                           static_cast<std::int64_t>(interval_milliseconds)};
-    }
+    // What a block of this slot is dated.
+    [[nodiscard]] TimePoint time_of(Slot slot) const;
+    // From when on a block of this slot may be there: what was dated ahead has long been there
+    // when the chain goes on.
+    [[nodiscard]] TimePoint begin_of(Slot slot) const;
     // The last slot that has begun at `time`; 0 before genesis.
-    [[nodiscard]] constexpr Slot slot_at(TimePoint time) const {
-        if (time <= initial) return 0;
-        return static_cast<Slot>(time.microseconds - initial.microseconds) /
-               (std::uint64_t{1000} * interval_milliseconds);
-    }
+    [[nodiscard]] Slot slot_at(TimePoint time) const;
+    // That which is in force for a slot; null: none.
+    [[nodiscard]] const Retime* retime_of(Slot slot) const;
 };
 
 }  // namespace chain

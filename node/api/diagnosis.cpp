@@ -146,7 +146,8 @@ void find_times(const AgreementView& view, std::vector<Finding>& out) {
             {Kind::clock,
              "",
              fmt::format("The final block is dated {}, {} ahead of this node's clock: clocks were "
-                         "wrong when it was made, and no block can follow it before that time.",
+                         "wrong when it was made, and no block can follow it before that time, "
+                         "unless members set it back ('bor-cli recover make FILE --retime').",
                          view.final_time.to_string(),
                          seconds(ahead))});
     } else if (view.signs_from && ahead_of_clock(*view.signs_from) > slack) {

@@ -20,7 +20,7 @@ chain::TimePoint Core::Impl::clock() const {
 }
 
 base::Timestamp Core::Impl::begin_of(chain::Slot slot) const {
-    return chain_->identity().times.time_of(slot).to_timestamp() - clock_ahead_;
+    return chain_->identity().times.begin_of(slot).to_timestamp() - clock_ahead_;
 }
 
 void Core::Impl::on_clock_set(const input::ClockSet& set, Effects& out) {

@@ -89,13 +89,46 @@ TEST_CASE("a recovery needs more than two thirds of the members, each once") {
         CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "have the key"));
         recovery.reset.schedule.entries.clear();
         CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail,
-                  "a validator is needed"));
+                  "a validator, or another time, is needed"));
+    }
+    SECTION("of these very times") {
+        recovery.retimes = {{.from = {}, .first = 7, .time = {5'000'000}}};
+        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "0 of 4 members"));
+    }
+}
+
+TEST_CASE("a recovery may give the chain other times and leave its schedule") {
+    const genesis::Genesis genesis = chain_of_four();
+    genesis::Recovery recovery = recovery_of(genesis);
+    recovery.reset.schedule = {};
+    recovery.retimes = {{.from = {}, .first = 7, .time = {5'000'000}},
+                        {.from = {}, .first = 9, .time = {6'000'000}}};
+    for (unsigned char tag = 1; tag <= 3; ++tag)
+        sign(recovery, tag);
+    CHECK(genesis::check(recovery, genesis.chain_id()).has_value());
+    CHECK(genesis::recovery_from_text(genesis::to_text(recovery)).value() == recovery);
+    const auto refusal = [&] {
+        return genesis::check(recovery, genesis.chain_id()).error().detail;
+    };
+    SECTION("of slots that grow") {
+        recovery.retimes[1].first = 7;
+        CHECK(has(refusal(), "do not grow"));
+    }
+    SECTION("that can be") {
+        recovery.retimes[0].first = 0;
+        CHECK(has(refusal(), "a retime of slot 0"));
+        recovery.retimes[1].first = chain::kSlotMax + 1;
+        recovery.retimes[0].first = 1;
+        CHECK(has(refusal(), "a retime of slot"));
+        recovery.retimes[0].time = {-1'000'000};
+        CHECK(has(refusal(), "a retime to"));
     }
 }
 
 TEST_CASE("a recovery's file is read as it was written, and its errors name the line") {
     const genesis::Genesis genesis = chain_of_four();
     genesis::Recovery recovery = recovery_of(genesis);
+    recovery.retimes = {{.from = recovery.reset.from, .first = 7, .time = {5'000'000}}};
     sign(recovery, 1);
     const std::string text = genesis::to_text(recovery);
     const auto read = genesis::recovery_from_text(text);
@@ -112,6 +145,7 @@ TEST_CASE("a recovery's file is read as it was written, and its errors name the 
     CHECK(has(refusal("BoR recovery 1\nversion 1x\n"), "a number"));
     CHECK(has(refusal("BoR recovery 1\nvalidator ma x y\n"), "line 2"));
     CHECK(has(refusal("BoR recovery 1\nsignature x\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 1\nretime 00 1 2026-01-01T00:00:00.000\n"), "line 2"));
     CHECK(has(refusal("BoR recovery 1\nmember ma 00\n"), "line 2"));
     CHECK(has(refusal("BoR recovery 1\nmember ma x\n"), "line 2"));
     CHECK(has(refusal("BoR recovery 1\nfrom\n"), "expected chain ID"));

@@ -7,14 +7,18 @@ usage: clocks.py --build BUILD_DIR [--only NAME]
 import glob
 import json
 import os
+import shutil
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
-from doctor import explained, run, wait_for
-from operating import get
+from doctor import explained, healthy, run, wait_for
+from operating import get, set_option
 
 WRONG_FOR = 40      # Seconds.
+ALL_WRONG_FOR = 25
 AGAIN_WITHIN = 10   # Seconds after the clock is right.
+RETIMED_WITHIN = 60
 LIBRARY = '/usr/lib/*/faketime/libfaketimeMT.so.1'
 
 
@@ -69,7 +73,58 @@ def one_ahead(net):
     assert took < AGAIN_WITHIN, 'it took %.1f s' % took
 
 
-SITUATIONS = [one_ahead]
+def all_ahead(net):
+    """A day ahead for 25 s, all of them by one bad source of time: what is final is dated tomorrow.
+    Members set the time of the chain back."""
+    names = list(net.commands)
+    clocks = {name: Clock(net, name) for name in names}
+    for name in names:
+        wait_for('%s votes' % name, lambda name=name: (finality(net, name)['lag_ms'] < 2000, 0))
+    day = 24 * 3600
+    for clock in clocks.values():
+        clock.set(day)
+    before = net.final('bora')
+    time.sleep(ALL_WRONG_FOR)
+    assert net.final('bora') > before, 'with all clocks a day ahead the chain does not go on'
+    for clock in clocks.values():
+        clock.set(0)
+    right = time.monotonic()
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(lambda name: explained(net, name, 'clock', 'The final block is dated',
+                                             'ahead of this node', '--retime'), names))
+    took = time.monotonic() - right
+    print('  each names cause and time %.1f s after the clocks were set right' % took)
+    assert took < AGAIN_WITHIN, 'it took %.1f s' % took
+    path = os.path.join(net.dir, 'retime')
+    with open(os.path.join(net.dir, 'network.json'), encoding='utf-8') as f:
+        system_key = json.load(f)['system_key']['public']
+    highest = max(names, key=net.final)
+    before = finality(net, highest)['final']
+    net.cli('recover', 'make', path, '--retime', url=net.of(highest)['http'])
+    net.cli('recover', 'sign', path, system_key)
+    genesis = os.path.join(net.dir, 'genesis.json')
+    confirmed = net.cli('recover', 'check', path, genesis).strip().rsplit(' ', 1)[1]
+    began = time.monotonic()
+    for name in names:
+        net.stop(name)
+        shutil.copyfile(path, os.path.join(net.of(name)['data_dir'], 'recovery.txt'))
+        set_option(net, name, 'recover-from', confirmed)
+        net.start(name)
+    for name in names:
+        wait_for('finality of ' + name,
+                 lambda name=name: (net.final(name) > before['block_num'] + 5, before))
+    took = time.monotonic() - began
+    after = finality(net, highest)['final']
+    print('  final again %.1f s after the recovery, block %d of %s after block %d of %s' %
+          (took, after['block_num'], after['timestamp'], before['block_num'], before['timestamp']))
+    assert took < RETIMED_WITHIN, 'it took %.1f s' % took
+    assert after['timestamp'] < before['timestamp'], 'the time of the chain was not set back'
+    again = net.cli('recover', 'make', path + '2', '--retime', url=net.of(highest)['http'], check=False)
+    assert not os.path.exists(path + '2'), 'a chain that is on time is given other times: ' + again
+    healthy(net)
+
+
+SITUATIONS = [one_ahead, all_ahead]
 
 
 if __name__ == '__main__':

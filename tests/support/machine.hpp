@@ -70,6 +70,8 @@ class Machine {
         signer_.set_key(key_);
         logs_.merge(test::fresh_logs({consensus::key_tag(key_.public_key())}));
     }
+    // Of the next start: the times that members gave the chain.
+    void retime(std::vector<chain::Retime> retimes) { genesis_.times.retimes = std::move(retimes); }
     // Opens the node on what the disk holds now.
     void start() {
         if (const auto opened = open(); !opened) FAIL(opened.error().detail);

@@ -139,6 +139,25 @@ TEST_CASE("slots and times correspond") {
     CHECK(SlotTimes{TimePoint{0}, 5000}.time_of(kSlotMax).microseconds > 0);
 }
 
+TEST_CASE("slots go on when the time is set back") {
+    const Retime first{.from = {}, .first = 100, .time = TimePoint{3'000'000}};
+    const Retime second{.from = {}, .first = 200, .time = TimePoint{20'000'000}};
+    const SlotTimes times{TimePoint{1'000'000}, 500, {first, second}};
+    CHECK(times.time_of(99).microseconds == 50'500'000);
+    CHECK(times.time_of(100).microseconds == 3'000'000);
+    CHECK(times.time_of(102).microseconds == 4'000'000);
+    CHECK(times.time_of(201).microseconds == 20'500'000);
+    // What is dated ahead is there from when the chain goes on.
+    CHECK(times.begin_of(99).microseconds == 20'000'000);
+    CHECK(times.begin_of(3).microseconds == 2'500'000);
+    CHECK(times.begin_of(201).microseconds == 20'500'000);
+    CHECK(times.slot_at(TimePoint{20'499'999}) == 200);
+    CHECK(times.slot_at(TimePoint{20'500'000}) == 201);
+    CHECK(times.slot_at(TimePoint{19'999'999}) == 199);
+    CHECK(times.retime_of(99) == nullptr);
+    CHECK(times.retime_of(199)->first == 100);
+}
+
 TEST_CASE("an authority is valid when sorted, without doubles, and within reach") {
     CHECK(Authority::of_key(key(1)).is_valid());
     Authority authority = Authority::of_key(key(1));
