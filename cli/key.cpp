@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace cli {
 
 namespace {
@@ -20,6 +22,13 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
         return fail(Errc::invalid,
                     "say where the private key goes: --file FILE, or --to-console to show it");
     }
+    const bool is_of_node = arguments.has("vote") || arguments.has("node");
+    if (is_of_node && !file.empty() && std::filesystem::exists(file)) {
+        return fail(Errc::invalid,
+                    file +
+                        " exists already, and may be the only copy of a key: name another file, "
+                        "or remove it");
+    }
     if (arguments.has("vote")) {
         // The journal is what keeps the key from voting twice: it is born with the key.
         if (type != base::crypto::KeyType::k1) return fail(Errc::invalid, "vote keys are K1 keys");
@@ -31,11 +40,10 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
         if (auto made = make_journal(directory, key.public_key()); !made) return made;
     }
     if (!file.empty()) {
-        const std::string text = arguments.has("vote") || arguments.has("node")
-                                     ? key.to_string() + "\n"
-                                     : fmt::format("Private key: {}\nPublic key: {}\n",
-                                                   key.to_string(),
-                                                   key.public_key().to_string());
+        const std::string text = is_of_node ? key.to_string() + "\n"
+                                            : fmt::format("Private key: {}\nPublic key: {}\n",
+                                                          key.to_string(),
+                                                          key.public_key().to_string());
         if (auto done = write_file(file, text, Secrecy::secret); !done) return done;
         fmt::print("saved to {}; public key: {}\n", file, key.public_key().to_string());
         return {};

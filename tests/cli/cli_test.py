@@ -373,6 +373,8 @@ class Keys(Case):
                 self.assertEqual([bool(any(f.read(4096))) for _ in range(2)], [True, False])
             journals.add(path)
         self.assertEqual(len(journals), 3)
+        for more in (('--vote', '--journal', data), ('--r1', '--node')):
+            self.bad('exists already', 'key', 'create', *more, '--file', Network.path('first.key'))
 
     def test_wrong_chain_parameters(self):
         for text, reason in (('max_missed', 'expected NAME=NUMBER'), ('no_such=5', 'no_such'),
