@@ -45,6 +45,7 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
     const auto envelope = p2p::read_envelope(*bytes);
     if (!envelope) return base::Duration(0);
     using p2p::MessageType;
+    if (envelope->type == MessageType::blocks) keep_block(*envelope, bytes);
     const bool pushes = envelope->type == MessageType::header ||
                         (envelope->type == MessageType::blocks && envelope->correlation == 0);
     if (envelope->type == MessageType::vote && chance_.percent(withholds_)) return std::nullopt;
@@ -109,7 +110,7 @@ void Byzantine::forge_votes() {
     }
 }
 
-// Another header in the slot of one that it made: nothing stands behind it.
+// Another block in the slot of one that it made, of which it says a wrong state; or its header.
 void Byzantine::forge_header() {
     if (!last_header_ || last_header_->header.slot + kRecent < fleet_.slot()) return;
     p2p::HeaderPush push{*last_header_, {}};
@@ -120,7 +121,23 @@ void Byzantine::forge_header() {
     const std::size_t which = chance_.percent(80) ? 0 : 1;
     if (entries[member_].name != push.signed_header.header.producer) return;
     push.signed_header.signature = signing_key(member_, which).sign(digest);
+    const bool has_body = last_block_ && last_block_->header == last_header_->header;
+    if (has_body) push.witness = last_block_->witness;
     tell(p2p::pack_message(push), 60);
+    if (!has_body || chance_.percent(30)) return;
+    const auto block =
+        chain::make_block(push.signed_header, last_block_->transactions, last_block_->witness);
+    tell(p2p::pack_message(p2p::Blocks{{block}}), 100);
+}
+
+// The newest of its own, with all that its header names.
+void Byzantine::keep_block(const p2p::Envelope& envelope, const p2p::SharedBytes& bytes) {
+    if (!last_header_ || (last_block_ && last_block_->header == last_header_->header)) return;
+    const auto body = p2p::read_body(envelope, *bytes);
+    if (!body) return;
+    for (const chain::BlockPtr& block : std::get<p2p::Blocks>(*body).blocks) {
+        if (block->header == last_header_->header) last_block_ = block;
+    }
 }
 
 }  // namespace sim::full

@@ -29,6 +29,7 @@ class Byzantine {
   private:
     void forge_votes();
     void forge_header();
+    void keep_block(const p2p::Envelope& envelope, const p2p::SharedBytes& bytes);
     void babble();
     void tell(const p2p::SharedBytes& bytes, int share);
     [[nodiscard]] base::Duration edge_of_slot();
@@ -38,6 +39,7 @@ class Byzantine {
     std::size_t member_;
     Impostor impostor_;
     std::optional<chain::SignedHeader> last_header_;
+    chain::BlockPtr last_block_;
     std::vector<char> hears_first_;  // By machine: which of the two it mostly hears.
     // How it likes to behave, in percent.
     int withholds_ = 0;
