@@ -57,6 +57,16 @@ BlockPtr genesis_block(const ChainIdentity& identity, const StateLanes& lanes) {
     return make_block({header, {}}, {}, {});
 }
 
+// The final block of its height is the one from which a recovery begins.
+base::Result<void> check_origin(const Block& here, const BlockId& from) {
+    if (here.id == from) return {};
+    return fail(Errc::invalid,
+                fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
+                            here.header.height,
+                            base::to_hex(here.id.view()),
+                            base::to_hex(from.view())));
+}
+
 }  // namespace
 
 ChainManager::ChainManager(const ChainIdentity& identity, const Environment& environment)
@@ -213,13 +223,7 @@ base::Result<void> ChainManager::check_reset() const {
     if (height > final_->header.height) return {};
     auto block = get_final(height);
     if (!block) return fail(std::move(block).error());
-    if ((*block)->id != reset.from) {
-        return fail(Errc::invalid,
-                    fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
-                                height,
-                                base::to_hex((*block)->id.view()),
-                                base::to_hex(reset.from.view())));
-    }
+    if (auto good = check_origin(**block, reset.from); !good) return good;
     if (height == final_->header.height) {
         const auto state = shared_state_of(final_->id);
         for (const ScheduleEntry& entry : reset.schedule.entries) {
@@ -243,7 +247,7 @@ base::Result<void> ChainManager::check_reset() const {
                             height));
 }
 
-// What is final here has the times that the operator knows of, or has not come to them yet.
+// The final blocks here have the times that the operator knows of, or end before these begin.
 base::Result<void> ChainManager::check_retimes() const {
     const std::vector<Retime>& known = identity_.times.retimes;
     auto row = load_retimes(*shared_state_of(final_->id));
@@ -253,8 +257,7 @@ base::Result<void> ChainManager::check_retimes() const {
         !std::equal(row->retimes.begin(), row->retimes.end(), known.begin())) {
         return fail(Errc::invalid,
                     fmt::format("recover-from: the time of this chain was set back, from slot {} "
-                                "on, by a recovery that is not the one of 'recover-from' or that "
-                                "this does not contain",
+                                "on, by a recovery that 'recover-from' does not name",
                                 row->retimes.back().first));
     }
     for (const Retime& retime : std::span(known).subspan(past)) {
@@ -262,13 +265,7 @@ base::Result<void> ChainManager::check_retimes() const {
         if (height > final_->header.height) return {};
         auto block = get_final(height);
         if (!block) return fail(std::move(block).error());
-        if ((*block)->id != retime.from) {
-            return fail(Errc::invalid,
-                        fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
-                                    height,
-                                    base::to_hex((*block)->id.view()),
-                                    base::to_hex(retime.from.view())));
-        }
+        if (auto good = check_origin(**block, retime.from); !good) return good;
         if (final_->header.slot >= retime.first) {
             return fail(Errc::invalid,
                         fmt::format("recover-from: block {} of slot {} is final here already, the "

@@ -96,7 +96,7 @@ base::Result<std::vector<genesis::RecoveryMember>> read_members(const std::strin
     return members;
 }
 
-// Those that the chain has already: who begins from genesis needs them, too.
+// The retimes that the chain has already: a node that begins from genesis needs them, too.
 base::Result<std::vector<chain::Retime>> read_retimes(const Json& validators) {
     std::vector<chain::Retime> retimes;
     for (const Json& each : list_of(validators, "retimes")) {

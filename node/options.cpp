@@ -65,6 +65,12 @@ auto* time_limit(std::chrono::milliseconds& field, std::int64_t fallback) {
     });
 }
 
+template <class Field>
+auto* milliseconds(Field& field, std::uint32_t fallback) {
+    return converted(fallback,
+                     [&field](std::uint32_t count) { field = std::chrono::milliseconds(count); });
+}
+
 po::options_description file_options(Options& out) {
     po::options_description all("Files");
     auto add = all.add_options();
@@ -145,10 +151,7 @@ po::options_description ledger_options(Options& out) {
         time_limit(out.max_transaction_time, 150),
         "a transaction may run, ms; it is dropped, not billed, after that; -1: no limit");
     add("subjective-failure-ms-per-minute",
-        converted(std::uint32_t{200},
-                  [&out](std::uint32_t milliseconds) {
-                      out.failures_per_minute = std::chrono::milliseconds(milliseconds);
-                  }),
+        milliseconds(out.failures_per_minute, 200),
         "ms a minute that failing transactions of an account may take here, at most 60000; over "
         "it they are refused at once; 0: no limit");
     add("history",
@@ -167,10 +170,7 @@ po::options_description ledger_options(Options& out) {
         "more than a third of the validators were lost for ever, or other times for the slots that "
         "come, when what is final is dated ahead of the right time");
     add("clock-bound",
-        converted(std::uint32_t{100},
-                  [&out](std::uint32_t milliseconds) {
-                      out.clock_bound = std::chrono::milliseconds(milliseconds);
-                  }),
+        milliseconds(out.clock_bound, 100),
         "ms by which right clocks of validators may differ: nothing is signed for a slot before "
         "the clocks of a quorum have come that near to it");
     add("pause-on-startup",

@@ -26,11 +26,11 @@ bool is_plain(const effect::Write& write) {
     return write.ticket == 0 && write.pages.empty() && write.final_state == nullptr;
 }
 
-// A clock that differs by less was not set: it is kept right.
+// A smaller difference is the work of NTP: nobody has set the clock.
 constexpr base::Duration kClockStepMin = std::chrono::milliseconds(1);
-// Where nothing else happens: a clock that was set may let slots begin.
+// The core thread looks at the clock so often, also without inputs: a set clock may begin a slot.
 constexpr base::Duration kLooksAtClock = std::chrono::seconds(1);
-// Two clocks that are read within this are read at once.
+// Readings of two clocks are of one moment if they took less than this.
 constexpr base::Duration kAtOnce = std::chrono::microseconds(100);
 
 }  // namespace

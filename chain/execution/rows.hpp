@@ -321,8 +321,8 @@ inline constexpr std::string_view kGlobalRetimes = "retimes";        // RetimesR
 // The times that the chain was given anew (spec 04, `recover --retime`).
 struct RetimesRow {
     std::vector<Retime> retimes;  // Ascending.
-    // What a transaction refers to is at least so high: another may have been executed already, and
-    // was forgotten when the time was past it.
+    // The lowest block that a transaction may refer to. A transaction that refers to a lower block
+    // may have been executed already: its id was forgotten when the chain's time passed it.
     Height refers_from = 0;
 
     static void each_field(auto& self, auto&& visit) {
