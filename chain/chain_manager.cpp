@@ -111,6 +111,7 @@ base::Result<std::unique_ptr<ChainManager>> ChainManager::open(const ChainIdenti
     if (auto good = chain->check_reset(); !good) return fail(std::move(good).error());
     if (auto good = chain->check_retimes(); !good) return fail(std::move(good).error());
     if (auto opened = chain->open_reversible(); !opened) return fail(std::move(opened).error());
+    if (auto good = chain->check_reset_keys(); !good) return fail(std::move(good).error());
     return chain;
 }
 
@@ -224,27 +225,34 @@ base::Result<void> ChainManager::check_reset() const {
     auto block = get_final(height);
     if (!block) return fail(std::move(block).error());
     if (auto good = check_origin(**block, reset.from); !good) return good;
-    if (height == final_->header.height) {
-        const auto state = shared_state_of(final_->id);
-        for (const ScheduleEntry& entry : reset.schedule.entries) {
-            for (const PublicKey& key : {entry.signing_key, entry.vote_key}) {
-                if (!find_served(*state, key)) continue;
-                return fail(Errc::invalid,
-                            fmt::format("recover-from: key {} was a validator's before, and may "
-                                        "be locked on a block that is given up; make a new one",
-                                        key.to_string()));
-            }
-        }
-        return {};
-    }
+    if (height == final_->header.height) return {};
     auto child = get_final(height + 1);
     if (!child) return fail(std::move(child).error());
     if ((*child)->header.schedule_version == reset.schedule.version) return {};
     return fail(Errc::invalid,
                 fmt::format("recover-from: block {} is final here already, above block {} from "
-                            "which the recovery begins; begin it from the highest final block",
+                            "which the recovery begins; {}",
                             final_->header.height,
-                            height));
+                            height,
+                            reset.gives_up_final ? "it gives that up: start with an empty data "
+                                                   "directory to follow it"
+                                                 : "ask this node, too, for its answer"));
+}
+
+// What the recovery begins from is here: no new key has served up to there.
+base::Result<void> ChainManager::check_reset_keys() const {
+    const auto state = identity_.reset ? shared_state_of(identity_.reset->from) : nullptr;
+    if (state == nullptr) return {};
+    for (const ScheduleEntry& entry : identity_.reset->schedule.entries) {
+        for (const PublicKey& key : {entry.signing_key, entry.vote_key}) {
+            if (!find_served(*state, key)) continue;
+            return fail(Errc::invalid,
+                        fmt::format("recover-from: key {} was a validator's before, and may be "
+                                    "locked on a block that is given up; make a new one",
+                                    key.to_string()));
+        }
+    }
+    return {};
 }
 
 // The final blocks here have the times that the operator knows of, or end before these begin.
@@ -308,7 +316,7 @@ base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& p
     CHECK(header != nullptr && lanes.has_value());
     auto delta = state_->child(parent);
     if (const ScheduleReset* reset = reset_below(identity_.reset, parent)) {
-        auto done = reset_schedule(*delta, reset->schedule, identity_.times.time_of(slot));
+        auto done = reset_schedule(*delta, *reset, identity_.times.time_of(slot));
         if (!done) return fail(std::move(done).error());
     }
     return PendingBlock::begin(
@@ -425,7 +433,21 @@ void ChainManager::store(const JournalMark& mark, base::Batch& batch) const {
 ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
                                                  const AgreementBase& base,
                                                  base::Batch& batch) {
-    const BlockId& id = certificate.data.block_id;
+    store(certificate, batch);
+    final_certificate_ = certificate;
+    return make_final(certificate.data.block_id, &certificate, base, batch);
+}
+
+ChainManager::BecameFinal ChainManager::finalize(const BlockId& id,
+                                                 const AgreementBase& base,
+                                                 base::Batch& batch) {
+    return make_final(id, nullptr, base, batch);
+}
+
+ChainManager::BecameFinal ChainManager::make_final(const BlockId& id,
+                                                   const Certificate* certificate,
+                                                   const AgreementBase& base,
+                                                   base::Batch& batch) {
     BecameFinal became;
     became.blocks = branch(id);
     CHECK(!became.blocks.empty() && became.blocks.back()->block->id == id);
@@ -438,13 +460,11 @@ ChainManager::BecameFinal ChainManager::finalize(const Certificate& certificate,
             environment_.state.on_fault(indexed.error());
         }
     }
-    store(certificate, batch);
-    const base::Result<void> pruned =
-        append_pruned(batch, environment_.storage, certificate.data.height, environment_.retention);
-    if (!pruned) environment_.state.on_fault(pruned.error());
     final_ = became.blocks.back()->block;
     final_schedules_ = became.blocks.back()->schedules;
-    final_certificate_ = certificate;
+    const base::Result<void> pruned =
+        append_pruned(batch, environment_.storage, final_->header.height, environment_.retention);
+    if (!pruned) environment_.state.on_fault(pruned.error());
     base::Writer schedules;
     encode(schedules, final_schedules_);
     schedules.u32(base.block->header.height);

@@ -108,6 +108,10 @@ class ChainManager : base::Pinned {
     [[nodiscard]] BecameFinal finalize(const Certificate& certificate,
                                        const AgreementBase& base,
                                        base::Batch& batch);
+    // The same of a block from which a recovery begins: it may have no COMMIT certificate.
+    [[nodiscard]] BecameFinal finalize(const BlockId& id,
+                                       const AgreementBase& base,
+                                       base::Batch& batch);
     // The batch of finalize() was committed: reads move to the storage as it is now.
     base::Result<void> committed();
     // After committed(), for a block that is being made: it reads on through the rows that are
@@ -125,6 +129,7 @@ class ChainManager : base::Pinned {
     // The state after a held or the final block, for any thread; null: neither.
     [[nodiscard]] std::shared_ptr<const StateView> shared_state_of(const BlockId& id) const;
     [[nodiscard]] const BlockPtr& finalized() const { return final_; }
+    // The newest COMMIT certificate: of the final block, but where a recovery begins.
     [[nodiscard]] const std::optional<Certificate>& final_certificate() const {
         return final_certificate_;
     }
@@ -154,14 +159,20 @@ class ChainManager : base::Pinned {
                                                         const BlockPtr& block,
                                                         StateDigest digest);
     [[nodiscard]] base::Result<BlockPtr> get_final(Height height) const;
+    // Null: it has no COMMIT certificate.
+    [[nodiscard]] BecameFinal make_final(const BlockId& id,
+                                         const Certificate* certificate,
+                                         const AgreementBase& base,
+                                         base::Batch& batch);
     [[nodiscard]] base::Result<void> check_reset() const;
+    [[nodiscard]] base::Result<void> check_reset_keys() const;
     [[nodiscard]] base::Result<void> check_retimes() const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] base::Result<void> open_certificates();
     [[nodiscard]] base::Result<void> open_journal_marks();
     [[nodiscard]] base::Result<void> open_proofs();
     [[nodiscard]] base::Result<void> index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
-                                                  const Certificate& certificate,
+                                                  const Certificate* certificate,
                                                   base::Batch& batch);
 
     ChainIdentity identity_;

@@ -60,7 +60,7 @@ base::Result<void> ChainManager::open_proofs() {
 // Writes what proofs need of blocks that became final, which are in order. What a data directory
 // that began with a snapshot lacks is no fault: only older proofs cannot be made from it.
 base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
-                                              const Certificate& certificate,
+                                              const Certificate* certificate,
                                               base::Batch& batch) {
     const auto state = state_->view(blocks.back()->block->id);
     auto range = load_final_range(*state);
@@ -82,7 +82,7 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
         }
         if (block.header.schedule_change) proofs_->propose(block.header);
     }
-    return certify(certificate);
+    return certificate == nullptr ? base::Result<void>() : certify(*certificate);
 }
 
 }  // namespace chain

@@ -1,6 +1,7 @@
 #include "base/crypto/keys.hpp"
 #include "cli/files.hpp"
 #include "cli/output.hpp"
+#include "consensus/certificate.hpp"
 #include "genesis/recovery.hpp"
 
 #include <fmt/format.h>
@@ -8,9 +9,9 @@
 #include <algorithm>
 #include <chrono>
 
-// More than a third of the validators are lost for ever: a new first schedule, from the highest
-// final block that anybody has. Or what is final is dated ahead of the clock: other times for the
-// slots that come (spec 04).
+// More than a third of the validators are lost for ever: a new first schedule, from the block of
+// the highest certificate that those hold who are left. Or what is final is dated ahead of the
+// clock: other times for the slots that come (spec 04).
 
 namespace cli {
 
@@ -133,7 +134,72 @@ base::Result<chain::Retime> new_retime(const Session& session, const chain::Bloc
     return chain::Retime{from, head + kSlotsApart, time};
 }
 
-base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
+genesis::CheckCertificate verifier(const chain::ChainId& chain_id) {
+    return [&chain_id](const auto& certificate, const auto& schedules) {
+        return consensus::verify(certificate, schedules, chain_id);
+    };
+}
+
+// The one of the answers that knows most: the others' are added to it.
+base::Result<genesis::Recovery> read_answers(const std::vector<std::string>& paths) {
+    if (paths.empty()) {
+        return fail(Errc::invalid,
+                    "--answer FILE is needed, of each validator that is left ('bor-cli recover "
+                    "answer')");
+    }
+    std::vector<genesis::Recovery> all;
+    for (const std::string& path : paths) {
+        auto answer = read_recovery(path);
+        if (!answer) return answer;
+        all.push_back(*std::move(answer));
+        if (all.back().chain_id != all.front().chain_id) {
+            return fail(Errc::invalid, path + ": is of another chain than " + paths.front());
+        }
+    }
+    const auto rank = [](const genesis::Recovery& answer) {
+        const chain::Slot slot = answer.certificate ? answer.certificate->data.slot : 0;
+        return std::pair(slot, answer.replaced.size());
+    };
+    genesis::Recovery best = *std::ranges::max_element(all, {}, rank);
+    if (best.replaced.empty()) {
+        return fail(Errc::not_found,
+                    fmt::format("none of these nodes has block {} of slot {}, of which there is a "
+                                "certificate: answers of others are needed, or leave out the "
+                                "answers that name it, with --give-up-final",
+                                base::to_hex(best.reset.from.view()),
+                                rank(best).first));
+    }
+    best.answers.clear();
+    for (const genesis::Recovery& each : all) {
+        for (const genesis::RecoveryAnswer& answer : each.answers) {
+            const bool is_new =
+                std::ranges::find(best.answers, answer.key, &genesis::RecoveryAnswer::key) ==
+                best.answers.end();
+            if (is_new) best.answers.push_back(answer);
+        }
+    }
+    return best;
+}
+
+// A new first schedule.
+base::Result<genesis::Recovery> begin_anew(const Arguments& arguments) {
+    auto recovery = read_answers(arguments.all("answer"));
+    if (!recovery) return recovery;
+    chain::ScheduleReset& reset = recovery->reset;
+    reset.gives_up_final = arguments.has("give-up-final");
+    for (const std::string& text : arguments.all("validator")) {
+        auto entry = read_validator(text);
+        if (!entry) return fail(entry.error());
+        reset.schedule.entries.push_back(*std::move(entry));
+    }
+    reset.schedule.version = recovery->replaced.back().version + kVersionsApart;
+    const auto good = genesis::check_answers(*recovery, verifier(recovery->chain_id));
+    if (!good) return fail(good.error());
+    return recovery;
+}
+
+// As it is at the final block of the node that is asked.
+base::Result<genesis::Recovery> go_on(const Session& session) {
     const auto info = call(session.url, "/v1/chain/get_info", Json());
     if (!info) return fail(info.error());
     const auto validators = call(session.url, "/v1/bor/validators?state=final", Json());
@@ -150,32 +216,59 @@ base::Result<void> recover_make(const Session& session, const Arguments& argumen
     auto members = read_members(session.url, *validators);
     if (!members) return fail(members.error());
     recovery.members = *std::move(members);
-    for (const std::string& text : arguments.all("validator")) {
-        auto entry = read_validator(text);
-        if (!entry) return fail(entry.error());
-        recovery.reset.schedule.entries.push_back(*std::move(entry));
-    }
-    if (arguments.has("retime")) {
-        auto retime = new_retime(session, *from);
-        if (!retime) return fail(retime.error());
-        recovery.retimes.push_back(*retime);
-        fmt::print("slot {} begins at {}, by the clock of this machine\n",
-                   retime->first,
-                   retime->time.to_string());
-    } else if (recovery.reset.schedule.entries.empty()) {
+    return recovery;
+}
+
+base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
+    const bool is_new_schedule = !arguments.all("validator").empty();
+    if (!is_new_schedule && !arguments.has("retime")) {
         return fail(Errc::invalid,
                     "--validator NAME=KEY is needed, with a new key for each, or --retime");
     }
-    if (!recovery.reset.schedule.entries.empty()) {
-        recovery.reset.schedule.version =
-            static_cast<std::uint32_t>(number_of(*validators, "schedule_version") + kVersionsApart);
+    if (!is_new_schedule && (arguments.has("give-up-final") || arguments.has("answer"))) {
+        return fail(Errc::invalid, "--answer and --give-up-final go with --validator");
+    }
+    auto recovery = is_new_schedule ? begin_anew(arguments) : go_on(session);
+    if (!recovery) return fail(recovery.error());
+    if (arguments.has("retime")) {
+        auto retime = new_retime(session, recovery->reset.from);
+        if (!retime) return fail(retime.error());
+        recovery->retimes.push_back(*retime);
+        fmt::print("slot {} begins at {}, by the clock of this machine\n",
+                   retime->first,
+                   retime->time.to_string());
     }
     const std::string file = arguments.at("file");
-    if (auto done = write_file(file, genesis::to_text(recovery)); !done) return done;
+    if (auto done = write_file(file, genesis::to_text(*recovery)); !done) return done;
     fmt::print("{}: recovery {} from block {}, to be signed by the members\n",
                file,
-               base::to_hex(recovery.id().view()),
-               number_of(*info, "last_irreversible_block_num"));
+               base::to_hex(recovery->id().view()),
+               chain::height_of(recovery->reset.from));
+    return {};
+}
+
+base::Result<void> recover_answer(const Session& session, const Arguments& arguments) {
+    const auto info = call(session.url, "/v1/chain/get_info", Json());
+    if (!info) return fail(info.error());
+    if (!arguments.has("yes")) {
+        return fail(Errc::invalid,
+                    "the validator that answers signs nothing more with its keys, for ever; with "
+                    "--yes it does");
+    }
+    const auto made = call(
+        session.url, "/v1/bor/answer_recovery", Json{{"chain_id", text_of(*info, "chain_id")}});
+    if (!made) return fail(made.error());
+    const std::string text = text_of(*made, "answer");
+    const auto answer = genesis::recovery_from_text(text);
+    if (!answer) return fail(answer.error());
+    const std::string file = arguments.at("file");
+    if (auto done = write_file(file, text); !done) return done;
+    fmt::print("{}: block {} has the highest certificate here\n",
+               file,
+               chain::height_of(answer->reset.from));
+    for (const genesis::RecoveryAnswer& each : answer->answers)
+        fmt::print("{} has answered and signs nothing more\n", each.key.to_string());
+    if (answer->answers.empty()) fmt::print("no validator's key with a whole journal is here\n");
     return {};
 }
 
@@ -184,6 +277,10 @@ void describe(const genesis::Recovery& recovery) {
     fmt::print("recovery {} from block {}\n",
                base::to_hex(recovery.id().view()),
                base::to_hex(recovery.reset.from.view()));
+    if (recovery.reset.gives_up_final)
+        fmt::print("it GIVES UP blocks that may have been shown as final\n");
+    if (!recovery.answers.empty())
+        fmt::print("{} validators have answered\n", recovery.answers.size());
     for (const chain::ScheduleEntry& entry : recovery.reset.schedule.entries) {
         fmt::print("validator {} {} {}\n",
                    entry.producer.to_string(),
@@ -225,7 +322,8 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
         const bool has_signed = std::ranges::find(signers, member.name) != signers.end();
         fmt::print("{} {}\n", has_signed ? "signed by" : "not by", member.name.to_string());
     }
-    if (auto good = genesis::check(*recovery, genesis->chain_id()); !good) return good;
+    const chain::ChainId chain_id = genesis->chain_id();
+    if (auto good = genesis::check(*recovery, chain_id, verifier(chain_id)); !good) return good;
     fmt::print(
         "good. On every node: copy it to DATA_DIR/{}, and start with\n"
         "recover-from = {}\n",
@@ -237,12 +335,19 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
 }  // namespace
 
 void add_recover_commands(std::vector<Command>& commands) {
+    commands.push_back({"recover answer",
+                        "Write what the node that is asked knows; its validator signs nothing more",
+                        {{"file", "where to write it"}},
+                        {{"yes", 0, "", "its keys sign nothing more, for ever"}},
+                        recover_answer});
     commands.push_back(
         {"recover make",
-         "Write a new first schedule, or other times, from the final block of the node that is "
-         "asked",
+         "Write a new first schedule, from the answers of the validators that are left, or other "
+         "times",
          {{"file", "where to write it"}},
          {{"validator", 0, "NAME=KEY[,VOTEKEY]", "with a key that never signed; once for each"},
+          {"answer", 0, "FILE", "of 'recover answer'; once for each validator that is left"},
+          {"give-up-final", 0, "", "too few have answered: what was final may be given up"},
           {"retime", 0, "", "the next slot begins now: the chain is dated ahead of the clock"}},
          recover_make});
     commands.push_back({"recover sign",

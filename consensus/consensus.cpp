@@ -76,7 +76,15 @@ void Consensus::restore(const chain::Certificate& certificate) {
     std::vector<chain::BlockId> dropped;
     if (node->height() > tree_.finalized().height()) tree_.finalize(*node, dropped);
     final_certificate_ = certificate;
-    durable_final_slot_ = certificate.data.slot;
+    durable_final_slot_ = std::max(durable_final_slot_, certificate.data.slot);
+}
+
+void Consensus::restore_final(const chain::BlockId& id) {
+    BlockNode* node = tree_.find(id);
+    CHECK(node != nullptr);
+    std::vector<chain::BlockId> dropped;
+    if (node->height() > tree_.finalized().height()) tree_.finalize(*node, dropped);
+    durable_final_slot_ = std::max(durable_final_slot_, node->slot());
 }
 
 std::vector<chain::VoteData> Consensus::restore_locks() {
@@ -125,6 +133,8 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
         on_clock_set(now, *set, out);
     } else if (const auto* twin = std::get_if<input::TwinSeen>(&input)) {
         on_twin(twin->key, out);
+    } else if (std::holds_alternative<input::StopSigning>(input)) {
+        stop_signing(out);
     } else {
         on_final_durable(std::get<input::FinalDurable>(input).slot);
     }
@@ -137,6 +147,7 @@ void Consensus::on_tick(base::Timestamp now, Effects& out) {
         const BlockNode* block = early ? tree_.find(early->certificate.data.block_id) : nullptr;
         if (block != nullptr) count_early(now, early, *block, out);
     }
+    follow_reset(now, out);
     look_around(now);
     look_at_clocks(now, out);
     vote_late(now, out);
@@ -172,6 +183,15 @@ void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted
         out.push_back(std::move(vote));
     }
     count_early(now, *node, out);
+    follow_reset(now, out);
+}
+
+void Consensus::follow_reset(base::Timestamp now, Effects& out) {
+    BlockNode* from = options_.reset ? tree_.find(options_.reset->from) : nullptr;
+    if (from == nullptr || from->height() <= tree_.finalized().height()) return;
+    make_final(now, *from);
+    out.push_back(effect::Finalize{from->id(), std::nullopt, tree_.base()});
+    regain(out);
 }
 
 void Consensus::learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out) {
@@ -371,6 +391,21 @@ const chain::Certificate* Consensus::highest_notarize() const {
     return block == nullptr ? nullptr : &*block->notarized;
 }
 
+const chain::Certificate* Consensus::highest_certificate() const {
+    const chain::Certificate* highest = nullptr;
+    const auto note = [&](const chain::Certificate* each) {
+        if (each == nullptr) return;
+        if (highest == nullptr || each->data.slot > highest->data.slot) highest = each;
+    };
+    note(highest_notarize());
+    note(final_certificate());
+    for (const std::optional<EarlyCertificate>& early : early_)
+        note(early ? &early->certificate : nullptr);
+    for (const auto& [key, journal] : journals_)
+        note(journal.safety().lock_certificate.get());
+    return highest;
+}
+
 const chain::Certificate* Consensus::final_certificate() const {
     return final_certificate_ ? &*final_certificate_ : nullptr;
 }
@@ -398,6 +433,17 @@ chain::ScheduleState Consensus::schedules_below(const BlockNode& parent) const {
 const chain::ScheduleState& Consensus::voters(const BlockNode& block) const {
     if (is_left_out(Rule::voters_of_the_block)) return tree_.head().schedules;
     return block.schedules;
+}
+
+bool Consensus::serves(const base::crypto::PublicKey& key) const {
+    const chain::ScheduleState& schedules = tree_.head().schedules;
+    for (const chain::Schedule* schedule : {schedules.active.get(), schedules.proposed.get()}) {
+        if (schedule == nullptr) continue;
+        for (const chain::ScheduleEntry& entry : schedule->entries) {
+            if (entry.vote_key == key || entry.signing_key == key) return true;
+        }
+    }
+    return false;
 }
 
 bool Consensus::is_validator(const base::crypto::PublicKey& key) const {

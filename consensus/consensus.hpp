@@ -70,6 +70,9 @@ struct ClockSet {
 struct TwinSeen {
     base::crypto::PublicKey key;
 };
+// The operator answers a recovery: our keys that serve sign nothing more, now and after any
+// restart.
+struct StopSigning {};
 // Everything up to this final block is durable here: effect::Finalize was carried out.
 struct FinalDurable {
     chain::Slot slot = 0;
@@ -85,6 +88,7 @@ using Input = std::variant<input::Tick,
                            input::ClockHeard,
                            input::ClockSet,
                            input::TwinSeen,
+                           input::StopSigning,
                            input::FinalDurable>;
 
 // What the state machine asks of its runtime, in this order.
@@ -125,9 +129,12 @@ struct Produce {
 // The block and its ancestors are final; say so once all of it is durable. A barrier. `base` is
 // stored with it: what Consensus is made from after a restart.
 struct Finalize {
-    chain::Certificate certificate;
+    chain::BlockId block;
+    std::optional<chain::Certificate> certificate;  // Absent: a recovery begins from the block.
     TreeBase base;
 };
+// What input::StopSigning wants is durable.
+struct StoppedSigning {};
 struct WakeAt {
     base::Timestamp time;
 };
@@ -152,6 +159,7 @@ using Effect = std::variant<effect::Persist,
                             effect::PassOn,
                             effect::Produce,
                             effect::Finalize,
+                            effect::StoppedSigning,
                             effect::WakeAt,
                             effect::Accuse,
                             effect::Alarm,
@@ -163,9 +171,10 @@ struct KeyStatus {
     base::crypto::PublicKey key;
     chain::Slot last_notarize = 0;
     chain::Slot lock = 0;
-    bool lost = false;   // Its journal is lost: it does not vote yet.
-    bool twin = false;   // Another machine uses it: it neither votes nor produces.
-    bool waits = false;  // Nor before enough validators and clocks were heard.
+    bool lost = false;     // Its journal is lost: it does not vote yet.
+    bool twin = false;     // Another machine uses it: it neither votes nor produces.
+    bool waits = false;    // Nor before enough validators and clocks were heard.
+    bool stopped = false;  // It has answered a recovery: it signs nothing more.
 };
 
 // The clocks that decide whether something may be signed; for `doctor` and the API.
@@ -216,6 +225,8 @@ class Consensus {
     void restore(const chain::BlockPtr& block);
     // A certificate that was kept: the newest NOTARIZE, and the COMMIT of the final block.
     void restore(const chain::Certificate& certificate);
+    // The final block that was stored: where a recovery begins, none of its certificates is COMMIT.
+    void restore_final(const chain::BlockId& id);
     // After the last restore(): takes the certificates of the locks from the journals, where the
     // storage may have lost them. Returns the locks whose blocks it has lost, too: nothing is
     // voted for before they are here again, since they may become final elsewhere.
@@ -249,6 +260,9 @@ class Consensus {
     // To send after hello. Null: none yet.
     [[nodiscard]] const chain::Certificate* highest_notarize() const;
     [[nodiscard]] const chain::Certificate* final_certificate() const;
+    // That of the highest slot of all that are here, those of journals and of blocks that are not
+    // here included; null: none.
+    [[nodiscard]] const chain::Certificate* highest_certificate() const;
     // The newest votes seen of a key, at most one of each kind: the answer to hello.
     [[nodiscard]] std::vector<chain::Vote> newest_votes(const base::crypto::PublicKey& key) const {
         return history_.newest(key);
@@ -259,6 +273,8 @@ class Consensus {
     [[nodiscard]] chain::ScheduleState next_schedules() const;
     [[nodiscard]] std::vector<KeyStatus> keys() const;
     [[nodiscard]] ClockStatus clocks(base::Timestamp now) const;
+    // Whether this key votes or signs headers on our head, or will once its change is in force.
+    [[nodiscard]] bool serves(const base::crypto::PublicKey& key) const;
     // Whether this key votes, or will once what is final here is in force.
     [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
     [[nodiscard]] const Journals& journals() const { return journals_; }
@@ -317,6 +333,9 @@ class Consensus {
     void on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out);
     void on_twin(const base::crypto::PublicKey& key, Effects& out);
     void on_final_durable(chain::Slot slot);
+    void stop_signing(Effects& out);
+    // The block from which the recovery begins is final as soon as it is here.
+    void follow_reset(base::Timestamp now, Effects& out);
     void learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out);
     void bound_tree(Effects& out);
     // `block`: the one that the certificate must be of; null: none may be there.
@@ -352,6 +371,7 @@ class Consensus {
                         BlockNode& block,
                         Effects& out);
     void finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
+    void make_final(base::Timestamp now, BlockNode& block);
     void note_vote(const chain::Vote& vote, Effects& out);
     void note_signers(const chain::Certificate& certificate,
                       const chain::ScheduleState& schedules,

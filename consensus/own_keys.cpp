@@ -23,7 +23,8 @@ const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
     if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return nullptr;
     if (!is_left_out(Rule::lost_key_votes_later) && own.lost_until) return nullptr;
     if (!floor_ || own.twin) return nullptr;
-    return &journals_.at(own.tag).safety();
+    const KeySafety& safety = journals_.at(own.tag).safety();
+    return safety.stopped ? nullptr : &safety;
 }
 
 const Consensus::OwnKey* Consensus::find_own(const base::crypto::PublicKey& key) const {
@@ -97,9 +98,11 @@ template <class Ready>
 void Consensus::remember(Ready ready, Effects& out) {
     effect::Persist persist;
     Effects alarms;
+    // Where a recovery begins, there may be no COMMIT certificate of the final block.
+    const bool is_its = final_certificate_ && final_certificate_->data.block_id == finalized().id;
+    const auto& certificate = is_its ? final_certificate_ : tree_.finalized().notarized;
     const CertificatePtr lock =
-        final_certificate_ ? std::make_shared<const chain::Certificate>(*final_certificate_)
-                           : nullptr;
+        certificate ? std::make_shared<const chain::Certificate>(*certificate) : nullptr;
     for (OwnKey& own : own_) {
         if (!own.lost_until || !ready(own)) continue;
         const SafetyRecord record{.kind = RecordKind::base,
@@ -157,6 +160,19 @@ void Consensus::look_around(base::Timestamp now) {
     is_acquainted_ = is_late || known >= schedule->quorum();
 }
 
+// What the answer tells of is all that these keys have promised.
+void Consensus::stop_signing(Effects& out) {
+    effect::Persist persist;
+    for (const OwnKey& own : own_) {
+        const KeySafety& safety = journals_.at(own.tag).safety();
+        if (!serves(own.key) || !safety.known || safety.stopped) continue;
+        const SafetyRecord record{.kind = RecordKind::stopped};
+        write_journal(own.tag, {&record, 1}, nullptr, persist);
+    }
+    if (!persist.pages.empty()) out.push_back(std::move(persist));
+    out.push_back(effect::StoppedSigning{});
+}
+
 void Consensus::on_twin(const base::crypto::PublicKey& key, Effects& out) {
     OwnKey* own = find_own(key);
     if (own == nullptr || std::exchange(own->twin, true)) return;
@@ -172,7 +188,8 @@ std::vector<KeyStatus> Consensus::keys() const {
                        .lock = safety.lock_slot,
                        .lost = own.lost_until.has_value(),
                        .twin = own.twin,
-                       .waits = !is_acquainted_ || !floor_});
+                       .waits = !is_acquainted_ || !floor_,
+                       .stopped = safety.stopped});
     }
     return all;
 }

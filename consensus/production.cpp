@@ -71,8 +71,8 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
         justify_slot = parent.justified->slot();
     }
     // A header never claims a final block above its justify: then it waits for the next block.
-    const chain::Slot final_slot = finalized().slot;
-    if (final_certificate_ && final_slot > parent.header().finalized.slot &&
+    const chain::Slot final_slot = final_certificate_ ? final_certificate_->data.slot : 0;
+    if (final_slot > parent.header().finalized.slot &&
         (is_left_out(Rule::produced_final_below_justify) || final_slot <= justify_slot)) {
         produce.finalized = final_certificate_;
     }
@@ -84,6 +84,7 @@ bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
     const bool is_lost = own.lost_until && slot <= *own.lost_until;
     if (!is_left_out(Rule::lost_key_produces_later) && is_lost) return false;
     if (own.twin || !is_above_floor(slot)) return false;
+    if (journals_.at(own.tag).safety().stopped) return false;
     // One header a slot with whichever key: on another branch a producer's key may be another.
     return std::ranges::all_of(own_, [&](const OwnKey& each) {
         return is_left_out(Rule::header_once) ||

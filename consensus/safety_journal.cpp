@@ -82,7 +82,7 @@ std::optional<Chained> decode(base::ByteView bytes) {
     record.lock = in.hash<32>("lock");
     (void)in.raw(8, "padding");
     if (!in.finish().has_value() || magic != kMagic) return std::nullopt;
-    if (kind < 1 || kind > static_cast<std::uint8_t>(RecordKind::base)) return std::nullopt;
+    if (kind < 1 || kind > static_cast<std::uint8_t>(RecordKind::stopped)) return std::nullopt;
     const bool is_whole = chained.checksum == base::crc32c(bytes.subspan(kChecksumEnd));
     if (!is_left_out(Rule::journal_record_checksum) && !is_whole) return std::nullopt;
     record.kind = static_cast<RecordKind>(kind);
@@ -104,8 +104,8 @@ bool begins_page(base::ByteView bytes) {
            decode(bytes.first(SafetyJournal::kRecordBytes)).has_value();
 }
 
-// Records besides votes: BASE, with the lock, and PRODUCED.
-constexpr std::size_t kVotesMax = SafetyJournal::kRecordsPerPage - 2;
+// Records besides votes: BASE, with the lock, PRODUCED and STOPPED.
+constexpr std::size_t kVotesMax = SafetyJournal::kRecordsPerPage - 3;
 
 // At most kVotesMax votes that forbid at least what these do. The oldest become one of a block
 // that nobody has: R2 then refuses whatever any of them may forbid. The newest stays as it is.
@@ -260,7 +260,7 @@ void SafetyJournal::apply(const Page& page) {
 // The key was made, and has not signed anything since.
 bool SafetyJournal::is_fresh() const {
     return safety_.known && safety_.floor == 0 && safety_.last_notarize.slot == 0 &&
-           safety_.lock_slot == 0 && safety_.produced_slot == 0;
+           safety_.lock_slot == 0 && safety_.produced_slot == 0 && !safety_.stopped;
 }
 
 SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
@@ -348,6 +348,7 @@ JournalPage SafetyJournal::compacted(std::uint64_t final_slot) {
     if (safety_.produced_slot != 0) {
         records.push_back({.kind = RecordKind::produced, .slot = safety_.produced_slot});
     }
+    if (safety_.stopped) records.push_back({.kind = RecordKind::stopped});
     std::vector<PastVote> votes = merged(safety_.past_votes);
     if (is_left_out(Rule::journal_keeps_votes)) votes.clear();
     if (votes.empty() && safety_.last_notarize.slot > floor) votes = {safety_.last_notarize};
@@ -385,6 +386,9 @@ void SafetyJournal::apply(const SafetyRecord& record, const CertificatePtr& lock
             break;
         case RecordKind::produced:
             safety.produced_slot = std::max(safety.produced_slot, record.slot);
+            break;
+        case RecordKind::stopped:
+            safety.stopped = true;
             break;
         case RecordKind::commit:
             if (record.lock_slot >= safety.lock_slot) {

@@ -15,7 +15,13 @@
 namespace consensus {
 
 // What a record says (spec 04, "Safety journal"); the value is the byte on disk.
-enum class RecordKind : std::uint8_t { notarize = 1, commit = 2, produced = 3, base = 4 };
+enum class RecordKind : std::uint8_t {
+    notarize = 1,
+    commit = 2,
+    produced = 3,
+    base = 4,
+    stopped = 5
+};
 
 // The first 8 bytes of SHA-256 of a binary public key: names a key in its journal.
 using KeyTag = std::uint64_t;
@@ -32,6 +38,7 @@ using CertificatePtr = std::shared_ptr<const chain::Certificate>;
 // produced: signed the header `block` of `slot`.
 // base: the key exists and has promised nothing yet, or just what the other fields say, above
 // `slot`; a slot of kLostSlot says that its promises are not known any more.
+// stopped: the key has answered a recovery and signs nothing more.
 struct SafetyRecord {
     RecordKind kind = RecordKind::base;
     std::uint64_t slot = 0;
@@ -65,6 +72,7 @@ struct KeySafety {
     CertificatePtr lock_certificate;
     std::uint64_t produced_slot = 0;
     std::vector<PastVote> past_votes;  // Ascending slots; above the last final block.
+    bool stopped = false;              // It signs nothing more.
 };
 
 // What makes promises durable: to be appended to the log of its key, or to replace it.

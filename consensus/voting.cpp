@@ -107,21 +107,25 @@ void Consensus::apply_notarize(base::Timestamp now,
 void Consensus::finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out) {
     BlockNode* block = tree_.find(certificate.data.block_id);
     CHECK(block != nullptr);
+    make_final(now, *block);
+    final_certificate_ = certificate;
+    out.push_back(effect::Finalize{block->id(), certificate, tree_.base()});
+    regain(out);
+}
+
+void Consensus::make_final(base::Timestamp now, BlockNode& block) {
     const auto before = tree_.finalized().schedules.active;
     std::vector<chain::BlockId> dropped;  // The ledger drops the same.
-    tree_.finalize(*block, dropped);
-    final_certificate_ = certificate;
+    tree_.finalize(block, dropped);
     final_at_ = now;
     counted_.clear();
     for (std::optional<EarlyCertificate>& early : early_) {
-        if (early && early->certificate.data.slot <= block->slot()) early.reset();
+        if (early && early->certificate.data.slot <= block.slot()) early.reset();
     }
-    if (block->schedules.active != before) {
+    if (block.schedules.active != before) {
         history_.forget_others([&](const auto& key) { return is_validator(key); });
         clocks_.forget_others([&](const auto& key) { return is_validator(key); });
     }
-    out.push_back(effect::Finalize{certificate, tree_.base()});
-    regain(out);
 }
 
 // --- Evidence ---

@@ -20,8 +20,9 @@ using base::fail;
 using base::crypto::KeyType;
 using base::crypto::PublicKey;
 
-constexpr std::string_view kTitle = "BoR recovery 1";
+constexpr std::string_view kTitle = "BoR recovery 2";
 constexpr std::size_t kSignaturesMax = 1'024;
+constexpr std::size_t kAnswersMax = 2 * chain::kProducersMax;
 // How deep members' authorities may name each other.
 constexpr int kDepthMax = 6;
 
@@ -42,17 +43,57 @@ base::Result<void> read_number(const std::string& text, Number& number) {
     return fail(Errc::malformed, "a number is needed");
 }
 
-base::Result<void> read_validator(const std::vector<std::string>& words, Recovery& recovery) {
-    const auto name = chain::Name::from_string(words[1]);
+// Name, signing key and vote key, from the word `first` on.
+base::Result<void> read_entry(const std::vector<std::string>& words,
+                              std::size_t first,
+                              chain::Schedule& schedule) {
+    const auto name = chain::Name::from_string(words[first]);
     if (!name) return fail(name.error());
-    const auto signing = PublicKey::from_string(words[2]);
+    const auto signing = PublicKey::from_string(words[first + 1]);
     if (!signing) return fail(signing.error());
-    const auto vote = PublicKey::from_string(words[3]);
+    const auto vote = PublicKey::from_string(words[first + 2]);
     if (!vote) return fail(vote.error());
-    if (recovery.reset.schedule.entries.size() >= chain::kProducersMax) {
+    if (schedule.entries.size() >= chain::kProducersMax) {
         return fail(Errc::malformed, fmt::format("more than {} validators", chain::kProducersMax));
     }
-    recovery.reset.schedule.entries.push_back({*name, *signing, *vote});
+    schedule.entries.push_back({*name, *signing, *vote});
+    return {};
+}
+
+// The lines of one schedule follow each other.
+base::Result<void> read_replaced(const std::vector<std::string>& words, Recovery& recovery) {
+    std::uint32_t version = 0;
+    if (auto read = read_number(words[1], version); !read) return read;
+    if (recovery.replaced.empty() || recovery.replaced.back().version != version) {
+        if (recovery.replaced.size() == 2) return fail(Errc::malformed, "a third schedule");
+        recovery.replaced.push_back({version, {}});
+    }
+    return read_entry(words, 2, recovery.replaced.back());
+}
+
+base::Result<void> read_certificate(const std::string& word, Recovery& recovery) {
+    const auto bytes = base::from_hex(word);
+    if (!bytes) return fail(bytes.error());
+    auto certificate = chain::unpack<chain::Certificate>(*bytes, "certificate");
+    if (!certificate) return fail(certificate.error());
+    recovery.certificate = *std::move(certificate);
+    return {};
+}
+
+base::Result<void> read_answer(const std::vector<std::string>& words, Recovery& recovery) {
+    RecoveryAnswer answer;
+    const auto key = PublicKey::from_string(words[1]);
+    if (!key) return fail(key.error());
+    answer.key = *key;
+    if (auto read = read_number(words[2], answer.slot); !read) return read;
+    if (auto read = read_hash(words[3], answer.block); !read) return read;
+    const auto signature = base::crypto::Signature::from_string(words[4]);
+    if (!signature) return fail(signature.error());
+    answer.signature = *signature;
+    if (recovery.answers.size() >= kAnswersMax) {
+        return fail(Errc::malformed, fmt::format("more than {} answers", kAnswersMax));
+    }
+    recovery.answers.push_back(answer);
     return {};
 }
 
@@ -91,7 +132,16 @@ base::Result<void> read_line(const std::vector<std::string>& words, Recovery& re
     if (verb == "version" && words.size() == 2) {
         return read_number(words[1], recovery.reset.schedule.version);
     }
-    if (verb == "validator" && words.size() == 4) return read_validator(words, recovery);
+    if (verb == "gives-up-final" && words.size() == 1) {
+        recovery.reset.gives_up_final = true;
+        return {};
+    }
+    if (verb == "validator" && words.size() == 4) {
+        return read_entry(words, 1, recovery.reset.schedule);
+    }
+    if (verb == "replaces" && words.size() == 5) return read_replaced(words, recovery);
+    if (verb == "certificate" && words.size() == 2) return read_certificate(words[1], recovery);
+    if (verb == "answer" && words.size() == 5) return read_answer(words, recovery);
     if (verb == "retime" && words.size() == 4) return read_retime(words, recovery);
     if (verb == "member" && words.size() == 3) return read_member(words, recovery);
     if (verb == "signature" && words.size() == 2) {
@@ -104,8 +154,9 @@ base::Result<void> read_line(const std::vector<std::string>& words, Recovery& re
         return {};
     }
     return fail(Errc::malformed,
-                "expected chain ID, from ID, version NUMBER, validator NAME KEY KEY, "
-                "retime ID SLOT TIME, member NAME AUTHORITY or signature SIG");
+                "expected chain ID, from ID, version NUMBER, gives-up-final, certificate HEX, "
+                "validator NAME KEY KEY, replaces VERSION NAME KEY KEY, retime ID SLOT TIME, "
+                "member NAME AUTHORITY, answer KEY SLOT ID SIG or signature SIG");
 }
 
 class Signers {
@@ -178,7 +229,61 @@ base::Result<void> check_retimes(const std::vector<chain::Retime>& retimes) {
     return {};
 }
 
+// One answer is good, and tells of nothing above the block.
+base::Result<void> check_answer(const Recovery& recovery, const RecoveryAnswer& answer) {
+    const std::string key = answer.key.to_string();
+    if (!base::crypto::verify(
+            answer.key, answer.signature, answer_digest(answer, recovery.chain_id))) {
+        return fail(Errc::invalid, "the answer of " + key + " is not signed by it");
+    }
+    const chain::Slot highest = recovery.certificate ? recovery.certificate->data.slot : 0;
+    const bool is_same = answer.block == recovery.reset.from;
+    if (answer.slot < highest || (answer.slot == highest && is_same)) return {};
+    return fail(Errc::invalid,
+                fmt::format("{} holds a certificate of slot {}, the recovery begins from block {} "
+                            "of slot {}; make it from the highest, or leave the answer out",
+                            key,
+                            answer.slot,
+                            base::to_hex(recovery.reset.from.view()),
+                            highest));
+}
+
+base::Result<void> check_count(const Recovery& recovery, const chain::Schedule& schedule) {
+    const std::size_t needed = schedule.entries.size() - schedule.quorum() + 1;
+    std::set<PublicKey> keys;
+    for (const RecoveryAnswer& answer : recovery.answers)
+        keys.insert(answer.key);
+    const auto count = static_cast<std::size_t>(std::ranges::count_if(
+        schedule.entries,
+        [&](const chain::ScheduleEntry& entry) { return keys.contains(entry.vote_key); }));
+    if (count >= needed) return {};
+    return fail(Errc::invalid,
+                fmt::format("{} of {} validators of schedule {} have answered, {} must ('bor-cli "
+                            "recover answer'); with fewer, what was shown as final may be given "
+                            "up: --give-up-final",
+                            count,
+                            schedule.entries.size(),
+                            schedule.version,
+                            needed));
+}
+
 }  // namespace
+
+base::Bytes answer_bytes(const RecoveryAnswer& answer, const chain::ChainId& chain_id) {
+    base::Writer out;
+    out.hash(chain_id);
+    base::crypto::encode(out, answer.key);
+    out.u64(answer.slot);
+    out.hash(answer.block);
+    return out.take();
+}
+
+base::Hash256 answer_digest(const RecoveryAnswer& answer, const chain::ChainId& chain_id) {
+    base::Writer out;
+    out.raw(base::as_bytes(kAnswerPrefix));
+    out.raw(answer_bytes(answer, chain_id));
+    return base::crypto::sha256(out.view());
+}
 
 base::Hash256 Recovery::id() const {
     base::Writer out;
@@ -186,6 +291,8 @@ base::Hash256 Recovery::id() const {
     out.hash(chain_id);
     out.hash(reset.from);
     chain::encode(out, reset.schedule);
+    out.boolean(reset.gives_up_final);
+    chain::encode_list(out, replaced);
     chain::encode_list(out, retimes);
     chain::encode_list(out, members);
     return base::crypto::sha256(out.view());
@@ -217,11 +324,19 @@ std::string to_text(const Recovery& recovery) {
                                    base::to_hex(recovery.chain_id.view()),
                                    base::to_hex(recovery.reset.from.view()),
                                    recovery.reset.schedule.version);
-    for (const chain::ScheduleEntry& entry : recovery.reset.schedule.entries) {
-        text += fmt::format("validator {} {} {}\n",
+    if (recovery.reset.gives_up_final) text += "gives-up-final\n";
+    const auto line = [&](const std::string& verb, const chain::ScheduleEntry& entry) {
+        text += fmt::format("{} {} {} {}\n",
+                            verb,
                             entry.producer.to_string(),
                             entry.signing_key.to_string(),
                             entry.vote_key.to_string());
+    };
+    for (const chain::ScheduleEntry& entry : recovery.reset.schedule.entries)
+        line("validator", entry);
+    for (const chain::Schedule& schedule : recovery.replaced) {
+        for (const chain::ScheduleEntry& entry : schedule.entries)
+            line(fmt::format("replaces {}", schedule.version), entry);
     }
     for (const chain::Retime& retime : recovery.retimes) {
         text += fmt::format("retime {} {} {}\n",
@@ -232,6 +347,16 @@ std::string to_text(const Recovery& recovery) {
     for (const RecoveryMember& member : recovery.members) {
         text += fmt::format(
             "member {} {}\n", member.name.to_string(), base::to_hex(chain::pack(member.authority)));
+    }
+    if (recovery.certificate) {
+        text += fmt::format("certificate {}\n", base::to_hex(chain::pack(*recovery.certificate)));
+    }
+    for (const RecoveryAnswer& answer : recovery.answers) {
+        text += fmt::format("answer {} {} {} {}\n",
+                            answer.key.to_string(),
+                            answer.slot,
+                            base::to_hex(answer.block.view()),
+                            answer.signature.to_string());
     }
     for (const auto& signature : recovery.signatures)
         text += fmt::format("signature {}\n", signature.to_string());
@@ -251,7 +376,36 @@ std::vector<chain::Name> signers_of(const Recovery& recovery) {
     return names;
 }
 
-base::Result<void> check(const Recovery& recovery, const chain::ChainId& chain_id) {
+base::Result<void> check_answers(const Recovery& recovery,
+                                 const CheckCertificate& check_certificate) {
+    if (recovery.reset.schedule.entries.empty()) return {};
+    if (recovery.replaced.empty()) {
+        return fail(Errc::invalid, "the recovery does not say which schedule it replaces");
+    }
+    if (recovery.certificate) {
+        if (recovery.certificate->data.block_id != recovery.reset.from) {
+            return fail(Errc::invalid, "the recovery's certificate is of another block");
+        }
+        chain::ScheduleState schedules = chain::first_schedules(recovery.replaced.front());
+        if (recovery.replaced.size() == 2) {
+            schedules.proposed = std::make_shared<const chain::Schedule>(recovery.replaced[1]);
+            schedules.proposed_at = schedules.pending_since = 1;
+        }
+        if (auto good = check_certificate(*recovery.certificate, schedules); !good) return good;
+    }
+    for (const RecoveryAnswer& answer : recovery.answers) {
+        if (auto good = check_answer(recovery, answer); !good) return good;
+    }
+    if (recovery.reset.gives_up_final) return {};
+    for (const chain::Schedule& schedule : recovery.replaced) {
+        if (auto good = check_count(recovery, schedule); !good) return good;
+    }
+    return {};
+}
+
+base::Result<void> check(const Recovery& recovery,
+                         const chain::ChainId& chain_id,
+                         const CheckCertificate& check_certificate) {
     if (recovery.chain_id != chain_id) {
         return fail(Errc::invalid, "the recovery is of another chain");
     }
@@ -261,6 +415,7 @@ base::Result<void> check(const Recovery& recovery, const chain::ChainId& chain_i
     if (auto good = check_schedule(recovery.reset.schedule); !good) return good;
     if (auto good = check_retimes(recovery.retimes); !good) return good;
     if (auto good = check_members(recovery.members); !good) return good;
+    if (auto good = check_answers(recovery, check_certificate); !good) return good;
     const std::size_t needed = recovery.members.size() * 2 / 3 + 1;
     const std::vector<chain::Name> signers = signers_of(recovery);
     if (signers.size() >= needed) return {};

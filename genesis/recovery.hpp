@@ -2,8 +2,12 @@
 
 #include "base/crypto/keys.hpp"
 #include "chain/types/schedule_reset.hpp"
+#include "chain/types/schedule_state.hpp"
+#include "chain/types/vote.hpp"
 #include "genesis/genesis.hpp"
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,38 +24,74 @@ struct RecoveryMember {
 };
 inline constexpr std::size_t kRecoveryMembersMax = 1'024;
 
+// A validator that is left tells the highest certificate that it holds, of either kind. Its key
+// has signed all that it ever will: that is durable before the answer is signed (spec 04).
+struct RecoveryAnswer {
+    base::crypto::PublicKey key;  // That it votes with.
+    chain::Slot slot = 0;         // Of the certificate; 0, and the genesis block: it holds none.
+    chain::BlockId block{};
+    base::crypto::Signature signature{};
+
+    friend bool operator==(const RecoveryAnswer&, const RecoveryAnswer&) = default;
+};
+inline constexpr std::string_view kAnswerPrefix = "BoR answer 1";
+// What follows the prefix in what is signed: chain id, key, slot, block.
+[[nodiscard]] base::Bytes answer_bytes(const RecoveryAnswer& answer,
+                                       const chain::ChainId& chain_id);
+// SHA-256 of the prefix and those bytes.
+[[nodiscard]] base::Hash256 answer_digest(const RecoveryAnswer& answer,
+                                          const chain::ChainId& chain_id);
+
 // What members do with a chain that cannot go on by itself (spec 04, `bor-cli recover`): a new
-// first schedule from a final block on, for when more than a third of the validators are lost for
-// ever, or other times, for when what is final is dated ahead of the clock. Its id is what every
+// first schedule from a block on, for when more than a third of the validators are lost for ever,
+// or other times, for when what is final is dated ahead of the clock. Its id is what every
 // operator confirms.
+//
+// The block of a new schedule is that of the highest certificate among the answers of at least
+// n - q + 1 validators, so that nothing that was final anywhere lies beside or above it. Without
+// so many answers the recovery says that it gives up what may be final.
 struct Recovery {
-    chain::ChainId chain_id;
-    chain::ScheduleReset reset;                       // Without validators: it stays as it is.
-    std::vector<chain::Retime> retimes;               // All of the chain, ascending.
-    std::vector<RecoveryMember> members;              // Ascending names.
+    chain::ChainId chain_id{};
+    chain::ScheduleReset reset;                     // Without validators: it stays as it is.
+    std::vector<chain::Schedule> replaced;          // In force at the block, then the pending one.
+    std::vector<chain::Retime> retimes;             // All of the chain, ascending.
+    std::vector<RecoveryMember> members;            // Ascending names.
+    std::optional<chain::Certificate> certificate;  // The highest of the answers: of the block.
+    std::vector<RecoveryAnswer> answers;
     std::vector<base::crypto::Signature> signatures;  // Of keys of members, over id().
 
     friend bool operator==(const Recovery&, const Recovery&) = default;
 
-    // SHA-256("BoR recovery 1" || chain id || id of the final block || packed schedule || packed
-    // list of retimes || packed list of members).
+    // SHA-256("BoR recovery 2" || chain id || id of the block || packed schedule || whether it
+    // gives up what is final || packed lists of what it replaces, retimes and members).
     [[nodiscard]] base::Hash256 id() const;
 };
 
 // Its name in a node's data directory.
 inline constexpr const char* kRecoveryFile = "recovery.txt";
 
-// A file of lines: "BoR recovery 1", then chain, from, version and, once for each, validator (name,
-// signing key, vote key), retime (final block, slot, time), member (name, its packed authority) and
-// signature. Strict. malformed: names the line.
+// A file of lines: "BoR recovery 2", then chain, from, version, gives-up-final, certificate and,
+// once for each, validator (name, signing key, vote key), replaces (version, name, signing key,
+// vote key), retime (final block, slot, time), member (name, its packed authority), answer (key,
+// slot, block, signature) and signature. Strict. malformed: names the line.
 [[nodiscard]] base::Result<Recovery> recovery_from_text(std::string_view text);
 [[nodiscard]] std::string to_text(const Recovery& recovery);
 
 // The members whose authority its signatures satisfy.
 [[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery);
-// Whether it is of this chain, has a schedule or times that can be, and more than two thirds of
-// its members have signed it. That these are the members is for those to say who have the state of
-// the block. invalid: says what is missing.
-[[nodiscard]] base::Result<void> check(const Recovery& recovery, const chain::ChainId& chain_id);
+// consensus::verify(): whether a certificate is good under these schedules.
+using CheckCertificate =
+    std::function<base::Result<void>(const chain::Certificate&, const chain::ScheduleState&)>;
+// Whether enough validators of what it replaces have answered, and it begins from the highest
+// block of which they tell; nothing is asked of one without a new schedule. invalid: says what is
+// missing.
+[[nodiscard]] base::Result<void> check_answers(const Recovery& recovery,
+                                               const CheckCertificate& check_certificate);
+// Whether it is of this chain, has a schedule or times that can be, its answers are good, and more
+// than two thirds of its members have signed it. That these are the members, and what is replaced,
+// is for those to say who have the state of the block. invalid: says what is missing.
+[[nodiscard]] base::Result<void> check(const Recovery& recovery,
+                                       const chain::ChainId& chain_id,
+                                       const CheckCertificate& check_certificate);
 
 }  // namespace genesis

@@ -64,6 +64,7 @@ void add_votes(const Published& view, api::ValidatorStatus& validator) {
     validator.journal_lost = key->lost;
     validator.twin = key->twin;
     validator.waits = key->waits;
+    validator.stopped = key->stopped;
 }
 
 // The validators in force at the final block, and what is known of each.

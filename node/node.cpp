@@ -170,12 +170,9 @@ base::Result<void> Node::Parts::open_core() {
     auto core = Core::open(core_options, environment, std::move(ledger.safety), first);
     if (!core) return base::fail(core.error());
     // Nothing is written yet. Later, and where the block is not known, its id has to do.
-    for (const Effect& effect : first) {
-        const auto* publish = std::get_if<effect::Publish>(&effect);
-        if (publish == nullptr || !*recovery) continue;
-        if (publish->view->finalized->id != (*recovery)->reset.from) continue;
-        auto same = check_members(**recovery, *publish->view->final_state);
-        if (!same) return same;
+    const auto origin = *recovery ? (*core)->state_of((*recovery)->reset.from) : nullptr;
+    if (origin != nullptr) {
+        if (auto same = check_origin(**recovery, *origin); !same) return same;
     }
     Runtime::Options how;
     how.workers = options.chain_threads;
@@ -264,6 +261,7 @@ void Node::Parts::add_routes() {
     add_bor_calls(*calls);
     add_finality_calls(*calls);
     add_validator_calls(*calls);
+    add_recovery_calls(*calls);
     add_proof_calls(*calls);
     add_peer_calls(*calls, transports.get());
     if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);

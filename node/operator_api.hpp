@@ -15,6 +15,8 @@ void add_bor_calls(Calls& calls);
 void add_finality_calls(Calls& calls);
 // /v1/bor/validators, evidence: what is on chain about them.
 void add_validator_calls(Calls& calls);
+// /v1/bor/answer_recovery, on this machine only.
+void add_recovery_calls(Calls& calls);
 // /v1/bor/proof, headers: what `bor-cli proof verify` checks, and what proves a fork.
 void add_proof_calls(Calls& calls);
 // /v1/bor/peers, sync, transports.

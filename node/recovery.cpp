@@ -1,7 +1,7 @@
 #include "node/recovery.hpp"
 
-#include "chain/execution/membership.hpp"
-#include "chain/execution/rows.hpp"
+#include "consensus/certificate.hpp"
+#include "node/core/recovery_origin.hpp"
 #include "node/disk/file.hpp"
 
 #include <algorithm>
@@ -24,32 +24,38 @@ base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& opti
     if (!recovery) return invalid(recovery.error().detail);
     const std::string id = base::to_hex(recovery->id().view());
     if (id != options.recover_from) return invalid("is recovery " + id);
-    if (auto good = genesis::check(*recovery, chain_id); !good) return invalid(good.error().detail);
+    const auto verify = [&](const auto& certificate, const auto& schedules) {
+        return consensus::verify(certificate, schedules, chain_id);
+    };
+    if (auto good = genesis::check(*recovery, chain_id, verify); !good) {
+        return invalid(good.error().detail);
+    }
     return std::optional(*std::move(recovery));
 }
 
-base::Result<void> check_members(const genesis::Recovery& recovery, const chain::StateView& state) {
+base::Result<void> check_origin(const genesis::Recovery& recovery, const chain::StateView& state) {
     const auto invalid = [](const std::string& reason) {
         return base::fail(base::Errc::invalid, "recover-from: the recovery " + reason);
     };
-    const std::vector<chain::MemberEntry> members = chain::members(state);
-    for (const chain::MemberEntry& member : members) {
+    const auto origin = origin_of(state);
+    if (!origin) return base::fail(origin.error());
+    for (const genesis::RecoveryMember& member : origin->members) {
         const auto named =
             std::ranges::find(recovery.members, member.name, &genesis::RecoveryMember::name);
         const std::string name = member.name.to_string();
         if (named == recovery.members.end()) return invalid("does not name the member " + name);
-        const chain::Value row =
-            state.find(chain::Table::permission,
-                       chain::permission_key({member.name, *chain::Name::from_string("active")}));
-        if (!row) return invalid("names " + name + ", which has no active permission");
-        auto permission = chain::decode_row<chain::PermissionRow>(*row);
-        if (!permission) return base::fail(std::move(permission).error());
-        if (permission->authority != named->authority) {
+        if (named->authority != member.authority) {
             return invalid("has another authority of " + name + " than the chain");
         }
     }
-    if (members.size() == recovery.members.size()) return {};
-    return invalid("names somebody who is no member");
+    if (origin->members.size() != recovery.members.size()) {
+        return invalid("names somebody who is no member");
+    }
+    const bool is_of_schedule = !recovery.reset.schedule.entries.empty();
+    if (is_of_schedule && origin->replaced != recovery.replaced) {
+        return invalid("replaces another schedule than that in force at its block");
+    }
+    return {};
 }
 
 }  // namespace node

@@ -13,9 +13,10 @@ namespace node {
 [[nodiscard]] base::Result<std::optional<genesis::Recovery>> read_recovery(
     const Options& options, const chain::ChainId& chain_id);
 
-// Whether the members that it names are those of this state, which is that of the block it begins
-// from, each with its active permission. invalid: names who is not.
-[[nodiscard]] base::Result<void> check_members(const genesis::Recovery& recovery,
-                                               const chain::StateView& state);
+// Whether the members that it names, each with its active permission, and the schedules that it
+// replaces are those of this state, which is that of the block it begins from. invalid: says which
+// is not.
+[[nodiscard]] base::Result<void> check_origin(const genesis::Recovery& recovery,
+                                              const chain::StateView& state);
 
 }  // namespace node

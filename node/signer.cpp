@@ -148,4 +148,11 @@ base::Result<Signature> NodeSigner::sign_clock(const PublicKey& key,
                      [&](Signer& signer) { return signer.sign_clock(key, statement, chain_id); });
 }
 
+base::Result<Signature> NodeSigner::sign_answer(const PublicKey& key,
+                                                const genesis::RecoveryAnswer& answer,
+                                                const chain::ChainId& chain_id) {
+    return signed_by(key,
+                     [&](Signer& signer) { return signer.sign_answer(key, answer, chain_id); });
+}
+
 }  // namespace node

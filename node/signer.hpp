@@ -53,6 +53,10 @@ class NodeSigner final : public Signer {
         const base::crypto::PublicKey& key,
         const p2p::ClockStatement& statement,
         const chain::ChainId& chain_id) override;
+    [[nodiscard]] base::Result<base::crypto::Signature> sign_answer(
+        const base::crypto::PublicKey& key,
+        const genesis::RecoveryAnswer& answer,
+        const chain::ChainId& chain_id) override;
 
   private:
     // A key with who signs with it.

@@ -72,6 +72,13 @@ class WalletSigner final : public Signer {
                    {base::to_hex(p2p::clock_bytes(statement, chain_id)), key_.to_string()},
                    p2p::clock_digest(statement, chain_id));
     }
+    [[nodiscard]] base::Result<Signature> sign_answer(const PublicKey& /*its own*/,
+                                                      const genesis::RecoveryAnswer& answer,
+                                                      const chain::ChainId& chain_id) override {
+        return ask("sign_answer",
+                   {base::to_hex(genesis::answer_bytes(answer, chain_id)), key_.to_string()},
+                   genesis::answer_digest(answer, chain_id));
+    }
 
   private:
     using Json = nlohmann::json;

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::string_view kStatementPrefix = "BoR vote key 1";
 constexpr std::string_view kClockPrefix = "BoR clock 1";
+constexpr std::string_view kAnswerPrefix = "BoR answer 1";
 
 // Nothing a wallet is asked nests deeply; a transaction is the largest thing it gets.
 constexpr chain::abi::JsonLimits kLimits{.depth = 32, .values = 256 * 1024};
@@ -174,6 +175,7 @@ const std::vector<Api::Call>& Api::calls() {
         {"/v1/wallet/open", kOne, 200, &Api::open},
         {"/v1/wallet/remove_key", 3, 201, &Api::remove_key},
         {"/v1/wallet/set_timeout", kOne, 200, &Api::set_timeout},
+        {"/v1/wallet/sign_answer", 2, 201, &Api::sign_answer},
         {"/v1/wallet/sign_clock", 2, 201, &Api::sign_clock},
         {"/v1/wallet/sign_digest", 2, 201, &Api::sign_digest},
         {"/v1/wallet/sign_duty", 3, 201, &Api::sign_duty},
@@ -419,6 +421,14 @@ Api::Answer Api::sign_statement(const Json& parameters, base::Timestamp now) {
 
 Api::Answer Api::sign_clock(const Json& parameters, base::Timestamp now) {
     return sign_words(kClockPrefix, parameters, now);
+}
+
+Api::Answer Api::sign_answer(const Json& parameters, base::Timestamp now) {
+    const auto key = read_key(parameters[1]);
+    if (!key) return base::fail(key.error());
+    if (auto held = expect_held(*key, now); !held) return base::fail(held.error());
+    if (auto stopped = journals_.stop(*key); !stopped) return base::fail(stopped.error());
+    return sign_words(kAnswerPrefix, parameters, now);
 }
 
 // Promises nothing; its first words keep it from being anything else.

@@ -19,6 +19,7 @@ namespace wallet {
 //   sign_duty             [packed transaction, key, chain id]  ready, reportbad or amnesia alone
 //   sign_statement        [packed statement, key]          "this key is used here", for peers
 //   sign_clock            [packed statement, key]          what the node's clock shows, for peers
+//   sign_answer           [packed answer, key]             to a recovery: the key's last signature
 // All else that such a key is to sign is refused, since it could be one of these in disguise.
 //
 // Thread: that of the keyring, which outlives it, as the journals do.
@@ -75,6 +76,7 @@ class Api : base::Pinned {
     Answer sign_duty(const Json& parameters, base::Timestamp now);
     Answer sign_statement(const Json& parameters, base::Timestamp now);
     Answer sign_clock(const Json& parameters, base::Timestamp now);
+    Answer sign_answer(const Json& parameters, base::Timestamp now);
     Answer sign_words(std::string_view prefix, const Json& parameters, base::Timestamp now);
 
     Answer signature_of(const base::Hash256& digest,

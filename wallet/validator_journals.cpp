@@ -148,9 +148,23 @@ Result<void> ValidatorJournals::compact(Journal& journal) {
     return {};
 }
 
+Result<ValidatorJournals::Journal*> ValidatorJournals::open_to_sign(const PublicKey& key) {
+    auto journal = open(key);
+    if (!journal || !(*journal)->safety.safety().stopped) return journal;
+    return refuse("{} has answered a recovery, so it signs no header and no vote any more",
+                  key.to_string());
+}
+
+Result<void> ValidatorJournals::stop(const PublicKey& key) {
+    auto journal = open(key);
+    if (!journal) return base::fail(journal.error());
+    if ((*journal)->safety.safety().stopped) return {};
+    return write(**journal, {.kind = RecordKind::stopped});
+}
+
 Result<void> ValidatorJournals::allow_header(const PublicKey& key,
                                              const chain::BlockHeader& header) {
-    auto journal = open(key);
+    auto journal = open_to_sign(key);
     if (!journal) return base::fail(journal.error());
     const KeySafety& safety = (*journal)->safety.safety();
     if (header.slot <= safety.produced_slot) {
@@ -163,7 +177,7 @@ Result<void> ValidatorJournals::allow_header(const PublicKey& key,
 }
 
 Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::VoteData& vote) {
-    auto journal = open(key);
+    auto journal = open_to_sign(key);
     if (!journal) return base::fail(journal.error());
     const KeySafety& safety = (*journal)->safety.safety();
     auto good = vote.kind == chain::VoteKind::notarize ? check_notarize(safety, vote)

@@ -35,12 +35,16 @@ class ValidatorJournals : base::Pinned {
     base::Result<void> allow_header(const base::crypto::PublicKey& key,
                                     const chain::BlockHeader& header);
     base::Result<void> allow_vote(const base::crypto::PublicKey& key, const chain::VoteData& vote);
+    // The key answers a recovery: it signs no header and no vote any more.
+    base::Result<void> stop(const base::crypto::PublicKey& key);
 
   private:
     struct Journal;
 
     [[nodiscard]] std::string path_of(const base::crypto::PublicKey& key) const;
     [[nodiscard]] base::Result<Journal*> open(const base::crypto::PublicKey& key);
+    // That of a key which may still sign.
+    [[nodiscard]] base::Result<Journal*> open_to_sign(const base::crypto::PublicKey& key);
     static base::Result<void> write(Journal& journal, const consensus::SafetyRecord& record);
     static base::Result<void> compact(Journal& journal);
 

@@ -15,8 +15,14 @@ namespace {
 
 using base::Result;
 
-// Table::global: the version of a new first schedule, u64.
+// Table::global: of the last recovery, what is recorded of it.
 constexpr std::string_view kGlobalReset = "schedule_reset";
+struct ResetRow {
+    std::uint32_t version = 0;  // Of the new first schedule.
+    bool gives_up_final = false;
+
+    static void each_field(auto& self, auto&& visit) { visit(self.version, self.gives_up_final); }
+};
 
 // Those whose turn is in a slot after `parent` and before `slot`; a turn is `repetitions` slots.
 std::set<Name> absent_between(const Schedule& schedule,
@@ -83,7 +89,8 @@ std::vector<Misses> count_misses(std::vector<Misses> misses,
     return misses;
 }
 
-Result<void> reset_schedule(StateDelta& state, const Schedule& schedule, TimePoint now) {
+Result<void> reset_schedule(StateDelta& state, const ScheduleReset& reset, TimePoint now) {
+    const Schedule& schedule = reset.schedule;
     for (const ScheduleEntry& entry : schedule.entries) {
         const RowKey key = producer_key(entry.producer);
         ProducerRow row;
@@ -105,7 +112,9 @@ Result<void> reset_schedule(StateDelta& state, const Schedule& schedule, TimePoi
     put_misses(state, {});
     set_producers_authority(state, schedule, now);
     put_served(state, schedule);
-    state.put(Table::global, global_key(kGlobalReset), encode_u64(std::uint64_t{schedule.version}));
+    state.put(Table::global,
+              global_key(kGlobalReset),
+              pack(ResetRow{schedule.version, reset.gives_up_final}));
     return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "chain/execution/schedule_rows.hpp"
 #include "chain/execution/transaction_context.hpp"
+#include "chain/types/schedule_reset.hpp"
 
 #include <optional>
 
@@ -21,9 +22,10 @@ struct BlockSchedule {
                                                          const BorParameters& parameters);
 
 // Puts a new first schedule in force, before begin_schedule() of its first block: its members are
-// registered with its keys, and its version is recorded in the state (spec 04, `recover`).
+// registered with its keys, and its version is recorded in the state, and whether blocks that were
+// shown as final may be given up with it (spec 04, `recover`).
 [[nodiscard]] base::Result<void> reset_schedule(StateDelta& state,
-                                                const Schedule& schedule,
+                                                const ScheduleReset& reset,
                                                 TimePoint now);
 
 // Counts the slots between parent and block as missed: at most one for each producer, and none

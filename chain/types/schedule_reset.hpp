@@ -7,12 +7,14 @@
 
 namespace chain {
 
-// A new first schedule below a final block, because more than f of the validators before are lost
-// for ever (spec 04, `bor-cli recover`). Who knows of it and who does not are on different chains
-// from there on, so every operator says so.
+// A new first schedule below a block, which it makes final, because more than f of the validators
+// before are lost for ever (spec 04, `bor-cli recover`). Who knows of it and who does not are on
+// different chains from there on, so every operator says so.
 struct ScheduleReset {
-    BlockId from;       // The final block whose child is the first under it.
-    Schedule schedule;  // Its version is above all that were proposed before.
+    BlockId from{};       // Its child is the first under the schedule.
+    Schedule schedule{};  // Its version is above all that were proposed before.
+    // Too few validators have answered: what was shown as final above `from` may be given up.
+    bool gives_up_final = false;
 
     friend bool operator==(const ScheduleReset&, const ScheduleReset&) = default;
 };

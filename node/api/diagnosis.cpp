@@ -94,6 +94,14 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        "validators have told what they have seen of its votes.",
                                        name_of(each))});
         }
+        if (each.stopped) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} signs nothing more, since its key has answered a "
+                                       "recovery: go on with 'bor-cli recover make', and with new "
+                                       "keys.",
+                                       name_of(each))});
+        }
         if (each.journal_lost) {
             out.push_back({Kind::silent,
                            name_of(each),

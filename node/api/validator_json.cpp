@@ -26,6 +26,7 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"vote_key", validator.entry.vote_key.to_string()},
               {"own", validator.own},
               {"journal_lost", validator.journal_lost},
+              {"stopped", validator.stopped},
               {"twin", validator.twin},
               {"waits", validator.waits},
               {"connected", validator.connected},

@@ -10,6 +10,10 @@ namespace node {
 Core::Core(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Core::~Core() = default;
 
+std::shared_ptr<const chain::StateView> Core::state_of(const chain::BlockId& id) const {
+    return impl_->state_of(id);
+}
+
 void Core::step(base::Timestamp now, const Input& input, Effects& out) {
     impl_->step(now, input, out);
 }
@@ -27,6 +31,8 @@ void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
     } else if (const auto* paused = std::get_if<input::SetPaused>(&input)) {
         consensus_.set_paused(paused->paused);
         publish(out);
+    } else if (std::holds_alternative<input::AnswerRecovery>(input)) {
+        on_answer_recovery(out);
     } else if (const auto* peers = std::get_if<input::FromPeers>(&input)) {
         on_peers(peers->asked, out);
     } else if (const auto* set = std::get_if<input::ClockSet>(&input)) {
@@ -154,6 +160,8 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
         cast_vote(*vote, out);
     } else if (const auto* final = std::get_if<asked::Finalize>(&effect)) {
         begin_finalize(*final, out);
+    } else if (std::holds_alternative<asked::StoppedSigning>(effect)) {
+        answer_recovery(out);
     } else if (const auto* announce = std::get_if<asked::Announce>(&effect)) {
         unannounced_.erase(announce->block);
         if (const auto block = chain_->find(announce->block)) {
@@ -233,8 +241,9 @@ void Core::Impl::begin_finalize(const consensus::effect::Finalize& finalize, Eff
     });
     if (is_outdated) return;
     effect::Write write;
-    auto became = chain_->finalize(
-        finalize.certificate, {finalize.base.block, finalize.base.schedules}, write.batch);
+    const chain::AgreementBase base{finalize.base.block, finalize.base.schedules};
+    auto became = finalize.certificate ? chain_->finalize(*finalize.certificate, base, write.batch)
+                                       : chain_->finalize(finalize.block, base, write.batch);
     write.final_state = std::move(became.state);
     finalizing_ = Finalizing{std::move(became.blocks), finalize.certificate};
     std::erase_if(bodies_, [&](const auto& entry) { return !chain_->find(entry.first); });
@@ -259,9 +268,8 @@ void Core::Impl::finish_finalize(Effects& out) {
     publish(out);
     tell_ledger(out);
     for (const chain::ExecutedBlockPtr& block : done.blocks) {
-        const bool own = block->block->id == done.certificate.data.block_id;
-        out.push_back(
-            effect::Finalized{block, own ? std::optional(done.certificate) : std::nullopt});
+        const bool is_last = block == done.blocks.back();
+        out.push_back(effect::Finalized{block, is_last ? done.certificate : std::nullopt});
     }
     tell_registry(out);
     feed(consensus::input::FinalDurable{shown_final_->header.slot}, out);

@@ -7,7 +7,7 @@
 #include "chain/chain_manager.hpp"
 #include "chain/types/trace.hpp"
 #include "consensus/consensus.hpp"
-#include "genesis/genesis.hpp"
+#include "genesis/recovery.hpp"
 #include "node/core/run_timer.hpp"
 #include "p2p/network.hpp"
 
@@ -46,6 +46,9 @@ struct Written {
 struct SetPaused {
     bool paused = false;
 };
+// The operator answers a recovery with what this validator knows: its keys sign nothing more. The
+// answer is Published::answer.
+struct AnswerRecovery {};
 // Somebody wants to read what was executed since the last block: publish it.
 struct ShowPending {};
 // What the conversation with peers asks of the ledger: things that arrived, blocks to read.
@@ -71,6 +74,7 @@ using Input = std::variant<input::Tick,
                            input::Submit,
                            input::Written,
                            input::SetPaused,
+                           input::AnswerRecovery,
                            input::ShowPending,
                            input::FromPeers,
                            input::ClockSet,
@@ -81,7 +85,8 @@ using Input = std::variant<input::Tick,
 struct Published {
     chain::BlockPtr head;
     chain::BlockPtr finalized;                        // The last block that is final, durably.
-    std::optional<chain::Certificate> certificate;    // Of `finalized`; absent for genesis.
+    std::optional<chain::Certificate> certificate;    // Of `finalized`; absent for genesis, and
+                                                      // where a recovery begins.
     std::vector<chain::ExecutedBlockPtr> reversible;  // Above `finalized`, up to head, ascending.
     std::shared_ptr<const chain::StateView> head_state;
     std::shared_ptr<const chain::StateView> final_state;
@@ -94,6 +99,9 @@ struct Published {
     bool paused = false;
     std::string trouble;  // Why the node cannot go on, in a sentence; empty: it can.
     std::vector<consensus::KeyStatus> keys;  // Those of this node.
+    // To input::AnswerRecovery: a recovery without a new schedule, or why there is none. Null:
+    // nobody asked since the start.
+    std::shared_ptr<const base::Result<genesis::Recovery>> answer;
     consensus::ClockStatus clocks;
     std::vector<chain::Vote> votes;  // The newest seen of each validator and kind.
 };
@@ -227,6 +235,12 @@ class Signer : base::Pinned {
         const chain::ChainId& chain_id) {
         return sign(key, p2p::clock_digest(statement, chain_id));
     }
+    [[nodiscard]] virtual base::Result<base::crypto::Signature> sign_answer(
+        const base::crypto::PublicKey& key,
+        const genesis::RecoveryAnswer& answer,
+        const chain::ChainId& chain_id) {
+        return sign(key, genesis::answer_digest(answer, chain_id));
+    }
 };
 
 // Decodes a transaction and recovers the keys of its signatures: what effect::Recover asks for.
@@ -287,6 +301,9 @@ class Core : base::Pinned {
                                                                   consensus::Journals journals,
                                                                   Effects& out);
     ~Core();
+
+    // The state of the final or a held block; null: it is not here.
+    [[nodiscard]] std::shared_ptr<const chain::StateView> state_of(const chain::BlockId& id) const;
 
     // What to commit to an empty storage before the first open().
     [[nodiscard]] static base::Result<base::Batch> first_batch(const genesis::Genesis& genesis);

@@ -239,6 +239,7 @@ std::shared_ptr<Published> Core::Impl::make_view() const {
     view->paused = consensus_.paused();
     view->trouble = trouble_;
     view->keys = consensus_.keys();
+    view->answer = answer_;
     view->clocks = consensus_.clocks(now_);
     const chain::ScheduleState schedules = consensus_.next_schedules();
     for (const chain::ScheduleEntry& entry : schedules.active->entries) {

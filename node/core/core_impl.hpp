@@ -44,13 +44,16 @@ class Core::Impl {
     [[nodiscard]] base::Result<void> start(const std::vector<consensus::KeyTag>& to_mend,
                                            Effects& out);
     void step(base::Timestamp now, const Input& input, Effects& out);
+    [[nodiscard]] std::shared_ptr<const chain::StateView> state_of(const chain::BlockId& id) const {
+        return chain_->shared_state_of(id);
+    }
 
   private:
     using Fate = consensus::HeaderVerdict::Fate;
 
     struct Finalizing {
         std::vector<chain::ExecutedBlockPtr> blocks;
-        chain::Certificate certificate;
+        std::optional<chain::Certificate> certificate;  // Of the last.
     };
     // A transaction of a peer whose keys are being recovered.
     struct Recovering {
@@ -100,6 +103,11 @@ class Core::Impl {
     [[nodiscard]] base::Timestamp begin_of(chain::Slot slot) const;
     void on_clock_set(const input::ClockSet& set, Effects& out);
     void say_clock(Effects& out);
+
+    // --- The answer to a recovery (core_recovery.cpp) ---
+    void on_answer_recovery(Effects& out);
+    void answer_recovery(Effects& out);
+    [[nodiscard]] base::Result<genesis::Recovery> make_answer() const;
 
     // --- What peers say (core_peers.cpp) ---
     void on_peers(const p2p::Effect& asked, Effects& out);
@@ -257,6 +265,7 @@ class Core::Impl {
     std::map<chain::BlockId, std::uint64_t> closed_;  // when a block not shown yet was closed,
     std::uint64_t executed_closed_ = 0;               // and when the head's block was closed.
 
+    std::shared_ptr<const base::Result<genesis::Recovery>> answer_;  // As published.
     Duties duties_;
     Arrivals arrivals_;
     std::map<Ticket, Recovering> recovering_;

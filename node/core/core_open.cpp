@@ -90,6 +90,12 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
     return to_mend;
 }
 
+// A block has a certificate of its own, or it has none.
+std::optional<chain::Certificate> certificate_of(const chain::BlockId& block,
+                                                 const std::optional<chain::Certificate>& newest) {
+    return newest && newest->data.block_id == block ? newest : std::nullopt;
+}
+
 }  // namespace
 
 chain::ChainIdentity identity_of(const genesis::Genesis& genesis) {
@@ -185,7 +191,7 @@ Core::Impl::Impl(const Options& options,
       unauthorized_(options.failures_per_minute),
       duties_(own_keys_),
       shown_final_(chain_->finalized()),
-      shown_certificate_(chain_->final_certificate()),
+      shown_certificate_(certificate_of(chain_->finalized()->id, chain_->final_certificate())),
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
 
 base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_mend, Effects& out) {
@@ -196,6 +202,7 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
         consensus_.restore(block);
     }
     if (chain_->final_certificate()) consensus_.restore(*chain_->final_certificate());
+    consensus_.restore_final(chain_->finalized()->id);
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
         consensus_.restore(block->block);
     }

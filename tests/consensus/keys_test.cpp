@@ -269,3 +269,90 @@ TEST_CASE("a node that asks around signs nothing before a quorum was heard", "[c
         CHECK_FALSE(v->keys()[0].waits);
     }
 }
+
+TEST_CASE("who answers a recovery signs nothing more", "[consensus][keys]") {
+    Validator v;
+    const auto b = v.block(1, v.genesis());
+    CHECK(votes(v.adopt(b)) == Said{"NOTARIZE 1"});
+    CHECK(votes(v.certify(kNotarize, b)) == Said{"COMMIT 1"});
+    const auto effects = v.step(v.at(1, 100), input::StopSigning{});
+    REQUIRE(effects.size() == 2);
+    const auto& record = std::get<effect::Persist>(effects[0]);
+    CHECK(record.wait);
+    CHECK(record.pages.size() == 2);  // Of both keys.
+    CHECK(std::holds_alternative<effect::StoppedSigning>(effects[1]));
+    REQUIRE(v->highest_certificate() != nullptr);
+    CHECK(v->highest_certificate()->data.slot == 1);
+    const auto c = v.block(2, b, {.justify = b});
+    CHECK(votes(v.adopt(c)).empty());
+    CHECK(votes(v.certify(kNotarize, c)).empty());
+    CHECK(v->highest_certificate()->data.slot == 2);
+    for (chain::Slot slot = 3; slot <= 8; ++slot)
+        CHECK(all<effect::Produce>(v.tick(slot)).empty());
+    // Once more: there is nothing to write.
+    CHECK(v.step(v.at(9), input::StopSigning{}).size() == 1);
+    // As it is read back.
+    consensus::Journals journals = v->journals();
+    v.restart(std::move(journals));
+    CHECK(votes(v.adopt(v.block(10, v.genesis()))).empty());
+    CHECK(all<effect::Produce>(v.tick(12)).empty());
+    REQUIRE(v->highest_certificate() != nullptr);
+    CHECK(v->highest_certificate()->data.slot == 1);  // Of the lock.
+}
+
+TEST_CASE("the answer of a key that has lost its journal would be worth nothing",
+          "[consensus][keys]") {
+    Validator v;
+    v.restart(v.lost_journals(40));
+    const auto effects = v.step(v.at(1), input::StopSigning{});
+    CHECK(all<effect::Persist>(effects).empty());
+    for (const consensus::KeyStatus& key : v->keys())
+        CHECK_FALSE(key.stopped);
+}
+
+TEST_CASE("the block from which a recovery begins is final as soon as it is here",
+          "[consensus][keys]") {
+    Validator v;
+    const auto b = v.block(1, v.genesis());
+    const auto c = v.block(2, b, {.justify = b});
+    const auto other = v.block(3, b);
+    chain::ScheduleReset reset;
+    reset.from = c->id;
+    reset.schedule = *v.schedules().active;
+    reset.schedule.version = 100;
+    v.options().reset = reset;
+    v.restart(v.fresh_journals());
+    (void)v.adopt(b);
+    (void)v.adopt(other);
+    CHECK(v->finalized().id == v.genesis()->id);
+    const auto finals = all<effect::Finalize>(v.step(v.at(3, 20), input::BlockAdopted{c, false}));
+    REQUIRE(finals.size() == 1);
+    CHECK(finals[0].block == c->id);
+    CHECK_FALSE(finals[0].certificate.has_value());
+    CHECK(v->finalized().id == c->id);
+    CHECK_FALSE(v->holds(other->id));
+    // Once.
+    CHECK(all<effect::Finalize>(v.tick(4)).empty());
+    SECTION("also where it was there before") {
+        v.restart(v.fresh_journals());
+        v->restore(b);
+        v->restore(c);
+        CHECK(all<effect::Finalize>(v.tick(5)).size() == 1);
+    }
+    SECTION("also where it was final before") {
+        v.restart(v.fresh_journals());
+        v->restore(b);
+        v->restore(c);
+        v->restore_final(c->id);
+        CHECK(v->finalized().id == c->id);
+        CHECK(all<effect::Finalize>(v.tick(5)).empty());
+    }
+    SECTION("headers name what has a certificate") {
+        // Our slot is the fourth: the parent is c, nothing above genesis has a COMMIT certificate.
+        const auto made = all<effect::Produce>(v.tick(8));
+        REQUIRE(made.size() == 1);
+        CHECK(made[0].parent == c->id);
+        CHECK_FALSE(made[0].finalized.has_value());
+        CHECK(made[0].schedule_version == 100);
+    }
+}

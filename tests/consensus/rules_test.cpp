@@ -32,8 +32,8 @@ TEST_CASE("a vote that was counted counts, whatever its key signs afterwards", "
     CHECK(hear(Validator::vote(kCommit, block, 3)).empty());
     const auto finals = all<effect::Finalize>(hear(Validator::vote(kCommit, block, 4)));
     REQUIRE(finals.size() == 1);
-    CHECK(consensus::check_form(finals.front().certificate, v.schedules()));
-    CHECK(consensus::signers(finals.front().certificate, v.schedules()) ==
+    CHECK(consensus::check_form(finals.front().certificate.value(), v.schedules()));
+    CHECK(consensus::signers(finals.front().certificate.value(), v.schedules()) ==
           std::vector{test::voting(2), test::voting(3), test::voting(4)});
 }
 
@@ -233,8 +233,8 @@ TEST_CASE("R3: votes of a quorum do the same, also when they come before the blo
         CHECK(all<effect::Finalize>(hear(kCommit, 3)).empty());
         const auto final = all<effect::Finalize>(hear(kCommit, 4));
         REQUIRE(final.size() == 1);
-        CHECK(final[0].certificate.signatures.size() == 3);
-        CHECK(consensus::check_form(final[0].certificate, v.schedules()).has_value());
+        CHECK(final[0].certificate.value().signatures.size() == 3);
+        CHECK(consensus::check_form(final[0].certificate.value(), v.schedules()).has_value());
     }
     SECTION("before it, they count when it comes") {
         for (const unsigned member : {2U, 3U, 4U}) {

@@ -203,14 +203,31 @@ TEST_CASE("too many votes for a page become one that forbids all they forbid",
     CHECK(page.bytes.size() == SafetyJournal::kBlockBytes);
     const SafetyJournal again = read_back({page});
     const auto& votes = again.safety().past_votes;
-    REQUIRE(votes.size() == 14);
+    REQUIRE(votes.size() == 13);
     CHECK(votes.front().block.is_zero());
     CHECK(votes.front().justify_slot == 10);
-    CHECK(votes.front().slot == 87);
-    CHECK(votes[1].slot == 88);
-    CHECK(votes[1].block == block(88));
+    CHECK(votes.front().slot == 88);
+    CHECK(votes[1].slot == 89);
+    CHECK(votes[1].block == block(89));
     CHECK(again.safety().last_notarize.slot == 100);
     CHECK(again.safety().last_notarize.block == block(100));
+}
+
+TEST_CASE("a key that has stopped signing stays so", "[consensus][journal]") {
+    SafetyJournal journal = hundred_votes();
+    const std::vector<SafetyRecord> stop{{.kind = RecordKind::stopped}};
+    const JournalPage page = journal.append(stop);
+    CHECK(page.bytes.size() == SafetyJournal::kBlockBytes);
+    CHECK(journal.safety().stopped);
+    SafetyJournal again = read_back({journal.compacted(10)});
+    CHECK(again.safety().stopped);
+    CHECK(again.safety().last_notarize.slot == 100);
+    CHECK(again.safety().past_votes.size() == 13);
+    // A key that has done nothing else is not new any more: its rows must know it.
+    SafetyJournal idle(kKey);
+    const std::vector<SafetyRecord> begun{{.kind = RecordKind::base}};
+    const std::vector<JournalPage> pages{idle.append(begun), idle.append(stop)};
+    CHECK(read_back(pages).settle(std::nullopt) == Standing::lost);
 }
 
 // --- What a start finds: the log, and the rows of the storage ---

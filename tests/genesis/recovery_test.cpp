@@ -36,7 +36,36 @@ genesis::Recovery recovery_of(const genesis::Genesis& genesis) {
     recovery.reset.schedule.entries = {{*chain::Name::from_string("ma"), key, key}};
     for (const genesis::Member& member : genesis.members)
         recovery.members.push_back({member.name, member.authority});
+    recovery.replaced = {genesis.schedule};
+    recovery.certificate.emplace();
+    recovery.certificate->bitmaps = {base::Bytes(1)};
+    recovery.certificate->data.slot = 7;
+    recovery.certificate->data.block_id = recovery.reset.from;
     return recovery;
+}
+
+// The validator with this key has seen a certificate of this slot and block.
+void answer(genesis::Recovery& recovery,
+            unsigned char tag,
+            chain::Slot slot,
+            const chain::BlockId& block) {
+    genesis::RecoveryAnswer answer{key_of(tag).public_key(), slot, block, {}};
+    answer.signature = key_of(tag).sign(genesis::answer_digest(answer, recovery.chain_id));
+    recovery.answers.push_back(answer);
+}
+
+// Two of four answer: n - q + 1.
+genesis::Recovery answered(const genesis::Genesis& genesis) {
+    genesis::Recovery recovery = recovery_of(genesis);
+    answer(recovery, 1, 7, recovery.reset.from);
+    answer(recovery, 2, 5, {});
+    return recovery;
+}
+
+base::Result<void> check(const genesis::Recovery& recovery, const genesis::Genesis& genesis) {
+    return genesis::check(recovery, genesis.chain_id(), [](const auto&, const auto&) {
+        return base::Result<void>();
+    });
 }
 
 void sign(genesis::Recovery& recovery, unsigned char tag) {
@@ -51,50 +80,134 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST_CASE("a recovery needs more than two thirds of the members, each once") {
     const genesis::Genesis genesis = chain_of_four();
-    genesis::Recovery recovery = recovery_of(genesis);
+    genesis::Recovery recovery = answered(genesis);
     sign(recovery, 1);
     sign(recovery, 1);
     sign(recovery, 2);
     sign(recovery, 99);  // Nobody's key.
     CHECK(genesis::signers_of(recovery).size() == 2);
-    CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "2 of 4 members"));
+    CHECK(has(check(recovery, genesis).error().detail, "2 of 4 members"));
     sign(recovery, 4);
-    CHECK(genesis::check(recovery, genesis.chain_id()).has_value());
+    CHECK(check(recovery, genesis).has_value());
     SECTION("of this very schedule") {
         recovery.reset.schedule.version = 101;
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "0 of 4 members"));
+        CHECK(has(check(recovery, genesis).error().detail, "0 of 4 members"));
     }
     SECTION("of this chain") {
         recovery.chain_id.bytes[0] ^= std::byte{1};
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "another chain"));
+        CHECK(has(check(recovery, genesis).error().detail, "another chain"));
     }
     SECTION("of this block") {
+        recovery.answers.clear();
+        recovery.reset.gives_up_final = true;
+        recovery.certificate.reset();
         recovery.reset.from.bytes[9] ^= std::byte{1};
-        CHECK_FALSE(genesis::check(recovery, genesis.chain_id()).has_value());
+        CHECK_FALSE(check(recovery, genesis).has_value());
     }
     SECTION("of these very members") {
         recovery.members.pop_back();
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "0 of 3 members"));
+        CHECK(has(check(recovery, genesis).error().detail, "0 of 3 members"));
         recovery.members.clear();
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "no member"));
+        CHECK(has(check(recovery, genesis).error().detail, "no member"));
     }
     SECTION("each of whom is named once") {
         recovery.members.push_back(recovery.members.back());
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "each once"));
+        CHECK(has(check(recovery, genesis).error().detail, "each once"));
     }
     SECTION("with a schedule that can be") {
         recovery.reset.schedule.entries.push_back(recovery.reset.schedule.entries[0]);
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "named twice"));
+        CHECK(has(check(recovery, genesis).error().detail, "named twice"));
         recovery.reset.schedule.entries[1].producer = *chain::Name::from_string("mb");
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "have the key"));
+        CHECK(has(check(recovery, genesis).error().detail, "have the key"));
         recovery.reset.schedule.entries.clear();
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail,
+        CHECK(has(check(recovery, genesis).error().detail,
                   "a validator, or another time, is needed"));
     }
     SECTION("of these very times") {
         recovery.retimes = {{.from = {}, .first = 7, .time = {5'000'000}}};
-        CHECK(has(genesis::check(recovery, genesis.chain_id()).error().detail, "0 of 4 members"));
+        CHECK(has(check(recovery, genesis).error().detail, "0 of 4 members"));
     }
+}
+
+TEST_CASE("a recovery begins from the highest block of which enough validators tell") {
+    const genesis::Genesis genesis = chain_of_four();
+    genesis::Recovery recovery = answered(genesis);
+    bool is_certified = true;
+    const auto outcome = [&] {
+        return genesis::check_answers(recovery, [&](const auto& certificate, const auto& under) {
+            CHECK(certificate == *recovery.certificate);
+            CHECK(*under.active == recovery.replaced.front());
+            return is_certified ? base::Result<void>()
+                                : base::fail(base::Errc::invalid, "no quorum");
+        });
+    };
+    CHECK(outcome().has_value());
+    const auto refusal = [&] { return outcome().error().detail; };
+    SECTION("one answer is too few, and twice one is one") {
+        recovery.answers[1] = recovery.answers[0];
+        CHECK(has(refusal(), "1 of 4 validators of schedule 0 have answered, 2 must"));
+        recovery.reset.gives_up_final = true;
+        CHECK(outcome().has_value());
+    }
+    SECTION("others than validators do not count") {
+        recovery.answers.pop_back();
+        answer(recovery, 9, 5, {});
+        CHECK(has(refusal(), "1 of 4"));
+    }
+    SECTION("enough of each schedule while one is pending") {
+        chain::Schedule pending = genesis.schedule;
+        pending.version = 1;
+        pending.entries[1].vote_key = key_of(11).public_key();
+        recovery.replaced.push_back(pending);
+        CHECK(has(refusal(), "1 of 4 validators of schedule 1"));
+        answer(recovery, 11, 0, {});
+        CHECK(outcome().has_value());
+    }
+    SECTION("one tells of a higher one") {
+        answer(recovery, 3, 8, {});
+        CHECK(has(refusal(), "holds a certificate of slot 8"));
+    }
+    SECTION("one tells of another of this slot") {
+        answer(recovery, 3, 7, {});
+        CHECK(has(refusal(), "holds a certificate of slot 7"));
+    }
+    SECTION("one was changed") {
+        recovery.answers[1].slot = 4;
+        CHECK(has(refusal(), "is not signed by it"));
+    }
+    SECTION("of another chain") {
+        recovery.chain_id.bytes[7] ^= std::byte{1};
+        CHECK(has(refusal(), "is not signed by it"));
+    }
+    SECTION("its certificate is none") {
+        is_certified = false;
+        CHECK(has(refusal(), "no quorum"));
+    }
+    SECTION("its certificate is of another block") {
+        recovery.certificate->data.block_id = {};
+        CHECK(has(refusal(), "another block"));
+    }
+    SECTION("without one, nobody has any") {
+        recovery.certificate.reset();
+        CHECK(has(refusal(), "holds a certificate of slot 7"));
+    }
+    SECTION("it says what it replaces") {
+        recovery.replaced.clear();
+        CHECK(has(refusal(), "which schedule it replaces"));
+    }
+}
+
+TEST_CASE("the id of a recovery covers what its signers agree to") {
+    const genesis::Genesis genesis = chain_of_four();
+    genesis::Recovery recovery = recovery_of(genesis);
+    const base::Hash256 id = recovery.id();
+    SECTION("that it gives up what is final") {
+        recovery.reset.gives_up_final = true;
+    }
+    SECTION("what it replaces") {
+        recovery.replaced[0].version = 8;
+    }
+    CHECK(recovery.id() != id);
 }
 
 TEST_CASE("a recovery may give the chain other times and leave its schedule") {
@@ -105,11 +218,9 @@ TEST_CASE("a recovery may give the chain other times and leave its schedule") {
                         {.from = {}, .first = 9, .time = {6'000'000}}};
     for (unsigned char tag = 1; tag <= 3; ++tag)
         sign(recovery, tag);
-    CHECK(genesis::check(recovery, genesis.chain_id()).has_value());
+    CHECK(check(recovery, genesis).has_value());
     CHECK(genesis::recovery_from_text(genesis::to_text(recovery)).value() == recovery);
-    const auto refusal = [&] {
-        return genesis::check(recovery, genesis.chain_id()).error().detail;
-    };
+    const auto refusal = [&] { return check(recovery, genesis).error().detail; };
     SECTION("of slots that grow") {
         recovery.retimes[1].first = 7;
         CHECK(has(refusal(), "do not grow"));
@@ -129,6 +240,10 @@ TEST_CASE("a recovery's file is read as it was written, and its errors name the 
     const genesis::Genesis genesis = chain_of_four();
     genesis::Recovery recovery = recovery_of(genesis);
     recovery.retimes = {{.from = recovery.reset.from, .first = 7, .time = {5'000'000}}};
+    recovery.reset.gives_up_final = true;
+    recovery.replaced.push_back(recovery.replaced[0]);
+    recovery.replaced[1].version = 3;
+    answer(recovery, 2, 5, recovery.reset.from);
     sign(recovery, 1);
     const std::string text = genesis::to_text(recovery);
     const auto read = genesis::recovery_from_text(text);
@@ -140,13 +255,16 @@ TEST_CASE("a recovery's file is read as it was written, and its errors name the 
         return outcome.error().detail;
     };
     CHECK(has(refusal(""), "line 1"));
-    CHECK(has(refusal("BoR recovery 1\nchain 00\n"), "line 2"));
-    CHECK(has(refusal("BoR recovery 1\n\nversion -1\n"), "line 3"));
-    CHECK(has(refusal("BoR recovery 1\nversion 1x\n"), "a number"));
-    CHECK(has(refusal("BoR recovery 1\nvalidator ma x y\n"), "line 2"));
-    CHECK(has(refusal("BoR recovery 1\nsignature x\n"), "line 2"));
-    CHECK(has(refusal("BoR recovery 1\nretime 00 1 2026-01-01T00:00:00.000\n"), "line 2"));
-    CHECK(has(refusal("BoR recovery 1\nmember ma 00\n"), "line 2"));
-    CHECK(has(refusal("BoR recovery 1\nmember ma x\n"), "line 2"));
-    CHECK(has(refusal("BoR recovery 1\nfrom\n"), "expected chain ID"));
+    CHECK(has(refusal("BoR recovery 2\nchain 00\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\n\nversion -1\n"), "line 3"));
+    CHECK(has(refusal("BoR recovery 2\nversion 1x\n"), "a number"));
+    CHECK(has(refusal("BoR recovery 2\nvalidator ma x y\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\nsignature x\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\nretime 00 1 2026-01-01T00:00:00.000\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\nmember ma 00\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\nmember ma x\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\ncertificate 00\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\nanswer x 1 00 y\n"), "line 2"));
+    CHECK(has(refusal("BoR recovery 2\nreplaces x ma y z\n"), "a number"));
+    CHECK(has(refusal("BoR recovery 2\nfrom\n"), "expected chain ID"));
 }

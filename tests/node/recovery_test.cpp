@@ -28,7 +28,7 @@ genesis::Genesis chain_of_three() {
 }
 
 std::string refusal(const genesis::Recovery& recovery, const chain::StateView& state) {
-    const auto outcome = node::check_members(recovery, state);
+    const auto outcome = node::check_origin(recovery, state);
     REQUIRE_FALSE(outcome.has_value());
     return outcome.error().detail;
 }
@@ -43,7 +43,10 @@ TEST_CASE("a recovery names the members of the state that it begins from") {
     genesis::Recovery recovery;
     for (const genesis::Member& member : genesis.members)
         recovery.members.push_back({member.name, member.authority});
-    CHECK(node::check_members(recovery, state).has_value());
+    const auto key = PrivateKey::generate(KeyType::k1).public_key();
+    recovery.reset.schedule = {9, {{*chain::Name::from_string("ma"), key, key}}};
+    recovery.replaced = {genesis.schedule};
+    CHECK(node::check_origin(recovery, state).has_value());
     SECTION("one is missing") {
         recovery.members.pop_back();
         CHECK_THAT(refusal(recovery, state), Catch::Contains("does not name the member mc"));
@@ -53,8 +56,11 @@ TEST_CASE("a recovery names the members of the state that it begins from") {
         CHECK_THAT(refusal(recovery, state), Catch::Contains("is no member"));
     }
     SECTION("one has another key by now") {
-        const auto key = PrivateKey::generate(KeyType::k1).public_key();
         recovery.members[1].authority = chain::Authority::of_key(key);
         CHECK_THAT(refusal(recovery, state), Catch::Contains("another authority of mb"));
+    }
+    SECTION("it replaces another schedule") {
+        recovery.replaced[0].version = 7;
+        CHECK_THAT(refusal(recovery, state), Catch::Contains("replaces another schedule"));
     }
 }

@@ -202,6 +202,32 @@ TEST_CASE("without verbose errors there is one text") {
         2);
 }
 
+TEST_CASE_METHOD(Fixture, "the last that a validator's key signs is its answer to a recovery") {
+    ok("create", "w");
+    const std::string key = ok("create_validator_key", "w");
+    const std::string chain_id = std::string(64, 'a');
+    const auto signature =
+        base::crypto::Signature::from_string(ok("sign_answer", Json{"00", key}).get<std::string>());
+    const std::string_view words("BoR answer 1\0", 13);
+    CHECK(base::crypto::verify(*base::crypto::PublicKey::from_string(key),
+                               *signature,
+                               base::crypto::sha256(base::as_bytes(words))));
+    chain::BlockHeader header;
+    header.slot = 5;
+    const Json block{base::to_hex(chain::pack(header)), key, chain_id};
+    CHECK(refusal("sign_header", block.dump(), 500).find("has answered") != std::string::npos);
+    chain::VoteData vote;
+    vote.slot = 5;
+    const Json voted{base::to_hex(chain::pack(vote)), key, chain_id};
+    CHECK(refusal("sign_vote", voted.dump(), 500).find("has answered") != std::string::npos);
+    // Asked again it says so again.
+    CHECK(ok("sign_answer", Json{"00", key}).is_string());
+    // A key that is no validator's has nothing to answer.
+    const std::string other = ok("create_key", Json{"w", "K1"});
+    CHECK(refusal("sign_answer", Json({"00", other}).dump(), 500).find("no safety journal") !=
+          std::string::npos);
+}
+
 TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once, and no digest") {
     ok("create", "w");
     const std::string key = ok("create_validator_key", "w");

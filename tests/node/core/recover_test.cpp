@@ -1,11 +1,13 @@
 #include "chain/execution/schedule_rows.hpp"
+#include "consensus/certificate.hpp"
 
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
 
-// Half of the validators are lost for ever: a new first schedule from a final block (spec 04).
+// Half of the validators are lost for ever: a new first schedule from the block of the highest
+// certificate that is left (spec 04).
 
 namespace {
 
@@ -112,4 +114,110 @@ TEST_CASE("a recovery is refused that would give up what is final, or use a key 
         reset.from.bytes[30] ^= std::byte{1};
         CHECK(refusal().find("the recovery begins at") != std::string::npos);
     }
+}
+
+TEST_CASE("validators that are left answer with what they are locked on, and sign nothing more",
+          "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    cluster.run(1, 6);
+    // The NOTARIZE votes of two leave, their COMMITs do not: block 7 may be final elsewhere.
+    cluster[2].writes_left = cluster[3].writes_left = 1;
+    cluster.tick_at(7);
+    const chain::BlockId locked = cluster[0].view().head->id;
+    REQUIRE(cluster[0].view().head->header.slot == 7);
+    REQUIRE(cluster[0].view().finalized->header.slot == 6);
+    cluster.kill(2);
+    cluster.kill(3);
+    genesis::Recovery recovery;
+    for (const std::size_t node : {0U, 1U}) {
+        REQUIRE(cluster[node].view().answer == nullptr);
+        cluster[node].step(node::input::AnswerRecovery{});
+        REQUIRE(cluster[node].view().answer != nullptr);
+        const auto& answer = *cluster[node].view().answer;
+        REQUIRE(answer.has_value());
+        CHECK(answer->reset.from == locked);
+        REQUIRE(answer->answers.size() == 1);
+        CHECK(answer->answers[0].slot == 7);
+        if (node == 0) {
+            recovery = *answer;
+        } else {
+            recovery.answers.push_back(answer->answers[0]);
+        }
+    }
+    CHECK(recovery.members.size() == 4);
+    CHECK(recovery.replaced == std::vector{cluster[0].genesis().schedule});
+    recovery.reset.schedule.version = 100;
+    recovery.reset.schedule.entries = {entry("bank", 21), entry("bourse", 22)};
+    const auto good = genesis::check_answers(
+        recovery, [&](const chain::Certificate& certificate, const auto& schedules) {
+            return consensus::verify(certificate, schedules, recovery.chain_id);
+        });
+    if (!good) FAIL(good.error().detail);
+
+    SECTION("not after a restart either") {
+        for (const std::size_t node : {0U, 1U})
+            cluster.kill(node);
+        for (const std::size_t node : {0U, 1U})
+            cluster.start(node);
+        cluster.run(8, 16);
+        CHECK(cluster[0].view().head->header.slot == 7);
+        CHECK(cluster[0].view().keys[0].stopped);
+        for (const chain::Vote& vote : cluster[0].view().votes)
+            CHECK(vote.data.slot <= 7);
+    }
+    SECTION("that block is final for those who go on from it") {
+        cluster.run(8, 12);
+        CHECK(cluster[0].view().head->id == locked);
+        restart(cluster, 0, recovery.reset);
+        CHECK(cluster[0].view().finalized->id == locked);
+        CHECK_FALSE(cluster[0].view().certificate.has_value());
+        // Nothing else was done: it is so after one more restart.
+        cluster.kill(0);
+        cluster.start(0);
+        CHECK(cluster[0].view().finalized->id == locked);
+        CHECK_FALSE(cluster[0].view().certificate.has_value());
+        restart(cluster, 1, recovery.reset);
+        cluster.deliver();
+        cluster.run(20, 30);
+        CHECK(cluster[0].view().finalized->header.slot == 30);
+        CHECK(cluster[1].view().finalized->id == cluster[0].view().finalized->id);
+        CHECK(schedule_of(cluster, 1) == recovery.reset.schedule);
+        CHECK(std::ranges::count(cluster[0].finalized, locked, &chain::Block::id) == 1);
+        // Who was not there follows.
+        cluster[2].writes_left.reset();
+        cluster[2].reset = recovery.reset;
+        cluster.start(2);
+        cluster.deliver();
+        cluster.run(31, 34);
+        CHECK(cluster[2].view().finalized->id == cluster[0].view().finalized->id);
+        CHECK(std::ranges::count(cluster[2].finalized, locked, &chain::Block::id) == 1);
+        CHECK(cluster.refused.empty());
+    }
+}
+
+TEST_CASE("a node without a key that can answer tells what it has", "[recover]") {
+    Cluster cluster(4, 1, kPeriod);
+    cluster.run(1, 6);
+    cluster[4].step(node::input::AnswerRecovery{});
+    REQUIRE(cluster[4].view().answer != nullptr);
+    const auto& answer = *cluster[4].view().answer;
+    REQUIRE(answer.has_value());
+    CHECK(answer->answers.empty());
+    CHECK(answer->reset.from == cluster[4].view().finalized->id);
+    REQUIRE(answer->certificate.has_value());
+    CHECK(answer->certificate->data.slot == 6);
+    // Its own key was not stopped: it may serve one day.
+    CHECK_FALSE(cluster[4].view().keys[0].stopped);
+}
+
+TEST_CASE("what a recovery gives up is said to who has it", "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    chain::ScheduleReset reset = lose_half(cluster);
+    cluster.kill(0);
+    reset.from = cluster[1].finalized.at(2)->id;
+    reset.gives_up_final = true;
+    cluster[0].reset = reset;
+    const auto opened = cluster[0].open();
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error().detail.find("start with an empty data directory") != std::string::npos);
 }

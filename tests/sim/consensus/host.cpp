@@ -308,7 +308,7 @@ void Host::carry_out(const consensus::Effect& effect) {
         conduct_.certificate_left(pass->certificate);
         cluster_.broadcast(index_, std::make_shared<const chain::Certificate>(pass->certificate));
     } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
-        conduct_.certificate_left(final->certificate);
+        conduct_.certificate_left(*final->certificate);
         Write stored;
         stored.certificate = final->certificate;
         stored.base = final->base;

@@ -183,10 +183,11 @@ void Replica::carry_out(const consensus::Effect& effect) {
         said_.votes[index_of(vote->data.kind)].add(number);
         step(consensus::input::VoteReceived{blocks_.vote(number, vote->data.kind, member_)});
     } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
-        keep(final->certificate);
+        const chain::Certificate& certificate = *final->certificate;
+        keep(certificate);
         disk_.base = final->base;
-        note_final(blocks_.number_of(final->certificate.data.block_id));
-        step(consensus::input::FinalDurable{final->certificate.data.slot});
+        note_final(blocks_.number_of(certificate.data.block_id));
+        step(consensus::input::FinalDurable{certificate.data.slot});
     }
 }
 
