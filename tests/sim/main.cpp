@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -94,6 +95,7 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
         outcome.eos_finals = full.eos_finals;
         outcome.new_disks = full.new_disks;
         outcome.upgrades = full.upgrades;
+        outcome.counts = full.counts;
         outcome.checked_liveness = true;
         outcome.trace = full.trace;
         return outcome;
@@ -110,12 +112,20 @@ std::string replay(const Arguments& arguments, std::uint64_t seed) {
     return fmt::format("bor-mutants {} --mutant {}", what, arguments.mutant);
 }
 
+// What was counted besides, as ", 3 this, 4 that".
+std::string words_of(const std::map<std::string, std::uint64_t>& counts) {
+    std::string words;
+    for (const auto& [name, count] : counts)
+        words += fmt::format(", {} {}", count, name);
+    return words;
+}
+
 int run_one(const Arguments& arguments) {
     const sim::Outcome first = run(arguments, arguments.from);
     const sim::Outcome second = run(arguments, arguments.from);
     std::cout << fmt::format(
         "seed {}: {} events, {} final blocks, {} schedule changes, {} conflicts, worst gap {} "
-        "slots, EOS rule {} times, trace {:016x}\n",
+        "slots, EOS rule {} times{}, trace {:016x}\n",
         arguments.from,
         first.events,
         first.finals,
@@ -123,6 +133,7 @@ int run_one(const Arguments& arguments) {
         first.conflicts,
         first.worst_gap,
         first.eos_finals,
+        words_of(first.counts),
         first.trace);
     if (first.trace != second.trace) {
         std::cout << "FAILED: two runs of one seed differ\n";
@@ -144,6 +155,7 @@ struct Totals {
     std::uint64_t worst_gap = 0;
     std::uint64_t new_disks = 0;
     std::uint64_t upgrades = 0;
+    std::map<std::string, std::uint64_t> counts;
 
     void add(const sim::Outcome& outcome) {
         ++seeds;
@@ -156,6 +168,8 @@ struct Totals {
         worst_gap = std::max<std::uint64_t>(worst_gap, outcome.worst_gap);
         new_disks += outcome.new_disks;
         upgrades += outcome.upgrades;
+        for (const auto& [name, count] : outcome.counts)
+            counts[name] += count;
     }
 };
 
@@ -190,7 +204,7 @@ int run_many(const Arguments& arguments) {
     std::cout << fmt::format(
         "{} seeds in {:.1f} s ({:.0f} an hour): {} failed; each {:.1f} final blocks, {:.2f} "
         "schedule changes, EOS rule {:.1f} times; {} conflicts; liveness checked in {}, worst gap "
-        "{} slots; {} new disks, {} upgrades\n",
+        "{} slots; {} new disks, {} upgrades{}\n",
         totals.seeds,
         seconds.count(),
         static_cast<double>(totals.seeds) * 3600 / seconds.count(),
@@ -202,7 +216,8 @@ int run_many(const Arguments& arguments) {
         totals.checked,
         totals.worst_gap,
         totals.new_disks,
-        totals.upgrades);
+        totals.upgrades,
+        words_of(totals.counts));
     if (arguments.expect_failure) return totals.failed > 0 ? 0 : 1;
     return totals.failed == 0 ? 0 : 1;
 }

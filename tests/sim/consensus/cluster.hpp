@@ -159,8 +159,9 @@ struct Outcome {
     bool checked_liveness = false;
     std::size_t events = 0;
     // Of whole nodes only.
-    std::uint64_t new_disks = 0;  // Given to machines that lost what they had.
-    std::uint64_t upgrades = 0;   // Seeds whose chain went on under other rules.
+    std::uint64_t new_disks = 0;                  // Given to machines that lost what they had.
+    std::uint64_t upgrades = 0;                   // Seeds whose chain went on under other rules.
+    std::map<std::string, std::uint64_t> counts;  // What else went wrong, by its name.
 };
 
 // The whole world of one seed.

@@ -10,23 +10,24 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::uint64_t kSalt = 0x2545F4914F6CDD1D;
 constexpr std::size_t kRecent = 6;
+constexpr int kVariantsSeedsPercent = 25;
+constexpr int kVariantsPercent = 30;  // Of the blocks of those who make any.
 // A channel is spoken on before: the handshake is over.
 constexpr base::Duration kHandshake = milliseconds(400);
 
 }  // namespace
 
 Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet),
-      chance_(fleet.chance()),
-      member_(*fleet.world().byzantine),
-      impostor_(fleet, seed) {
+    : fleet_(fleet), chance_(fleet.chance()), dice_(seed ^ kSalt), impostor_(fleet, seed) {
     const auto liking = [&] { return static_cast<int>(chance_.below(5)) * 25; };
     withholds_ = liking() / 2;
     releases_late_ = liking() / 2;
     splits_ = liking();
     forges_ = liking() / 2;
     babbles_ = chance_.percent(15);
+    if (dice_.percent(kVariantsSeedsPercent)) variants_ = std::make_unique<Variants>(fleet.world());
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
         hears_first_.push_back(static_cast<char>(chance_.below(2)));
     }
@@ -38,6 +39,19 @@ base::Duration Byzantine::edge_of_slot() {
     return std::max(edge - fleet_.now(), base::Duration(0));
 }
 
+void Byzantine::signed_header(std::size_t machine, const chain::SignedHeader& header) {
+    made_[fleet_.world().member_of(machine)].header = header;
+}
+
+// In about every third slot, if there are several: for the whole slot.
+bool Byzantine::conspires() {
+    if (fleet_.world().byzantine.size() < 2) return false;
+    if (std::exchange(conspiracy_at_, fleet_.slot()) == fleet_.slot()) return is_conspiracy_;
+    is_conspiracy_ = dice_.percent(30);
+    if (is_conspiracy_) ++conspiracies_;
+    return is_conspiracy_;
+}
+
 std::optional<base::Duration> Byzantine::delay(std::size_t machine,
                                                std::size_t peer,
                                                const p2p::SharedBytes& bytes) {
@@ -45,7 +59,15 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
     const auto envelope = p2p::read_envelope(*bytes);
     if (!envelope) return base::Duration(0);
     using p2p::MessageType;
-    if (envelope->type == MessageType::blocks) keep_block(*envelope, bytes);
+    const World& world = fleet_.world();
+    const std::size_t member = world.member_of(machine);
+    if (envelope->type == MessageType::blocks) keep_block(machine, *envelope, bytes);
+    const bool is_among_them = world.byzantine.size() > 1 && !world.is_honest(peer);
+    if (is_among_them) return base::Duration(0);
+    if (conspires()) {
+        if (envelope->type == MessageType::vote) return std::nullopt;
+        if (envelope->type == MessageType::certificate) return edge_of_slot();
+    }
     const bool pushes = envelope->type == MessageType::header ||
                         (envelope->type == MessageType::blocks && envelope->correlation == 0);
     if (envelope->type == MessageType::vote && chance_.percent(withholds_)) return std::nullopt;
@@ -53,8 +75,8 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
         if (chance_.percent(60)) return std::nullopt;
         return edge_of_slot();
     }
-    if (pushes && fleet_.world().twin && chance_.percent(splits_)) {
-        const bool is_first = machine == member_;
+    if (pushes && world.has_twin(member) && chance_.percent(splits_)) {
+        const bool is_first = machine == member;
         if (is_first != (hears_first_[peer] != 0)) return std::nullopt;
     }
     if (pushes && chance_.percent(5)) return chance_.between(milliseconds(0), milliseconds(400));
@@ -82,24 +104,36 @@ void Byzantine::babble() {
     base::Bytes bytes(1 + chance_.below(300));
     for (std::byte& each : bytes)
         each = static_cast<std::byte>(chance_.below(256));
-    if (last_header_ && chance_.percent(70)) {
-        bytes = *p2p::pack_message(p2p::HeaderPush{*last_header_, {}});
+    const auto& header = made_[one_of_them()].header;
+    if (header && chance_.percent(70)) {
+        bytes = *p2p::pack_message(p2p::HeaderPush{*header, {}});
         bytes[chance_.below(bytes.size())] ^= std::byte{1} << chance_.below(8);
         if (chance_.percent(30)) bytes.resize(1 + chance_.below(bytes.size()));
     }
     tell(std::make_shared<const base::Bytes>(std::move(bytes)), 60);
 }
 
-// For any block of late, whatever it voted for before.
+// Without a draw where there is but one.
+std::size_t Byzantine::one_of_them() {
+    const auto& all = fleet_.world().byzantine;
+    return all.size() == 1 ? all.front() : all[dice_.below(all.size())];
+}
+
+// For any block of late, whatever they voted for before.
 void Byzantine::forge_votes() {
     auto& blocks = fleet_.observer().blocks();
     const Seen& block =
         *blocks[blocks.size() - 1 - chance_.below(std::min(kRecent, blocks.size()))];
+    for (const std::size_t member : fleet_.world().byzantine)
+        forge_votes(member, block);
+}
+
+void Byzantine::forge_votes(std::size_t member, const Seen& block) {
     for (const chain::VoteKind kind : {chain::VoteKind::notarize, chain::VoteKind::commit}) {
         if (!chance_.percent(70)) continue;
         const chain::VoteData data = block.data(kind);
         for (std::size_t which = 0; which < 2; ++which) {
-            const base::crypto::PrivateKey key = signing_key(member_, which);
+            const base::crypto::PrivateKey key = signing_key(member, which);
             if (!block.schedules.active->entries.empty() && which == 1 && chance_.percent(70)) {
                 continue;
             }
@@ -112,31 +146,66 @@ void Byzantine::forge_votes() {
 
 // Another block in the slot of one that it made, of which it says a wrong state; or its header.
 void Byzantine::forge_header() {
-    if (!last_header_ || last_header_->header.slot + kRecent < fleet_.slot()) return;
-    p2p::HeaderPush push{*last_header_, {}};
+    const std::size_t member = one_of_them();
+    const Made& made = made_[member];
+    if (!made.header || made.header->header.slot + kRecent < fleet_.slot()) return;
+    p2p::HeaderPush push{*made.header, {}};
     push.signed_header.header.state_digest.bytes[0] ^= std::byte{1};
     const auto& entries = fleet_.world().universe.members;
     const base::Hash256 digest =
         push.signed_header.header.signing_digest(fleet_.world().genesis.chain_id());
     const std::size_t which = chance_.percent(80) ? 0 : 1;
-    if (entries[member_].name != push.signed_header.header.producer) return;
-    push.signed_header.signature = signing_key(member_, which).sign(digest);
-    const bool has_body = last_block_ && last_block_->header == last_header_->header;
-    if (has_body) push.witness = last_block_->witness;
+    if (entries[member].name != push.signed_header.header.producer) return;
+    push.signed_header.signature = signing_key(member, which).sign(digest);
+    const bool has_body = made.block && made.block->header == made.header->header;
+    if (has_body) push.witness = made.block->witness;
     tell(p2p::pack_message(push), 60);
     if (!has_body || chance_.percent(30)) return;
     const auto block =
-        chain::make_block(push.signed_header, last_block_->transactions, last_block_->witness);
+        chain::make_block(push.signed_header, made.block->transactions, made.block->witness);
     tell(p2p::pack_message(p2p::Blocks{{block}}), 100);
 }
 
+void Byzantine::became_final(const chain::ExecutedBlockPtr& block) {
+    if (variants_ != nullptr) variants_->became_final(block);
+}
+
+// Many blocks of the slot of this one; each hears of some of them, in an order of its own.
+void Byzantine::spread_variants(std::size_t machine, const chain::BlockPtr& block) {
+    const auto view = fleet_.view_of(machine);
+    if (view == nullptr) return;
+    const auto count = static_cast<std::size_t>(dice_.between(2, 19));
+    auto made = variants_->make(*block, fleet_.world().member_of(machine), *view, count);
+    if (made.empty()) return;
+    made.push_back(block);
+    fleet_.note_variants(made);
+    const bool all_begin_with_one = dice_.percent(50);
+    for (auto& [id, end] : fleet_.ends()) {
+        if (end.node != machine || fleet_.now() < end.opened + kHandshake) continue;
+        if (!all_begin_with_one || dice_.percent(20)) dice_.shuffle(made);
+        const std::size_t heard = 1 + dice_.below(made.size());
+        for (std::size_t i = 0; i < heard; ++i) {
+            const auto bytes =
+                p2p::pack_blocks({base::ByteView(chain::encode_block(*made[i]))}, {});
+            fleet_.put_on_wire(end, bytes, base::Duration(0));
+        }
+    }
+}
+
 // The newest of its own, with all that its header names.
-void Byzantine::keep_block(const p2p::Envelope& envelope, const p2p::SharedBytes& bytes) {
-    if (!last_header_ || (last_block_ && last_block_->header == last_header_->header)) return;
+void Byzantine::keep_block(std::size_t machine,
+                           const p2p::Envelope& envelope,
+                           const p2p::SharedBytes& bytes) {
+    Made& made = made_[fleet_.world().member_of(machine)];
+    if (!made.header || (made.block && made.block->header == made.header->header)) return;
     const auto body = p2p::read_body(envelope, *bytes);
     if (!body) return;
     for (const chain::BlockPtr& block : std::get<p2p::Blocks>(*body).blocks) {
-        if (block->header == last_header_->header) last_block_ = block;
+        if (block->header != made.header->header) continue;
+        made.block = block;
+        if (variants_ == nullptr || !dice_.percent(kVariantsPercent)) continue;
+        fleet_.at(std::chrono::microseconds(1),
+                  [this, machine, block] { spread_variants(machine, block); });
     }
 }
 

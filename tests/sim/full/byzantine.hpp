@@ -2,16 +2,21 @@
 
 #include "tests/sim/full/fleet.hpp"
 #include "tests/sim/full/impostor.hpp"
+#include "tests/sim/full/variants.hpp"
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace sim::full {
 
-// The Byzantine member of a fleet. Its machines run the production code, often two of them with
+// The Byzantine members of a fleet. Their machines run the production code, often two of them with
 // the same keys, which then make two blocks in a slot and vote for both; what they send is
-// withheld, sent to some or released at the edge of the slot; its votes are forged for whatever
-// was signed lately, its headers made twice; and some of what it says is no message at all.
+// withheld, sent to some or released at the edge of the slot; their votes are forged for whatever
+// was signed lately, their headers made twice; and some of what they say is no message at all.
+// Several know all that one of them knows, vote for the same blocks, and in some slots keep their
+// votes and certificates for themselves, all of them, until the end of the slot.
 class Byzantine {
   public:
     Byzantine(Fleet& fleet, std::uint64_t seed);
@@ -20,27 +25,47 @@ class Byzantine {
     [[nodiscard]] std::optional<base::Duration> delay(std::size_t machine,
                                                       std::size_t peer,
                                                       const p2p::SharedBytes& bytes);
-    void signed_header(const chain::SignedHeader& header) { last_header_ = header; }
+    void signed_header(std::size_t machine, const chain::SignedHeader& header);
+    // Once each, in their order.
+    void became_final(const chain::ExecutedBlockPtr& block);
     // What honest members sign.
     [[nodiscard]] Impostor& impostor() { return impostor_; }
     // From time to time, to the end.
     void act();
 
+    // Slots whose votes all of them kept for themselves.
+    [[nodiscard]] std::uint64_t conspiracies() const { return conspiracies_; }
+
   private:
+    // What one of them made last.
+    struct Made {
+        std::optional<chain::SignedHeader> header;
+        chain::BlockPtr block;
+    };
+
     void forge_votes();
+    void forge_votes(std::size_t member, const Seen& block);
     void forge_header();
-    void keep_block(const p2p::Envelope& envelope, const p2p::SharedBytes& bytes);
+    void keep_block(std::size_t machine,
+                    const p2p::Envelope& envelope,
+                    const p2p::SharedBytes& bytes);
+    void spread_variants(std::size_t machine, const chain::BlockPtr& block);
     void babble();
     void tell(const p2p::SharedBytes& bytes, int share);
     [[nodiscard]] base::Duration edge_of_slot();
+    [[nodiscard]] bool conspires();
+    [[nodiscard]] std::size_t one_of_them();
 
     Fleet& fleet_;
     Chance& chance_;
-    std::size_t member_;
+    Chance dice_;  // For what several do together.
     Impostor impostor_;
-    std::optional<chain::SignedHeader> last_header_;
-    chain::BlockPtr last_block_;
-    std::vector<char> hears_first_;  // By machine: which of the two it mostly hears.
+    std::map<std::size_t, Made> made_;  // By member.
+    std::vector<char> hears_first_;     // By machine: which of two twins it mostly hears.
+    chain::Slot conspiracy_at_ = 0;     // The slot of which is_conspiracy_ speaks.
+    bool is_conspiracy_ = false;
+    std::uint64_t conspiracies_ = 0;
+    std::unique_ptr<Variants> variants_;  // Null: they make none.
     // How it likes to behave, in percent.
     int withholds_ = 0;
     int releases_late_ = 0;

@@ -33,7 +33,7 @@ std::uint64_t number_of(const base::Hash256& id) {
 
 void Fleet::signed_header(std::size_t machine, const chain::SignedHeader& header) {
     observer_.add(chain::make_block(header, {}, {}));
-    if (!world_.is_honest(machine)) return byzantine_->signed_header(header);
+    if (!world_.is_honest(machine)) return byzantine_->signed_header(machine, header);
     if (byzantine_ != nullptr) byzantine_->impostor().header_signed(machine, header);
     const Machine& maker = *machines_[machine];
     const base::Timestamp slot = world_.universe.at(header.header.slot);
@@ -105,6 +105,7 @@ void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) 
         return fail(fmt::format("two blocks are final at height {}", height));
     }
     if (!first) return;
+    if (byzantine_ != nullptr) byzantine_->became_final(finalized.block);
     const auto time = world_.genesis.times.time_of(block.header.slot);
     for (const chain::TransactionTrace& trace : finalized.block->traces) {
         const auto [there, added] = included_.emplace(trace.id, height);
@@ -149,6 +150,7 @@ void Fleet::note_view(std::size_t i) {
     if (head == nullptr) return fail(fmt::format("node {} builds on what nobody made", i));
     const auto* schedules = agreement.schedules_of(head->data(chain::VoteKind::notarize));
     observer_.schedules_on(i, agreement.head(), *schedules);
+    check_variants(i);
     if (!view.trouble.empty()) note_trouble(i, view.trouble);
     if (view.reversible.size() > kReversibleMax) {
         fail(fmt::format("node {} holds {} reversible blocks", i, view.reversible.size()));
@@ -175,7 +177,9 @@ void Fleet::note_accused(std::size_t i, const chain::Evidence& evidence) {
     if (const auto key = chain::check(evidence, world_.genesis.chain_id()); !key) {
         fail(fmt::format("node {} accuses without proof: {}", i, key.error().detail));
     }
-    if (world_.is_honest(i)) report(i, evidence);
+    if (!world_.is_honest(i)) return;
+    note_culprit(evidence);
+    report(i, evidence);
 }
 
 // An honest node is never sent away for what it said.
@@ -217,7 +221,8 @@ void Fleet::check_opened(std::size_t i) {
 
 void Fleet::check_healed() {
     const chain::Slot now = slot();
-    const chain::Slot behind = world_.byzantine || world_.wrong_time ? kBehindMaxHard : kBehindMax;
+    const bool is_hard = !world_.byzantine.empty() || world_.wrong_time;
+    const chain::Slot behind = is_hard ? kBehindMaxHard : kBehindMax;
     for (std::size_t i = 0; i < machines_.size(); ++i) {
         if (!world_.is_honest(i)) continue;
         const Machine& machine = *machines_[i];
@@ -236,6 +241,7 @@ void Fleet::check_healed() {
 }
 
 void Fleet::conclude() {
+    check_equivocators();
     std::set<std::uint32_t> versions;
     for (const Seen* block : observer_.blocks()) {
         if (block->notarizable()) versions.insert(block->header().schedule_version);
@@ -246,6 +252,8 @@ void Fleet::conclude() {
     outcome_.transactions = included_.size();
     const bool goes_on = is_upgrade_decided_ && final_.contains(*world_.upgrade_at);
     outcome_.upgrades = goes_on ? 1 : 0;
+    if (byzantine_ != nullptr) outcome_.counts["conspiracies"] = byzantine_->conspiracies();
+    if (world_.byzantine.size() > 1) outcome_.counts["colluding"] = 1;
     outcome_.trace = trace_.hash();
 }
 

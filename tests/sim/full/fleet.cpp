@@ -20,32 +20,39 @@ constexpr base::Duration kHealthyFor = seconds(10);
 // With a Byzantine member recovery may take more turns, and promises that were made in a wrong
 // time bind until that comes.
 constexpr base::Duration kHealthyForLong = seconds(20);
+// More machines cost more: they get less time.
+constexpr base::Duration kFaultsForLarge = seconds(8);
+constexpr base::Duration kHealthyForLarge = seconds(15);
 
 }  // namespace
 
 Fleet::Fleet(std::uint64_t seed)
     : chance_(seed),
-      world_(make_world(chance_)),
+      world_(make_world(chance_, seed)),
       observer_(world_.universe, false),
       shown_final_(world_.machines()) {
     now_ = world_.universe.at(0);
     for (std::size_t i = 0; i < world_.machines(); ++i) {
         const Machine::Setup setup{.number = i,
                                    .member = world_.member_of(i),
-                                   .hides_its_keys = !world_.is_honest(i) && world_.twin,
+                                   .hides_its_keys = world_.has_twin(world_.member_of(i)),
                                    .is_observer = i == world_.joiner};
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }
     uses_disk_faults_ = chance_.percent(30);
-    if (world_.byzantine) byzantine_ = std::make_unique<Byzantine>(*this, seed);
+    if (!world_.byzantine.empty()) byzantine_ = std::make_unique<Byzantine>(*this, seed);
 }
 
 Fleet::~Fleet() = default;
 
 Outcome Fleet::run() {
-    const bool is_hard = world_.byzantine || world_.wrong_time;
-    const base::Timestamp end = now_ + kFaultsFor + (is_hard ? kHealthyForLong : kHealthyFor);
+    const bool is_hard = !world_.byzantine.empty() || world_.wrong_time;
+    base::Duration faults_for = kFaultsFor;
+    base::Duration healthy_for = is_hard ? kHealthyForLong : kHealthyFor;
+    if (world_.is_large()) faults_for = kFaultsForLarge;
+    if (world_.is_large()) healthy_for = kHealthyForLarge;
+    const base::Timestamp end = now_ + faults_for + healthy_for;
     for (std::size_t i = 0; i < machines_.size(); ++i) {
         if (i != world_.joiner) at(milliseconds(chance_.between(0, 300)), [this, i] { start(i); });
     }
@@ -57,7 +64,7 @@ Outcome Fleet::run() {
     }
     at(milliseconds(chance_.between(500, 3'000)), [this] { plan_fault(); });
     if (byzantine_ != nullptr) at(milliseconds(600), [this] { byzantine_->act(); });
-    at(kFaultsFor, [this] { heal(); });
+    at(faults_for, [this] { heal(); });
     while (!events_.empty() && events_.next_at() <= end && outcome_.failure.empty()) {
         now_ = events_.next_at();
         const std::function<void()> action = events_.take();
@@ -135,6 +142,7 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
     } else if (const auto* wake_at = std::get_if<did::WakeAt>(&effect)) {
         wake(i, wake_at->time);
     } else if (const auto* recover = std::get_if<did::Recover>(&effect)) {
+        if (recover->block) note_work(i, *recover->block);
         later(i, microseconds(200), machine.recover(*recover));
     } else if (const auto* read = std::get_if<did::ReadBlocks>(&effect)) {
         std::vector<p2p::SharedBytes> blocks = machine.read(read->wanted);

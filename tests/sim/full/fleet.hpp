@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,7 +27,8 @@ struct Outcome {
     std::uint64_t changes = 0;       // Schedules that came into force.
     std::uint64_t eos_finals = 0;
     std::uint64_t new_disks = 0;
-    std::uint64_t upgrades = 0;  // 1: the chain went on under other rules.
+    std::uint64_t upgrades = 0;                   // 1: the chain went on under other rules.
+    std::map<std::string, std::uint64_t> counts;  // What else went wrong, by its name.
     std::uint64_t trace = 0;
 };
 
@@ -65,6 +67,12 @@ class Fleet : public Watch {
     [[nodiscard]] Observer& observer() { return observer_; }
     [[nodiscard]] Chance& chance() { return chance_; }
     [[nodiscard]] chain::Slot slot() const;
+    // What this machine shows; null: it does not run.
+    [[nodiscard]] std::shared_ptr<const node::Published> view_of(std::size_t machine) const {
+        return machines_[machine]->view;
+    }
+    // All these are of one producer and slot.
+    void note_variants(const std::vector<chain::BlockPtr>& blocks);
     // Asks for a conviction that this does not justify.
     void report_falsely(const chain::Evidence& evidence);
 
@@ -136,6 +144,11 @@ class Fleet : public Watch {
     void note_accused(std::size_t i, const chain::Evidence& evidence);
     void note_expelled(std::size_t i, const p2p::effect::Close& goodbye);
     void check_opened(std::size_t i);
+    void note_work(std::size_t i, const chain::Block& block);
+    void check_variants(std::size_t i);
+    void note_culprit(const chain::Evidence& evidence);
+    void check_equivocators();
+    [[nodiscard]] bool may_be_certified(const chain::BlockId& id);
     void check_healed();
     void conclude();
     void fail(const std::string& text);
@@ -164,6 +177,14 @@ class Fleet : public Watch {
     std::vector<chain::Height> shown_final_;  // The highest of each machine, over all its lives.
     std::map<base::crypto::PublicKey, chain::Slot> committed_;  // The newest COMMIT that left.
     p2p::SharedBytes last_certificate_;                         // That an honest node sent.
+    // Of Byzantine members, by slot and producer, in their order.
+    std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>> variants_;
+    // Of those, what one life of a machine has worked on.
+    std::map<std::tuple<std::size_t, std::uint64_t, chain::Slot, chain::Name>,
+             std::set<chain::BlockId>>
+        worked_on_;
+    std::set<chain::Name> equivocators_;  // Of whom an honest node holds two blocks of a slot.
+    std::set<chain::Name> accused_;       // By honest nodes.
     std::uint64_t submitted_ = 0;
     Outcome outcome_;
 };

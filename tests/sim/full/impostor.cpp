@@ -21,7 +21,7 @@ chain::ChainId other_chain(chain::ChainId id) {
 }  // namespace
 
 Impostor::Impostor(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet), dice_(seed ^ kSalt), member_(*fleet.world().byzantine) {
+    : fleet_(fleet), dice_(seed ^ kSalt), member_(fleet.world().byzantine.front()) {
     percent_ = dice_.percent(60) ? 3 : 0;
 }
 

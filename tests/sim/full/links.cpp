@@ -63,7 +63,7 @@ void Fleet::give(transport::ChannelId channel, std::uint64_t life, const p2p::Sh
 }
 
 void Fleet::connect(std::size_t i, const std::string& address) {
-    const std::size_t to = static_cast<std::size_t>(address.back() - '0');
+    const std::size_t to = std::stoul(address.substr(address.find(':') + 1));
     const std::uint64_t life = machines_[i]->life();
     at(milliseconds(2), [this, i, to, life, address] {
         if (machines_[i]->life() != life) return;

@@ -1,6 +1,9 @@
+#include "tests/sim/full/load.hpp"
+
 #include "tests/sim/full/fleet.hpp"
 
 #include <algorithm>
+#include <string>
 
 // What a fleet is given to do: new accounts all the time, and the politics of its members, who
 // register as producers, take that back, rotate keys, weigh and vote.
@@ -16,20 +19,24 @@ chain::Name name_of(const std::string& text) {
     return *chain::Name::from_string(text);
 }
 
-base::Bytes packed_account(chain::Name creator, std::uint64_t number) {
-    std::string name = "acc";
+}  // namespace
+
+chain::Name account_name(std::string_view letters, std::uint64_t number) {
+    std::string name(letters);
     for (std::uint64_t rest = number; rest != 0; rest /= 26)
         name += static_cast<char>('a' + rest % 26);
+    return name_of(name);
+}
+
+base::Bytes packed_account(chain::Name creator, chain::Name name) {
     const chain::Authority authority = chain::Authority::of_key(signing_key(0).public_key());
     base::Writer data;
     chain::encode(data, creator);
-    chain::encode(data, name_of(name));
+    chain::encode(data, name);
     chain::encode(data, authority);
     chain::encode(data, authority);
     return data.take();
 }
-
-}  // namespace
 
 void Fleet::push(std::size_t i, std::size_t member, chain::Action action) {
     const Machine& machine = *machines_[i];
@@ -66,7 +73,8 @@ void Fleet::submit() {
          member,
          action_of(member,
                    "newaccount",
-                   packed_account(world_.genesis.members[member].name, submitted_ + 1)));
+                   packed_account(world_.genesis.members[member].name,
+                                  account_name("acc", submitted_ + 1))));
 }
 
 void Fleet::submit_politics() {
@@ -141,7 +149,7 @@ void Fleet::report(std::size_t i, const chain::Evidence& evidence) {
 }
 
 void Fleet::report_falsely(const chain::Evidence& evidence) {
-    report(*world_.byzantine, evidence);
+    report(world_.byzantine.front(), evidence);
 }
 
 }  // namespace sim::full

@@ -5,28 +5,52 @@
 #include "node/core/core.hpp"
 #include "tests/sim/full/machine.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace sim::full {
 
 namespace {
 
+constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
+constexpr int kLargePercent = 2;  // They cost three times as much.
+
+// More validators, of which up to f are Byzantine and know of each other.
+void enlarge(World& world, Chance& dice) {
+    if (!dice.percent(kLargePercent)) return;
+    world.members -= world.validators;
+    world.validators = dice.percent(20) ? 10 : 7;
+    world.members += world.validators;
+    const std::size_t count = world.faulty_max() - (dice.percent(20) ? 1 : 0);
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < world.validators; ++i)
+        order.push_back(i);
+    dice.shuffle(order);
+    world.byzantine.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count));
+    std::ranges::sort(world.byzantine);
+    if (world.wrong_time && !world.is_honest(*world.wrong_time)) world.wrong_time.reset();
+    // One that is silent for a while, beside them.
+    world.forgetful.reset();
+    if (count < world.faulty_max() && !world.wrong_time) world.forgetful = order[count];
+}
+
 void make_genesis(World& world, Chance& chance) {
     genesis::Genesis& genesis = world.genesis;
     genesis.times = {.initial = {1'700'000'000'000'000}, .interval_milliseconds = 250};
     for (std::size_t i = 0; i < world.members; ++i) {
-        const chain::Name name = *chain::Name::from_string(std::string("bor") + "abcdefg"[i]);
+        const chain::Name name = *chain::Name::from_string(std::string("bor") + "abcdefghijklm"[i]);
         const auto key = signing_key(i).public_key();
         genesis.members.push_back({name, chain::Authority::of_key(key), 1});
         genesis.nodes.push_back({name, name, node_key(i), 1});
-        if (i < World::kValidators) genesis.schedule.entries.push_back({name, key, key});
+        if (i < world.validators) genesis.schedule.entries.push_back({name, key, key});
         world.universe.members.push_back(
-            {name, key, {key, signing_key(i, 1).public_key()}, i == world.byzantine});
+            {name, key, {key, signing_key(i, 1).public_key()}, !world.is_honest(i)});
     }
-    if (world.twin) {
-        const chain::Name owner = genesis.members[*world.byzantine].name;
+    for (std::size_t i = 0; i < world.twins.size(); ++i) {
+        const chain::Name owner = genesis.members[world.twins[i]].name;
+        const std::string name = i == 0 ? "bortwin" : std::string("bortwin") + "abc"[i];
         genesis.nodes.push_back(
-            {*chain::Name::from_string("bortwin"), owner, node_key(*world.twin), 1});
+            {*chain::Name::from_string(name), owner, node_key(world.members + i), 1});
     }
     if (world.joiner) {
         const chain::Name owner = genesis.members.front().name;
@@ -35,8 +59,8 @@ void make_genesis(World& world, Chance& chance) {
     }
     genesis.system_authority = genesis.members.front().authority;
     genesis.parameters.open_accounts = 1;
-    genesis.parameters.min_producers = World::kValidators;
-    genesis.parameters.max_producers = World::kValidators + chance.below(2);
+    genesis.parameters.min_producers = world.validators;
+    genesis.parameters.max_producers = world.validators + chance.below(2);
     genesis.parameters.schedule_period = 6 + chance.below(12);
     genesis.parameters.max_missed = 4 + chance.below(12);
     genesis.parameters.repetitions = chance.percent(70) ? 1 : 2;
@@ -54,19 +78,32 @@ chain::BlockPtr first_block(const genesis::Genesis& genesis) {
 
 }  // namespace
 
-World make_world(Chance& chance) {
+bool World::has_twin(std::size_t member) const {
+    return std::ranges::find(twins, member) != twins.end();
+}
+
+bool World::is_honest(std::size_t machine) const {
+    return !is_twin(machine) && std::ranges::find(byzantine, machine) == byzantine.end();
+}
+
+World make_world(Chance& chance, std::uint64_t seed) {
+    Chance dice(seed ^ kSalt);
     World world;
     world.votes = chance.percent(60);
     if (world.votes) world.members += chance.below(3);
-    if (chance.percent(50)) world.byzantine = chance.below(World::kValidators);
-    if (world.byzantine && chance.percent(70)) world.twin = world.members;
+    if (chance.percent(50)) world.byzantine = {chance.below(world.validators)};
+    const bool is_double = !world.byzantine.empty() && chance.percent(70);
     if (chance.percent(25)) {
         world.wrong_time = chance.below(world.members);
-        if (world.wrong_time == world.byzantine) world.wrong_time.reset();
+        if (!world.is_honest(*world.wrong_time)) world.wrong_time.reset();
     }
     // Silent for a while it counts as faulty: none beside a Byzantine member or a wrong clock.
-    const bool is_alone = !world.byzantine && !world.wrong_time;
-    if (is_alone && chance.percent(30)) world.forgetful = chance.below(World::kValidators);
+    const bool is_alone = world.byzantine.empty() && !world.wrong_time;
+    if (is_alone && chance.percent(30)) world.forgetful = chance.below(world.validators);
+    enlarge(world, dice);
+    for (const std::size_t one : world.byzantine) {
+        if (world.is_large() ? dice.percent(40) : is_double) world.twins.push_back(one);
+    }
     if (chance.percent(30)) world.joiner = world.machines();
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     make_genesis(world, chance);

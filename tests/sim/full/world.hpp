@@ -5,18 +5,19 @@
 #include "tests/sim/consensus/universe.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace sim::full {
 
 // What a seed decides before the first event: who there is, and what may go wrong.
 struct World {
-    static constexpr std::size_t kValidators = 4;  // At the beginning.
-
-    std::size_t members = kValidators;  // With those that may enter later.
-    bool votes = false;                 // Members vote, register and rotate keys.
-    std::optional<std::size_t> byzantine;
-    std::optional<std::size_t> twin;        // The second machine of the Byzantine member.
+    std::size_t validators = 4;             // At the beginning.
+    std::size_t members = 4;                // With those that may enter later.
+    bool votes = false;                     // Members vote, register and rotate keys.
+    std::vector<std::size_t> byzantine;     // Members, ascending: at most f.
+    std::vector<std::size_t> twins;         // Those of them that have a second machine.
     std::optional<std::size_t> wrong_time;  // Whose clock goes up to ten seconds wrong.
     std::optional<std::size_t> forgetful;   // Who loses its safety journal, or its whole disk.
     // A machine that comes when all has healed, with nothing but the genesis file.
@@ -27,18 +28,23 @@ struct World {
     // As the observer wants it: members with their keys, and the first block.
     Universe universe;
 
-    [[nodiscard]] std::size_t machines() const {
-        return members + (twin ? 1 : 0) + (joiner ? 1 : 0);
+    [[nodiscard]] bool is_large() const { return validators > 4; }
+    // How many of the validators may be faulty.
+    [[nodiscard]] std::size_t faulty_max() const { return (validators - 1) / 3; }
+    [[nodiscard]] std::size_t machines() const { return members + twins.size() + (joiner ? 1 : 0); }
+    // The second machine of a Byzantine member.
+    [[nodiscard]] bool is_twin(std::size_t machine) const {
+        return machine >= members && machine < members + twins.size();
     }
-    [[nodiscard]] bool is_honest(std::size_t machine) const {
-        return machine != byzantine && machine != twin;
-    }
+    [[nodiscard]] bool has_twin(std::size_t member) const;
+    [[nodiscard]] bool is_honest(std::size_t machine) const;
     [[nodiscard]] std::size_t member_of(std::size_t machine) const {
         if (machine == joiner) return 0;  // For whose organisation it looks on.
-        return machine == twin ? *byzantine : machine;
+        return is_twin(machine) ? twins[machine - members] : machine;
     }
 };
 
-[[nodiscard]] World make_world(Chance& chance);
+// `seed`: for what has dice of its own, so that what others draw stays as it is.
+[[nodiscard]] World make_world(Chance& chance, std::uint64_t seed);
 
 }  // namespace sim::full

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "chain/types/name.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace sim::full {
+
+// The name of the account of this number, after a few letters.
+[[nodiscard]] chain::Name account_name(std::string_view letters, std::uint64_t number);
+// What `newaccount` takes.
+[[nodiscard]] base::Bytes packed_account(chain::Name creator, chain::Name name);
+
+}  // namespace sim::full
