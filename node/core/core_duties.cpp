@@ -16,12 +16,37 @@ constexpr std::uint32_t kBehindMilliseconds = 2'000;
 
 // Rows of Family::meta: this and the digest of the evidence, which is the value.
 constexpr std::string_view kEvidenceRow = "evidence/";
+// And this and a key, which is the value, whose amnesia was accepted and is not on chain yet.
+constexpr std::string_view kAmnesiaRow = "amnesia/";
 
 base::Bytes evidence_key(base::ByteView packed) {
     base::Bytes key = base::to_bytes(base::as_bytes(kEvidenceRow));
     const base::Hash256 digest = base::crypto::sha256(packed);
     key.insert(key.end(), digest.bytes.begin(), digest.bytes.end());
     return key;
+}
+
+base::Bytes amnesia_key(const base::crypto::PublicKey& key) {
+    base::Bytes row = base::to_bytes(base::as_bytes(kAmnesiaRow));
+    const base::Bytes packed = chain::pack(key);
+    row.insert(row.end(), packed.begin(), packed.end());
+    return row;
+}
+
+// The values of the rows that begin with this.
+base::Result<std::vector<base::Bytes>> rows_of(const base::Storage& storage,
+                                               std::string_view name) {
+    std::vector<base::Bytes> rows;
+    const base::ByteView prefix = base::as_bytes(name);
+    auto read = storage.scan(base::Family::meta, prefix, [&](auto key, auto value) {
+        if (key.size() < prefix.size() || !std::ranges::equal(key.first(prefix.size()), prefix)) {
+            return false;
+        }
+        rows.push_back(base::to_bytes(value));
+        return rows.size() < Duties::kAccusationsMax;
+    });
+    if (!read) return base::fail(std::move(read).error());
+    return rows;
 }
 
 }  // namespace
@@ -66,25 +91,43 @@ void Core::Impl::forget_settled(Effects& out) {
     base::Batch batch;
     for (const chain::Evidence& evidence : duties_.take_settled())
         batch.erase(base::Family::meta, evidence_key(chain::pack(evidence)));
+    for (const base::crypto::PublicKey& key : duties_.take_recorded())
+        batch.erase(base::Family::meta, amnesia_key(key));
     if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
 }
 
 // What was found before the node stopped, and is not on chain yet, is reported by this life of it.
 base::Result<void> Core::Impl::load_evidence() {
-    std::vector<base::Bytes> rows;
-    const base::ByteView prefix = base::as_bytes(kEvidenceRow);
-    auto read = environment_.storage.scan(base::Family::meta, prefix, [&](auto key, auto value) {
-        if (key.size() < prefix.size() || !std::ranges::equal(key.first(prefix.size()), prefix)) {
-            return false;
-        }
-        rows.push_back(base::to_bytes(value));
-        return rows.size() < Duties::kAccusationsMax;
-    });
-    if (!read) return read;
-    for (const base::Bytes& row : rows) {
+    auto rows = rows_of(environment_.storage, kEvidenceRow);
+    if (!rows) return base::fail(std::move(rows).error());
+    for (const base::Bytes& row : *rows) {
         auto evidence = chain::unpack<chain::Evidence>(row, "evidence");
         if (!evidence) return base::fail(base::Errc::corrupt, evidence.error().detail);
         (void)duties_.accuse(*std::move(evidence));
+    }
+    return {};
+}
+
+// Kept beside the journals that are about to be made: it goes on chain even if the node stops
+// before that, when its keys are lost no more.
+void Core::Impl::note_amnesia(Effects& out) {
+    if (!options_.accept_amnesia) return;
+    base::Batch batch;
+    for (const consensus::KeyStatus& key : consensus_.keys()) {
+        if (!key.lost) continue;
+        duties_.note_amnesia(key.key);
+        batch.put(base::Family::meta, amnesia_key(key.key), chain::pack(key.key));
+    }
+    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
+}
+
+base::Result<void> Core::Impl::load_amnesia() {
+    auto rows = rows_of(environment_.storage, kAmnesiaRow);
+    if (!rows) return base::fail(std::move(rows).error());
+    for (const base::Bytes& row : *rows) {
+        auto key = chain::unpack<base::crypto::PublicKey>(row, "amnesia");
+        if (!key) return base::fail(base::Errc::corrupt, key.error().detail);
+        duties_.note_amnesia(*key);
     }
     return {};
 }

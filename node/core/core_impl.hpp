@@ -165,6 +165,8 @@ class Core::Impl {
     void accuse(const chain::Evidence& evidence, Effects& out);
     void forget_settled(Effects& out);
     [[nodiscard]] base::Result<void> load_evidence();
+    [[nodiscard]] base::Result<void> load_amnesia();
+    void note_amnesia(Effects& out);
     void attend_duties(Effects& out);
     void say(const Duties::Due& due, Effects& out);
 

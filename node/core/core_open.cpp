@@ -195,9 +195,6 @@ Core::Impl::Impl(const Options& options,
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
 
 base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_mend, Effects& out) {
-    for (const consensus::KeyStatus& key : consensus_.keys()) {
-        if (key.lost && options_.accept_amnesia) duties_.note_amnesia(key.key);
-    }
     for (const chain::BlockPtr& block : chain_->above_base()) {
         consensus_.restore(block);
     }
@@ -224,6 +221,8 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
     if (auto loaded = load_stopped(out); !loaded) return loaded;
     if (auto loaded = load_pool(out); !loaded) return loaded;
     if (auto loaded = load_evidence(); !loaded) return loaded;
+    if (auto loaded = load_amnesia(); !loaded) return loaded;
+    note_amnesia(out);
     environment_.log.info("opened at block {}, final {}; {} transactions wait",
                           chain_->find(consensus_.head()) == nullptr
                               ? shown_final_->header.height

@@ -115,8 +115,9 @@ void Duties::say_amnesia(const Moment& moment,
     const Slot since = amnesia_since_.emplace(ours.producer, moment.slot).first->second;
     const auto said = chain::find_amnesia(moment.state, ours.producer);
     if (said && *said >= since) {
-        forgetful_.erase(ours.vote_key);
-        forgetful_.erase(ours.signing_key);
+        for (const auto& key : {ours.vote_key, ours.signing_key}) {
+            if (forgetful_.erase(key) != 0) recorded_.push_back(key);
+        }
         amnesia_since_.erase(ours.producer);
         return;
     }

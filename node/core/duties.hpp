@@ -43,6 +43,10 @@ class Duties {
         return std::exchange(settled_, {});
     }
     void note_amnesia(const base::crypto::PublicKey& key);
+    // Whose amnesia the final state has had since the last call: it need not be kept any more.
+    [[nodiscard]] std::vector<base::crypto::PublicKey> take_recorded() {
+        return std::exchange(recorded_, {});
+    }
     // What is due. corrupt: the state does not decode.
     [[nodiscard]] base::Result<std::vector<Due>> due(const Moment& moment);
 
@@ -70,7 +74,8 @@ class Duties {
     std::vector<base::crypto::PublicKey> own_;
     std::vector<Accusation> accusations_;
     std::vector<chain::Evidence> settled_;
-    std::set<base::crypto::PublicKey> forgetful_;       // Whose amnesia is not on chain yet,
+    std::set<base::crypto::PublicKey> forgetful_;  // Whose amnesia is not on chain yet,
+    std::vector<base::crypto::PublicKey> recorded_;
     std::map<chain::Name, chain::Slot> amnesia_since_;  // and when that was noticed.
     chain::Slot next_look_ = 0;
     bool is_news_ = false;  // Something was added since the last look.

@@ -127,6 +127,24 @@ TEST_CASE("a validator alone without its journal makes nothing final until that 
     CHECK(chain::find_amnesia(*cluster[0].view().final_state, bank) == noted);
 }
 
+TEST_CASE("an amnesia that was accepted goes on chain, though the node stops before that",
+          "[journal]") {
+    Cluster cluster(1);
+    cluster.run(1, 3);
+    cluster.kill(0);
+    cluster[0].log().clear();
+    cluster[0].accept_amnesia = true;
+    cluster.start(0);
+    const auto bank = *chain::Name::from_string("bank");
+    REQUIRE_FALSE(chain::find_amnesia(*cluster[0].view().final_state, bank).has_value());
+    cluster.kill(0);
+    cluster[0].accept_amnesia = false;
+    cluster.start(0);
+    CHECK_FALSE(cluster[0].view().keys[0].lost);
+    cluster.run(4, 12);
+    CHECK(chain::find_amnesia(*cluster[0].view().final_state, bank).has_value());
+}
+
 TEST_CASE("a journal of which nothing but a torn page is left is lost, and its node starts",
           "[journal]") {
     Cluster cluster(4);
