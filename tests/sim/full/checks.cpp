@@ -242,6 +242,7 @@ void Fleet::check_healed() {
 
 void Fleet::conclude() {
     check_equivocators();
+    if (outcome_.failure.empty()) check_amnesia();
     std::set<std::uint32_t> versions;
     for (const Seen* block : observer_.blocks()) {
         if (block->notarizable()) versions.insert(block->header().schedule_version);

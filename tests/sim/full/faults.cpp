@@ -12,6 +12,7 @@ using std::chrono::seconds;
 
 void Fleet::plan_fault() {
     if (has_healed_) return;
+    if (is_calm_) return at(milliseconds(500), [this] { plan_fault(); });
     const bool on_forgetful = world_.forgetful && chance_.percent(30);
     const std::size_t one = on_forgetful ? *world_.forgetful : chance_.below(machines_.size());
     if (on_forgetful || chance_.percent(50)) {

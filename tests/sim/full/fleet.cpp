@@ -15,6 +15,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr std::uint64_t kSalt = 0xD1342543DE82EF95;
 constexpr base::Duration kFaultsFor = seconds(15);
 constexpr base::Duration kHealthyFor = seconds(10);
 // With a Byzantine member recovery may take more turns, and promises that were made in a wrong
@@ -28,6 +29,7 @@ constexpr base::Duration kHealthyForLarge = seconds(15);
 
 Fleet::Fleet(std::uint64_t seed)
     : chance_(seed),
+      dice_(seed ^ kSalt),
       world_(make_world(chance_, seed)),
       observer_(world_.universe, false),
       shown_final_(world_.machines()) {
@@ -57,6 +59,7 @@ Outcome Fleet::run() {
         if (i != world_.joiner) at(milliseconds(chance_.between(0, 300)), [this, i] { start(i); });
     }
     if (world_.upgrade_at) plan_upgrades();
+    plan_disaster();
     at(milliseconds(500), [this] { submit(); });
     if (world_.votes) {
         at(milliseconds(700), [this] { submit_politics(); });
@@ -90,6 +93,7 @@ void Fleet::start(std::size_t i) {
     Machine& machine = *machines_[i];
     if (machine.runs()) return;
     machine.clock.restart();
+    if (getenv("DBG")) fmt::print("{} start {} amnesic {}\n", (now_-world_.universe.at(0)).count()/1000000, i, machine.accepts_amnesia);
     node::Effects out;
     const std::string refusal =
         machine.start(machine.clock.read(now_), chance_.below(SIZE_MAX / 2), out);
@@ -151,6 +155,7 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
     } else if (const auto* asked = std::get_if<did::ToTransport>(&effect)) {
         perform(i, asked->asked);
     } else if (const auto* finalized = std::get_if<did::Finalized>(&effect)) {
+        if (getenv("DBG")) for (const auto& t : finalized->block->traces) for (const auto& a : t.action_traces) if (a.act.name.to_string()=="amnesia") fmt::print("{} amnesia of {} final on {} height {} except {}\n", (now_-world_.universe.at(0)).count()/1000000, a.act.authorization.empty()?"?":a.act.authorization[0].actor.to_string(), i, finalized->block->block->header.height, t.except.has_value());
         note_final(i, *finalized);
     } else if (const auto* accused = std::get_if<did::Accused>(&effect)) {
         note_accused(i, accused->evidence);

@@ -107,6 +107,19 @@ class Fleet : public Watch {
     void stop_all();
     void heal();
 
+    // --- What operators must mend (disasters.cpp) ---
+    void plan_disaster();
+    void calm_down();
+    void lose_two();
+    void start_amnesic(std::size_t i);
+    void forget_finals(const std::set<std::size_t>& renewed);
+    [[nodiscard]] bool is_lost(std::size_t i) const;
+    void restart_amnesic(std::size_t i);
+    void check_amnesia();
+    void go_ahead();
+    void come_back();
+    void retime();
+
     // --- What is lost with a disk (disks.cpp) ---
     void lose_data(std::size_t i);
     void plan_repair(std::size_t i);
@@ -154,6 +167,7 @@ class Fleet : public Watch {
     void fail(const std::string& text);
 
     Chance chance_;
+    Chance dice_;  // Of what was added later: what others draw stays as it is.
     Trace trace_;
     World world_;
     Observer observer_;
@@ -166,6 +180,10 @@ class Fleet : public Watch {
     std::set<std::pair<std::size_t, std::size_t>> cut_;  // Directions.
     base::Duration delay_max_ = std::chrono::milliseconds(10);
     bool has_healed_ = false;
+    bool is_calm_ = false;           // Operators are at work: nothing else goes wrong.
+    std::set<std::size_t> amnesic_;  // Who started with accept-amnesia.
+    base::Duration ahead_{};         // Of all clocks.
+    chain::Height stood_at_ = 0;     // What was final when the clocks were right again.
     bool uses_disk_faults_ = false;
     bool is_repairing_ = false;          // Somebody is on the way with a disk.
     bool is_upgrade_decided_ = false;    // By a final block.

@@ -43,7 +43,7 @@ void Fleet::push(std::size_t i, std::size_t member, chain::Action action) {
     if (!machine.runs() || machine.view == nullptr) return;
     ++submitted_;
     const chain::Block& final = *machine.view->finalized;
-    const auto now = chain::TimePoint::from_timestamp(now_).microseconds / 1'000'000;
+    const auto now = chain::TimePoint::from_timestamp(now_ + ahead_).microseconds / 1'000'000;
     chain::SignedTransaction content;
     content.expiration = {static_cast<std::uint32_t>(now + chance_.between(3, 60))};
     content.ref_block_num = static_cast<std::uint16_t>(final.header.height);

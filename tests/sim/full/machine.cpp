@@ -118,6 +118,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     // Everybody can reach everybody here, once all has healed.
     options.asks_around_for = std::chrono::hours(1);
     options.clock_bound = std::chrono::milliseconds(100);
+    options.accept_amnesia = accepts_amnesia;
     chain::StateManager::Options state;
     // bor-node ends itself here.
     state.on_fault = [](const base::Error& error) { throw Died{error.detail}; };

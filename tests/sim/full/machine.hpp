@@ -150,6 +150,7 @@ class Machine : base::Pinned {
 
     SimClock clock;
     std::uint32_t rules_known = chain::kRulesKnown;  // Of the program that the next start() runs.
+    bool accepts_amnesia = false;                    // So the next start() says.
     std::shared_ptr<const node::Published> view;
     base::Timestamp disk_free_at{};
     std::set<base::Timestamp> wakes;  // Asked for, by the time of its process.

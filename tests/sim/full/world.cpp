@@ -13,6 +13,8 @@ namespace sim::full {
 namespace {
 
 constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
+constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
+constexpr int kAheadPercent = 10;
 constexpr int kLargePercent = 2;  // They cost three times as much.
 
 // More validators, of which up to f are Byzantine and know of each other.
@@ -32,6 +34,15 @@ void enlarge(World& world, Chance& dice) {
     // One that is silent for a while, beside them.
     world.forgetful.reset();
     if (count < world.faulty_max() && !world.wrong_time) world.forgetful = order[count];
+}
+
+// None beside other faults that count.
+void choose_disaster(World& world, Chance& dice) {
+    const bool is_alone = world.byzantine.empty() && !world.wrong_time && !world.forgetful;
+    if (!is_alone) return;
+    world.loses_two = dice.percent(kAmnesiaPercent);
+    world.goes_ahead = !world.loses_two && dice.percent(kAheadPercent);
+    if (world.loses_two || world.goes_ahead) world.upgrade_at.reset();
 }
 
 void make_genesis(World& world, Chance& chance) {
@@ -106,6 +117,7 @@ World make_world(Chance& chance, std::uint64_t seed) {
     }
     if (chance.percent(30)) world.joiner = world.machines();
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
+    choose_disaster(world, dice);
     make_genesis(world, chance);
     world.universe.times = world.genesis.times;
     world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);

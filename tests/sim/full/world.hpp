@@ -20,6 +20,8 @@ struct World {
     std::vector<std::size_t> twins;         // Those of them that have a second machine.
     std::optional<std::size_t> wrong_time;  // Whose clock goes up to ten seconds wrong.
     std::optional<std::size_t> forgetful;   // Who loses its safety journal, or its whole disk.
+    bool loses_two = false;                 // Two machines get new disks at once.
+    bool goes_ahead = false;                // All clocks are a day ahead for a while.
     // A machine that comes when all has healed, with nothing but the genesis file.
     std::optional<std::size_t> joiner;
     // From this height on other rules hold, which no program knows at first.
