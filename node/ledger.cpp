@@ -4,6 +4,7 @@
 #include "chain/execution/host_functions.hpp"
 #include "node/core/core.hpp"
 #include "node/disk/file.hpp"
+#include "node/disk/journals.hpp"
 
 #include <system_error>
 #include <utility>
@@ -16,35 +17,6 @@ using base::Errc;
 namespace {
 
 constexpr std::size_t kGenesisBytesMax = std::size_t{1} << 20U;
-
-// In place of a journal that is not there or not whole. What the agreement promises first, once it
-// may, replaces the whole journal: that makes the file (spec 04, "Safety journal").
-class LostJournal final : public base::AppendLog {
-  public:
-    explicit LostJournal(fs::path path) : path_(std::move(path)) {}
-    base::Result<void> append_page(base::ByteView page) override {
-        if (file_) return file_->append_page(page);
-        return base::fail(Errc::unavailable, "the safety journal " + path_.string() + " is lost");
-    }
-    [[nodiscard]] base::Result<base::Bytes> read() const override {
-        if (file_) return file_->read();
-        return base::Bytes{};
-    }
-    base::Result<void> compact(base::ByteView page) override {
-        if (file_) return file_->compact(page);
-        std::error_code error;  // Then create() fails, and says why.
-        fs::create_directories(path_.parent_path(), error);
-        if (auto made = JournalFile::create(path_.string(), page); !made) return made;
-        auto opened = JournalFile::open(path_.string());
-        if (!opened) return base::fail(opened.error());
-        file_ = std::move(*opened);
-        return {};
-    }
-
-  private:
-    fs::path path_;
-    std::unique_ptr<JournalFile> file_;
-};
 
 base::Result<genesis::Genesis> read_genesis(const fs::path& path, base::Bytes& bytes) {
     auto read = read_file(path.string(), kGenesisBytesMax);
@@ -85,70 +57,6 @@ base::Result<genesis::Genesis> open_genesis(const Options& options) {
                           "; use another data-dir or leave the option out");
 }
 
-void lose_journal(const std::string& path,
-                  const std::string& reason,
-                  consensus::KeyTag key,
-                  Ledger& ledger,
-                  const base::Log& log) {
-    log.error("{}: {}; its key votes again when the journal can do no harm any more", path, reason);
-    ledger.journals[key] = std::make_unique<LostJournal>(path);
-}
-
-// Keeps what is there of it for whoever looks for the cause.
-base::Result<void> set_aside(const std::string& path,
-                             const base::Error& damage,
-                             consensus::KeyTag key,
-                             Ledger& ledger,
-                             const base::Log& log) {
-    const std::string aside = path + ".damaged";
-    std::error_code error;
-    fs::rename(path, aside, error);
-    if (error) {
-        return base::fail(Errc::unavailable, "cannot rename " + path + ": " + error.message());
-    }
-    lose_journal(path, damage.detail + "; it is kept as " + aside, key, ledger, log);
-    return {};
-}
-
-base::Result<void> open_journal(const std::string& path,
-                                consensus::KeyTag key,
-                                Ledger& ledger,
-                                const base::Log& log) {
-    auto journal = JournalFile::open(path);
-    if (!journal) {
-        if (journal.error().code == Errc::not_found) {
-            lose_journal(path,
-                         "is not there, though it was made with the key ('bor-cli key create "
-                         "--vote --journal DATA_DIR', 'bor-cli network up')",
-                         key,
-                         ledger,
-                         log);
-            return {};
-        }
-        if (journal.error().code != Errc::corrupt) return base::fail(journal.error());
-        return set_aside(path, journal.error(), key, ledger, log);
-    }
-    auto bytes = (*journal)->read();
-    if (!bytes) return base::fail(bytes.error());
-    auto safety = consensus::SafetyJournal::read(key, *bytes);
-    if (!safety) {
-        journal->reset();
-        return set_aside(path, safety.error(), key, ledger, log);
-    }
-    ledger.safety.insert_or_assign(key, std::move(*safety));
-    ledger.journals[key] = std::move(*journal);
-    return {};
-}
-
-base::Result<void> open_journals(const Options& options, Ledger& ledger, const base::Log& log) {
-    for (const base::crypto::PublicKey& key : ledger.signer->keys()) {
-        const std::string path = journal_path(options.data_dir, key).string();
-        auto opened = open_journal(path, consensus::key_tag(key), ledger, log);
-        if (!opened) return opened;
-    }
-    return {};
-}
-
 base::Result<void> make_first_state(Ledger& ledger, const base::Log& log) {
     const chain::ChainId id = ledger.genesis.chain_id();
     auto holds = chain::ChainManager::holds_chain(*ledger.storage, id);
@@ -182,8 +90,10 @@ base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
     auto signer = NodeSigner::make(options.signature_providers);
     if (!signer) return base::fail(signer.error());
     ledger.signer = std::move(*signer);
-    if (auto opened = open_journals(options, ledger, log); !opened)
-        return base::fail(opened.error());
+    auto journals = open_journals(options.data_dir, ledger.signer->keys(), log);
+    if (!journals) return base::fail(journals.error());
+    ledger.journals = std::move(journals->logs);
+    ledger.safety = std::move(journals->safety);
     if (auto made = make_first_state(ledger, log); !made) return base::fail(made.error());
     return ledger;
 }

@@ -1,8 +1,5 @@
 #include "node/disk/file.hpp"
 
-#include <sys/file.h>
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -22,27 +19,27 @@ base::Error failure(std::string_view what) {
 }  // namespace
 
 File& File::operator=(File&& other) noexcept {
+    std::swap(calls_, other.calls_);
     std::swap(descriptor_, other.descriptor_);
     return *this;
 }
 
 File::~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (descriptor_ >= 0) calls_->close(descriptor_);
 }
 
-base::Result<File> File::open(const std::string& path, int flags, unsigned mode) {
+base::Result<File> File::open(const std::string& path, int flags, unsigned mode, FileCalls& calls) {
     int descriptor = -1;
     do {
-        descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+        descriptor = calls.open(path, flags | O_CLOEXEC, mode);
     } while (descriptor < 0 && errno == EINTR);
     if (descriptor < 0) return base::fail(failure("cannot open " + path));
-    return File(descriptor);
+    return File(descriptor, calls);
 }
 
 base::Result<void> File::write_at(std::uint64_t offset, base::ByteView bytes) {
     while (!bytes.empty()) {
-        const ::ssize_t written =
-            ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<::off_t>(offset));
+        const ::ssize_t written = calls_->pwrite(descriptor_, bytes.data(), bytes.size(), offset);
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return base::fail(failure("write failed"));
         if (written == 0) {
@@ -58,8 +55,8 @@ base::Result<base::Bytes> File::read_at(std::uint64_t offset, std::size_t size) 
     base::Bytes bytes(size);
     std::size_t done = 0;
     while (done < size) {
-        const ::ssize_t got = ::pread(
-            descriptor_, bytes.data() + done, size - done, static_cast<::off_t>(offset + done));
+        const ::ssize_t got =
+            calls_->pread(descriptor_, bytes.data() + done, size - done, offset + done);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return base::fail(failure("read failed"));
         if (got == 0) return base::fail(base::Errc::corrupt, "the file ends before its time");
@@ -69,33 +66,39 @@ base::Result<base::Bytes> File::read_at(std::uint64_t offset, std::size_t size) 
 }
 
 base::Result<std::uint64_t> File::size() const {
-    struct ::stat about {};
-    if (::fstat(descriptor_, &about) != 0) return base::fail(failure("fstat failed"));
-    return static_cast<std::uint64_t>(about.st_size);
+    const std::int64_t size = calls_->size(descriptor_);
+    if (size < 0) return base::fail(failure("fstat failed"));
+    return static_cast<std::uint64_t>(size);
 }
 
 base::Result<void> File::sync() {
     // Not retried: after a failed sync the kernel may have dropped the pages.
-    if (::fdatasync(descriptor_) != 0) return base::fail(failure("sync failed"));
+    if (calls_->fdatasync(descriptor_) != 0) return base::fail(failure("sync failed"));
+    return {};
+}
+
+base::Result<void> File::sync_names() {
+    if (calls_->fsync(descriptor_) != 0) return base::fail(failure("sync failed"));
     return {};
 }
 
 base::Result<void> File::lock() {
-    if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (calls_->lock(descriptor_) != 0) {
         return base::fail(base::Errc::unavailable, "another process holds the lock");
     }
     return {};
 }
 
-base::Result<void> sync_directory_of(const std::string& path) {
+base::Result<void> sync_directory_of(const std::string& path, FileCalls& calls) {
     std::string directory = std::filesystem::path(path).parent_path().string();
     if (directory.empty()) directory = ".";
-    base::Result<File> opened = File::open(directory, O_RDONLY | O_DIRECTORY);
+    base::Result<File> opened = File::open(directory, O_RDONLY | O_DIRECTORY, 0, calls);
     if (!opened) return base::fail(opened.error());
-    if (::fsync(opened->descriptor()) != 0) {
-        return base::fail(failure("cannot sync the directory " + directory));
-    }
-    return {};
+    const base::Result<void> synced = opened->sync_names();
+    if (synced) return {};
+    return base::fail(
+        base::Error{synced.error().code,
+                    "cannot sync the directory " + directory + ": " + synced.error().detail});
 }
 
 base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_max) {

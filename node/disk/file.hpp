@@ -2,6 +2,7 @@
 
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
+#include "node/disk/file_calls.hpp"
 
 #include <cstdint>
 #include <string>
@@ -13,15 +14,18 @@ namespace node {
 class File {
   public:
     File() = default;
-    explicit File(int descriptor) : descriptor_(descriptor) {}
-    File(File&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    explicit File(int descriptor, FileCalls& calls = system_calls())
+        : calls_(&calls), descriptor_(descriptor) {}
+    File(File&& other) noexcept
+        : calls_(other.calls_), descriptor_(std::exchange(other.descriptor_, -1)) {}
     File& operator=(File&& other) noexcept;
     ~File();
 
     // `flags` as of open(2). not_found: there is no such file. unavailable: anything else.
     [[nodiscard]] static base::Result<File> open(const std::string& path,
                                                  int flags,
-                                                 unsigned mode = 0600);
+                                                 unsigned mode = 0600,
+                                                 FileCalls& calls = system_calls());
 
     // Exactly all of `bytes`, at `offset`. A short write is an error.
     base::Result<void> write_at(std::uint64_t offset, base::ByteView bytes);
@@ -30,17 +34,20 @@ class File {
     [[nodiscard]] base::Result<std::uint64_t> size() const;
     // The bytes written and all that is needed to read them again are durable.
     base::Result<void> sync();
+    // So are the names in it, which is a directory.
+    base::Result<void> sync_names();
     // unavailable: another process holds the lock. Freed when the file is closed.
     base::Result<void> lock();
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
   private:
+    FileCalls* calls_ = nullptr;  // Null while nothing is open.
     int descriptor_ = -1;
 };
 
 // Makes the entries of the directory that `path` lies in durable: names made and renamed.
-base::Result<void> sync_directory_of(const std::string& path);
+base::Result<void> sync_directory_of(const std::string& path, FileCalls& calls = system_calls());
 
 // All of a file of at most `bytes_max` bytes. not_found, unavailable; malformed: it is longer.
 [[nodiscard]] base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_max);

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <fcntl.h>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
 namespace node {
@@ -36,16 +34,16 @@ base::Result<void> add_zeros(File& file, std::uint64_t first_block, std::uint64_
 }
 
 // A prepared file with one page, durable but for its name.
-base::Result<File> make_file(const std::string& path, base::ByteView page, int flags) {
+base::Result<File> make_file(const std::string& path, base::ByteView page, FileCalls& calls) {
     CHECK(page.size() % kBlockBytes == 0);
-    base::Result<File> made = File::open(path, O_RDWR | O_CREAT | flags);
+    base::Result<File> made = File::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, calls);
     if (!made) return made;
     base::Result<void> done = made->lock();
     if (done) done = add_zeros(*made, 0, kRoomBlocks);
     if (done) done = made->write_at(0, page);
     if (done) done = made->sync();
     if (done) return made;
-    ::unlink(path.c_str());
+    calls.unlink(path);
     return base::fail(done.error());
 }
 
@@ -60,8 +58,10 @@ std::filesystem::path journal_path(const std::filesystem::path& data_dir,
     return data_dir / "safety" / (key.to_string() + ".journal");
 }
 
-base::Result<void> JournalFile::create(const std::string& path, base::ByteView page) {
-    if (::access(path.c_str(), F_OK) == 0) {
+base::Result<void> JournalFile::create(const std::string& path,
+                                       base::ByteView page,
+                                       FileCalls& calls) {
+    if (calls.exists(path)) {
         return base::fail(base::Errc::invalid,
                           "the safety journal " + path +
                               " exists already and is not replaced: without it its keys could "
@@ -69,20 +69,21 @@ base::Result<void> JournalFile::create(const std::string& path, base::ByteView p
     }
     // Made beside and renamed, so that a journal that is there is whole.
     const std::string next = path + ".next";
-    const base::Result<File> made = make_file(next, page, O_TRUNC);
+    const base::Result<File> made = make_file(next, page, calls);
     if (!made) return base::fail(about(path, made.error()));
-    if (::link(next.c_str(), path.c_str()) != 0) {
+    if (calls.link(next, path) != 0) {
         const std::string reason = std::generic_category().message(errno);
-        ::unlink(next.c_str());
+        calls.unlink(next);
         return base::fail(base::Errc::unavailable,
                           "cannot make the journal " + path + ": " + reason);
     }
-    ::unlink(next.c_str());
-    return sync_directory_of(path);
+    calls.unlink(next);
+    return sync_directory_of(path, calls);
 }
 
-base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& path) {
-    base::Result<File> file = File::open(path, O_RDWR);
+base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& path,
+                                                             FileCalls& calls) {
+    base::Result<File> file = File::open(path, O_RDWR, 0600, calls);
     if (!file && file.error().code == base::Errc::not_found) {
         return base::fail(base::Errc::not_found,
                           "there is no safety journal " + path +
@@ -102,7 +103,7 @@ base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& 
                               " bytes, which is no journal's size");
     }
     const std::uint64_t room = *size / kBlockBytes;
-    std::unique_ptr<JournalFile> made(new JournalFile(path, std::move(*file), 0, room));
+    std::unique_ptr<JournalFile> made(new JournalFile(calls, path, std::move(*file), room));
     // The end is the last block that is not blank: a blank one before it is a hole to be seen.
     for (std::uint64_t i = room; i > 0 && made->blocks_ == 0; --i) {
         const base::Result<base::Bytes> block =
@@ -149,11 +150,11 @@ base::Result<base::Bytes> JournalFile::read() const {
 
 base::Result<void> JournalFile::compact(base::ByteView page) {
     const std::string next = path_ + ".next";
-    base::Result<File> made = make_file(next, page, O_TRUNC);
+    base::Result<File> made = make_file(next, page, calls_);
     if (!made) return base::fail(about(path_, made.error()));
-    if (std::rename(next.c_str(), path_.c_str()) != 0) {
+    if (calls_.rename(next, path_) != 0) {
         const std::string reason = std::generic_category().message(errno);
-        ::unlink(next.c_str());
+        calls_.unlink(next);
         return base::fail(base::Errc::unavailable,
                           "the safety journal " + path_ + ": cannot rename: " + reason);
     }
@@ -161,7 +162,7 @@ base::Result<void> JournalFile::compact(base::ByteView page) {
     file_ = std::move(*made);
     blocks_ = page.size() / kBlockBytes;
     room_ = kRoomBlocks;
-    base::Result<void> synced = sync_directory_of(path_);
+    base::Result<void> synced = sync_directory_of(path_, calls_);
     failed_ = !synced.has_value();
     return synced;
 }

@@ -30,10 +30,13 @@ class JournalFile final : public base::AppendLog {
   public:
     // Makes a new journal with one page in it. invalid: there is a file already; a journal is
     // never replaced, for it is what keeps its keys from voting twice. unavailable.
-    static base::Result<void> create(const std::string& path, base::ByteView page);
+    static base::Result<void> create(const std::string& path,
+                                     base::ByteView page,
+                                     FileCalls& calls = system_calls());
     // not_found: there is none; the node never makes one. unavailable: it can't be read, or
     // another process has it. corrupt: its size is not of whole blocks.
-    [[nodiscard]] static base::Result<std::unique_ptr<JournalFile>> open(const std::string& path);
+    [[nodiscard]] static base::Result<std::unique_ptr<JournalFile>> open(
+        const std::string& path, FileCalls& calls = system_calls());
 
     // After an error every further append fails, until the file is opened anew: nothing may be
     // assumed of the page that was being written.
@@ -45,15 +48,16 @@ class JournalFile final : public base::AppendLog {
     [[nodiscard]] std::uint64_t block_count() const { return blocks_; }
 
   private:
-    JournalFile(std::string path, File file, std::uint64_t blocks, std::uint64_t room)
-        : path_(std::move(path)), file_(std::move(file)), blocks_(blocks), room_(room) {}
+    JournalFile(FileCalls& calls, std::string path, File file, std::uint64_t room)
+        : calls_(calls), path_(std::move(path)), file_(std::move(file)), room_(room) {}
 
     base::Result<void> append_to_room(base::ByteView page);
 
+    FileCalls& calls_;
     std::string path_;
     File file_;
-    std::uint64_t blocks_;  // Written.
-    std::uint64_t room_;    // Written or prepared.
+    std::uint64_t blocks_ = 0;  // Written.
+    std::uint64_t room_;        // Written or prepared.
     bool failed_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
+#include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/slice_transform.h>
@@ -70,11 +71,13 @@ auto guarded(const std::string& directory, Function&& function) -> decltype(func
 rocksdb::DBOptions database_options(const RocksDbStorage::Options& options,
                                     const std::shared_ptr<rocksdb::Cache>& cache) {
     rocksdb::DBOptions made;
+    if (options.env != nullptr) made.env = options.env.get();
     made.create_if_missing = true;
     made.create_missing_column_families = true;
     made.paranoid_checks = true;
     made.allow_concurrent_memtable_write = false;  // One thread commits.
     made.max_open_files = options.open_files_max;
+    made.max_file_opening_threads = options.opening_threads;
     made.max_background_jobs = 2;
     made.write_buffer_manager =
         std::make_shared<rocksdb::WriteBufferManager>(options.write_buffer_bytes, cache);
@@ -218,14 +221,13 @@ class RocksDbStorage::Database : base::Pinned {
     }
 
     base::Result<void> check_room() const {
-        std::error_code failed;
-        const fs::space_info space = fs::space(options_.directory, failed);
-        if (failed || space.available >= options_.free_bytes_min) return {};
+        const std::optional<std::uint64_t> free = free_bytes();
+        if (!free || *free >= options_.free_bytes_min) return {};
         return base::fail(base::Errc::unavailable,
                           fmt::format("no space is left on the device of {}: {} bytes are free, {} "
                                       "are needed to go on; free some",
                                       options_.directory,
-                                      space.available,
+                                      *free,
                                       options_.free_bytes_min));
     }
 
@@ -319,6 +321,19 @@ class RocksDbStorage::Database : base::Pinned {
         return handles_[number(family)];
     }
 
+    // Of the device, if that can be told.
+    [[nodiscard]] std::optional<std::uint64_t> free_bytes() const {
+        if (options_.env != nullptr) {
+            std::uint64_t free = 0;
+            if (!options_.env->GetFreeSpace(options_.directory, &free).ok()) return std::nullopt;
+            return free;
+        }
+        std::error_code failed;
+        const fs::space_info space = fs::space(options_.directory, failed);
+        if (failed) return std::nullopt;
+        return space.available;
+    }
+
     [[nodiscard]] bool is_empty() const {
         return std::none_of(handles_.begin(), handles_.end(), [&](auto* handle) {
             const std::unique_ptr<rocksdb::Iterator> at(
@@ -385,9 +400,7 @@ RocksDbStorage::Statistics RocksDbStorage::Database::statistics() const {
     made.background_errors = property(0, rocksdb::DB::Properties::kBackgroundErrors);
     made.delayed_write_rate = property(0, rocksdb::DB::Properties::kActualDelayedWriteRate);
     made.writes_stopped = property(0, rocksdb::DB::Properties::kIsWriteStopped) != 0;
-    std::error_code failed;
-    const fs::space_info space = fs::space(options_.directory, failed);
-    if (!failed) made.disk_free_bytes = space.available;
+    made.disk_free_bytes = free_bytes().value_or(0);
     return made;
 }
 

@@ -8,6 +8,10 @@
 #include <string>
 #include <string_view>
 
+namespace rocksdb {
+class Env;
+}
+
 namespace node {
 
 // The name of a key space on disk and in /v1/db_size.
@@ -33,6 +37,8 @@ class RocksDbStorage final : public base::Storage {
         // its log is written to after a write to it found the disk full (its pull request 12448),
         // so it must not come to that; and what it does in the background needs room too.
         std::uint64_t free_bytes_min = 64 * 1024 * 1024;
+        int opening_threads = 16;  // Of each family, for its tables, while the database opens.
+        std::shared_ptr<rocksdb::Env> env;  // Whose files it has; null: the operating system's.
     };
 
     // invalid: another process has the directory, or it is of another schema version, or not
