@@ -78,7 +78,10 @@ base::Result<void> JournalFile::create(const std::string& path,
                           "cannot make the journal " + path + ": " + reason);
     }
     calls.unlink(next);
-    return sync_directory_of(path, calls);
+    const base::Result<void> synced = sync_directory_of(path, calls);
+    if (!synced) return synced;
+    // Its directory may be as new as it is.
+    return sync_directory_of(std::filesystem::path(path).parent_path().string(), calls);
 }
 
 base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& path,
@@ -94,6 +97,11 @@ base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& 
         return base::fail(base::Errc::unavailable,
                           "the safety journal " + path +
                               " is in use by another process; the same keys must not vote twice");
+    }
+    // A process that was killed may have written a page without syncing it: what this one reads,
+    // and acts upon, must be there after a power cut.
+    if (const base::Result<void> synced = file->sync(); !synced) {
+        return base::fail(about(path, synced.error()));
     }
     const base::Result<std::uint64_t> size = file->size();
     if (!size) return base::fail(about(path, size.error()));

@@ -217,7 +217,45 @@ class RocksDbStorage::Database : base::Pinned {
             rocksdb::DB::Open(options, options_.directory, families, &handles_, &db);
         if (!status.ok()) return base::fail(open_error(status, options_.directory));
         db_.reset(db);
+        rocksdb::Status synced = sync_logs();
+        if (synced.ok()) synced = sync_names();
+        if (!synced.ok()) return base::fail(error_of(synced, options_.directory));
         return check_schema();
+    }
+
+    // What a process wrote that was killed is in its logs, but perhaps in the kernel's memory only.
+    // RocksDB goes on with another log and syncs just that: after a power cut there would be later
+    // commits without these.
+    [[nodiscard]] rocksdb::Status sync_logs() const {
+        std::vector<std::string> names;
+        rocksdb::Status done = env().GetChildren(options_.directory, &names);
+        for (const std::string& name : names) {
+            if (!done.ok()) break;
+            if (!name.ends_with(".log")) continue;
+            std::unique_ptr<rocksdb::WritableFile> log;
+            const std::string path = options_.directory + "/" + name;
+            done = env().ReopenWritableFile(path, &log, rocksdb::EnvOptions());
+            if (done.ok()) done = log->Sync();
+        }
+        return done;
+    }
+
+    // RocksDB syncs the names in its directory, but not that of the directory itself.
+    [[nodiscard]] rocksdb::Status sync_names() const {
+        const std::string parent = fs::path(options_.directory).parent_path().string();
+        rocksdb::Status done = sync_directory(options_.directory);
+        if (done.ok()) done = sync_directory(parent.empty() ? "." : parent);
+        return done;
+    }
+
+    [[nodiscard]] rocksdb::Status sync_directory(const std::string& path) const {
+        std::unique_ptr<rocksdb::Directory> opened;
+        const rocksdb::Status done = env().NewDirectory(path, &opened);
+        return done.ok() ? opened->Fsync() : done;
+    }
+
+    [[nodiscard]] rocksdb::Env& env() const {
+        return options_.env == nullptr ? *rocksdb::Env::Default() : *options_.env;
     }
 
     base::Result<void> check_room() const {

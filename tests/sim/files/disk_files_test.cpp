@@ -178,6 +178,76 @@ TEST_CASE("a journal is the old or the new one whenever the power goes in its co
     CHECK(lengths == std::set<std::size_t>{4096, 8192});
 }
 
+TEST_CASE("what a journal has shown to a process is there after a power cut") {
+    std::size_t shown = 0;
+    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        DiskFiles files("/m");
+        DiskCalls calls(files);
+        REQUIRE(JournalFile::create("/m/j", filled(4096, 1), calls));
+        auto journal = JournalFile::open("/m/j", calls).value();
+        files.stop_after(1);  // Written, not synced.
+        REQUIRE_FALSE(journal->append_page(filled(4096, 2)));
+        files.end_process();
+        DiskCalls second(files);
+        const base::Bytes left = JournalFile::open("/m/j", second).value()->read().value();
+        shown += left.size() == 8192 ? 1U : 0U;
+        Chance chance(seed);
+        files.cut_power(chance);
+        DiskCalls third(files);
+        REQUIRE(JournalFile::open("/m/j", third).value()->read().value() == left);
+    }
+    CHECK(shown == 50);
+}
+
+TEST_CASE("a new journal or database survives a power cut, with the directory that it is in") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        DiskFiles files("/m");
+        DiskCalls calls(files);
+        REQUIRE(calls.mkdir("/m/safety", 0700) == 0);
+        REQUIRE(JournalFile::create("/m/safety/j", filled(4096, 1), calls));
+        Chance chance(seed);
+        files.cut_power(chance);
+        DiskCalls next(files);
+        REQUIRE(JournalFile::open("/m/safety/j", next));
+        auto storage = open(files);
+        REQUIRE(storage->commit(commit(1), true));
+        files.cut_power(chance);
+        storage = open(files);
+        REQUIRE(commits(*storage) == 1);
+    }
+}
+
+TEST_CASE("after any kills and power cuts there are the first commits, with all synced ones") {
+    std::size_t lost = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        CAPTURE(seed);
+        DiskFiles files("/m");
+        Chance chance(seed);
+        unsigned char last = 0;
+        unsigned char synced = 0;
+        for (int life = 0; life < 6; ++life) {
+            auto storage = open(files);
+            const unsigned char there = commits(*storage);
+            REQUIRE(there >= synced);
+            REQUIRE(there <= last);
+            lost += last - there;
+            last = there;
+            for (std::size_t i = chance.below(6); i > 0; --i) {
+                const bool sync = chance.percent(30);
+                if (i == 1 && chance.percent(50)) files.stop_after(chance.below(4));
+                ++last;
+                if (storage->commit(commit(last), sync) && sync) synced = last;
+            }
+            if (chance.percent(40)) {
+                files.end_process();
+            } else {
+                files.cut_power(chance);
+            }
+        }
+    }
+    CHECK(lost > 0);
+}
+
 TEST_CASE("a flipped bit costs the last commits or is said, and is never another value") {
     std::size_t refused = 0;
     std::size_t shorter = 0;
