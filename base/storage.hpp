@@ -72,7 +72,7 @@ class StorageView {
 };
 
 // The key-value storage below a node. Implemented over RocksDB (node/disk) and in memory with
-// faults (tests/sim). Reads of the object itself see the latest commit.
+// faults (tests/support). Reads of the object itself see the latest commit.
 class Storage : public StorageView, Pinned {
   public:
     // Atomic. `sync`: durable when it returns, else durable after some later sync.

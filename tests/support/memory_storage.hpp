@@ -15,7 +15,7 @@
 namespace support {
 
 // A base::Storage in memory, with the faults that a disk has: power cuts that lose what was
-// not synced, full disks, reads that fail, and bits that flip.
+// not synced, full disks, and reads that fail.
 //
 // Every value is kept with the number of the commit that wrote it, for as long as a snapshot
 // or a power cut can still ask for it. Thread: one.
@@ -30,7 +30,6 @@ class MemoryStorage final : public base::Storage {
         contents_->latest = commits_;
         for (const base::Batch::Change& change : batch.changes) {
             Versions& versions = contents_->families[index(change.family)][change.key];
-            contents_->damaged.erase({index(change.family), change.key});
             versions.insert_or_assign(commits_, change.value);
             contents_->prune(versions);
         }
@@ -65,10 +64,9 @@ class MemoryStorage final : public base::Storage {
 
     // Faults -----------------------------------------------------------------------------
 
-    // The power goes: what was committed after the last sync is lost, but for its first `kept`
-    // commits. Snapshots taken before must not be used any more.
-    void cut_power(std::uint64_t kept = 0) {
-        contents_->durable = std::min(commits_, contents_->durable + kept);
+    // The power goes: what was committed after the last sync is lost. Snapshots taken before must
+    // not be used any more.
+    void cut_power() {
         for (auto& family : contents_->families) {
             for (auto& [key, versions] : family) {
                 versions.erase(versions.upper_bound(contents_->durable), versions.end());
@@ -83,41 +81,14 @@ class MemoryStorage final : public base::Storage {
         if (contents_->durable_before != 0) contents_->durable = contents_->durable_before;
         cut_power();
     }
-    // Commits that a power cut may lose.
-    [[nodiscard]] std::uint64_t unsynced() const { return commits_ - contents_->durable; }
     // The next `count` commits fail as on a full disk.
     void fail_commits(int count) { commits_to_fail_ = count; }
     // All reads, also of snapshots, fail with this until it is taken back.
     void fail_reads(std::optional<base::Error> error) { contents_->read_error = std::move(error); }
-    // A bit flips in a row, the `choice`-th of all, counted around: to read it is an error until
-    // it is written again. There must be one.
-    void damage(std::size_t choice) {
-        const std::vector<RowKey> all = live();
-        contents_->damaged.insert(all[choice % all.size()]);
-    }
-    [[nodiscard]] bool is_damaged() const { return !contents_->damaged.empty(); }
-
-    // All that it holds now; and another disk in its place, which holds just that.
-    [[nodiscard]] base::Batch rows() const {
-        base::Batch all;
-        for (const auto& [family, key] : live()) {
-            all.put(static_cast<base::Family>(family),
-                    key,
-                    *Contents::value(contents_->families[family].at(key), commits_));
-        }
-        return all;
-    }
-    void replace(const base::Batch& rows) {
-        contents_ = std::make_shared<Contents>();
-        commits_ = 0;
-        commits_to_fail_ = 0;
-        (void)commit(rows, true);
-    }
 
   private:
     using Versions = std::map<std::uint64_t, std::optional<base::Bytes>>;
     using Rows = std::map<base::Bytes, Versions, base::BytesLess>;
-    using RowKey = std::pair<std::size_t, base::Bytes>;  // Family and key.
 
     static std::size_t index(base::Family family) { return static_cast<std::size_t>(family); }
 
@@ -128,16 +99,6 @@ class MemoryStorage final : public base::Storage {
         std::uint64_t durable = 0;
         std::uint64_t durable_before = 0;  // The sync before the last one.
         std::optional<base::Error> read_error;
-        std::set<RowKey> damaged;
-
-        // What a read of this row meets instead of it.
-        [[nodiscard]] std::optional<base::Error> fault_of(base::Family family,
-                                                          base::ByteView key) const {
-            const bool is_whole =
-                damaged.empty() || !damaged.contains({index(family), base::to_bytes(key)});
-            if (is_whole) return std::nullopt;
-            return base::Error{base::Errc::corrupt, "a row has a wrong checksum (simulated)"};
-        }
 
         // Drops what neither a snapshot nor a power cut can ask for.
         void prune(Versions& versions) const {
@@ -160,7 +121,6 @@ class MemoryStorage final : public base::Storage {
                                                                    std::uint64_t commit) const {
             if (read_error) return base::fail(*read_error);
             const Rows& rows = families[index(family)];
-            if (const auto fault = fault_of(family, key)) return base::fail(*fault);
             const auto found = rows.find(key);
             return found == rows.end() ? std::nullopt : value(found->second, commit);
         }
@@ -171,7 +131,6 @@ class MemoryStorage final : public base::Storage {
             const Rows& rows = families[index(family)];
             for (auto row = rows.lower_bound(key); row != rows.end(); ++row) {
                 if (const auto& found = value(row->second, commit)) {
-                    if (const auto fault = fault_of(family, row->first)) return base::fail(*fault);
                     return base::StoredRow{row->first, *found};
                 }
             }
@@ -185,7 +144,6 @@ class MemoryStorage final : public base::Storage {
             for (auto row = rows.lower_bound(key); row != rows.begin();) {
                 --row;
                 if (const auto& found = value(row->second, commit)) {
-                    if (const auto fault = fault_of(family, row->first)) return base::fail(*fault);
                     return base::StoredRow{row->first, *found};
                 }
             }
@@ -201,7 +159,6 @@ class MemoryStorage final : public base::Storage {
             for (auto row = rows.lower_bound(from); row != rows.end(); ++row) {
                 const auto& found = value(row->second, commit);
                 if (!found) continue;
-                if (const auto fault = fault_of(family, row->first)) return base::fail(*fault);
                 if (!visit(row->first, *found)) break;
             }
             return {};
@@ -237,17 +194,6 @@ class MemoryStorage final : public base::Storage {
         std::shared_ptr<Contents> contents_;
         std::multiset<std::uint64_t>::iterator held_;
     };
-
-    // Of the rows that are there now.
-    [[nodiscard]] std::vector<RowKey> live() const {
-        std::vector<RowKey> keys;
-        for (std::size_t family = 0; family < base::kFamilies; ++family) {
-            for (const auto& [key, versions] : contents_->families[family]) {
-                if (Contents::value(versions, commits_)) keys.emplace_back(family, key);
-            }
-        }
-        return keys;
-    }
 
     std::shared_ptr<Contents> contents_ = std::make_shared<Contents>();
     std::uint64_t commits_ = 0;

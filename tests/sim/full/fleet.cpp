@@ -99,6 +99,8 @@ void Fleet::start(std::size_t i) {
         machine.start(machine.clock.read(now_), chance_.below(SIZE_MAX / 2), out);
     if (!refusal.empty()) return on_death(i, refusal);
     machine.disk_free_at = now_;
+    // What a flipped bit has cost is with others only.
+    if (machine.has_bad_disk()) start_over(i);
     check_opened(i);
     perform(i, out);
     for (std::size_t peer = 0; peer < machines_.size(); ++peer) {

@@ -3,7 +3,6 @@
 #include "base/check.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/state/block_store.hpp"
-#include "tests/sim/disk.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -74,10 +73,8 @@ base::Result<base::crypto::Signature> MemberKeys::sign_vote(const base::crypto::
 Machine::Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch)
     : genesis_(genesis),
       setup_(setup),
-      signer_(setup.member, setup.number, setup.is_observer, watch) {
-    replace_disk();
-    logs_ = test::fresh_logs(tags());
-}
+      signer_(setup.member, setup.number, setup.is_observer, watch),
+      disk_(genesis, signer_.keys()) {}
 
 void ChanceTimer::arm(base::Duration limit) {
     constexpr std::size_t kSlowOf = 64;
@@ -107,6 +104,8 @@ std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effect
 }
 
 std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
+    auto journals = disk_.open(base::Log(log_, "disk"), seed);
+    if (!journals) return journals.error().detail;
     contract_machine_ = std::make_unique<node::ContractMachine>();
     engine_ = std::make_unique<chain::vm::Engine>(
         chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
@@ -126,7 +125,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     chain::ExecutionOptions limits;
     limits.is_stopped = [timer = timer_.get()] { return timer->has_fired(); };
     node::Core::Environment environment{
-        storage_, *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
+        disk_.storage(), *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
     environment.timer = timer_.get();
     environment.make_consensus = [this](auto rules, auto base, auto safety) {
         auto made = std::make_unique<consensus::Consensus>(
@@ -135,7 +134,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
         return made;
     };
     node::Effects first;
-    auto core = node::Core::open(options, environment, test::read_journals(logs_), first);
+    auto core = node::Core::open(options, environment, *std::move(journals), first);
     if (!core) return core.error().detail;
     core_ = std::make_unique<node::NetworkedCore>(
         *std::move(core), network_options(seed), signer_, base::Log(log_, "p2p"));
@@ -162,7 +161,11 @@ p2p::Options Machine::network_options(std::uint64_t seed) const {
     return network;
 }
 
-void Machine::kill() {
+const node::effect::Write* Machine::write_under_way() const {
+    return in_flight_.empty() ? nullptr : &in_flight_.front();
+}
+
+void Machine::end_process() {
     ++life_;
     core_.reset();
     timer_.reset();
@@ -171,42 +174,17 @@ void Machine::kill() {
     contract_machine_.reset();
     view = nullptr;
     in_flight_.clear();
+    disk_.close();
+}
+
+void Machine::kill() {
+    disk_.kill(write_under_way());
+    end_process();
 }
 
 void Machine::cut_power(Chance& chance, bool loses_synced) {
-    const bool has_rows = !in_flight_.empty() && cut_write(in_flight_.front(), chance);
-    kill();
-    if (!has_rows) storage_.cut_power(chance.below(storage_.unsynced() + 1));
-    // Of a write that came after it nothing is there, or the rows and the journal would both lose.
-    if (!loses_synced || has_rows) return;
-    if (chance.percent(50)) {
-        storage_.lose_last_sync();
-    } else {
-        for (const consensus::JournalPage& page : synced_pages_)
-            test::lose_page(logs_, page);
-    }
-    synced_pages_.clear();
-}
-
-// What the cut leaves of the write that was under way: its page, a part of that, its rows. Returns
-// whether the rows are there, and with them all that was written before.
-bool Machine::cut_write(const node::effect::Write& write, Chance& chance) {
-    if (write.ticket == 0) return false;
-    const bool has_rows = chance.percent(30);
-    if (has_rows && !write_rows(write)) return false;
-    for (const consensus::JournalPage& page : write.pages) {
-        const std::size_t much = chance.below(3);
-        // A page that takes the place of its journal is there as a whole or not at all, after its
-        // rows.
-        if (much == 1 && !page.replaces) {
-            consensus::JournalPage torn = page;
-            torn.bytes = torn_page(page.bytes, chance);
-            test::write_page(logs_, torn);
-        } else if (much == 2 && (has_rows || !page.replaces)) {
-            write_page(page);
-        }
-    }
-    return has_rows;
+    disk_.cut_power(write_under_way(), chance, loses_synced);
+    end_process();
 }
 
 std::string Machine::step(base::Timestamp now, const node::Input& input, node::Effects& out) {
@@ -236,43 +214,27 @@ void Machine::begin_write(node::effect::Write write) {
     in_flight_.push_back(std::move(write));
 }
 
-void Machine::write_page(const consensus::JournalPage& page) {
-    promises_.note(page.bytes);
-    test::write_page(logs_, page);
-}
-
-std::vector<consensus::KeyTag> Machine::tags() const {
-    std::vector<consensus::KeyTag> tags;
-    for (const base::crypto::PublicKey& key : signer_.keys())
-        tags.push_back(consensus::key_tag(key));
-    return tags;
-}
-
 base::Result<void> Machine::finish_write() {
     const node::effect::Write write = std::move(in_flight_.front());
     in_flight_.pop_front();
-    if (is_broken_) {
-        has_refused_write_ = has_refused_write_ || write.ticket != 0;
-        return base::fail(base::Errc::unavailable, kBrokenDisk);
-    }
-    for (const consensus::JournalPage& page : write.pages)
-        write_page(page);
-    if (write.ticket != 0) synced_pages_ = write.pages;
-    if (write.ticket != 0 && writes_to_fail_ > 0) {
-        --writes_to_fail_;
-        return base::fail(base::Errc::unavailable, "the disk is full (simulated)");
-    }
-    return write_rows(write);
+    base::Result<void> done = disk_.write(write);
+    const bool is_refused = !done && disk_.is_broken() && write.ticket != 0;
+    has_refused_write_ = has_refused_write_ || is_refused;
+    return done;
 }
 
-base::Result<void> Machine::write_rows(const node::effect::Write& write) {
-    base::Batch batch = write.batch;
-    if (write.final_state) write.final_state->append_to(batch);
-    return storage_.commit(batch, write.ticket != 0);
+void Machine::copy_disk() {
+    if (!has_bad_disk()) copy_ = disk_.copy();
+}
+
+bool Machine::put_back_copy() {
+    if (copy_ == nullptr) return false;
+    disk_.put_back(*copy_);
+    return true;
 }
 
 std::vector<p2p::SharedBytes> Machine::read(const p2p::effect::ReadBlocks& wanted) const {
-    const chain::BlockReader reader(storage_);
+    const chain::BlockReader reader(disk_.storage());
     std::vector<p2p::SharedBytes> found;
     std::vector<chain::Height> heights;
     for (const chain::BlockId& id : wanted.ids) {

@@ -7,9 +7,7 @@
 #include "tests/sim/chance.hpp"
 #include "tests/sim/clock.hpp"
 #include "tests/sim/consensus/universe.hpp"
-#include "tests/sim/promises.hpp"
-#include "tests/support/journals.hpp"
-#include "tests/support/memory_storage.hpp"
+#include "tests/sim/full/machine_disk.hpp"
 
 #include <array>
 #include <cstdint>
@@ -23,9 +21,7 @@
 
 namespace sim::full {
 
-// How the errors of a broken disk read.
-inline constexpr const char* kBrokenDisk = "input/output error (simulated)";
-// By this, failures that the simulator makes are told from others.
+// By this, failures of disks are told from others.
 inline constexpr std::string_view kSimulated = "(simulated)";
 
 class SilentLog final : public base::LogSink {
@@ -99,11 +95,12 @@ class Machine : base::Pinned {
         bool is_observer = false;     // It has no keys.
     };
     Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch);
+    ~Machine() { kill(); }
 
     // Opens the node on what the disk holds. Returns why it cannot; empty: it runs.
     [[nodiscard]] std::string start(base::Timestamp now, std::uint64_t seed, node::Effects& out);
-    // The process is gone. What was written stays; of a power cut, what was synced and chance
-    // adds: unsynced commits from the first on, the page that was being written, or a part of it.
+    // The process is gone, in the middle of a write. What was written stays; of a power cut, what
+    // was synced, and what chance leaves of the rest.
     void kill();
     // `loses_synced`: the rows, or the journals, lose the last write that was durable, too.
     void cut_power(Chance& chance, bool loses_synced = false);
@@ -118,23 +115,23 @@ class Machine : base::Pinned {
     void begin_write(node::effect::Write write);
     [[nodiscard]] base::Result<void> finish_write();
     // The next `count` writes that are waited for fail: the disk is full.
-    void fill_disk(int count) { writes_to_fail_ = count; }
+    void fill_disk(int count) { disk_.fill(count); }
 
-    // --- What happens to the disk (machine_disk.cpp) ---
+    // --- What happens to the disk ---
     // While the machine is down: the journal is gone.
-    void lose_journal();
-    // Another disk, with the first state and no journal.
-    void replace_disk();
-    // Storage and journal as of now are kept, and put back while the machine is down. False:
-    // there is no copy.
+    void lose_journal() { disk_.lose_journals(); }
+    // Another disk, with nothing on it.
+    void replace_disk() { disk_.replace(); }
+    // All files as of now are kept, and put back while the machine is down. False: there is no
+    // copy.
     void copy_disk();
     [[nodiscard]] bool put_back_copy();
-    // In a row of the storage or a page of the journal.
-    void flip_bit(Chance& chance);
+    // In any file.
+    void flip_bit(Chance& chance) { disk_.flip_bit(chance); }
     // From now on nothing can be read or written.
-    void break_disk();
-    // The disk is broken, or a row of it cannot be read.
-    [[nodiscard]] bool has_bad_disk() const { return is_broken_ || storage_.is_damaged(); }
+    void break_disk() { disk_.break_all(); }
+    // The disk is broken, or a bit of it has flipped.
+    [[nodiscard]] bool has_bad_disk() const { return disk_.is_bad(); }
     // The process was told that a write failed, and waits for that one.
     [[nodiscard]] bool has_refused_write() const { return has_refused_write_; }
 
@@ -144,7 +141,7 @@ class Machine : base::Pinned {
     [[nodiscard]] bool runs() const { return core_ != nullptr; }
     [[nodiscard]] std::uint64_t life() const { return life_; }
     [[nodiscard]] std::size_t member() const { return setup_.member; }
-    [[nodiscard]] const Promises& promises() const { return promises_; }
+    [[nodiscard]] const Promises& promises() const { return disk_.promises(); }
     // Of the node that runs; for invariants only.
     [[nodiscard]] const consensus::Consensus& agreement() const { return *agreement_; }
 
@@ -157,35 +154,24 @@ class Machine : base::Pinned {
     std::optional<base::Timestamp> paused_until;
 
   private:
-    struct Copy {
-        base::Batch rows;
-        test::Logs logs;
-    };
-
     void tell_clock(base::Timestamp now, node::Effects& out);
     [[nodiscard]] std::string open(base::Timestamp now, std::uint64_t seed, node::Effects& out);
     [[nodiscard]] p2p::Options network_options(std::uint64_t seed) const;
     // Runs what may end the process; returns why it did.
     template <class Run>
     [[nodiscard]] std::string survive(const Run& run);
-    void write_page(const consensus::JournalPage& page);
-    [[nodiscard]] std::vector<consensus::KeyTag> tags() const;
-    base::Result<void> write_rows(const node::effect::Write& write);
-    [[nodiscard]] bool cut_write(const node::effect::Write& write, Chance& chance);
+    void end_process();
+    // What its disk thread is at.
+    [[nodiscard]] const node::effect::Write* write_under_way() const;
 
     const genesis::Genesis& genesis_;
     const Setup setup_;
     MemberKeys signer_;
     SilentLog log_;
-    support::MemoryStorage storage_;
-    test::Logs logs_;
-    std::vector<consensus::JournalPage> synced_pages_;  // Of the last write that was waited for.
-    Promises promises_;
+    MachineDisk disk_;
     std::deque<node::effect::Write> in_flight_;
-    int writes_to_fail_ = 0;
-    bool is_broken_ = false;
     bool has_refused_write_ = false;
-    std::optional<Copy> copy_;
+    std::shared_ptr<const DiskFiles::Image> copy_;
     std::unique_ptr<node::ContractMachine> contract_machine_;
     std::unique_ptr<chain::vm::Engine> engine_;
     std::unique_ptr<chain::Executor> executor_;

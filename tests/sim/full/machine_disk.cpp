@@ -1,47 +1,188 @@
-#include "base/check.hpp"
-#include "tests/sim/full/machine.hpp"
+#include "tests/sim/full/machine_disk.hpp"
 
-// What happens to the disk of a machine besides power cuts.
+#include "base/check.hpp"
+#include "chain/chain_manager.hpp"
+
+#include <utility>
 
 namespace sim::full {
 
-void Machine::lose_journal() {
-    logs_.clear();
+namespace {
+
+// By this name, which every text about the disk has, failures that the simulator makes are told
+// from others.
+constexpr const char* kRoot = "/(simulated)";
+constexpr const char* kState = "/(simulated)/state";
+constexpr const char* kSafety = "/(simulated)/safety";
+// A write that is carried out makes up to so many calls that change something.
+constexpr std::size_t kCallsOfWrite = 10;
+constexpr std::size_t kBlock = consensus::SafetyJournal::kBlockBytes;
+
+}  // namespace
+
+MachineDisk::MachineDisk(const genesis::Genesis& genesis, std::vector<base::crypto::PublicKey> keys)
+    : genesis_(genesis), keys_(std::move(keys)), files_(kRoot) {
+    make_journals();
 }
 
-void Machine::replace_disk() {
+MachineDisk::~MachineDisk() {
+    files_.end_process();
+    close();
+}
+
+// As 'bor-cli key create --vote' does.
+void MachineDisk::make_journals() {
+    DiskCalls calls(files_);
+    CHECK(calls.mkdir(kSafety, 0700) == 0);
+    for (const base::crypto::PublicKey& key : keys_) {
+        consensus::SafetyJournal journal(consensus::key_tag(key));
+        const std::array records{consensus::SafetyRecord{.kind = consensus::RecordKind::base}};
+        const auto path = node::journal_path(kRoot, key).string();
+        CHECK(node::JournalFile::create(path, journal.append(records).bytes, calls).has_value());
+    }
+    CHECK(node::sync_directory_of(kSafety, calls).has_value());
+    files_.end_process();
+}
+
+// --- The process ---
+
+base::Result<consensus::Journals> MachineDisk::open(const base::Log& log, std::uint64_t seed) {
+    chance_ = Chance(seed);
+    calls_ = std::make_unique<DiskCalls>(files_);
+    node::RocksDbStorage::Options options;
+    options.directory = kState;
+    options.cache_bytes = std::size_t{1} << 20U;
+    options.opening_threads = 1;
+    options.env = make_environment(files_);
+    auto storage = node::RocksDbStorage::open(options);
+    if (!storage) return base::fail(storage.error());
+    storage_ = std::move(*storage);
+    auto journals = node::open_journals(kRoot, keys_, log, *calls_);
+    if (!journals) return base::fail(journals.error());
+    logs_ = std::move(journals->logs);
+    last_pages_.clear();
+    note_promises();
+    if (auto made = make_first_state(); !made) return base::fail(made.error());
+    return std::move(journals->safety);
+}
+
+base::Result<void> MachineDisk::make_first_state() {
+    auto holds = chain::ChainManager::holds_chain(*storage_, genesis_.chain_id());
+    if (!holds) return base::fail(holds.error());
+    if (*holds) return {};
     const auto first = node::Core::first_batch(genesis_);
-    CHECK(first.has_value());
-    storage_.replace(*first);
+    if (!first) return base::fail(first.error());
+    return storage_->commit(*first, true);
+}
+
+// Pages whose write was cut off, but which are durable.
+void MachineDisk::note_promises() {
+    for (const base::crypto::PublicKey& key : keys_) {
+        const consensus::KeyTag tag = consensus::key_tag(key);
+        const auto log = logs_.at(tag)->read();
+        if (!log || log->empty()) continue;
+        const auto path = node::journal_path(kRoot, key).string();
+        const base::Bytes durable = files_.durable(path, log->size());
+        const auto journal = consensus::SafetyJournal::read(tag, durable);
+        if (!journal || journal->torn()) continue;
+        for (std::size_t at = 0; at + kBlock <= durable.size(); at += kBlock) {
+            promises_.note(base::to_bytes(base::ByteView(durable).subspan(at, kBlock)));
+        }
+    }
+}
+
+base::Result<void> MachineDisk::write(const node::effect::Write& write) {
+    const bool is_waited_for = write.ticket != 0;
+    if (is_waited_for) files_.mark();
+    const bool is_full = is_waited_for && writes_to_fail_ > 0;
+    files_.set_full(is_full);
+    const base::Result<void> done = carry_out(write);
+    files_.set_full(false);
+    if (is_full) --writes_to_fail_;
+    return done;
+}
+
+// Pages and rows are written side by side; which are first is chance. A page that takes the place
+// of its journal comes after its rows.
+base::Result<void> MachineDisk::carry_out(const node::effect::Write& write) {
+    const bool has_pages_first = chance_.percent(50);
+    base::Result<void> paged;
+    if (has_pages_first) paged = write_pages(write, /*replacing=*/false);
+    base::Result<void> rows = write_rows(write);
+    if (!has_pages_first) paged = write_pages(write, /*replacing=*/false);
+    if (!rows || !paged) return rows ? paged : rows;
+    return write_pages(write, /*replacing=*/true);
+}
+
+base::Result<void> MachineDisk::write_rows(const node::effect::Write& write) {
+    base::Batch batch = write.batch;
+    if (write.final_state) write.final_state->append_to(batch);
+    if (batch.changes.empty() && write.ticket == 0) return {};
+    return storage_->commit(batch, write.ticket != 0);
+}
+
+base::Result<void> MachineDisk::write_pages(const node::effect::Write& write, bool replacing) {
+    for (const consensus::JournalPage& page : write.pages) {
+        base::Bytes& last = last_pages_[page.key];
+        if (page.replaces != replacing || page.bytes == last) continue;
+        base::AppendLog& log = *logs_.at(page.key);
+        auto done = replacing ? log.compact(page.bytes) : log.append_page(page.bytes);
+        if (!done) return done;
+        last = page.bytes;
+        promises_.note(page.bytes);
+    }
+    return {};
+}
+
+// The first part of it.
+void MachineDisk::begin(const node::effect::Write* write) {
+    if (write == nullptr || storage_ == nullptr) return;
+    files_.stop_after(chance_.below(kCallsOfWrite));
+    (void)carry_out(*write);
+}
+
+void MachineDisk::kill(const node::effect::Write* write) {
+    begin(write);
+    files_.end_process();
+}
+
+void MachineDisk::close() {
     logs_.clear();
-    in_flight_.clear();
+    storage_.reset();
+}
+
+void MachineDisk::cut_power(const node::effect::Write* write, Chance& chance, bool loses_synced) {
+    // Of a write that came after it nothing is there, or the rows and the journal would both lose.
+    if (!loses_synced) begin(write);
+    files_.cut_power(chance);
+    if (loses_synced) files_.lose_last_syncs(chance.percent(50) ? kState : kSafety);
+}
+
+// --- What happens to it ---
+
+void MachineDisk::lose_journals() {
+    files_.remove_all(kSafety);
+}
+
+void MachineDisk::replace() {
+    files_.clear();
     is_broken_ = false;
+    is_flipped_ = false;
 }
 
-void Machine::copy_disk() {
-    if (!has_bad_disk()) copy_ = Copy{storage_.rows(), logs_};
-}
-
-bool Machine::put_back_copy() {
-    if (!copy_) return false;
-    storage_.replace(copy_->rows);
-    logs_ = copy_->logs;
-    in_flight_.clear();
+void MachineDisk::put_back(const DiskFiles::Image& image) {
+    files_.put_back(image);
     is_broken_ = false;
-    return true;
+    is_flipped_ = false;
 }
 
-void Machine::flip_bit(Chance& chance) {
-    if (logs_.empty() || chance.percent(50)) return storage_.damage(chance.below(SIZE_MAX / 2));
-    const auto chosen =
-        std::next(logs_.begin(), static_cast<std::ptrdiff_t>(chance.below(logs_.size())));
-    base::Bytes& log = chosen->second;
-    if (!log.empty()) log[chance.below(log.size())] ^= std::byte{1} << chance.below(8);
+void MachineDisk::flip_bit(Chance& chance) {
+    if (!files_.flip_bit(chance).empty()) is_flipped_ = true;
 }
 
-void Machine::break_disk() {
+void MachineDisk::break_all() {
     is_broken_ = true;
-    storage_.fail_reads(base::Error{base::Errc::unavailable, kBrokenDisk});
+    files_.break_all();
 }
 
 }  // namespace sim::full

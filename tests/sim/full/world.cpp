@@ -4,6 +4,7 @@
 #include "chain/state/block_store.hpp"
 #include "node/core/core.hpp"
 #include "tests/sim/full/machine.hpp"
+#include "tests/support/memory_storage.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "genesis/genesis.hpp"
+#include "node/core/core.hpp"
+#include "node/disk/journals.hpp"
+#include "node/disk/rocksdb_storage.hpp"
+#include "tests/sim/chance.hpp"
+#include "tests/sim/files/disk_calls.hpp"
+#include "tests/sim/files/disk_environment.hpp"
+#include "tests/sim/promises.hpp"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sim::full {
+
+// The disk of one machine, and what bor-node has open on it while it runs: RocksDB and the files of
+// the safety journals, by the node's own classes.
+class MachineDisk : base::Pinned {
+  public:
+    // With the journals of these keys, as they are made with them.
+    MachineDisk(const genesis::Genesis& genesis, std::vector<base::crypto::PublicKey> keys);
+    ~MachineDisk();
+
+    // As bor-node does at its start. Returns the journals that are whole.
+    [[nodiscard]] base::Result<consensus::Journals> open(const base::Log& log, std::uint64_t seed);
+    // As its disk thread does.
+    base::Result<void> write(const node::effect::Write& write);
+    // The process is gone, in the middle of this write, or of none.
+    void kill(const node::effect::Write* write);
+    // The same, and what was not durable is gone, too, or a part of it. `loses_synced`: the rows,
+    // or the journals, lose the last write that was durable, too.
+    void cut_power(const node::effect::Write* write, Chance& chance, bool loses_synced);
+
+    // What was open, after the process is gone: snapshots of the storage must be gone, too.
+    void close();
+
+    // --- While no process runs ---
+    void lose_journals();
+    // Another disk, with nothing on it.
+    void replace();
+    [[nodiscard]] std::shared_ptr<const DiskFiles::Image> copy() const { return files_.image(); }
+    void put_back(const DiskFiles::Image& image);
+
+    // --- At any time ---
+    // The next `count` writes that are waited for find the disk full.
+    void fill(int count) { writes_to_fail_ = count; }
+    void flip_bit(Chance& chance);
+    // From now on nothing can be read or written.
+    void break_all();
+    // It is broken, or something on it is not what was written.
+    [[nodiscard]] bool is_bad() const { return is_broken_ || is_flipped_; }
+    [[nodiscard]] bool is_broken() const { return is_broken_; }
+
+    [[nodiscard]] base::Storage& storage() const { return *storage_; }
+    // What the durable pages of journals promised, ever.
+    [[nodiscard]] const Promises& promises() const { return promises_; }
+
+  private:
+    base::Result<void> carry_out(const node::effect::Write& write);
+    base::Result<void> write_rows(const node::effect::Write& write);
+    base::Result<void> write_pages(const node::effect::Write& write, bool replacing);
+    base::Result<void> make_first_state();
+    void make_journals();
+    void note_promises();
+    void begin(const node::effect::Write* write);
+
+    const genesis::Genesis& genesis_;
+    const std::vector<base::crypto::PublicKey> keys_;
+    DiskFiles files_;
+    Promises promises_;
+    Chance chance_{0};  // Of the process.
+    std::unique_ptr<DiskCalls> calls_;
+    std::unique_ptr<node::RocksDbStorage> storage_;
+    node::JournalLogs logs_;
+    std::map<consensus::KeyTag, base::Bytes> last_pages_;
+    int writes_to_fail_ = 0;
+    bool is_broken_ = false;
+    bool is_flipped_ = false;
+};
+
+}  // namespace sim::full
