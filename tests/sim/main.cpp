@@ -156,6 +156,7 @@ struct Totals {
     std::uint64_t new_disks = 0;
     std::uint64_t upgrades = 0;
     std::map<std::string, std::uint64_t> counts;
+    sim::Faults faults;
 
     void add(const sim::Outcome& outcome) {
         ++seeds;
@@ -170,6 +171,7 @@ struct Totals {
         upgrades += outcome.upgrades;
         for (const auto& [name, count] : outcome.counts)
             counts[name] += count;
+        faults.add(outcome.faults);
     }
 };
 
@@ -204,7 +206,7 @@ int run_many(const Arguments& arguments) {
     std::cout << fmt::format(
         "{} seeds in {:.1f} s ({:.0f} an hour): {} failed; each {:.1f} final blocks, {:.2f} "
         "schedule changes, EOS rule {:.1f} times; {} conflicts; liveness checked in {}, worst gap "
-        "{} slots; {} new disks, {} upgrades{}\n",
+        "{} slots; {} new disks, {} upgrades; {}{}\n",
         totals.seeds,
         seconds.count(),
         static_cast<double>(totals.seeds) * 3600 / seconds.count(),
@@ -217,6 +219,7 @@ int run_many(const Arguments& arguments) {
         totals.worst_gap,
         totals.new_disks,
         totals.upgrades,
+        totals.faults.describe(),
         words_of(totals.counts));
     if (arguments.expect_failure) return totals.failed > 0 ? 0 : 1;
     return totals.failed == 0 ? 0 : 1;

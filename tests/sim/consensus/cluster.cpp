@@ -15,9 +15,34 @@ namespace {
 // turns of producers of which f are not honest.
 constexpr chain::Slot kGapMax = 42;
 constexpr std::size_t kTurns = 3;  // Of the adversary in a slot.
+// Of the machine whose disk may be put back as it was.
+constexpr int kCopiedCrashPercent = 20;
+constexpr int kCopiedDiesPercent = 3;
+constexpr int kCopyPercent = 15;
 constexpr std::uint64_t kCrashSalt = 0x2545F4914F6CDD1D;
 
 }  // namespace
+
+void Faults::add(const Faults& other) {
+    deaths += other.deaths;
+    old_copies += other.old_copies;
+    excused += other.excused;
+    old_rows += other.old_rows;
+    tails += other.tails;
+    damages += other.damages;
+}
+
+std::string Faults::describe() const {
+    return fmt::format(
+        "{} died telling a vote, {} old copies (in {} seeds nobody knew better), {} old rows, "
+        "{} journals cut, {} damaged",
+        deaths,
+        old_copies,
+        excused,
+        old_rows,
+        tails,
+        damages);
+}
 
 Cluster::Cluster(const Plan& plan)
     : plan_(plan),
@@ -39,6 +64,7 @@ Cluster::Cluster(const Plan& plan)
     sets_clocks_ = chance_.percent(20);
     power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
     crashes_percent_ = crash_dice_.percent(40) ? 6 : 0;
+    dies_percent_ = crash_dice_.percent(40) ? 1 : 0;
     choose_weather();
 }
 
@@ -76,9 +102,24 @@ void Cluster::wake(std::size_t node, base::Timestamp at, base::Timestamp key) {
 }
 
 void Cluster::header_left(std::size_t node) {
-    if (healed_ || !crash_dice_.percent(crashes_percent_)) return;
+    const int share = universe_.members[node].copied ? kCopiedCrashPercent : crashes_percent_;
+    if (healed_ || !crash_dice_.percent(share)) return;
     const auto after = crash_dice_.between(base::Duration(0), std::chrono::milliseconds(30));
     queue_.add(now_ + after, Crash{node, hosts_[node]->epoch()});
+}
+
+bool Cluster::tell_vote(std::size_t node, const Message& vote) {
+    const int share = universe_.members[node].copied ? kCopiedDiesPercent : dies_percent_;
+    if (healed_ || !crash_dice_.percent(share)) {
+        broadcast(node, vote);
+        return true;
+    }
+    ++outcome_.faults.deaths;
+    for (std::size_t to = 0; to < hosts_.size(); ++to) {
+        if (crash_dice_.percent(30)) send(node, to, vote);
+    }
+    queue_.add(now_, Crash{node, hosts_[node]->epoch()});
+    return false;
 }
 
 void Cluster::synced(std::size_t node, std::size_t position) {
@@ -108,6 +149,7 @@ Outcome Cluster::run() {
     outcome_.failure = observer_.failure();
     outcome_.trace = trace_.hash();
     outcome_.finals = observer_.finals();
+    outcome_.faults.excused = observer_.excused() > 0 ? 1 : 0;
     outcome_.conflicts = observer_.conflicts();
     outcome_.eos_finals = observer_.eos_finals();
     return outcome_;
@@ -172,6 +214,8 @@ void Cluster::make_faults() {
     if (chance_.percent(4)) choose_weather();
     if (chance_.percent(12)) cut_links(honest);
     const std::size_t one = chance_.pick(honest);
+    const bool copies = loses_journals_ || universe_.members[one].copied;
+    if (copies && crash_dice_.percent(kCopyPercent)) hosts_[one]->copy_disk();
     if (chance_.percent(3)) stop(one);
     if (chance_.percent(1)) hosts_[one]->clock().step(std::chrono::milliseconds(30));
     if (sets_clocks_) set_clock(one);
@@ -237,17 +281,40 @@ void Cluster::crash(std::size_t node) {
     } else {
         cut_power(node, loses_synced_ && crash_dice_.percent(70));
     }
-    if (loses_journals_) {
-        if (crash_dice_.percent(40)) {
-            hosts_[node]->replace_disk(crash_dice_.percent(50));
-        } else if (crash_dice_.percent(50)) {
-            hosts_[node]->lose_journal(crash_dice_.percent(50));
-        }
+    const bool is_copied = universe_.members[node].copied && crash_dice_.percent(70);
+    if (is_copied && hosts_[node]->put_back_copy()) {
+        ++outcome_.faults.old_copies;
+    } else if (loses_journals_) {
+        lose_data(node);
     }
     down_until_[node] = slot() + 1;
     const auto after =
         crash_dice_.between(std::chrono::milliseconds(1), std::chrono::milliseconds(60));
     queue_.add(now_ + after, Start{node});
+}
+
+void Cluster::lose_data(std::size_t node) {
+    Host& host = *hosts_[node];
+    Faults& faults = outcome_.faults;
+    switch (crash_dice_.below(9)) {
+        case 0:
+        case 1:
+            return host.replace_disk(crash_dice_.percent(50));
+        case 2:
+        case 3:
+            return host.lose_journal(crash_dice_.percent(50));
+        case 4:
+            faults.tails += host.lose_tail() ? 1U : 0U;
+            return;
+        case 5:
+            faults.old_rows += host.put_back_rows() ? 1U : 0U;
+            return;
+        case 6:
+            faults.damages += host.damage_journal() ? 1U : 0U;
+            return;
+        default:
+            return;
+    }
 }
 
 void Cluster::start(std::size_t node) {

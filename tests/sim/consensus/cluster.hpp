@@ -76,10 +76,20 @@ class Host {
     void kill();
     // `loses_synced`: the rows, or the journals, lose the last write that was durable, too.
     void cut_power(bool loses_synced = false);
+
+    // --- What happens to its disk while it is down (host_disk.cpp) ---
     // The journal is gone; with `old`, an early copy is there.
     void lose_journal(bool old);
-    // While it is down: another one, with nothing on it but an early copy of the journals.
+    // False: not now, as both parts would be lost, or there is nothing to lose.
+    [[nodiscard]] bool lose_tail();
+    [[nodiscard]] bool damage_journal();
+    // The rows as they were when the disk was copied.
+    [[nodiscard]] bool put_back_rows();
+    // Another one, with nothing on it but an early copy of the journals.
     void replace_disk(bool keeps_journal);
+    // At any time. All of it comes back later; false: there is no copy.
+    void copy_disk();
+    [[nodiscard]] bool put_back_copy();
 
     void on_message(std::size_t from, const Message& message);
     void on_wake(base::Timestamp at);
@@ -120,8 +130,14 @@ class Host {
     [[nodiscard]] base::Timestamp local_now();
     [[nodiscard]] base::Timestamp shown_now();
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
-    [[nodiscard]] consensus::Journals open_journals(std::vector<consensus::KeyTag>& to_mend);
+    [[nodiscard]] consensus::Journals read_journals(std::vector<consensus::KeyTag>& to_mend) const;
     [[nodiscard]] std::vector<consensus::KeyTag> tags() const;
+    void end();
+    [[nodiscard]] bool may_lose_part() const;
+    void remember_journals();
+    void check_journals(const consensus::Journals& opened);
+    void signs_as_old_copy(const base::crypto::PublicKey& key);
+    void is_told(std::size_t from, const VotesSeen& seen);
 
     Cluster& cluster_;
     std::size_t index_;
@@ -130,6 +146,15 @@ class Host {
     base::Timestamp say_clock_at_{};
     SimDisk<Stored, Write> disk_;
     test::Logs early_logs_;  // A copy of the journals of long ago.
+    std::optional<Stored> copy_;
+    std::optional<consensus::Journals> known_before_;  // Something was lost.
+    bool is_mended_ = true;  // Rows and journals say the same, since the start.
+    bool knew_all_ = true;   // No key was lost when the process ended.
+    // The disk was put back as it was long ago. Since the start: who has said what it has seen of
+    // our votes, and keys of which that was more than we know.
+    bool is_old_copy_ = false;
+    std::set<std::size_t> answered_;
+    std::set<base::crypto::PublicKey> known_lost_;
     // Before the last sync, and what that made durable of the journals.
     std::optional<Rows> rows_before_;
     std::vector<consensus::JournalPage> synced_pages_;
@@ -147,6 +172,19 @@ class Host {
     std::set<base::Timestamp> wakes_;
 };
 
+// How often something happened, of what is rare.
+struct Faults {
+    std::uint64_t deaths = 0;      // While a vote was told.
+    std::uint64_t old_copies = 0;  // Of whole machines, put back.
+    std::uint64_t excused = 0;     // Seeds in which nobody knew better than such a machine.
+    std::uint64_t old_rows = 0;
+    std::uint64_t tails = 0;    // Of journals, lost.
+    std::uint64_t damages = 0;  // Of journals.
+
+    void add(const Faults& other);
+    [[nodiscard]] std::string describe() const;
+};
+
 // What a seed came to.
 struct Outcome {
     std::string failure;  // Empty: none.
@@ -158,6 +196,7 @@ struct Outcome {
     chain::Slot worst_gap = 0;  // After healing, between final blocks.
     bool checked_liveness = false;
     std::size_t events = 0;
+    Faults faults;
     // Of whole nodes only.
     std::uint64_t new_disks = 0;                  // Given to machines that lost what they had.
     std::uint64_t upgrades = 0;                   // Seeds whose chain went on under other rules.
@@ -178,6 +217,8 @@ class Cluster {
     void wake(std::size_t node, base::Timestamp at, base::Timestamp key);
     // The node has just signed a header: now it may go, and come back while the slot lasts.
     void header_left(std::size_t node);
+    // To all; false: to some, and the node dies of it.
+    [[nodiscard]] bool tell_vote(std::size_t node, const Message& vote);
     [[nodiscard]] bool loses_synced() const { return loses_synced_; }
     void synced(std::size_t node, std::size_t position);
     [[nodiscard]] base::Timestamp now() const { return now_; }
@@ -229,6 +270,7 @@ class Cluster {
     void stop(std::size_t node);
     void cut_power(std::size_t node, bool loses_synced);
     void crash(std::size_t node);
+    void lose_data(std::size_t node);
     void start(std::size_t node);
     void heal();
     void check_liveness();
@@ -252,6 +294,7 @@ class Cluster {
     std::optional<std::pair<std::size_t, base::Duration>> wrong_clock_;  // Host, and by how much.
     Chance crash_dice_;  // Its own, so that other draws stay as they are.
     int crashes_percent_ = 0;
+    int dies_percent_ = 0;  // While it tells a vote.
     chain::Slot best_final_ = 0;
     chain::Slot advanced_at_ = 0;
     Outcome outcome_;

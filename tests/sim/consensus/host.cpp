@@ -90,7 +90,7 @@ std::vector<consensus::KeyTag> Host::tags() const {
 }
 
 // What node/core does when it opens.
-consensus::Journals Host::open_journals(std::vector<consensus::KeyTag>& to_mend) {
+consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend) const {
     using consensus::SafetyJournal;
     using Standing = SafetyJournal::Standing;
     const Stored& state = disk_.state();
@@ -127,7 +127,11 @@ void Host::start() {
     told_ahead_ = {};
     const Universe& universe = cluster_.universe();
     std::vector<consensus::KeyTag> to_mend;
-    consensus::Journals journals = open_journals(to_mend);
+    consensus::Journals journals = read_journals(to_mend);
+    check_journals(journals);
+    is_mended_ = to_mend.empty();
+    answered_ = {index_};
+    known_lost_.clear();
     const Stored& state = disk_.state();
     consensus_ = std::make_unique<consensus::Consensus>(
         consensus::Consensus::Options{.chain_id = {},
@@ -165,70 +169,6 @@ void Host::start() {
     step(consensus::input::Tick{});
     cluster_.broadcast(index_, Hello{});
     say_clock();
-}
-
-void Host::kill() {
-    if (up()) disk_.kill();
-    consensus_.reset();
-    ++epoch_;
-}
-
-void Host::cut_power(bool loses_synced) {
-    disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
-        if (write.pages.empty()) return;
-        // Its pages, parts of them, and its rows are written side by side; a page that replaces
-        // its journal comes after its rows.
-        const bool has_rows = cluster_.chance().percent(40);
-        if (has_rows) apply_rows(state, write);
-        for (const consensus::JournalPage& page : write.pages) {
-            consensus::JournalPage torn = page;
-            torn.bytes = torn_page(page.bytes, cluster_.chance());
-            if (page.replaces || torn.bytes == page.bytes) continue;
-            if (cluster_.chance().percent(30)) {
-                test::write_page(state.logs, torn);
-            } else if (cluster_.chance().percent(30)) {
-                apply_page(state, page);
-            }
-        }
-    });
-    if (loses_synced && rows_before_) {
-        Stored& state = disk_.state();
-        if (cluster_.chance().percent(50)) {
-            static_cast<Rows&>(state) = *rows_before_;
-        } else {
-            for (const consensus::JournalPage& page : synced_pages_)
-                test::lose_page(state.logs, page);
-        }
-    }
-    rows_before_.reset();
-    synced_pages_.clear();
-    unsynced_pages_.clear();
-    consensus_.reset();
-    ++epoch_;
-}
-
-void Host::lose_journal(bool old) {
-    Stored& state = disk_.state();
-    if (old) {
-        state.logs = early_logs_;
-    } else {
-        state.logs.clear();
-    }
-}
-
-void Host::replace_disk(bool keeps_journal) {
-    disk_ = {};
-    // With a journal that says that its key is new it would be an old copy of the whole machine,
-    // which counts as Byzantine (spec 04).
-    const test::Logs fresh = test::fresh_logs(tags());
-    for (const auto& [key, log] : early_logs_) {
-        if (keeps_journal && log != fresh.at(key)) disk_.state().logs[key] = log;
-    }
-    const Universe& universe = cluster_.universe();
-    disk_.state().base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
-    early_logs_.clear();
-    shown_final_ = 0;
-    cluster_.observer().starts_over(index_);
 }
 
 bool Host::lost() const {
@@ -345,6 +285,7 @@ void Host::on_synced(std::size_t position) {
     }
     disk_.sync(position);
     waiting_ = false;
+    is_mended_ = true;
     if (finalizing_) {
         const chain::Certificate final = *std::exchange(finalizing_, std::nullopt);
         shown_final_ = std::max(shown_final_, final.data.slot);
@@ -362,8 +303,10 @@ void Host::cast_vote(const consensus::effect::CastVote& vote) {
         cluster_.observer().fail("a vote left before its record was durable");
     }
     const chain::Vote cast{vote.data, vote.key, sign(vote.key, vote.data)};
+    signs_as_old_copy(vote.key);
     cluster_.observer().vote_left(cast);
-    cluster_.broadcast(index_, std::make_shared<const chain::Vote>(cast));
+    // It does nothing more when it dies.
+    waiting_ = !cluster_.tell_vote(index_, std::make_shared<const chain::Vote>(cast));
     step(consensus::input::VoteReceived{cast});
 }
 
@@ -471,6 +414,7 @@ void Host::receive(std::size_t /*from*/, const ClockSaid& said) {
 }
 
 void Host::receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen) {
+    is_told(from, *seen);
     for (const chain::Vote& own : seen->votes) {
         step(consensus::input::OwnVoteSeen{own});
     }

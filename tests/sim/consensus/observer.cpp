@@ -36,7 +36,8 @@ Observer::Observer(const Universe& universe, bool beyond_bound)
       oracle_(universe),
       left_(oracle_),
       heard_(oracle_) {
-    any_byzantine_ = std::ranges::any_of(universe.members, &Member::byzantine);
+    any_byzantine_ = std::ranges::any_of(
+        universe.members, [](const Member& member) { return member.byzantine || member.copied; });
     Seen& genesis = seen_[universe.genesis->id];
     genesis.block = universe.genesis;
     genesis.known = oracle_.find(universe.genesis->id);
@@ -136,7 +137,14 @@ void Observer::vote_left(const chain::Vote& vote) {
     auto& before = by_key_[vote.key];
     const auto with = std::ranges::find_if(
         before, [&](const chain::Vote& other) { return breaks_a_rule(other, vote); });
-    if (left_.hear(vote.key, vote.data)) {
+    const bool is_second = std::ranges::any_of(before, [&](const chain::Vote& other) {
+        return other.data.kind == vote.data.kind && other.data.slot == vote.data.slot &&
+               other.data != vote.data;
+    });
+    const bool is_guilty = left_.hear(vote.key, vote.data);
+    if (is_guilty && !is_second && excused_.contains(vote.key)) {
+        // It knew no better.
+    } else if (is_guilty) {
         fail(fmt::format("an honest key broke a rule: kind {} slot {}{}",
                          static_cast<int>(vote.data.kind),
                          vote.data.slot,
@@ -283,6 +291,10 @@ void Observer::became_final(std::size_t node, const chain::BlockId& id) {
     }
 }
 
+bool Observer::is_excused(const base::crypto::PublicKey& key) const {
+    return excused_.contains(key) && left_.convicted().contains(key);
+}
+
 void Observer::accused(const chain::Evidence& evidence) {
     if (auto good = chain::check_form(evidence); !good) {
         return fail("evidence that shows nothing: " + good.error().detail);
@@ -295,7 +307,8 @@ void Observer::accused(const chain::Evidence& evidence) {
         byzantine = universe_.owner(votes->first.key)->byzantine;
     } else {
         const auto& pair = std::get<chain::ForbiddenCommit>(evidence);
-        byzantine = universe_.owner(pair.commit.key)->byzantine;
+        const auto& key = pair.commit.key;
+        byzantine = universe_.owner(key)->byzantine || is_excused(key);
     }
     if (!byzantine) fail("an honest member is accused");
 }

@@ -50,6 +50,9 @@ class Observer {
     void became_final(std::size_t node, const chain::BlockId& id);
     // The node has lost its disk or the last of it, and may show less as final.
     void starts_over(std::size_t node) { shown_.erase(node); }
+    // An old copy of all that its machine had was put back, and nobody who was asked knew better:
+    // it counts as Byzantine, but for what clocks alone keep it from.
+    void excuse(const base::crypto::PublicKey& key) { excused_.insert(key); }
     void accused(const chain::Evidence& evidence);
     // A node is about to adopt the block. False: it must not.
     bool adopts(std::size_t node, const chain::Block& block);
@@ -85,6 +88,7 @@ class Observer {
         return oracle_.is_byzantine(key);
     }
     [[nodiscard]] const std::string& failure() const { return failure_; }
+    [[nodiscard]] std::size_t excused() const { return excused_.size(); }
     [[nodiscard]] std::size_t finals() const { return final_.size(); }
     [[nodiscard]] std::size_t conflicts() const { return conflicts_; }
     // Times that the EOS rule called something irreversible.
@@ -93,6 +97,8 @@ class Observer {
   private:
     [[nodiscard]] static bool related(const Seen& a, const Seen& b);
     [[nodiscard]] static bool extends(const Seen& block, const Seen& ancestor);
+    // Its votes convict it, and that is no fault of production.
+    [[nodiscard]] bool is_excused(const base::crypto::PublicKey& key) const;
     [[nodiscard]] bool breaks_a_rule(const chain::Vote& a, const chain::Vote& b);
     [[nodiscard]] bool is_proved(const std::optional<chain::Certificate>& certificate,
                                  chain::VoteKind kind,
@@ -117,6 +123,7 @@ class Observer {
     std::map<std::pair<chain::Name, chain::Slot>, chain::BlockId> headers_;
     std::vector<Seen*> final_;                  // That a COMMIT certificate can exist for.
     std::map<std::size_t, const Seen*> shown_;  // Final on each node.
+    std::set<base::crypto::PublicKey> excused_;
     std::size_t conflicts_ = 0;
     const Seen* eos_final_ = nullptr;
     std::size_t eos_finals_ = 0;

@@ -63,9 +63,17 @@ std::size_t byzantine_in(const Universe& universe,
             std::ranges::find(universe.members, entry.producer, &Member::name) -
             universe.members.begin());
         const bool silent = index < also.size() && also[index] != 0;
-        if (universe.members[index].byzantine || silent) ++count;
+        const Member& member = universe.members[index];
+        if (member.byzantine || member.copied || silent) ++count;
     }
     return count;
+}
+
+// One, where a schedule with it has room for a fault.
+void choose_copied(Universe& universe, Chance& chance) {
+    Member& member = chance.pick(universe.members);
+    member.copied = true;
+    if (universe.overwhelmed({})) member.copied = false;
 }
 
 // As many as fit: at most f of each schedule, and what the plan adds.
@@ -78,6 +86,7 @@ void choose_byzantine(Universe& universe, const Plan& plan, Chance& chance) {
     chance.shuffle(order);
     for (const std::size_t one : order) {
         Member& member = universe.members[one];
+        if (member.copied) continue;
         member.byzantine = true;
         const bool fits = std::ranges::all_of(universe.choices, [&](const auto& entries) {
             return byzantine_in(universe, entries, {}) <=
@@ -143,6 +152,7 @@ Universe make_universe(const Plan& plan, Chance& chance) {
         }
     }
     if (chance.percent(20)) universe.choices.resize(1);  // Nothing ever changes.
+    if (plan.faults_beyond == 0 && chance.percent(20)) choose_copied(universe, chance);
     if (plan.faults_beyond > 0 || chance.percent(75)) choose_byzantine(universe, plan, chance);
 
     chain::BlockHeader header;

@@ -26,6 +26,8 @@ struct Member {
     base::crypto::PublicKey signing_key;
     std::array<base::crypto::PublicKey, 2> vote_keys;
     bool byzantine = false;
+    // Its disk may be put back as it was: then it counts as Byzantine, and goes by the rules.
+    bool copied = false;
 };
 
 // Who there is, and which schedules the chain may choose.
@@ -44,7 +46,7 @@ struct Universe {
     [[nodiscard]] base::Timestamp at(chain::Slot slot) const {
         return times.time_of(slot).to_timestamp();
     }
-    // Where the members that are Byzantine, or named in `silent`, exceed f of a schedule.
+    // Where the members that count as Byzantine, or are named in `silent`, exceed f of a schedule.
     [[nodiscard]] bool overwhelmed(const std::vector<char>& silent) const;
 };
 

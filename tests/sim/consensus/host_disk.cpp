@@ -1,0 +1,220 @@
+#include "tests/sim/consensus/cluster.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+// What happens to the disk of a machine. One of its two parts, the rows and the journals, may lose
+// anything on any number of machines; where both go back the machine counts as Byzantine (spec 04,
+// "Safety journal").
+
+namespace sim {
+
+namespace {
+
+constexpr std::size_t kDamagedBytes = 1'024;  // Where records and certificates lie in a block.
+
+bool is_same(const consensus::PastVote& a, const consensus::PastVote& b) {
+    return a.slot == b.slot && a.justify_slot == b.justify_slot && a.block == b.block;
+}
+
+bool knows_the_same(const consensus::KeySafety& a, const consensus::KeySafety& b) {
+    const bool has_lock =
+        (a.lock_certificate == nullptr) == (b.lock_certificate == nullptr) &&
+        (a.lock_certificate == nullptr || *a.lock_certificate == *b.lock_certificate);
+    return has_lock && a.known == b.known && a.floor == b.floor && a.lock_slot == b.lock_slot &&
+           a.lock == b.lock && a.produced_slot == b.produced_slot &&
+           is_same(a.last_notarize, b.last_notarize) &&
+           std::ranges::equal(a.past_votes, b.past_votes, is_same);
+}
+
+}  // namespace
+
+// --- The end of a process ---
+
+void Host::kill() {
+    end();
+    disk_.kill();
+}
+
+void Host::cut_power(bool loses_synced) {
+    end();
+    disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
+        if (write.pages.empty()) return;
+        // Its pages, parts of them, and its rows are written side by side; a page that replaces
+        // its journal comes after its rows.
+        const bool has_rows = cluster_.chance().percent(40);
+        if (has_rows) apply_rows(state, write);
+        for (const consensus::JournalPage& page : write.pages) {
+            consensus::JournalPage torn = page;
+            torn.bytes = torn_page(page.bytes, cluster_.chance());
+            if (page.replaces || torn.bytes == page.bytes) continue;
+            if (cluster_.chance().percent(30)) {
+                test::write_page(state.logs, torn);
+            } else if (cluster_.chance().percent(30)) {
+                apply_page(state, page);
+            }
+        }
+    });
+    if (loses_synced && rows_before_) {
+        Stored& state = disk_.state();
+        if (cluster_.chance().percent(50)) {
+            static_cast<Rows&>(state) = *rows_before_;
+        } else {
+            for (const consensus::JournalPage& page : synced_pages_)
+                test::lose_page(state.logs, page);
+        }
+    }
+    rows_before_.reset();
+    synced_pages_.clear();
+    unsynced_pages_.clear();
+}
+
+void Host::end() {
+    knew_all_ = !lost();
+    consensus_.reset();
+    ++epoch_;
+}
+
+// --- While it is down: one of its two parts ---
+
+// Two losses one after another, of which the first was not mended yet, are of both parts.
+bool Host::may_lose_part() const {
+    return is_mended_ && knew_all_;
+}
+
+// What the keys knew before something is lost.
+void Host::remember_journals() {
+    std::vector<consensus::KeyTag> to_mend;
+    if (!known_before_) known_before_ = read_journals(to_mend);
+}
+
+// A key whose journal or rows have lost something is lost, or knows all that it knew.
+void Host::check_journals(const consensus::Journals& opened) {
+    if (!known_before_) return;
+    const consensus::Journals known = *std::exchange(known_before_, std::nullopt);
+    for (const auto& [key, before] : known) {
+        const consensus::KeySafety& now = opened.at(key).safety();
+        const bool was_lost = !before.safety().known;
+        if (was_lost || !now.known || knows_the_same(now, before.safety())) continue;
+        cluster_.observer().fail("a journal is believed that does not know what its key signed");
+    }
+}
+
+void Host::lose_journal(bool old) {
+    if (!is_mended_) return;
+    remember_journals();
+    if (old) {
+        disk_.state().logs = early_logs_;
+    } else {
+        disk_.state().logs.clear();
+    }
+}
+
+// The last pages of it.
+bool Host::lose_tail() {
+    if (!may_lose_part()) return false;
+    remember_journals();
+    constexpr std::size_t kBlock = consensus::SafetyJournal::kBlockBytes;
+    const std::size_t lost = 1 + cluster_.chance().below(4);
+    for (auto& [key, log] : disk_.state().logs) {
+        const std::size_t blocks = log.size() / kBlock;
+        if (blocks > lost) log.resize((blocks - lost) * kBlock);
+    }
+    return true;
+}
+
+// A bit of it flips, or a block of it is gone.
+bool Host::damage_journal() {
+    test::Logs& logs = disk_.state().logs;
+    if (!may_lose_part() || logs.empty()) return false;
+    remember_journals();
+    Chance& chance = cluster_.chance();
+    constexpr std::size_t kBlock = consensus::SafetyJournal::kBlockBytes;
+    const auto at = static_cast<std::ptrdiff_t>(chance.below(logs.size()));
+    base::Bytes& log = std::next(logs.begin(), at)->second;
+    if (log.empty()) return false;
+    const std::size_t blocks = log.size() / kBlock;
+    const std::size_t back = chance.below(chance.percent(50) ? blocks : std::min(blocks, 3UL));
+    const std::size_t block = (blocks - 1 - back) * kBlock;
+    if (chance.percent(20)) {
+        std::fill_n(log.begin() + static_cast<std::ptrdiff_t>(block), kBlock, std::byte{0});
+    } else {
+        log[block + chance.below(kDamagedBytes)] ^= std::byte{1} << chance.below(8);
+    }
+    return true;
+}
+
+bool Host::put_back_rows() {
+    if (!may_lose_part() || !copy_) return false;
+    remember_journals();
+    static_cast<Rows&>(disk_.state()) = static_cast<const Rows&>(*copy_);
+    shown_final_ = 0;
+    cluster_.observer().starts_over(index_);
+    return true;
+}
+
+// --- While it is down: both ---
+
+void Host::replace_disk(bool keeps_journal) {
+    known_before_.reset();
+    disk_ = {};
+    // With a journal that says that its key is new it would be an old copy of the whole machine,
+    // which counts as Byzantine (spec 04).
+    const test::Logs fresh = test::fresh_logs(tags());
+    for (const auto& [key, log] : early_logs_) {
+        if (keeps_journal && log != fresh.at(key)) disk_.state().logs[key] = log;
+    }
+    const Universe& universe = cluster_.universe();
+    disk_.state().base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
+    early_logs_.clear();
+    shown_final_ = 0;
+    cluster_.observer().starts_over(index_);
+}
+
+void Host::copy_disk() {
+    copy_ = disk_.state();
+}
+
+bool Host::put_back_copy() {
+    if (!copy_) return false;
+    known_before_.reset();
+    disk_.state() = *copy_;
+    early_logs_ = copy_->logs;
+    is_old_copy_ = true;
+    shown_final_ = 0;
+    cluster_.observer().starts_over(index_);
+    return true;
+}
+
+// --- An old copy of the whole machine ---
+
+// What it signs then may contradict what it has signed and forgotten, where none of those whom it
+// has to ask knows of that: a quorum with itself.
+void Host::signs_as_old_copy(const base::crypto::PublicKey& key) {
+    if (!is_old_copy_ || known_lost_.contains(key)) return;
+    const bool has_asked = std::ranges::any_of(cluster_.universe().choices, [&](const auto& all) {
+        const auto heard = std::ranges::count_if(all, [&](const chain::ScheduleEntry& entry) {
+            const Member* member = cluster_.universe().owner(entry.signing_key);
+            return answered_.contains(
+                static_cast<std::size_t>(member - cluster_.universe().members.data()));
+        });
+        return static_cast<std::size_t>(heard) >= 2 * all.size() / 3 + 1;
+    });
+    if (has_asked) cluster_.observer().excuse(key);
+}
+
+// Somebody says what it has seen of our votes.
+void Host::is_told(std::size_t from, const VotesSeen& seen) {
+    answered_.insert(from);
+    for (const chain::Vote& vote : seen.votes) {
+        const auto kind = vote.data.kind == chain::VoteKind::commit
+                              ? consensus::RecordKind::commit
+                              : consensus::RecordKind::notarize;
+        if (!disk_.state().promises.contain(kind, vote.key, vote.data.slot)) {
+            known_lost_.insert(vote.key);
+        }
+    }
+}
+
+}  // namespace sim
