@@ -4,6 +4,7 @@
 #include "consensus/safety_journal.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -38,11 +39,30 @@ class Promises {
         return made_.contains({static_cast<int>(kind), consensus::key_tag(key), slot});
     }
 
+    // The block of the last COMMIT that this page promises, if it promises one. Read as note()
+    // does.
+    [[nodiscard]] static std::optional<base::Hash256> lock_of(const base::Bytes& page) {
+        using consensus::SafetyJournal;
+        std::optional<base::Hash256> lock;
+        for (std::size_t at = 0; at + SafetyJournal::kRecordBytes <= page.size();
+             at += SafetyJournal::kRecordBytes) {
+            const base::ByteView record(page.data() + at, SafetyJournal::kRecordBytes);
+            if (std::to_integer<int>(record[kKindAt]) ==
+                static_cast<int>(consensus::RecordKind::commit)) {
+                base::Reader in(record.subspan(kLockAt));
+                lock = in.hash<32>("lock");
+            }
+            if (record[kLeftAt] == std::byte{0}) break;
+        }
+        return lock;
+    }
+
   private:
     // Where the fields lie in a record; see consensus::SafetyRecord.
     static constexpr std::size_t kKindAt = 12;
     static constexpr std::size_t kLeftAt = 13;
     static constexpr std::size_t kKeyAt = 24;
+    static constexpr std::size_t kLockAt = 88;
 
     std::set<std::tuple<int, std::uint64_t, std::uint64_t>> made_;
 };

@@ -9,6 +9,7 @@ namespace {
 constexpr std::array<chain::VoteKind, 2> kKinds{chain::VoteKind::notarize, chain::VoteKind::commit};
 constexpr std::size_t kRecent = 8;
 constexpr chain::Slot kFlood = 12;
+constexpr int kManyPercent = 5;
 
 }  // namespace
 
@@ -71,8 +72,11 @@ void Adversary::on_vote(const chain::Vote& vote) {
 
 void Adversary::make_blocks() {
     if (!chance_.percent(produces_)) return;
-    const std::size_t count = chance_.percent(equivocates_) ? 2 : 1;
+    const bool makes_many = chance_.percent(kManyPercent);
+    const std::size_t more = makes_many ? 2 + chance_.below(18) : 1;
+    const std::size_t count = 1 + (chance_.percent(equivocates_) ? more : 0);
     for (std::size_t i = 0; i < count; ++i) {
+        if (i > 0 && chance_.percent(50) && make_under_other_key()) continue;
         for (int attempt = 0; attempt < 4; ++attempt) {
             Seen& parent = recent(chance_.percent(forks_) ? 3 * kRecent : 2);
             const chain::Slot slot = cluster_.slot();
@@ -81,6 +85,28 @@ void Adversary::make_blocks() {
             break;
         }
     }
+}
+
+// A block on another branch, under whose schedule its producer has another key than under the
+// newest one's. False: there is none.
+bool Adversary::make_under_other_key() {
+    const Universe& universe = cluster_.universe();
+    const chain::Slot slot = cluster_.slot();
+    const auto turn = [&](const Seen& parent) {
+        const auto below = chain::schedules_below(parent.schedules, parent.header());
+        return below.active->producer_of(slot, universe.repetitions);
+    };
+    auto& blocks = cluster_.observer().blocks();
+    const chain::ScheduleEntry newest = turn(*blocks.back());
+    for (std::size_t i = 1; i < std::min(kRecent, blocks.size()); ++i) {
+        Seen& parent = *blocks[blocks.size() - 1 - i];
+        if (parent.header().slot >= slot) continue;
+        const chain::ScheduleEntry entry = turn(parent);
+        if (entry.producer != newest.producer || entry.signing_key == newest.signing_key) continue;
+        make_block(parent, slot);
+        return true;
+    }
+    return false;
 }
 
 chain::Witness Adversary::choose_progress(const Seen& parent, chain::BlockHeader& header) {

@@ -19,6 +19,7 @@ class Adversary {
 
   private:
     void make_blocks();
+    [[nodiscard]] bool make_under_other_key();
     [[nodiscard]] chain::Witness choose_progress(const Seen& parent, chain::BlockHeader& header);
     void make_block(Seen& parent, chain::Slot slot);
     void cast_votes();

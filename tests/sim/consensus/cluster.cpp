@@ -14,6 +14,9 @@ namespace {
 // Slots without a new final block after healing: six seconds until recovery begins, and some
 // turns of producers of which f are not honest.
 constexpr chain::Slot kGapMax = 42;
+// Where they are many, each slot takes long.
+constexpr std::size_t kManyMembers = 8;
+constexpr chain::Slot kChaosOfMany = 30;
 constexpr std::size_t kTurns = 3;  // Of the adversary in a slot.
 // Of the machine whose disk may be put back as it was.
 constexpr int kCopiedCrashPercent = 20;
@@ -52,6 +55,10 @@ Cluster::Cluster(const Plan& plan)
       network_(universe_.members.size(), chance_),
       down_until_(universe_.members.size()),
       crash_dice_(plan.seed ^ kCrashSalt) {
+    if (universe_.members.size() > kManyMembers) {
+        plan_.chaos_until = kChaosOfMany;
+        plan_.end = kChaosOfMany + kGapMax + 4;
+    }
     now_ = universe_.at(0) + std::chrono::milliseconds(100);
     for (std::size_t i = 0; i < universe_.members.size(); ++i) {
         const bool byzantine = universe_.members[i].byzantine;
@@ -61,7 +68,10 @@ Cluster::Cluster(const Plan& plan)
     loses_journals_ = chance_.percent(30);
     // Where a journal is lost, too, the machine counts as Byzantine (spec 04).
     loses_synced_ = !loses_journals_ && chance_.percent(30);
-    sets_clocks_ = chance_.percent(20);
+    // Where no fault is tolerated, one wrong clock is one too many.
+    const bool tolerates_one = std::ranges::all_of(
+        universe_.choices, [](const auto& entries) { return entries.size() > 3; });
+    sets_clocks_ = chance_.percent(20) && tolerates_one;
     power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
     crashes_percent_ = crash_dice_.percent(40) ? 6 : 0;
     dies_percent_ = crash_dice_.percent(40) ? 1 : 0;

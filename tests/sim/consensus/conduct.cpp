@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace sim {
 
@@ -11,6 +12,7 @@ namespace {
 constexpr std::int64_t kRecentMilliseconds = 2'000;              // R1.
 constexpr base::Duration kMissingFor = std::chrono::seconds(4);  // R1.
 constexpr std::size_t kAdoptedKept = 16;
+constexpr chain::Slot kSlotsKept = 4;  // Fewer than a node keeps of a key.
 constexpr base::Duration kEarlyMin = std::chrono::milliseconds(100);
 
 base::Duration interval(const Universe& universe) {
@@ -20,6 +22,8 @@ base::Duration interval(const Universe& universe) {
 }  // namespace
 
 void Conduct::restarts() {
+    heard_.clear();
+    latest_ = 0;
     accused_keys_.clear();
     accused_producers_.clear();
     adopted_.clear();
@@ -49,6 +53,10 @@ void Conduct::asks_for(Moment moment,
             const chain::Evidence& evidence = accuse->evidence;
             if (const auto* headers = std::get_if<chain::TwoHeaders>(&evidence)) {
                 accused_producers_.insert(headers->first.header.producer);
+                // One proof of a key is enough, and with either of these it may vote, too.
+                const chain::Name name = headers->first.header.producer;
+                const auto member = std::ranges::find(universe_.members, name, &Member::name);
+                accused_keys_.insert({member->signing_key, member->vote_keys[1]});
             } else if (const auto* votes = std::get_if<chain::TwoVotes>(&evidence)) {
                 accused_keys_.insert(votes->first.key);
             } else {
@@ -98,16 +106,27 @@ void Conduct::holds_early(base::Timestamp local, base::Timestamp ready_at) {
     if (ready_at > local + most) observer_.fail("a block is held that came too early");
 }
 
+// Whatever else the key says, also of slots to come: its newest votes are kept.
 bool Conduct::is_caught(base::Timestamp local,
                         const chain::Vote& vote,
-                        const consensus::Consensus& node) const {
-    // By its clock this cannot be there yet.
-    if (local < universe_.at(vote.data.slot) - interval(universe_)) return false;
-    if (!observer_.is_byzantine(vote.key) || accused_keys_.contains(vote.key)) return false;
-    return std::ranges::any_of(node.newest_votes(vote.key), [&](const chain::Vote& other) {
-        return other.data.kind == vote.data.kind && other.data.slot == vote.data.slot &&
-               other.data != vote.data;
-    });
+                        const consensus::Consensus& node) {
+    if (!observer_.is_byzantine(vote.key)) return false;
+    const chain::Slot latest =
+        universe_.times.slot_at(chain::TimePoint::from_timestamp(local + interval(universe_)));
+    latest_ = std::max(latest_, latest);
+    // With a new schedule a node forgets the keys that are in none. Before it knows one, it may
+    // not let it in.
+    const auto version = observer_.find(node.finalized().id)->header().schedule_version;
+    if (std::exchange(version_, version) != version) heard_.clear();
+    if (node.newest_votes(vote.key).empty()) return false;
+    // By its clock this cannot be there yet; or that was ahead, and what it let in is in the way.
+    if (vote.data.slot > latest || latest < latest_) return false;
+    if (vote.data.slot + kSlotsKept < latest) return false;
+    BySlot& heard = heard_[vote.key][index_of(vote.data.kind)];
+    std::erase_if(heard, [&](const auto& one) { return one.first + kSlotsKept < latest; });
+    const auto [first, is_first] = heard.try_emplace(vote.data.slot, vote.data);
+    if (is_first || accused_keys_.contains(vote.key)) return false;
+    return first->second != vote.data;
 }
 
 void Conduct::must_accuse(const base::crypto::PublicKey& key) {
@@ -120,9 +139,12 @@ void Conduct::adopted(base::Timestamp local, const chain::Block& block) {
     }
     const chain::BlockHeader& mine = block.header;
     const bool is_second = std::ranges::any_of(adopted_, [&](const chain::BlockHeader& other) {
-        return other.slot == mine.slot && other.producer == mine.producer && other != mine;
+        return other.slot == mine.slot && other.producer == mine.producer && other != mine &&
+               observer_.is_one_signer(other, mine);
     });
-    if (is_second && !accused_producers_.contains(mine.producer)) {
+    const bool is_accused = accused_producers_.contains(mine.producer) ||
+                            accused_keys_.contains(*observer_.find(block.id)->known->signer());
+    if (is_second && !is_accused) {
         observer_.fail("two blocks of one producer and slot are seen in silence");
     }
     if (block.id == missing_.id) missing_ = {};

@@ -3,7 +3,9 @@
 #include "consensus/consensus.hpp"
 #include "tests/sim/consensus/observer.hpp"
 
+#include <array>
 #include <deque>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -31,11 +33,11 @@ class Conduct {
                   const consensus::Effects& effects);
     void makes_block(base::Timestamp local, chain::Slot slot);
     void holds_early(base::Timestamp local, base::Timestamp ready_at);
-    // Whether this vote, beside the newest that it keeps of the key, proves that its owner broke a
-    // rule, and it has not said so yet.
+    // A vote comes. Whether it and another of its slot, both of just now, prove that their owner
+    // broke a rule, and the node has not said so yet.
     [[nodiscard]] bool is_caught(base::Timestamp local,
                                  const chain::Vote& vote,
-                                 const consensus::Consensus& node) const;
+                                 const consensus::Consensus& node);
     // It has heard such a vote.
     void must_accuse(const base::crypto::PublicKey& key);
     // It has adopted the block; two of one producer and slot prove something.
@@ -54,6 +56,11 @@ class Conduct {
     const Universe& universe_;
     Observer& observer_;
     base::Duration clock_bound_;
+    // Of Byzantine keys, by kind: the votes of the last slots, one a slot.
+    using BySlot = std::map<chain::Slot, chain::VoteData>;
+    std::map<base::crypto::PublicKey, std::array<BySlot, 2>> heard_;
+    std::uint32_t version_ = 0;  // Of the final block then.
+    chain::Slot latest_ = 0;     // That it let in.
     std::set<base::crypto::PublicKey> accused_keys_;
     std::set<chain::Name> accused_producers_;
     std::deque<chain::BlockHeader> adopted_;  // The last ones.

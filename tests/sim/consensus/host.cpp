@@ -13,6 +13,7 @@ constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
 constexpr base::Duration kAsksFor =
     std::chrono::hours(1);  // Everybody can reach everybody in the end.
 constexpr base::Duration kClockEvery = std::chrono::seconds(2);
+constexpr int kSlowAnswersPercent = 60;
 constexpr std::size_t kOrphansMax = 256;
 constexpr std::size_t kJournalBlocksMax = 48;
 constexpr base::Duration kClockBound = std::chrono::milliseconds(100);
@@ -264,6 +265,13 @@ void Host::persist(const consensus::effect::Persist& persist) {
     Write stored;
     stored.pages = persist.pages;
     if (cluster_.loses_synced()) unsynced_pages_ = persist.pages;
+    for (const consensus::JournalPage& page : persist.pages) {
+        const auto lock = Promises::lock_of(page.bytes);
+        const bool is_here =
+            !lock || *lock == disk_.state().base.block->id || disk_.state().blocks.contains(*lock);
+        if (is_here) continue;
+        cluster_.observer().fail("a COMMIT is promised before its block is durable");
+    }
     const auto replaces = [](const auto& page) { return page.replaces; };
     if (std::ranges::any_of(stored.pages, replaces)) early_logs_ = disk_.state().logs;
     if (persist.block) stored.block = cluster_.observer().find(*persist.block)->block;
@@ -394,8 +402,13 @@ void Host::receive(std::size_t from, const Hello& /*hello*/) {
         conduct_.certificate_left(*kept);
         cluster_.send(index_, from, std::make_shared<const chain::Certificate>(*kept));
     }
+    const Member& asker = cluster_.universe().members[from];
+    // They are slow to answer just where it matters.
+    if (asker.copied && cluster_.chance().percent(kSlowAnswersPercent)) {
+        return cluster_.send(index_, from, ClockSaid{index_, shown_now()});
+    }
     VotesSeen seen;
-    for (const auto& key : cluster_.universe().members[from].vote_keys) {
+    for (const auto& key : asker.vote_keys) {
         const auto newest = consensus_->newest_votes(key);
         seen.votes.insert(seen.votes.end(), newest.begin(), newest.end());
     }
@@ -472,8 +485,8 @@ void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certific
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
     if (schedules != nullptr && judge(*certificate, *schedules)) {
-        if (!consensus_->holds(data.block_id)) conduct_.misses(data, local_now());
         step(consensus::input::CertificateReceived{*certificate});
+        if (!consensus_->holds(data.block_id)) conduct_.misses(data, local_now());
     }
     if (data.slot > consensus_->finalized().slot) ask(from, data.block_id);
 }

@@ -291,6 +291,15 @@ void Observer::became_final(std::size_t node, const chain::BlockId& id) {
     }
 }
 
+bool Observer::is_one_signer(const chain::BlockHeader& a, const chain::BlockHeader& b) const {
+    const Known* first = oracle_.find(a.id());
+    const Known* second = oracle_.find(b.id());
+    // What nobody made is judged elsewhere.
+    if (first == nullptr || second == nullptr) return true;
+    if (first->signer() == nullptr || second->signer() == nullptr) return true;
+    return *first->signer() == *second->signer();
+}
+
 bool Observer::is_excused(const base::crypto::PublicKey& key) const {
     return excused_.contains(key) && left_.convicted().contains(key);
 }
@@ -303,6 +312,9 @@ void Observer::accused(const chain::Evidence& evidence) {
     if (const auto* headers = std::get_if<chain::TwoHeaders>(&evidence)) {
         const auto name = headers->first.header.producer;
         byzantine = std::ranges::find(universe_.members, name, &Member::name)->byzantine;
+        if (!is_one_signer(headers->first.header, headers->second.header)) {
+            fail("evidence that shows nothing: headers of two keys of one producer");
+        }
     } else if (const auto* votes = std::get_if<chain::TwoVotes>(&evidence)) {
         byzantine = universe_.owner(votes->first.key)->byzantine;
     } else {

@@ -54,6 +54,9 @@ class Observer {
     // it counts as Byzantine, but for what clocks alone keep it from.
     void excuse(const base::crypto::PublicKey& key) { excused_.insert(key); }
     void accused(const chain::Evidence& evidence);
+    // Whether one key had to sign both: else they prove nothing.
+    [[nodiscard]] bool is_one_signer(const chain::BlockHeader& a,
+                                     const chain::BlockHeader& b) const;
     // A node is about to adopt the block. False: it must not.
     bool adopts(std::size_t node, const chain::Block& block);
     // And what its witness has to prove.

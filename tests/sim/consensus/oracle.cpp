@@ -76,6 +76,12 @@ bool Known::has(const chain::ScheduleState& schedules) const {
     return !pending || is_same(*pending, *other);
 }
 
+const PublicKey* Known::signer() const {
+    const auto entry =
+        std::ranges::find(*active.entries, header().producer, &chain::ScheduleEntry::producer);
+    return entry == active.entries->end() ? nullptr : &entry->signing_key;
+}
+
 bool Known::names(const PublicKey& vote_key) const {
     const auto is_in = [&](const Term& term) {
         return std::ranges::find(*term.entries, vote_key, &chain::ScheduleEntry::vote_key) !=

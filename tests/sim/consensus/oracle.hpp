@@ -45,6 +45,8 @@ struct Known {
     [[nodiscard]] bool extends(const Known& ancestor) const;
     // Whether production derived the same schedules.
     [[nodiscard]] bool has(const chain::ScheduleState& schedules) const;
+    // The key that its header has to be signed with; null: its producer is in no schedule.
+    [[nodiscard]] const base::crypto::PublicKey* signer() const;
     // Whether it is a vote key of one of the schedules.
     [[nodiscard]] bool names(const base::crypto::PublicKey& vote_key) const;
 };

@@ -96,6 +96,16 @@ void choose_byzantine(Universe& universe, const Plan& plan, Chance& chance) {
     }
 }
 
+// Of schedules, in turn: few, as each message is sent to all; now and then any size.
+std::array<std::size_t, 2> choose_sizes(Chance& chance) {
+    static constexpr std::array<std::array<std::size_t, 2>, 4> kSizes{
+        {{4, 4}, {4, 4}, {4, 7}, {7, 4}}};
+    const std::size_t draw = chance.below(200);
+    if (draw == 0) return {8 + chance.below(14), 8 + chance.below(14)};
+    if (draw < 20) return {1 + chance.below(6), 1 + chance.below(6)};
+    return kSizes[chance.below(kSizes.size())];
+}
+
 }  // namespace
 
 const Member* Universe::owner(const base::crypto::PublicKey& key) const {
@@ -125,9 +135,7 @@ Universe make_universe(const Plan& plan, Chance& chance) {
     Universe universe;
     universe.repetitions = static_cast<std::uint32_t>(chance.percent(70) ? 1 : 2);
     universe.period = static_cast<std::uint64_t>(chance.between(6, 24));
-    static constexpr std::array<std::array<std::size_t, 2>, 4> kSizes{
-        {{4, 4}, {4, 4}, {4, 7}, {7, 4}}};
-    const auto sizes = kSizes[chance.below(kSizes.size())];
+    const auto sizes = choose_sizes(chance);
     const std::size_t count = std::max(sizes[0], sizes[1]) + 1;
     for (std::size_t i = 0; i < count; ++i) {
         universe.members.push_back({.name = chain::Name{i + 1},
@@ -148,7 +156,10 @@ Universe make_universe(const Plan& plan, Chance& chance) {
         for (const std::size_t one : named) {
             const Member& member = universe.members[one];
             const std::size_t key = choice != 0 && chance.percent(15) ? 1 : 0;
-            entries.push_back({member.name, member.signing_key, member.vote_keys[key]});
+            // Not its own in each schedule.
+            const bool is_other = choice != 0 && chance.percent(25);
+            const auto& signing_key = is_other ? member.vote_keys[1] : member.signing_key;
+            entries.push_back({member.name, signing_key, member.vote_keys[key]});
         }
     }
     if (chance.percent(20)) universe.choices.resize(1);  // Nothing ever changes.
