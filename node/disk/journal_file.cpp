@@ -78,7 +78,7 @@ base::Result<void> JournalFile::create(const std::string& path,
                           "cannot make the journal " + path + ": " + reason);
     }
     calls.unlink(next);
-    const base::Result<void> synced = sync_directory_of(path, calls);
+    base::Result<void> synced = sync_directory_of(path, calls);
     if (!synced) return synced;
     // Its directory may be as new as it is.
     return sync_directory_of(std::filesystem::path(path).parent_path().string(), calls);

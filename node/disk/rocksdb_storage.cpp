@@ -346,6 +346,10 @@ class RocksDbStorage::Database : base::Pinned {
             const rocksdb::Status status = db_->Flush(rocksdb::FlushOptions(), handles_[i]);
             if (!status.ok()) return base::fail(error_of(status, options_.directory));
         }
+        // Logs that are not needed any more go after the flush.
+        rocksdb::Status idle = db_->PauseBackgroundWork();
+        if (idle.ok()) idle = db_->ContinueBackgroundWork();
+        if (!idle.ok()) return base::fail(error_of(idle, options_.directory));
         return {};
     }
 

@@ -58,7 +58,8 @@ class RocksDbStorage final : public base::Storage {
                                           base::ByteView from,
                                           const Visit& visit) const override;
 
-    // Writes what is in memory to tables, so that opening need not replay the log.
+    // Writes what is in memory to tables, so that opening need not replay the log. When it returns
+    // RocksDB does nothing more of it in the background.
     base::Result<void> flush();
 
     // Estimates by RocksDB, cheap enough for every scrape.

@@ -81,7 +81,7 @@ class SequentialFile final : public rocksdb::FSSequentialFile {
                   Slice* result,
                   char* scratch,
                   IODebugContext* /*context*/) override {
-        const IOStatus done = handle_->read(at_, size, result, scratch);
+        IOStatus done = handle_->read(at_, size, result, scratch);
         at_ += result->size();
         return done;
     }
@@ -98,6 +98,7 @@ class SequentialFile final : public rocksdb::FSSequentialFile {
 class RandomAccessFile final : public rocksdb::FSRandomAccessFile {
   public:
     explicit RandomAccessFile(HandlePtr handle) : handle_(std::move(handle)) {}
+    // NOLINTNEXTLINE(readability-function-size): RocksDB has it so.
     IOStatus Read(std::uint64_t offset,
                   std::size_t size,
                   const IOOptions& /*options*/,

@@ -478,7 +478,7 @@ std::string DiskFiles::flip_bit(Chance& chance) {
         if (!node->now.used().empty()) names.push_back(name);
     }
     if (names.empty()) return {};
-    const std::string name = chance.pick(names);
+    std::string name = chance.pick(names);
     Node& node = *names_.at(name);
     // More often near the end, where it was written last.
     const std::vector<std::uint64_t> used = node.now.used();

@@ -16,6 +16,9 @@ constexpr const char* kState = "/(simulated)/state";
 constexpr const char* kSafety = "/(simulated)/safety";
 // A write that is carried out makes up to so many calls that change something.
 constexpr std::size_t kCallsOfWrite = 10;
+// With so few tables RocksDB merges none, which it would do in its own time.
+constexpr int kFlushesMax = 3;
+constexpr std::size_t kWritesBetweenFlushes = 100;
 constexpr std::size_t kBlock = consensus::SafetyJournal::kBlockBytes;
 
 }  // namespace
@@ -96,9 +99,15 @@ base::Result<void> MachineDisk::write(const node::effect::Write& write) {
     if (is_waited_for) files_.mark();
     const bool is_full = is_waited_for && writes_to_fail_ > 0;
     files_.set_full(is_full);
-    const base::Result<void> done = carry_out(write);
+    base::Result<void> done = carry_out(write);
     files_.set_full(false);
     if (is_full) --writes_to_fail_;
+    // As RocksDB does when its buffers are full.
+    if (done && is_waited_for && flushes_ < kFlushesMax &&
+        chance_.below(kWritesBetweenFlushes) == 0) {
+        ++flushes_;
+        return storage_->flush();
+    }
     return done;
 }
 
@@ -166,6 +175,7 @@ void MachineDisk::lose_journals() {
 
 void MachineDisk::replace() {
     files_.clear();
+    flushes_ = 0;
     is_broken_ = false;
     is_flipped_ = false;
 }

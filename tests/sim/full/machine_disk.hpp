@@ -77,6 +77,7 @@ class MachineDisk : base::Pinned {
     node::JournalLogs logs_;
     std::map<consensus::KeyTag, base::Bytes> last_pages_;
     int writes_to_fail_ = 0;
+    int flushes_ = 0;  // Of this database.
     bool is_broken_ = false;
     bool is_flipped_ = false;
 };
