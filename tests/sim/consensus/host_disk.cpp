@@ -158,6 +158,7 @@ bool Host::put_back_rows() {
 
 void Host::replace_disk(bool keeps_journal) {
     known_before_.reset();
+    if (keeps_journal) remember_journals();
     disk_ = {};
     // With a journal that says that its key is new it would be an old copy of the whole machine,
     // which counts as Byzantine (spec 04).

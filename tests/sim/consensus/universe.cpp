@@ -96,13 +96,14 @@ void choose_byzantine(Universe& universe, const Plan& plan, Chance& chance) {
     }
 }
 
-// Of schedules, in turn: few, as each message is sent to all; now and then any size.
-std::array<std::size_t, 2> choose_sizes(Chance& chance) {
+// Of schedules, in turn: few, as each message is sent to all; now and then any size. More than f
+// of fewer than four may be all.
+std::array<std::size_t, 2> choose_sizes(const Plan& plan, Chance& chance) {
     static constexpr std::array<std::array<std::size_t, 2>, 4> kSizes{
         {{4, 4}, {4, 4}, {4, 7}, {7, 4}}};
     const std::size_t draw = chance.below(200);
     if (draw == 0) return {8 + chance.below(14), 8 + chance.below(14)};
-    if (draw < 20) return {1 + chance.below(6), 1 + chance.below(6)};
+    if (draw < 20 && plan.faults_beyond == 0) return {1 + chance.below(6), 1 + chance.below(6)};
     return kSizes[chance.below(kSizes.size())];
 }
 
@@ -135,7 +136,7 @@ Universe make_universe(const Plan& plan, Chance& chance) {
     Universe universe;
     universe.repetitions = static_cast<std::uint32_t>(chance.percent(70) ? 1 : 2);
     universe.period = static_cast<std::uint64_t>(chance.between(6, 24));
-    const auto sizes = choose_sizes(chance);
+    const auto sizes = choose_sizes(plan, chance);
     const std::size_t count = std::max(sizes[0], sizes[1]) + 1;
     for (std::size_t i = 0; i < count; ++i) {
         universe.members.push_back({.name = chain::Name{i + 1},
