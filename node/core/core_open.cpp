@@ -202,6 +202,7 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
     consensus_.restore_final(chain_->finalized()->id);
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
         consensus_.restore(block->block);
+        arrivals_.let_in(block->block->header, block->block->id);
     }
     if (const auto& notarize = chain_->stored_notarize()) {
         stored_notarize_slot_ = notarize->data.slot;

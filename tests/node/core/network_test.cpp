@@ -372,3 +372,33 @@ TEST_CASE("blocks asked for by id are found in memory and on disk, past those th
     REQUIRE(node.reads[0].held.size() == 1);
     CHECK(*node.reads[0].held[0] == chain::encode_block(*head));
 }
+
+TEST_CASE("of one producer and slot two blocks are executed, a restart between or not",
+          "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 5);
+    cluster.kill(1);
+    cluster.kill(2);
+    cluster.tick_at(7);
+    const chain::BlockPtr first = cluster[0].view().head;
+    REQUIRE(first->header.slot == 7);
+    REQUIRE(cluster.refused.empty());
+    const bool restarts = GENERATE(false, true);
+    if (restarts) {
+        cluster.kill(0);
+        cluster.start(0);
+        cluster.deliver();
+    }
+    for (const unsigned char tag : {1, 2}) {
+        chain::SignedHeader other{first->header, {}};
+        other.header.state_digest.bytes[0] = std::byte{tag};
+        const auto digest = other.header.signing_digest(cluster[0].genesis().chain_id());
+        other.signature = support::key_of(7 + 3).sign(digest);
+        const auto variant = chain::make_block(other, first->transactions, first->witness);
+        cluster.send(
+            3, 0, p2p::effect::BlockArrived{Cluster::channel(3), variant, /*is_sync=*/false});
+        cluster.deliver();
+    }
+    // The second is executed, and its state is wrong; the third is not.
+    CHECK(cluster.refused.size() == 1);
+}
