@@ -162,9 +162,11 @@ void Host::replace_disk(bool keeps_journal) {
     disk_ = {};
     // With a journal that says that its key is new it would be an old copy of the whole machine,
     // which counts as Byzantine (spec 04).
-    const test::Logs fresh = test::fresh_logs(tags());
-    for (const auto& [key, log] : early_logs_) {
-        if (keeps_journal && log != fresh.at(key)) disk_.state().logs[key] = log;
+    for (const auto& [key, journal] : test::read_journals(early_logs_)) {
+        const consensus::KeySafety& early = journal.safety();
+        const bool is_new = early.floor == 0 && early.last_notarize.slot == 0 &&
+                            early.lock_slot == 0 && early.produced_slot == 0;
+        if (keeps_journal && !is_new) disk_.state().logs[key] = early_logs_.at(key);
     }
     const Universe& universe = cluster_.universe();
     disk_.state().base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
