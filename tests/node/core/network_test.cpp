@@ -389,9 +389,9 @@ TEST_CASE("of one producer and slot two blocks are executed, a restart between o
         cluster.start(0);
         cluster.deliver();
     }
-    for (const unsigned char tag : {1, 2}) {
+    for (const unsigned tag : {1U, 2U}) {
         chain::SignedHeader other{first->header, {}};
-        other.header.state_digest.bytes[0] = std::byte{tag};
+        other.header.state_digest.bytes[0] = static_cast<std::byte>(tag);
         const auto digest = other.header.signing_digest(cluster[0].genesis().chain_id());
         other.signature = support::key_of(7 + 3).sign(digest);
         const auto variant = chain::make_block(other, first->transactions, first->witness);

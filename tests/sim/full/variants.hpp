@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/sim/full/fleet.hpp"
+#include "tests/support/memory_storage.hpp"
 
 #include <memory>
 #include <vector>
