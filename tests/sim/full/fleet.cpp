@@ -93,7 +93,6 @@ void Fleet::start(std::size_t i) {
     Machine& machine = *machines_[i];
     if (machine.runs()) return;
     machine.clock.restart();
-    if (getenv("DBG")) fmt::print("{} start {} amnesic {}\n", (now_-world_.universe.at(0)).count()/1000000, i, machine.accepts_amnesia);
     node::Effects out;
     const std::string refusal =
         machine.start(machine.clock.read(now_), chance_.below(SIZE_MAX / 2), out);
@@ -157,7 +156,6 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
     } else if (const auto* asked = std::get_if<did::ToTransport>(&effect)) {
         perform(i, asked->asked);
     } else if (const auto* finalized = std::get_if<did::Finalized>(&effect)) {
-        if (getenv("DBG")) for (const auto& t : finalized->block->traces) for (const auto& a : t.action_traces) if (a.act.name.to_string()=="amnesia") fmt::print("{} amnesia of {} final on {} height {} except {}\n", (now_-world_.universe.at(0)).count()/1000000, a.act.authorization.empty()?"?":a.act.authorization[0].actor.to_string(), i, finalized->block->block->header.height, t.except.has_value());
         note_final(i, *finalized);
     } else if (const auto* accused = std::get_if<did::Accused>(&effect)) {
         note_accused(i, accused->evidence);
