@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <set>
@@ -125,38 +126,65 @@ base::Result<void> read_member(const std::vector<std::string>& words, Recovery& 
     return {};
 }
 
-base::Result<void> read_line(const std::vector<std::string>& words, Recovery& recovery) {
-    const std::string& verb = words[0];
-    if (verb == "chain" && words.size() == 2) return read_hash(words[1], recovery.chain_id);
-    if (verb == "from" && words.size() == 2) return read_hash(words[1], recovery.reset.from);
-    if (verb == "version" && words.size() == 2) {
-        return read_number(words[1], recovery.reset.schedule.version);
+base::Result<void> read_signature(const std::string& word, Recovery& recovery) {
+    const auto signature = base::crypto::Signature::from_string(word);
+    if (!signature) return fail(signature.error());
+    if (recovery.signatures.size() >= kSignaturesMax) {
+        return fail(Errc::malformed, fmt::format("more than {} signatures", kSignaturesMax));
     }
-    if (verb == "gives-up-final" && words.size() == 1) {
-        recovery.reset.gives_up_final = true;
-        return {};
+    recovery.signatures.push_back(*signature);
+    return {};
+}
+
+using Words = const std::vector<std::string>&;
+
+// A line of the file: its verb, the words that follow, and what reads it.
+struct Line {
+    std::string_view verb;
+    std::string_view arguments;
+    base::Result<void> (*read)(Words, Recovery&);
+};
+
+constexpr std::array kLines{
+    Line{"chain", "ID", [](Words w, Recovery& r) { return read_hash(w[1], r.chain_id); }},
+    Line{"from", "ID", [](Words w, Recovery& r) { return read_hash(w[1], r.reset.from); }},
+    Line{"version",
+         "NUMBER",
+         [](Words w, Recovery& r) { return read_number(w[1], r.reset.schedule.version); }},
+    Line{"gives-up-final",
+         "",
+         [](Words, Recovery& r) {
+             r.reset.gives_up_final = true;
+             return base::Result<void>();
+         }},
+    Line{"validator",
+         "NAME KEY KEY",
+         [](Words w, Recovery& r) { return read_entry(w, 1, r.reset.schedule); }},
+    Line{"replaces", "VERSION NAME KEY KEY", read_replaced},
+    Line{"certificate", "HEX", [](Words w, Recovery& r) { return read_certificate(w[1], r); }},
+    Line{"answer", "KEY SLOT ID SIG", read_answer},
+    Line{"retime", "ID SLOT TIME", read_retime},
+    Line{"member", "NAME AUTHORITY", read_member},
+    Line{"signature", "SIG", [](Words w, Recovery& r) { return read_signature(w[1], r); }},
+};
+
+std::size_t size_of(const Line& line) {
+    if (line.arguments.empty()) return 1;
+    return 2 + static_cast<std::size_t>(std::ranges::count(line.arguments, ' '));
+}
+
+base::Result<void> read_line(Words words, Recovery& recovery) {
+    const auto line = std::ranges::find(kLines, words[0], &Line::verb);
+    if (line != kLines.end() && words.size() == size_of(*line)) {
+        return line->read(words, recovery);
     }
-    if (verb == "validator" && words.size() == 4) {
-        return read_entry(words, 1, recovery.reset.schedule);
+    std::string expected;
+    for (const Line& each : kLines) {
+        expected += expected.empty() ? "expected " : ", ";
+        expected += each.verb;
+        if (!each.arguments.empty()) expected += fmt::format(" {}", each.arguments);
     }
-    if (verb == "replaces" && words.size() == 5) return read_replaced(words, recovery);
-    if (verb == "certificate" && words.size() == 2) return read_certificate(words[1], recovery);
-    if (verb == "answer" && words.size() == 5) return read_answer(words, recovery);
-    if (verb == "retime" && words.size() == 4) return read_retime(words, recovery);
-    if (verb == "member" && words.size() == 3) return read_member(words, recovery);
-    if (verb == "signature" && words.size() == 2) {
-        const auto signature = base::crypto::Signature::from_string(words[1]);
-        if (!signature) return fail(signature.error());
-        if (recovery.signatures.size() >= kSignaturesMax) {
-            return fail(Errc::malformed, "too many signatures");
-        }
-        recovery.signatures.push_back(*signature);
-        return {};
-    }
-    return fail(Errc::malformed,
-                "expected chain ID, from ID, version NUMBER, gives-up-final, certificate HEX, "
-                "validator NAME KEY KEY, replaces VERSION NAME KEY KEY, retime ID SLOT TIME, "
-                "member NAME AUTHORITY, answer KEY SLOT ID SIG or signature SIG");
+    return fail(Errc::malformed, expected);
 }
 
 class Signers {
