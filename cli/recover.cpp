@@ -20,9 +20,6 @@ namespace {
 using base::Errc;
 using base::fail;
 
-// Above every version that was proposed and not in force yet.
-constexpr std::uint64_t kVersionsApart = 100;
-
 base::Result<genesis::Recovery> read_recovery(const std::string& path) {
     const auto text = read_file(path);
     if (!text) return fail(text.error());
@@ -140,7 +137,6 @@ genesis::CheckCertificate verifier(const chain::ChainId& chain_id) {
     };
 }
 
-// The one of the answers that knows most: the others' are added to it.
 base::Result<genesis::Recovery> read_answers(const std::vector<std::string>& paths) {
     if (paths.empty()) {
         return fail(Errc::invalid,
@@ -152,33 +148,8 @@ base::Result<genesis::Recovery> read_answers(const std::vector<std::string>& pat
         auto answer = read_recovery(path);
         if (!answer) return answer;
         all.push_back(*std::move(answer));
-        if (all.back().chain_id != all.front().chain_id) {
-            return fail(Errc::invalid, path + ": is of another chain than " + paths.front());
-        }
     }
-    const auto rank = [](const genesis::Recovery& answer) {
-        const chain::Slot slot = answer.certificate ? answer.certificate->data.slot : 0;
-        return std::pair(slot, answer.replaced.size());
-    };
-    genesis::Recovery best = *std::ranges::max_element(all, {}, rank);
-    if (best.replaced.empty()) {
-        return fail(Errc::not_found,
-                    fmt::format("none of these nodes has block {} of slot {}, of which there is a "
-                                "certificate: answers of others are needed, or leave out the "
-                                "answers that name it, with --give-up-final",
-                                base::to_hex(best.reset.from.view()),
-                                rank(best).first));
-    }
-    best.answers.clear();
-    for (const genesis::Recovery& each : all) {
-        for (const genesis::RecoveryAnswer& answer : each.answers) {
-            const bool is_new =
-                std::ranges::find(best.answers, answer.key, &genesis::RecoveryAnswer::key) ==
-                best.answers.end();
-            if (is_new) best.answers.push_back(answer);
-        }
-    }
-    return best;
+    return genesis::merge_answers(all);
 }
 
 // A new first schedule.
@@ -192,7 +163,7 @@ base::Result<genesis::Recovery> begin_anew(const Arguments& arguments) {
         if (!entry) return fail(entry.error());
         reset.schedule.entries.push_back(*std::move(entry));
     }
-    reset.schedule.version = recovery->replaced.back().version + kVersionsApart;
+    reset.schedule.version = genesis::version_after(recovery->replaced, reset.schedule.entries);
     const auto good = genesis::check_answers(*recovery, verifier(recovery->chain_id));
     if (!good) return fail(good.error());
     return recovery;
@@ -336,7 +307,8 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
 
 void add_recover_commands(std::vector<Command>& commands) {
     commands.push_back({"recover answer",
-                        "Write what the node that is asked knows; its validator signs nothing more",
+                        "Write what the node that is asked over its Unix socket (--url "
+                        "unix:///PATH) knows; its validator signs nothing more",
                         {{"file", "where to write it"}},
                         {{"yes", 0, "", "its keys sign nothing more, for ever"}},
                         recover_answer});

@@ -26,6 +26,7 @@ constexpr std::size_t kSignaturesMax = 1'024;
 constexpr std::size_t kAnswersMax = 2 * chain::kProducersMax;
 // How deep members' authorities may name each other.
 constexpr int kDepthMax = 6;
+constexpr std::uint32_t kVersionsApart = 100;
 
 base::Result<void> read_hash(const std::string& text, base::Hash256& hash) {
     const auto bytes = base::from_hex(text);
@@ -389,6 +390,48 @@ std::string to_text(const Recovery& recovery) {
     for (const auto& signature : recovery.signatures)
         text += fmt::format("signature {}\n", signature.to_string());
     return text;
+}
+
+base::Result<Recovery> merge_answers(const std::vector<Recovery>& all) {
+    for (const Recovery& each : all) {
+        if (each.chain_id == all.front().chain_id) continue;
+        return fail(Errc::invalid,
+                    fmt::format("the answers are of two chains, {} and {}",
+                                base::to_hex(all.front().chain_id.view()),
+                                base::to_hex(each.chain_id.view())));
+    }
+    const auto rank = [](const Recovery& answer) {
+        const chain::Slot slot = answer.certificate ? answer.certificate->data.slot : 0;
+        return std::pair(slot, answer.replaced.size());
+    };
+    Recovery best = *std::ranges::max_element(all, {}, rank);
+    if (best.replaced.empty()) {
+        return fail(Errc::not_found,
+                    fmt::format("none of these nodes has block {} of slot {}, of which there is a "
+                                "certificate: answers of others are needed, or leave out the "
+                                "answers that name it, with --give-up-final",
+                                base::to_hex(best.reset.from.view()),
+                                rank(best).first));
+    }
+    best.answers.clear();
+    for (const Recovery& each : all) {
+        for (const RecoveryAnswer& answer : each.answers) {
+            const bool is_new = std::ranges::find(best.answers, answer.key, &RecoveryAnswer::key) ==
+                                best.answers.end();
+            if (is_new) best.answers.push_back(answer);
+        }
+    }
+    return best;
+}
+
+std::uint32_t version_after(const std::vector<chain::Schedule>& replaced,
+                            const std::vector<chain::ScheduleEntry>& entries) {
+    base::Writer out;
+    chain::encode_list(out, entries);
+    const base::Hash256 hash = base::crypto::sha256(out.view());
+    const auto tag = std::to_integer<std::uint32_t>(hash.bytes[0]) << 8U |
+                     std::to_integer<std::uint32_t>(hash.bytes[1]);
+    return replaced.back().version + kVersionsApart + tag;
 }
 
 std::vector<chain::Name> signers_of(const Recovery& recovery) {

@@ -77,6 +77,16 @@ inline constexpr const char* kRecoveryFile = "recovery.txt";
 [[nodiscard]] base::Result<Recovery> recovery_from_text(std::string_view text);
 [[nodiscard]] std::string to_text(const Recovery& recovery);
 
+// What the answers of several nodes say together: what the one says that knows the highest
+// certificate and its block, with the answers of all keys. At least one is given. invalid: they are
+// of several chains; not_found: none of these nodes has the block.
+[[nodiscard]] base::Result<Recovery> merge_answers(const std::vector<Recovery>& all);
+// The version of the schedule of these entries that begins anew below `replaced`: above every one
+// that was proposed and is not in force yet, and another one for other entries, so that who follows
+// one recovery refuses another from the same block.
+[[nodiscard]] std::uint32_t version_after(const std::vector<chain::Schedule>& replaced,
+                                          const std::vector<chain::ScheduleEntry>& entries);
+
 // The members whose authority its signatures satisfy.
 [[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery);
 // consensus::verify(): whether a certificate is good under these schedules.

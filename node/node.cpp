@@ -2,6 +2,7 @@
 
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
+#include "node/core/recovery_origin.hpp"
 #include "node/ledger.hpp"
 #include "node/machine/shared_programs.hpp"
 #include "node/metrics.hpp"

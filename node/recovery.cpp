@@ -1,10 +1,8 @@
 #include "node/recovery.hpp"
 
 #include "consensus/certificate.hpp"
-#include "node/core/recovery_origin.hpp"
 #include "node/disk/file.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace node {
@@ -31,31 +29,6 @@ base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& opti
         return invalid(good.error().detail);
     }
     return std::optional(*std::move(recovery));
-}
-
-base::Result<void> check_origin(const genesis::Recovery& recovery, const chain::StateView& state) {
-    const auto invalid = [](const std::string& reason) {
-        return base::fail(base::Errc::invalid, "recover-from: the recovery " + reason);
-    };
-    const auto origin = origin_of(state);
-    if (!origin) return base::fail(origin.error());
-    for (const genesis::RecoveryMember& member : origin->members) {
-        const auto named =
-            std::ranges::find(recovery.members, member.name, &genesis::RecoveryMember::name);
-        const std::string name = member.name.to_string();
-        if (named == recovery.members.end()) return invalid("does not name the member " + name);
-        if (named->authority != member.authority) {
-            return invalid("has another authority of " + name + " than the chain");
-        }
-    }
-    if (origin->members.size() != recovery.members.size()) {
-        return invalid("names somebody who is no member");
-    }
-    const bool is_of_schedule = !recovery.reset.schedule.entries.empty();
-    if (is_of_schedule && origin->replaced != recovery.replaced) {
-        return invalid("replaces another schedule than that in force at its block");
-    }
-    return {};
 }
 
 }  // namespace node

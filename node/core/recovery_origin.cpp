@@ -34,4 +34,29 @@ base::Result<RecoveryOrigin> origin_of(const chain::StateView& state) {
     return origin;
 }
 
+base::Result<void> check_origin(const genesis::Recovery& recovery, const chain::StateView& state) {
+    const auto invalid = [](const std::string& reason) {
+        return base::fail(base::Errc::invalid, "recover-from: the recovery " + reason);
+    };
+    const auto origin = origin_of(state);
+    if (!origin) return base::fail(origin.error());
+    for (const genesis::RecoveryMember& member : origin->members) {
+        const auto named =
+            std::ranges::find(recovery.members, member.name, &genesis::RecoveryMember::name);
+        const std::string name = member.name.to_string();
+        if (named == recovery.members.end()) return invalid("does not name the member " + name);
+        if (named->authority != member.authority) {
+            return invalid("has another authority of " + name + " than the chain");
+        }
+    }
+    if (origin->members.size() != recovery.members.size()) {
+        return invalid("names somebody who is no member");
+    }
+    const bool is_of_schedule = !recovery.reset.schedule.entries.empty();
+    if (is_of_schedule && origin->replaced != recovery.replaced) {
+        return invalid("replaces another schedule than that in force at its block");
+    }
+    return {};
+}
+
 }  // namespace node

@@ -16,4 +16,10 @@ struct RecoveryOrigin {
 // invalid: a member has no active permission.
 [[nodiscard]] base::Result<RecoveryOrigin> origin_of(const chain::StateView& state);
 
+// Whether the members that it names, each with its active permission, and the schedules that it
+// replaces are those of this state, which is that of the block it begins from. invalid: says which
+// is not.
+[[nodiscard]] base::Result<void> check_origin(const genesis::Recovery& recovery,
+                                              const chain::StateView& state);
+
 }  // namespace node

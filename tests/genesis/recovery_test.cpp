@@ -197,6 +197,39 @@ TEST_CASE("a recovery begins from the highest block of which enough validators t
     }
 }
 
+TEST_CASE("of several answers the one counts that knows most, with the keys of all") {
+    const genesis::Genesis genesis = chain_of_four();
+    const genesis::Recovery high = answered(genesis);
+    genesis::Recovery low = high;
+    low.certificate->data.slot = 5;
+    low.certificate->data.block_id = low.reset.from = {};
+    low.answers.clear();
+    answer(low, 2, 4, {});
+    answer(low, 3, 5, {});
+    const genesis::Recovery merged = genesis::merge_answers({low, high}).value();
+    CHECK(merged.reset.from == high.reset.from);
+    CHECK(merged.certificate == high.certificate);
+    REQUIRE(merged.answers.size() == 3);
+    CHECK(merged.answers[0].slot == 4);  // The first of a key.
+    const auto version = genesis::version_after(merged.replaced, high.reset.schedule.entries);
+    CHECK(version >= 100);
+    CHECK(version != genesis::version_after(merged.replaced, {}));
+    SECTION("where only others have its block") {
+        genesis::Recovery blind = high;
+        blind.replaced.clear();
+        CHECK(genesis::merge_answers({blind, high, low}).value().replaced == high.replaced);
+        const auto refused = genesis::merge_answers({blind, low});
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(has(refused.error().detail, "none of these nodes has block"));
+    }
+    SECTION("of one chain") {
+        low.chain_id.bytes[0] ^= std::byte{1};
+        const auto refused = genesis::merge_answers({high, low});
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(has(refused.error().detail, "of two chains"));
+    }
+}
+
 TEST_CASE("the id of a recovery covers what its signers agree to") {
     const genesis::Genesis genesis = chain_of_four();
     genesis::Recovery recovery = recovery_of(genesis);

@@ -1,10 +1,9 @@
 // Who signs a recovery: the members in the state of the block that it begins from, with the keys
 // that they have there, whatever the genesis file says.
-#include "node/recovery.hpp"
-
 #include "chain/execution/rows.hpp"
 #include "chain/state/views.hpp"
 #include "node/core/core.hpp"
+#include "node/core/recovery_origin.hpp"
 #include "tests/support/memory_storage.hpp"
 
 #include <catch2/catch.hpp>

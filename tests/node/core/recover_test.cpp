@@ -221,3 +221,27 @@ TEST_CASE("what a recovery gives up is said to who has it", "[recover]") {
     REQUIRE_FALSE(opened.has_value());
     CHECK(opened.error().detail.find("start with an empty data directory") != std::string::npos);
 }
+
+TEST_CASE("who follows one recovery refuses another one from the same block", "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    const chain::ScheduleReset reset = lose_half(cluster);
+    cluster.kill(0);
+    cluster.kill(1);
+    restart(cluster, 0, reset);
+    restart(cluster, 1, reset);
+    cluster.deliver();
+    cluster.run(20, 30);
+    REQUIRE(cluster[0].view().finalized->header.slot == 30);
+    // Of the same answers, with other keys.
+    chain::ScheduleReset other = reset;
+    other.schedule.entries = {entry("bank", 31), entry("bourse", 32)};
+    const std::vector replaced{cluster[0].genesis().schedule};
+    REQUIRE(genesis::version_after(replaced, other.schedule.entries) !=
+            genesis::version_after(replaced, reset.schedule.entries));
+    other.schedule.version = reset.schedule.version + 1;
+    cluster.kill(0);
+    cluster[0].reset = other;
+    const auto opened = cluster[0].open();
+    REQUIRE_FALSE(opened.has_value());
+    CHECK(opened.error().detail.find("is final here already") != std::string::npos);
+}
