@@ -1,5 +1,6 @@
 #include "node/calls.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace node {
@@ -9,12 +10,18 @@ namespace {
 constexpr const char* kFinal = "state=final";
 constexpr const char* kHead = "state=head";
 
-http::Response not_local() {
-    return http::error_response(
-        {.status = 403,
-         .message = "Forbidden",
-         .details = {"this call is only served on loopback addresses and Unix sockets"}},
-        false);
+// Nothing: whoever asks may.
+std::optional<http::Response> refuse_remote(Calls::Reach reach, const http::Remote& remote) {
+    const bool may_ask = reach == Calls::Reach::anywhere ||
+                         (reach == Calls::Reach::local ? remote.is_local : remote.unix_socket);
+    if (may_ask) return std::nullopt;
+    const char* const reason =
+        reach == Calls::Reach::local
+            ? "this call is only served on loopback addresses and Unix sockets"
+            : "this call is only served on the node's Unix socket (unix-socket-path); bor-cli asks "
+              "there with --url unix:///PATH";
+    return http::error_response({.status = 403, .message = "Forbidden", .details = {reason}},
+                                false);
 }
 
 }  // namespace
@@ -59,8 +66,8 @@ void Calls::plain(const Options& options, Plain call) {
 void Calls::later(const Options& options, Later call) {
     const auto handler = [this, options, call = std::move(call)](const http::Request& request,
                                                                  const http::Reply& reply) {
-        if (options.local_only && !request.remote.is_local) {
-            reply(not_local());
+        if (auto refused = refuse_remote(options.reach, request.remote)) {
+            reply(*std::move(refused));
             return;
         }
         Params params(request.body, options.need);

@@ -93,12 +93,15 @@ class Calls {
     // Answers when it likes; errors of its parameters were refused before.
     using Later = std::function<void(const ApiContext&, Asked, Respond)>;
 
+    // Whom a call is served: over any listener, on loopback addresses and Unix sockets, or only to
+    // who may open the Unix socket.
+    enum class Reach : std::uint8_t { anywhere, local, unix_socket };
     struct Options {
         std::string path;
         Need need = Need::none;
         std::string category = "chain_ro";
         unsigned status = 200;
-        bool local_only = false;  // Served on loopback and Unix sockets only.
+        Reach reach = Reach::anywhere;
     };
 
     Calls(http::Router& router, const ApiContext& context) : router_(router), context_(context) {}

@@ -169,7 +169,7 @@ void add_net_calls(Calls& calls) {
                               .need = need,
                               .category = writes ? "net_rw" : "net_ro",
                               .status = 201,
-                              .local_only = writes};
+                              .reach = writes ? Calls::Reach::local : Calls::Reach::anywhere};
     };
     const auto text_of = [](const Params& params) { return params.body().get<std::string>(); };
     calls.plain(options("/v1/net/connections", Need::none, false),

@@ -3,13 +3,13 @@
 namespace node {
 
 // What this node knows, where more than a third of the validators are lost for ever (`bor-cli
-// recover answer`). Its keys sign nothing more after that, so whoever asks names the chain: a page
-// in the operator's browser cannot.
+// recover answer`). Its keys sign nothing more after that, for ever: only who may open the node's
+// Unix socket can ask, no page in a browser, no other user and no proxy (spec 10).
 void add_recovery_calls(Calls& calls) {
     calls.plain({.path = "/v1/bor/answer_recovery",
                  .need = Need::required,
                  .category = "producer_rw",
-                 .local_only = true},
+                 .reach = Calls::Reach::unix_socket},
                 [&context = calls.context()](Params& params) -> Answer {
                     const std::string chain = params.text("chain_id");
                     if (!params.ok()) return refuse(params.error());

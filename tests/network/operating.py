@@ -266,7 +266,10 @@ def recovery(net):
     wait_for('one head of both', lambda: one_head(net, survivors))
     for name in survivors:
         answer = path + '-' + name
-        net.cli('recover', 'answer', answer, '--yes', url=net.of(name)['http'])
+        expect_refusal(net, "only served on the node's Unix socket", 'recover', 'answer', answer,
+                       '--yes', url=net.of(name)['http'])
+        socket = 'unix://' + os.path.join(net.of(name)['data_dir'], 'bor-node.sock')
+        net.cli('recover', 'answer', answer, '--yes', url=socket)
         words += ['--answer', answer]
     stopped = net.cli('doctor', url=net.of('bora')['http'], check=False)
     if 'has answered a recovery' not in stopped:
