@@ -69,19 +69,27 @@ std::optional<chain::Slot> Consensus::latest_signed(base::Timestamp now) const {
                       2 * options_.clock_bound);
 }
 
+// Others may repeat to a node that has just started what clocks showed long ago; our own clock
+// nobody can set back. A lost key goes by the later of both: another is safe without.
+chain::Slot Consensus::lost_at(base::Timestamp now, chain::Slot theirs) const {
+    return std::max(theirs, slot_shown(now + ahead_ + 2 * options_.clock_bound));
+}
+
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
 // way of others, of whom one repeats what it showed long ago.
 void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
-    if (floor_ && slot_shown(now + ahead_) > *floor_) return;
+    const bool is_open = !floor_ || slot_shown(now + ahead_) <= *floor_;
     if (!floor_) floor_at_ = now;
-    const std::optional<chain::Slot> floor = latest_signed(floor_at_);
+    const auto floor = is_open ? latest_signed(floor_at_) : floor_;
     if (!floor) return;
-    for (OwnKey& own : own_) {
-        const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == floor_;
-        if (own.lost_until && is_of_start) own.lost_until = floor;
-    }
     floor_ = floor;
-    if (options_.accept_amnesia) accept_amnesia(out);
+    const chain::Slot lost = lost_at(floor_at_, *floor_);
+    for (OwnKey& own : own_) {
+        const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == lost_floor_;
+        if (own.lost_until && is_of_start) own.lost_until = lost;
+    }
+    lost_floor_ = lost;
+    if (is_open && options_.accept_amnesia) accept_amnesia(out);
 }
 
 void Consensus::on_clock(base::Timestamp now, const input::ClockHeard& heard, Effects& out) {

@@ -112,6 +112,7 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
     if (!std::exchange(begun_, true)) {
         final_at_ = now;
         tell_lost_keys(out);
+        doubt_new_keys();
     }
     if (std::holds_alternative<input::Tick>(input)) {
         on_tick(now, out);
@@ -436,14 +437,15 @@ const chain::ScheduleState& Consensus::voters(const BlockNode& block) const {
 }
 
 bool Consensus::serves(const base::crypto::PublicKey& key) const {
-    const chain::ScheduleState& schedules = tree_.head().schedules;
-    for (const chain::Schedule* schedule : {schedules.active.get(), schedules.proposed.get()}) {
-        if (schedule == nullptr) continue;
-        for (const chain::ScheduleEntry& entry : schedule->entries) {
-            if (entry.vote_key == key || entry.signing_key == key) return true;
-        }
+    const auto signs = [&](const std::shared_ptr<const chain::Schedule>& schedule) {
+        return schedule != nullptr &&
+               std::ranges::find(schedule->entries, key, &chain::ScheduleEntry::signing_key) !=
+                   schedule->entries.end();
+    };
+    for (const BlockNode* block : {&tree_.head(), &tree_.finalized()}) {
+        if (signs(block->schedules.active) || signs(block->schedules.proposed)) return true;
     }
-    return false;
+    return is_validator(key);
 }
 
 bool Consensus::is_validator(const base::crypto::PublicKey& key) const {

@@ -300,6 +300,7 @@ class Consensus {
         // The journal of this key is lost: it signs only in slots above this; kLostSlot: which
         // that is only clocks will tell.
         std::optional<chain::Slot> lost_until = std::nullopt;
+        bool is_new = false;  // It has nothing but its BASE record: it waits in the same way.
     };
     // What one step binds us to: the records, and the messages that they allow.
     struct Promise {
@@ -334,6 +335,7 @@ class Consensus {
     void on_twin(const base::crypto::PublicKey& key, Effects& out);
     void on_final_durable(chain::Slot slot);
     void stop_signing(Effects& out);
+    void doubt_new_keys();
     // The block from which the recovery begins is final as soon as it is here.
     void follow_reset(base::Timestamp now, Effects& out);
     void learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out);
@@ -424,6 +426,7 @@ class Consensus {
     // The last slot for which a key of ours may have signed before now (W of spec 04); empty: too
     // few clocks were heard.
     [[nodiscard]] std::optional<chain::Slot> latest_signed(base::Timestamp now) const;
+    [[nodiscard]] chain::Slot lost_at(base::Timestamp now, chain::Slot theirs) const;
 
     // --- Our keys (own_keys.cpp) ---
     // Null: this key must not vote.
@@ -458,10 +461,11 @@ class Consensus {
     std::set<KeyTag> heard_;      // Vote keys, since the start.
     bool is_acquainted_ = false;  // A quorum was heard, or waited for in vain.
 
-    Clocks clocks_;                     // Of others.
-    base::Duration ahead_{};            // Our clock, before the time of step().
-    std::optional<chain::Slot> floor_;  // Nothing is signed for slots up to this.
-    base::Timestamp floor_at_{};        // The moment whose clocks tell it.
+    Clocks clocks_;                          // Of others.
+    base::Duration ahead_{};                 // Our clock, before the time of step().
+    std::optional<chain::Slot> floor_;       // Nothing is signed for slots up to this.
+    base::Timestamp floor_at_{};             // The moment whose clocks tell it.
+    std::optional<chain::Slot> lost_floor_;  // And lost keys sign nothing up to this.
     bool is_late_ = false;  // The head was adopted before enough clocks had come to its slot.
 
     chain::Slot asked_slot_ = 0;        // Of the last Produce.

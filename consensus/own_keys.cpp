@@ -81,6 +81,18 @@ void Consensus::tell_lost_keys(Effects& out) {
     }
 }
 
+// A journal with nothing but its BASE record is new only before anything is decided under the first
+// schedule. Beside later blocks it may be a copy of what it was when the key was made (spec 04).
+void Consensus::doubt_new_keys() {
+    const chain::Height first = options_.reset ? chain::height_of(options_.reset->from) : 1;
+    if (tree_.finalized().height() <= first) return;
+    for (OwnKey& own : own_) {
+        if (own.lost_until || !journals_.at(own.tag).is_fresh()) continue;
+        own.is_new = true;
+        own.lost_until = lost_floor_.value_or(kLostSlot);
+    }
+}
+
 // A block of a slot that begun after the loss is final: what was promised before can do no harm
 // any more. It becomes the lock and the last vote. Comes after effect::Finalize, so it is durable.
 void Consensus::regain(Effects& out) {
@@ -113,6 +125,7 @@ void Consensus::remember(Ready ready, Effects& out) {
                                   .lock = finalized().id};
         write_journal(own.tag, {&record, 1}, lock, persist);
         own.lost_until.reset();
+        if (std::exchange(own.is_new, false)) continue;
         alarms.push_back(effect::Alarm{effect::Alarm::Kind::votes_again, own.key});
     }
     if (persist.pages.empty()) return;
@@ -132,7 +145,7 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
     const bool same_slot = vote.data.slot == slot && vote.data.block_id != block;
     if (vote.data.slot <= slot && !same_slot) return;
     // It may have promised something up to now that we do not know: it signs for later slots only.
-    own->lost_until = latest_signed(now).value_or(kLostSlot);
+    own->lost_until = floor_ ? lost_at(now, latest_signed(now).value_or(*floor_)) : kLostSlot;
     const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};
     effect::Persist persist;
     write_journal(own->tag, {&record, 1}, nullptr, persist);
@@ -186,9 +199,9 @@ std::vector<KeyStatus> Consensus::keys() const {
         all.push_back({.key = own.key,
                        .last_notarize = safety.last_notarize.slot,
                        .lock = safety.lock_slot,
-                       .lost = own.lost_until.has_value(),
+                       .lost = own.lost_until && !own.is_new,
                        .twin = own.twin,
-                       .waits = !is_acquainted_ || !floor_,
+                       .waits = !is_acquainted_ || !floor_ || own.is_new,
                        .stopped = safety.stopped});
     }
     return all;

@@ -180,9 +180,10 @@ std::optional<SafetyJournal::Page> SafetyJournal::decode_page(base::ByteView log
     return page;
 }
 
-SafetyJournal SafetyJournal::lost(KeyTag key, std::uint64_t last_sequence) {
+SafetyJournal SafetyJournal::lost(KeyTag key, std::uint64_t last_sequence, bool stopped) {
     SafetyJournal journal(key);
     journal.last_sequence_ = last_sequence;
+    journal.safety_.stopped = stopped;
     return journal;
 }
 
@@ -236,6 +237,9 @@ base::Result<SafetyJournal> SafetyJournal::read(KeyTag key, base::ByteView log) 
                                     journal.blocks_));
         }
         if (auto good = journal.check(*page); !good) return base::fail(std::move(good).error());
+        // What it takes the place of, the rows may still have.
+        const Chained& first = page->records.front();
+        if (at == 0) journal.ends_.emplace(first.sequence - 1, first.previous_checksum);
         journal.apply(*page);
         journal.ends_.emplace(journal.last_sequence_, journal.last_checksum_);
         at += page->blocks * kBlockBytes;
@@ -257,16 +261,25 @@ void SafetyJournal::apply(const Page& page) {
     last_checksum_ = page.records.back().checksum;
 }
 
-// The key was made, and has not signed anything since.
 bool SafetyJournal::is_fresh() const {
     return safety_.known && safety_.floor == 0 && safety_.last_notarize.slot == 0 &&
            safety_.lock_slot == 0 && safety_.produced_slot == 0 && !safety_.stopped;
 }
 
+bool SafetyJournal::tells_stop(const Mark& mark) {
+    base::Bytes bytes = base::to_bytes(mark.page);
+    bytes.resize(kPageBytesMax);
+    const auto page = decode_page(bytes);
+    return page && std::ranges::any_of(page->records, [](const Chained& chained) {
+               return chained.record.kind == RecordKind::stopped;
+           });
+}
+
 SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
     const auto ends = std::exchange(ends_, {});
     const auto lose = [&](std::uint64_t sequence) {
-        *this = lost(key_, std::max(sequence, last_sequence_));
+        const bool stopped = safety_.stopped || (mark && tells_stop(*mark));
+        *this = lost(key_, std::max(sequence, last_sequence_), stopped);
         return Standing::lost;
     };
     if (is_left_out(Rule::journal_settled)) return Standing::equal;

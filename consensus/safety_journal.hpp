@@ -105,8 +105,11 @@ class SafetyJournal {
     explicit SafetyJournal(KeyTag key) : key_(key) {}
 
     // In place of one that is absent, damaged or behind `last_sequence`, which the storage has
-    // seen: it knows nothing and goes on after that.
-    [[nodiscard]] static SafetyJournal lost(KeyTag key, std::uint64_t last_sequence);
+    // seen: it knows nothing and goes on after that. `stopped`: its key signs nothing more all the
+    // same.
+    [[nodiscard]] static SafetyJournal lost(KeyTag key,
+                                            std::uint64_t last_sequence,
+                                            bool stopped = false);
 
     // Reads the bytes of a log. A torn last page counts as never written. corrupt: a hole, a bad
     // checksum, a sequence gap anywhere else, or the journal of another key; it must not vote then.
@@ -118,6 +121,8 @@ class SafetyJournal {
         base::ByteView page{};       // That was written beside them; zeros at its end may lack.
         bool replaces = false;       // That page is the whole journal.
     };
+    // Whether that page says that the key has answered a recovery.
+    [[nodiscard]] static bool tells_stop(const Mark& mark);
     // How the log of a start stands to the rows.
     enum class Standing : std::uint8_t {
         equal,
@@ -150,6 +155,8 @@ class SafetyJournal {
     // In the log, since it was replaced.
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
     [[nodiscard]] bool torn() const { return torn_; }
+    // The key was made, and has not signed anything since, as far as this journal knows.
+    [[nodiscard]] bool is_fresh() const;
 
     // Forgets past votes that R2 cannot need any more.
     void forget_votes_up_to(std::uint64_t final_slot);
@@ -163,13 +170,13 @@ class SafetyJournal {
     // corrupt: it does not follow what was read, or its records don't follow each other.
     [[nodiscard]] base::Result<void> check(const Page& page) const;
     [[nodiscard]] bool follows(const Page& page) const;
-    [[nodiscard]] bool is_fresh() const;
     [[nodiscard]] bool catch_up(const Mark& mark, const Page& page);
     [[nodiscard]] static std::optional<Page> decode_page(base::ByteView log);
 
     KeyTag key_;
     KeySafety safety_;
-    std::map<std::uint64_t, std::uint32_t> ends_;  // Last records of the pages that read() found.
+    // Last records of the pages that read() found, and of the one before them.
+    std::map<std::uint64_t, std::uint32_t> ends_;
     std::uint64_t last_sequence_ = 0;
     std::uint32_t last_checksum_ = 0;
     std::size_t blocks_ = 0;

@@ -176,3 +176,47 @@ TEST_CASE("a lost journal is told by clocks from when on it may sign", "[consens
     CHECK(v->clocks(v.at(3, 350)).floor == 41);
     CHECK(v->keys()[0].lost == !v.options().accept_amnesia);
 }
+
+// Member 2 is Byzantine: it repeats what member 3's clock showed long ago to a node that has just
+// started on a new disk, before anybody else is heard.
+TEST_CASE("an old statement of another's clock does not make a lost journal vote again",
+          "[consensus][clocks]") {
+    const bool is_attacked = GENERATE(false, true);
+    Validator v;
+    v.options().clock_bound = 100ms;
+    v.restart(v.fresh_journals());
+    const auto a = v.block(990, v.genesis());
+    const auto b = v.block(999, a, {.justify = a});
+    (void)v.tick(989);
+    (void)v.adopt(a);
+    (void)v.certify(kNotarize, a);
+    (void)v.certify(kCommit, a);
+    (void)v.adopt(b);
+    const auto said = v.certify(kNotarize, b);
+    REQUIRE(votes(said) == Said{"COMMIT 999"});
+    const chain::Vote before{all<effect::CastVote>(said)[0].data, voting(1), {}};
+    // The machine burns; the key is put on another one, its journal is lost. Slot 1004.
+    v.options().started = v.at(1004);
+    v.restart(v.lost_journals(0));
+    v.hear_no_clocks();
+    (void)v.tick(1004);
+    const auto then = is_attacked ? v.at(3) : v.at(1004, 10);
+    (void)v.step(v.at(1004, 10), input::ClockHeard{voting(2), then});
+    (void)v.step(v.at(1004, 11), input::ClockHeard{voting(3), then});
+    // Now all honest clocks are heard.
+    for (const unsigned member : {2U, 3U, 4U})
+        (void)v.step(v.at(1004, 20), input::ClockHeard{voting(member), v.at(1004, 20)});
+    // It fetches the chain up to a; b was final where nobody hears it now.
+    (void)v.step(v.at(1004, 30), input::BlockAdopted{a, false});
+    (void)v.step(v.at(1004, 31), input::CertificateReceived{v.certificate(kCommit, a)});
+    const auto c = v.block(1006, a, {.justify = a});
+    const auto effects = v.adopt(c);
+    CHECK(votes(effects).empty());
+    for (const auto& vote : all<effect::CastVote>(effects)) {
+        const auto evidence = chain::find_evidence(before, chain::Vote{vote.data, voting(1), {}});
+        CHECK_FALSE(evidence.has_value());
+        if (evidence) CHECK_FALSE(chain::check_form(*evidence).has_value());
+    }
+    const auto late = v.certify(kNotarize, c);
+    CHECK(votes(late).empty());
+}

@@ -300,6 +300,22 @@ TEST_CASE("who answers a recovery signs nothing more", "[consensus][keys]") {
     CHECK(v->highest_certificate()->data.slot == 1);  // Of the lock.
 }
 
+TEST_CASE("a key that the head's schedule has no more answers as well", "[consensus][keys]") {
+    Validator v;
+    const auto c = v.block(10, v.genesis(), {.change = test::schedule_of({4, 5, 6, 7}, 1)});
+    const auto d = v.block(11, c, {.justify = c, .finalized = c});
+    const auto p = v.block(12, d);
+    const auto e = v.block(13, p, {.justify = p, .finalized = p});
+    const auto f = v.block(14, e);
+    for (const auto& block : {c, d, p, e, f})
+        (void)v.adopt(block);
+    REQUIRE(v->head() == f->id);
+    REQUIRE(v->finalized().id == p->id);
+    const auto records = all<effect::Persist>(v.step(v.at(14, 100), input::StopSigning{}));
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].pages.size() == 2);  // Of both keys.
+}
+
 TEST_CASE("the answer of a key that has lost its journal would be worth nothing",
           "[consensus][keys]") {
     Validator v;

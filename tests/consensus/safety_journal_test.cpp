@@ -349,3 +349,36 @@ TEST_CASE("a whole journal among the rows takes the place of any older log",
     CHECK(journal.safety().lock_certificate != nullptr);
     CHECK(journal.safety().last_notarize.slot == 5);
 }
+
+// The rows lose the one synced write that came with a whole journal; the log has it.
+TEST_CASE("a compacted journal is good beside rows that are one write behind", "[journal]") {
+    const auto pages = three_pages();
+    SafetyJournal before = read_back(pages);
+    const JournalPage page = before.compacted(0);
+    REQUIRE(page.replaces);
+    SafetyJournal journal = read_back({page});
+    REQUIRE(journal.safety().lock_slot == 5);
+    CHECK(journal.settle(mark_of(pages.back())) == Standing::rows_behind);
+    CHECK(journal.safety().known);
+    CHECK(journal.safety().lock_slot == 5);
+}
+
+TEST_CASE("a key that has answered a recovery signs nothing more, though its journal is lost",
+          "[journal]") {
+    auto pages = three_pages();
+    SafetyJournal journal = read_back(pages);
+    const std::vector<SafetyRecord> stop{{.kind = RecordKind::stopped}};
+    const JournalPage stopped = journal.append(stop);
+    SECTION("the log is lost, the rows say it") {
+        SafetyJournal other = SafetyJournal::read(kKey, {}).value();
+        (void)other.settle(mark_of(stopped));
+        CHECK(other.safety().stopped);
+    }
+    SECTION("the log says it, the rows are of elsewhere") {
+        pages.push_back(stopped);
+        SafetyJournal other = read_back(pages);
+        REQUIRE(other.safety().stopped);
+        (void)other.settle(std::nullopt);
+        CHECK(other.safety().stopped);
+    }
+}

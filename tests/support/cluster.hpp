@@ -17,10 +17,14 @@ namespace support {
 class Cluster {
   public:
     // `standbys` are members, after the validators, that are in no schedule at first.
-    explicit Cluster(std::size_t validators, std::size_t standbys = 0, std::uint64_t period = 120) {
+    explicit Cluster(std::size_t validators,
+                     std::size_t standbys = 0,
+                     std::uint64_t period = 120,
+                     std::uint32_t interval = 500) {
         genesis::Genesis genesis = genesis_of(validators + standbys);
         genesis.schedule.entries.resize(validators);
         genesis.parameters.schedule_period = period;
+        genesis.times.interval_milliseconds = interval;
         for (std::size_t i = 0; i < validators + standbys; ++i) {
             nodes_.push_back(
                 std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));

@@ -162,3 +162,111 @@ TEST_CASE("a journal of which nothing but a torn page is left is lost, and its n
     cluster.start(3);
     CHECK_FALSE(cluster[3].view().keys[0].lost);
 }
+
+// Node 0 is Byzantine, the disk of node 3 burns, the network cuts node 1 off. Node 0
+// repeats to the new machine of node 3 what the clock of node 1 showed long ago.
+TEST_CASE("an old statement of a clock does not make two final blocks", "[journal]") {
+    const bool is_attacked = GENERATE(false, true);
+    Cluster cluster(4, 1);
+    cluster.kill(4);
+    const chain::ChainId chain_id = cluster[0].genesis().chain_id();
+    std::optional<p2p::ClockStatement> recorded;
+    const auto old = cluster[1].to_peers;
+    cluster[1].to_peers = [&recorded, old](const p2p::Input& said) {
+        const auto* clock = std::get_if<p2p::input::PushClock>(&said);
+        if (clock != nullptr && !recorded) recorded = clock->statement;
+        old(said);
+    };
+    cluster.run(1, 19);
+    REQUIRE(recorded.has_value());
+    REQUIRE(cluster[2].view().finalized->header.slot == 19);
+    // Node 2 hears nothing of the block of slot 20.
+    for (const std::size_t other : {0U, 1U, 3U})
+        cluster.cut(2, other);
+    cluster.tick_at(20);
+    REQUIRE(cluster[1].view().finalized->header.slot == 20);
+    REQUIRE(cluster[3].view().finalized->header.slot == 20);
+    REQUIRE(cluster[2].view().finalized->header.slot == 19);
+    // Node 1 is cut off, node 3 loses its disk, node 0 is played by hand.
+    cluster.kill(3);
+    cluster.kill(0);
+    for (const std::size_t other : {0U, 2U, 3U, 4U})
+        cluster.cut(1, other);
+    cluster.cut(2, 4);
+    cluster.tick_at(21);
+    cluster[4].set_key(support::key_of(10));
+    cluster[4].log().clear();
+    cluster.start(4);
+    REQUIRE(cluster[4].view().keys[0].lost);
+    const auto evil = support::key_of(7);
+    std::uint64_t number = 1'000;
+    const auto shows = [&](chain::Slot slot) {
+        p2p::ClockStatement made{
+            .key = evil.public_key(),
+            .life = 7,
+            .number = ++number,
+            .shown =
+                cluster[0].genesis().times.time_of(slot).to_timestamp().time_since_epoch().count()};
+        made.signature = evil.sign(p2p::clock_digest(made, chain_id));
+        return made;
+    };
+    const auto say_clock = [&](const p2p::ClockStatement& statement) {
+        cluster[4].step(
+            node::input::FromPeers{p2p::effect::ClockArrived{Cluster::channel(0), {}, statement}});
+    };
+    if (is_attacked) {
+        say_clock(shows(1));
+        say_clock(*recorded);
+    }
+    // The wire to node 2, which is honest, is whole from now on.
+    cluster.mend();
+    for (const std::size_t other : {0U, 2U, 3U, 4U})
+        cluster.cut(1, other);
+    say_clock(shows(21));
+    cluster[4].step(node::input::FromPeers{
+        p2p::effect::PeerReady{Cluster::channel(0), {}, {evil.public_key()}}});
+    cluster.heal();
+    for (const std::size_t other : {0U, 2U, 3U, 4U})
+        cluster.cut(1, other);
+    cluster.deliver();
+    say_clock(shows(22));
+    cluster.tick_at(22);
+    const chain::BlockPtr other = cluster[2].view().head;
+    for (const chain::VoteKind kind : {chain::VoteKind::notarize, chain::VoteKind::commit}) {
+        const chain::VoteData data{.kind = kind,
+                                   .schedule_version = other->header.schedule_version,
+                                   .slot = other->header.slot,
+                                   .height = other->header.height,
+                                   .block_id = other->id,
+                                   .justify_slot = other->header.justify.slot};
+        const chain::Vote vote{data, evil.public_key(), evil.sign(data.digest(chain_id))};
+        for (const std::size_t to : {2U, 4U}) {
+            cluster[to].step(
+                node::input::FromPeers{p2p::effect::VoteArrived{Cluster::channel(0), {}, vote}});
+        }
+        cluster.deliver();
+    }
+    const chain::BlockPtr one = cluster[1].view().finalized;
+    const chain::BlockPtr two = cluster[2].view().finalized;
+    CHECK((one->header.height != two->header.height || one->id == two->id));
+}
+
+TEST_CASE("a journal as it was made, beside the state of a chain that is older, is not new",
+          "[journal]") {
+    Cluster cluster(4, 1);
+    cluster.run(1, 11);
+    REQUIRE(voted(cluster, 3, 0) == 11);
+    cluster.kill(3);
+    cluster.kill(4);
+    // The backup that was made with the key, in the directory of another node.
+    cluster[4].set_key(support::key_of(10));
+    cluster.start(4);
+    CHECK(cluster[4].view().keys[0].waits);
+    CHECK(voted(cluster, 3, 0) == 11);
+    cluster.deliver();
+    cluster.run(12, 14);
+    // After a block that was made since it started is final, which is its lock.
+    CHECK(voted(cluster, 3, 0) >= 13);
+    CHECK(cluster[4].view().keys[0].lock >= 12);
+    CHECK_FALSE(cluster[4].view().keys[0].waits);
+}
