@@ -287,6 +287,12 @@ base::Result<void> ChainManager::check_retimes() const {
     return {};
 }
 
+bool ChainManager::is_retimed(const BlockHeader& header) const {
+    return std::ranges::any_of(identity_.times.retimes, [&](const Retime& retime) {
+        return header.slot >= retime.first && header.height > height_of(retime.from);
+    });
+}
+
 // The node had executed and stored these blocks; their state is made again.
 base::Result<void> ChainManager::open_reversible() {
     auto blocks = BlockReader(environment_.storage).reversible();
@@ -298,6 +304,8 @@ base::Result<void> ChainManager::open_reversible() {
         const ScheduleReset* reset = reset_below(identity_.reset, block->header.previous);
         if (reset != nullptr && block->header.schedule_version != reset->schedule.version) continue;
         auto executed = replay(block);
+        // Of a slot that has another time by now, it was made before that was decided.
+        if (!executed && is_retimed(block->header)) continue;
         if (!executed) {
             return fail(Errc::corrupt,
                         fmt::format("stored block {} cannot be executed again: {}",

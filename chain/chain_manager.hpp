@@ -168,6 +168,7 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<void> check_reset_keys() const;
     [[nodiscard]] base::Result<void> check_retimes() const;
     [[nodiscard]] base::Result<void> open_reversible();
+    [[nodiscard]] bool is_retimed(const BlockHeader& header) const;
     [[nodiscard]] base::Result<void> open_certificates();
     [[nodiscard]] base::Result<void> open_journal_marks();
     [[nodiscard]] base::Result<void> open_proofs();

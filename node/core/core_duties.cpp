@@ -66,8 +66,16 @@ bool Core::Impl::is_synced() const {
 void Core::Impl::attend_duties(Effects& out) {
     if (!trouble_.empty()) return;
     const chain::Slot slot = chain_->identity().times.slot_at(clock());
-    auto due = duties_.due(
-        {*shown_final_state_, slot, is_synced(), options_.genesis.parameters.schedule_period});
+    Duties::Moment moment{*shown_final_state_,
+                          slot,
+                          shown_final_->header.slot,
+                          is_synced(),
+                          options_.genesis.parameters.schedule_period,
+                          {}};
+    for (const consensus::KeyStatus& key : consensus_.keys()) {
+        if (key.stopped) moment.stopped.push_back(key.key);
+    }
+    auto due = duties_.due(moment);
     if (!due) {
         environment_.log.error("what this node has to say: {}", due.error().detail);
         return;

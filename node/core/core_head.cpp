@@ -44,7 +44,7 @@ void Core::Impl::make_block(const consensus::effect::Produce& produce, Effects& 
 
 // A validator alone makes everything final as fast as its disk: it waits for that.
 bool Core::Impl::has_room() const {
-    if (chain_->identity().schedule.entries.size() > 1) return true;
+    if (chain_->schedules_below(consensus_.head())->active->entries.size() > 1) return true;
     if (chain_->branch(consensus_.head()).size() < kReversibleAlone) return true;
     environment_.log.warn("a slot is left empty: {} blocks wait for the disk", kReversibleAlone);
     return false;

@@ -40,8 +40,9 @@ base::crypto::PublicKey accused_key(const chain::Evidence& evidence,
 
 }  // namespace
 
-bool Duties::holds(const base::crypto::PublicKey& key) const {
-    return std::ranges::find(own_, key) != own_.end();
+bool Duties::holds(const Moment& moment, const base::crypto::PublicKey& key) const {
+    return std::ranges::find(own_, key) != own_.end() &&
+           std::ranges::find(moment.stopped, key) == moment.stopped.end();
 }
 
 bool Duties::accuse(chain::Evidence evidence) {
@@ -90,7 +91,7 @@ base::Result<std::vector<chain::ScheduleEntry>> Duties::find_ours(
     for (const chain::Name name : names) {
         auto entry = chain::find_entry(moment.state, name);
         if (!entry) return base::fail(std::move(entry).error());
-        if (*entry && holds((*entry)->signing_key) && holds((*entry)->vote_key)) {
+        if (*entry && holds(moment, (*entry)->signing_key) && holds(moment, (*entry)->vote_key)) {
             ours.push_back(**entry);
         }
     }
@@ -143,7 +144,9 @@ void Duties::report(const Moment& moment,
     });
     for (Accusation& each : accusations_) {
         if (moment.slot >= each.next) {
-            ++each.said;
+            // Where nothing becomes final it was not refused.
+            if (each.said == 0 || moment.final_slot > each.said_at) ++each.said;
+            each.said_at = moment.slot;
             each.next = next_look_;
             base::Writer data;
             data.bytes(chain::pack(each.evidence));

@@ -30,8 +30,11 @@ class Duties {
     struct Moment {
         const chain::StateView& state;  // Of the final block.
         chain::Slot slot = 0;           // Of the clock.
+        chain::Slot final_slot = 0;     // Of the final block.
         bool is_synced = false;         // The node follows the head, and its keys vote.
         std::uint64_t period = 120;     // Of schedules, slots.
+        // Keys here that sign nothing more.
+        std::vector<base::crypto::PublicKey> stopped;
     };
 
     explicit Duties(std::vector<base::crypto::PublicKey> own) : own_(std::move(own)) {}
@@ -54,8 +57,9 @@ class Duties {
     struct Accusation {
         chain::Evidence evidence;
         base::crypto::PublicKey accused;
-        chain::Slot next = 0;  // When it is said (again); 0: it was not looked at.
-        int said = 0;
+        chain::Slot next = 0;     // When it is said (again); 0: it was not looked at.
+        int said = 0;             // In vain, though blocks became final,
+        chain::Slot said_at = 0;  // and last in this slot.
     };
 
     [[nodiscard]] base::Result<std::vector<chain::ScheduleEntry>> find_ours(
@@ -69,7 +73,7 @@ class Duties {
                 const chain::Schedule& schedule,
                 const chain::ScheduleEntry& ours,
                 std::vector<Due>& out);
-    [[nodiscard]] bool holds(const base::crypto::PublicKey& key) const;
+    [[nodiscard]] bool holds(const Moment& moment, const base::crypto::PublicKey& key) const;
 
     std::vector<base::crypto::PublicKey> own_;
     std::vector<Accusation> accusations_;

@@ -109,6 +109,32 @@ TEST_CASE("a standby that is cut off says nothing; back, it is ready again", "[d
     CHECK(scheduled(cluster) == 5);
 }
 
+TEST_CASE("a standby that has answered a recovery is not ready any more", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    Cluster cluster(4, 1, kPeriod);
+    cluster.run(1, 3);
+    (void)cluster[4].submit(cluster[4].act(
+        "mint", "regproducer", registration("mint", support::key_of(11).public_key())));
+    const auto elect = [&](const std::vector<std::string>& producers) {
+        const auto ticket =
+            cluster[0].submit(cluster[0].act("bank", "voteproducer", votes("bank", producers)));
+        REQUIRE(cluster[0].answers.at(ticket).outcome.has_value());
+    };
+    cluster.run(4, 16);
+    elect({"bank", "bourse", "broker", "mint", "vault"});
+    cluster.run(17, 34);
+    REQUIRE(scheduled(cluster) == 5);
+    cluster[4].step(node::input::AnswerRecovery{});
+    cluster.deliver();
+    REQUIRE(cluster[4].view().keys.at(0).stopped);
+    elect({"bank", "bourse", "broker", "vault"});
+    cluster.run(35, 60);
+    REQUIRE(scheduled(cluster) == 4);
+    elect({"bank", "bourse", "broker", "mint", "vault"});
+    cluster.run(61, 100);
+    CHECK(scheduled(cluster) == 4);
+}
+
 TEST_CASE("evidence of a double vote gets on the chain, once, and costs the key its weight",
           "[duties]") {
     Cluster cluster(4);
@@ -159,4 +185,38 @@ TEST_CASE("evidence that was not reported yet is reported after a restart, and k
         CHECK(chain::is_convicted(final_state(cluster, i), key));
     CHECK_FALSE(kept());
     CHECK(cluster[0].dropped.empty());
+}
+
+TEST_CASE("a chain that began with one validator goes on after a while without finality",
+          "[duties]") {
+    const std::size_t first = GENERATE(4U, 1U);
+    Cluster cluster(first, 4 - first, 12, 20);
+    cluster.run(1, 3);
+    if (first == 1) {
+        const std::vector<std::string> names{"bank", "bourse", "broker", "vault"};
+        for (std::size_t i = 1; i < 4; ++i) {
+            const auto key = support::key_of(static_cast<unsigned char>(7 + i)).public_key();
+            const auto ticket = cluster[i].submit(
+                cluster[i].act(names[i], "regproducer", registration(names[i], key)));
+            REQUIRE(cluster[i].answers.at(ticket).outcome.has_value());
+        }
+        cluster.deliver();
+        cluster.run(4, 30);
+        const auto elects =
+            cluster[0].submit(cluster[0].act("bank", "voteproducer", votes("bank", names)));
+        REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+        cluster.run(31, 150);
+    } else {
+        cluster.run(4, 150);
+    }
+    REQUIRE(scheduled(cluster) == 4);
+    REQUIRE(cluster[0].view().finalized->header.slot >= 148);
+    cluster.kill(2);
+    cluster.kill(3);
+    cluster.run(151, 450);
+    cluster.start(2);
+    cluster.start(3);
+    cluster.deliver();
+    cluster.run(451, 2'500);
+    CHECK(cluster[0].view().finalized->header.slot > 2'400);
 }

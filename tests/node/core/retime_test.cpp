@@ -110,3 +110,27 @@ TEST_CASE("other times are refused for slots that are final, and from a block of
         CHECK(refusal().find("the recovery begins at") != std::string::npos);
     }
 }
+
+TEST_CASE("blocks of slots that get other times are given up where they are stored", "[retime]") {
+    Cluster cluster(4, 0, 12);
+    cluster.run(1, 6);
+    cluster.kill(2);
+    cluster.kill(3);
+    cluster.run(7, 9);
+    const bool with_transaction = GENERATE(false, true);
+    if (with_transaction) cluster[0].submit(cluster[0].new_account("bank", "meanwhile"));
+    cluster.run(10, 14);
+    REQUIRE(cluster[0].view().finalized->header.slot == 6);
+    REQUIRE(cluster[0].view().head->header.slot == 13);
+    // Made from a node whose head was lower, and rolled out here now.
+    const chain::Retime retime{
+        cluster[0].view().finalized->id,
+        11,
+        chain::TimePoint{cluster[0].genesis().times.time_of(1).microseconds - 86'400'000'000}};
+    cluster.kill(0);
+    cluster[0].retime({retime});
+    cluster[0].set_time(retime.time.to_timestamp());
+    const auto opened = cluster[0].open();
+    REQUIRE(opened.has_value());
+    CHECK(cluster[0].view().head->header.slot == 9);
+}
