@@ -49,6 +49,12 @@ void Observer::fail(std::string what) {
     if (failure_.empty()) failure_ = std::move(what);
 }
 
+void Observer::recovered(const chain::ScheduleReset& reset) {
+    oracle_.recovered(reset);
+    reset_ = reset;
+    recovery_block();
+}
+
 Seen* Observer::find(const chain::BlockId& id) {
     const auto found = seen_.find(id);
     return found == seen_.end() ? nullptr : &found->second;
@@ -60,8 +66,13 @@ Seen& Observer::add(const chain::BlockPtr& block) {
     if (!added) return seen;
     seen.block = block;
     seen.parent = find(block->header.previous);
+    const auto* reset = chain::reset_below(reset_, block->header.previous);
+    const bool is_first =
+        reset != nullptr && seen.header().schedule_version >= reset->schedule.version;
     seen.schedules = chain::with_proposal(
-        chain::schedules_below(seen.parent->schedules, seen.parent->header()), block->header);
+        is_first ? chain::first_schedules(reset->schedule)
+                 : chain::schedules_below(seen.parent->schedules, seen.parent->header()),
+        block->header);
     const Known& known = oracle_.add(block);
     seen.known = &known;
     if (known.fault.empty() && !known.has(seen.schedules)) {

@@ -74,6 +74,8 @@ class Observer {
     void heard(const chain::Vote& vote);
     void heard(const chain::Certificate& certificate);
     void recovery_block() { recovery_ = true; }
+    // Before blocks are made under it.
+    void recovered(const chain::ScheduleReset& reset);
     void fail(std::string what);
 
     // --- What there is ---
@@ -116,6 +118,7 @@ class Observer {
     const Universe& universe_;
     bool beyond_bound_;
     bool recovery_ = false;
+    std::optional<chain::ScheduleReset> reset_;
     bool any_byzantine_ = false;
     std::map<chain::BlockId, Seen> seen_;
     std::vector<Seen*> order_;

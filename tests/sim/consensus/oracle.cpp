@@ -99,7 +99,7 @@ Oracle::Oracle(const Universe& universe) : universe_(universe) {
     }
     Known& genesis = known_[universe.genesis->id];
     genesis.block = universe.genesis;
-    genesis.active = {0, &universe.choices.front()};
+    genesis.first = genesis.active = {0, &universe.choices.front()};
 }
 
 const Known* Oracle::find(const chain::BlockId& id) const {
@@ -115,9 +115,15 @@ Known& Oracle::add(const chain::BlockPtr& block) {
     known.parent = find(block->header.previous);
     const Known* final = find(block->header.finalized.id);
     known.final_height = final == nullptr ? 0 : final->header().height;
-    known.change = block->header.schedule_change ? &known : known.parent->change;
+    known.first = known.parent->first;
+    if (begins_anew(block->header)) {
+        known.first = {reset_->schedule.version, &reset_->schedule.entries};
+    } else {
+        known.change = known.parent->change;
+    }
     derive_schedules(known);
     known.fault = fault_of(known);
+    if (block->header.schedule_change) known.change = &known;
     // Enough of them may be Byzantine.
     for (const chain::VoteKind kind : {chain::VoteKind::notarize, chain::VoteKind::commit}) {
         count(known, kind);
@@ -125,12 +131,17 @@ Known& Oracle::add(const chain::BlockPtr& block) {
     return known;
 }
 
+bool Oracle::begins_anew(const chain::BlockHeader& header) const {
+    return reset_ && header.previous == reset_->from &&
+           header.schedule_version == reset_->schedule.version;
+}
+
 // A change proposed in C is pending for a block whose parent has height(final) >= height(C). Let P
 // be the first such block: it is active for a block whose parent has height(final) >= height(P).
 void Oracle::derive_schedules(Known& block) const {
-    const Known* proposer = block.parent->change;
+    const Known* proposer = block.change;
     if (proposer == nullptr) {
-        block.active = {0, &universe_.choices.front()};
+        block.active = block.first;
         return;
     }
     const Known* first_pending = nullptr;
@@ -172,7 +183,7 @@ std::string Oracle::fault_of(const Known& block) const {
 
 // Nothing is proposed while a change is on its way, and only by the first block of a period.
 std::string Oracle::fault_of_change(const Known& block) const {
-    const Known* before = block.parent->change;
+    const Known* before = block.change;
     const bool is_on_its_way =
         before != nullptr && !is_same(block.active, *before->header().schedule_change);
     if (is_on_its_way) return "a change where another is on its way";

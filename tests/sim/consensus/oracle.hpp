@@ -1,6 +1,7 @@
 #pragma once
 
 #include "chain/types/block.hpp"
+#include "chain/types/schedule_reset.hpp"
 #include "chain/types/schedule_state.hpp"
 #include "tests/sim/consensus/universe.hpp"
 
@@ -31,8 +32,10 @@ struct Term {
 // What spec 04 says of a block, read from the headers of its branch and from votes alone.
 struct Known {
     chain::BlockPtr block;
-    const Known* parent = nullptr;   // Null: genesis.
-    const Known* change = nullptr;   // The newest block up to this one that proposes a schedule.
+    const Known* parent = nullptr;  // Null: genesis.
+    // The newest block up to this one that proposes a schedule; null: none since the first one.
+    const Known* change = nullptr;
+    Term first;                      // Of genesis, or of the recovery that it is under.
     chain::Height final_height = 0;  // Of the block that the header names as final.
     Term active;                     // Votes count under this one,
     std::optional<Term> pending;     // and at the same time under this.
@@ -62,6 +65,8 @@ class Oracle {
     Oracle(const Oracle&) = delete;
     Oracle& operator=(const Oracle&) = delete;
 
+    // Members have recovered the chain: the oracle must know before blocks are made under it.
+    void recovered(const chain::ScheduleReset& reset) { reset_ = reset; }
     // Its parent was added before.
     Known& add(const chain::BlockPtr& block);
     // Null: nobody made it.
@@ -81,12 +86,15 @@ class Oracle {
     [[nodiscard]] bool is_byzantine(const Key& key) const { return byzantine_.contains(key); }
 
   private:
+    // Whether this block is the first under the recovery's schedule.
+    [[nodiscard]] bool begins_anew(const chain::BlockHeader& header) const;
     void derive_schedules(Known& block) const;
     [[nodiscard]] std::string fault_of(const Known& block) const;
     [[nodiscard]] std::string fault_of_change(const Known& block) const;
     void count(Known& block, chain::VoteKind kind) const;
 
     const Universe& universe_;
+    std::optional<chain::ScheduleReset> reset_;
     std::set<Key> byzantine_;
     std::map<chain::BlockId, Known> known_;
 };

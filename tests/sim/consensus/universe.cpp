@@ -111,8 +111,8 @@ std::array<std::size_t, 2> choose_sizes(const Plan& plan, Chance& chance) {
 
 const Member* Universe::owner(const base::crypto::PublicKey& key) const {
     const auto found = std::ranges::find_if(members, [&](const Member& member) {
-        return member.signing_key == key || member.vote_keys[0] == key ||
-               member.vote_keys[1] == key;
+        return member.signing_key == key ||
+               std::ranges::find(member.vote_keys, key) != member.vote_keys.end();
     });
     return found == members.end() ? nullptr : &*found;
 }

@@ -5,7 +5,6 @@
 #include "chain/types/schedule_state.hpp"
 #include "tests/sim/chance.hpp"
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,11 +19,12 @@ struct Plan {
     std::size_t faults_beyond = 0;  // Byzantine members above f.
 };
 
-// A possible validator. It has two vote keys: schedules differ in which one is named.
+// A possible validator. It has two vote keys, or more after a recovery: schedules differ in which
+// one is named.
 struct Member {
     chain::Name name;
     base::crypto::PublicKey signing_key;
-    std::array<base::crypto::PublicKey, 2> vote_keys;
+    std::vector<base::crypto::PublicKey> vote_keys;
     bool byzantine = false;
     // Its disk may be put back as it was: then it counts as Byzantine, and goes by the rules.
     bool copied = false;

@@ -327,6 +327,7 @@ DiskFiles::Outcome DiskFiles::remove(Process of, const std::string& path) {
     if (find(path) == nullptr) return Outcome::absent;
     if (may_change(of) != Outcome::done) return Outcome::broken;
     change({{plain(path), nullptr}});
+    removed_at_[directory_of(plain(path))] = mark_;
     return Outcome::done;
 }
 
@@ -448,6 +449,9 @@ void DiskFiles::mark() {
 
 std::size_t DiskFiles::lose_last_syncs(const std::string& directory) {
     const std::lock_guard lock(mutex_);
+    // What the lost sync takes the place of may be gone already.
+    const auto removed_at = removed_at_.find(directory);
+    if (removed_at != removed_at_.end() && removed_at->second == mark_) return 0;
     std::size_t lost = 0;
     for (auto& [name, node] : names_) {
         const bool is_undone = node->undoes == mark_ && node->made < mark_ && !node->undo.empty();

@@ -100,7 +100,7 @@ class DiskFiles : base::Pinned {
     // Of what was synced after now, a file's last sync may be taken back.
     void mark();
     // Of the files in this directory that were there at the mark; after a power cut. Returns how
-    // many it was.
+    // many it was: none where a file was removed from it since.
     std::size_t lose_last_syncs(const std::string& directory);
     void set_full(bool is_full);
     // Nothing can be read, written or opened any more.
@@ -162,6 +162,7 @@ class DiskFiles : base::Pinned {
     const std::string root_;
     Process process_ = 1;
     std::uint64_t mark_ = 0;
+    std::map<std::string, std::uint64_t> removed_at_;  // By directory: the mark of the last time.
     Names names_;
     Names durable_names_;
     std::map<std::string, std::vector<Change>> unsynced_names_;  // By directory.

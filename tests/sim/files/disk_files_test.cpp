@@ -158,6 +158,22 @@ TEST_CASE("the last sync of a file can be taken back, and no other") {
     CHECK(files.lose_last_syncs("/m") == 0);
 }
 
+TEST_CASE("no sync is taken back beside a file that it may have replaced") {
+    DiskFiles files("/m");
+    make(files, "/m/a", filled(600, 1));
+    make(files, "/m/b", filled(600, 1));
+    DiskCalls calls(files);
+    auto file = node::File::open("/m/a", O_RDWR, 0600, calls).value();
+    files.mark();
+    REQUIRE(file.write_at(0, filled(600, 2)));
+    REQUIRE(file.sync());
+    REQUIRE(calls.unlink("/m/b") == 0);
+    Chance chance(1);
+    files.cut_power(chance);
+    CHECK(files.lose_last_syncs("/m") == 0);
+    CHECK(contents(files, "/m/a") == filled(600, 2));
+}
+
 TEST_CASE("a journal is the old or the new one whenever the power goes in its compaction") {
     std::set<std::size_t> lengths;
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {

@@ -11,8 +11,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::uint64_t kSalt = 0x2545F4914F6CDD1D;
+constexpr std::uint64_t kFloodSalt = 0x9FB21C651E98DF25;
 constexpr std::size_t kRecent = 6;
 constexpr int kVariantsSeedsPercent = 25;
+constexpr int kFloodSeedsPercent = 15;
 constexpr int kVariantsPercent = 30;  // Of the blocks of those who make any.
 // A channel is spoken on before: the handshake is over.
 constexpr base::Duration kHandshake = milliseconds(400);
@@ -28,6 +30,8 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     forges_ = liking() / 2;
     babbles_ = chance_.percent(15);
     if (dice_.percent(kVariantsSeedsPercent)) variants_ = std::make_unique<Variants>(fleet.world());
+    Chance flood(seed ^ kFloodSalt);
+    if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
         hears_first_.push_back(static_cast<char>(chance_.below(2)));
     }
@@ -41,6 +45,7 @@ base::Duration Byzantine::edge_of_slot() {
 
 void Byzantine::signed_header(std::size_t machine, const chain::SignedHeader& header) {
     made_[fleet_.world().member_of(machine)].header = header;
+    if (flooder_ != nullptr) flooder_->header_signed(machine, header);
 }
 
 // In about every third slot, if there are several: for the whole slot.
@@ -96,6 +101,7 @@ void Byzantine::act() {
     if (chance_.percent(forges_ / 8)) forge_header();
     if (babbles_ && chance_.percent(2)) babble();
     impostor_.act();
+    if (flooder_ != nullptr) flooder_->act();
     fleet_.at(milliseconds(chance_.between(20, 150)), [this] { act(); });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/sim/full/fleet.hpp"
+#include "tests/sim/full/flooder.hpp"
 #include "tests/sim/full/impostor.hpp"
 #include "tests/sim/full/variants.hpp"
 
@@ -16,7 +17,7 @@ namespace sim::full {
 // withheld, sent to some or released at the edge of the slot; their votes are forged for whatever
 // was signed lately, their headers made twice; and some of what they say is no message at all.
 // Several know all that one of them knows, vote for the same blocks, and in some slots keep their
-// votes and certificates for themselves, all of them, until the end of the slot.
+// votes and certificates for themselves, all of them, until the end of the slot. Some flood.
 class Byzantine {
   public:
     Byzantine(Fleet& fleet, std::uint64_t seed);
@@ -35,6 +36,7 @@ class Byzantine {
 
     // Slots whose votes all of them kept for themselves.
     [[nodiscard]] std::uint64_t conspiracies() const { return conspiracies_; }
+    [[nodiscard]] std::uint64_t floods() const { return flooder_ ? flooder_->floods() : 0; }
 
   private:
     // What one of them made last.
@@ -66,6 +68,7 @@ class Byzantine {
     bool is_conspiracy_ = false;
     std::uint64_t conspiracies_ = 0;
     std::unique_ptr<Variants> variants_;  // Null: they make none.
+    std::unique_ptr<Flooder> flooder_;    // Null: they do not flood.
     // How it likes to behave, in percent.
     int withholds_ = 0;
     int releases_late_ = 0;

@@ -243,6 +243,7 @@ void Fleet::check_healed() {
 void Fleet::conclude() {
     check_equivocators();
     if (outcome_.failure.empty()) check_amnesia();
+    if (outcome_.failure.empty() && recovery_) check_recovered();
     std::set<std::uint32_t> versions;
     for (const Seen* block : observer_.blocks()) {
         if (block->notarizable()) versions.insert(block->header().schedule_version);
@@ -254,6 +255,7 @@ void Fleet::conclude() {
     const bool goes_on = is_upgrade_decided_ && final_.contains(*world_.upgrade_at);
     outcome_.upgrades = goes_on ? 1 : 0;
     if (byzantine_ != nullptr) outcome_.counts["conspiracies"] = byzantine_->conspiracies();
+    if (byzantine_ != nullptr) outcome_.counts["floods"] = byzantine_->floods();
     if (world_.byzantine.size() > 1) outcome_.counts["colluding"] = 1;
     outcome_.trace = trace_.hash();
 }

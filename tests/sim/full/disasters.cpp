@@ -26,6 +26,7 @@ void Fleet::plan_disaster() {
     const base::Duration after = milliseconds(dice_.between(2'500, 6'000));
     if (world_.loses_two) at(after, [this] { lose_two(); });
     if (world_.goes_ahead) at(after, [this] { go_ahead(); });
+    if (world_.loses_half) at(after, [this] { lose_half(); });
 }
 
 // All run, with good clocks and links.

@@ -120,6 +120,14 @@ class Fleet : public Watch {
     void come_back();
     void retime();
 
+    // --- When more than f are lost for ever (recoveries.cpp) ---
+    void lose_half();
+    void ask_who_is_left();
+    void gather_answers();
+    void recover(genesis::Recovery recovery);
+    [[nodiscard]] std::vector<chain::ScheduleEntry> choose_new_schedule();
+    void check_recovered();
+
     // --- What is lost with a disk (disks.cpp) ---
     void lose_data(std::size_t i);
     void plan_repair(std::size_t i);
@@ -139,6 +147,7 @@ class Fleet : public Watch {
     void submit();
     void submit_politics();
     void submit_ready();
+    [[nodiscard]] bool has_registered(std::size_t member) const;
     void push(std::size_t i, std::size_t member, chain::Action action);
     [[nodiscard]] chain::Action action_of(std::size_t member, const char* name, base::Bytes data);
     [[nodiscard]] chain::Action choose_politics(std::size_t member);
@@ -183,7 +192,9 @@ class Fleet : public Watch {
     bool is_calm_ = false;           // Operators are at work: nothing else goes wrong.
     std::set<std::size_t> amnesic_;  // Who started with accept-amnesia.
     base::Duration ahead_{};         // Of all clocks.
-    chain::Height stood_at_ = 0;     // What was final when the clocks were right again.
+    std::set<std::size_t> lost_;     // For ever.
+    std::optional<genesis::Recovery> recovery_;
+    chain::Height stood_at_ = 0;  // What was final when the clocks were right again.
     bool uses_disk_faults_ = false;
     bool is_repairing_ = false;          // Somebody is on the way with a disk.
     bool is_upgrade_decided_ = false;    // By a final block.

@@ -1,5 +1,6 @@
 #include "tests/sim/full/load.hpp"
 
+#include "chain/execution/elections.hpp"
 #include "tests/sim/full/fleet.hpp"
 
 #include <algorithm>
@@ -97,7 +98,9 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     base::Writer data;
     if (choice < 2) {
         chain::encode(data, name);
-        chain::encode(data, signing_key(member, slot() < 7 ? 0 : chance_.below(2)).public_key());
+        const std::size_t which = slot() < 7 ? 0 : chance_.below(2);
+        chain::encode(data,
+                      signing_key(member, machines_[member]->first_key() + which).public_key());
         data.string("");
         data.u16(0);
         return action_of(member, "regproducer", data.take());
@@ -108,7 +111,8 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     }
     if (choice == 3) {
         chain::encode(data, name);
-        chain::encode(data, signing_key(member, chance_.below(2)).public_key());
+        const std::size_t which = machines_[member]->first_key() + chance_.below(2);
+        chain::encode(data, signing_key(member, which).public_key());
         return action_of(member, "setvotekey", data.take());
     }
     if (choice == 4) {  // Of another; the system's authority is the first member's.
@@ -130,9 +134,25 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     return action_of(member, "voteproducer", data.take());
 }
 
+// With keys that its machine has.
+bool Fleet::has_registered(std::size_t member) const {
+    const Machine& machine = *machines_[member];
+    if (machine.view == nullptr) return false;
+    const auto entry =
+        chain::find_entry(*machine.view->final_state, world_.genesis.members[member].name);
+    if (!entry || !*entry) return false;
+    const auto holds = [&](const base::crypto::PublicKey& key) {
+        for (std::size_t which = 0; which < MemberKeys::kAtOnce; ++which)
+            if (signing_key(member, machine.first_key() + which).public_key() == key) return true;
+        return false;
+    };
+    return holds((*entry)->signing_key) && holds((*entry)->vote_key);
+}
+
 // Who is not in the schedule says that it could be.
 void Fleet::submit_ready() {
     for (std::size_t member = 0; member < world_.members; ++member) {
+        if (recovery_ && !has_registered(member)) continue;
         base::Writer data;
         chain::encode(data, world_.genesis.members[member].name);
         push(member, member, action_of(member, "ready", data.take()));

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/state/block_store.hpp"
+#include "node/core/recovery_origin.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +18,7 @@ base::crypto::PrivateKey make_key(base::crypto::KeyType type, std::size_t tag) {
     return {type, secret};
 }
 
-constexpr std::size_t kKeysApart = 64;  // Tags of a member's two keys.
+constexpr std::size_t kKeysApart = 64;  // Tags of a member's keys.
 
 // The process ended itself.
 struct Died {
@@ -37,19 +38,24 @@ base::crypto::PublicKey node_key(std::size_t node) {
 // --- Keys ---
 
 MemberKeys::MemberKeys(std::size_t member, std::size_t machine, bool is_observer, Watch& watch)
-    : keys_{signing_key(member, 0), signing_key(member, 1)},
+    : keys_{signing_key(member, 0),
+            signing_key(member, 1),
+            signing_key(member, 2),
+            signing_key(member, 3)},
       machine_(machine),
       is_observer_(is_observer),
       watch_(watch) {}
 
 std::vector<base::crypto::PublicKey> MemberKeys::keys() const {
     if (is_observer_) return {};
-    return {keys_[0].public_key(), keys_[1].public_key()};
+    return {keys_[first_].public_key(), keys_[first_ + 1].public_key()};
 }
 
 base::Result<base::crypto::Signature> MemberKeys::sign(const base::crypto::PublicKey& key,
                                                        const base::Hash256& digest) {
-    return keys_[key == keys_[0].public_key() ? 0 : 1].sign(digest);
+    const auto own = std::ranges::find(keys_, key, &base::crypto::PrivateKey::public_key);
+    CHECK(own != keys_.end());
+    return own->sign(digest);
 }
 
 base::Result<base::crypto::Signature> MemberKeys::sign_header(const base::crypto::PublicKey& key,
@@ -118,6 +124,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     options.asks_around_for = std::chrono::hours(1);
     options.clock_bound = std::chrono::milliseconds(100);
     options.accept_amnesia = accepts_amnesia;
+    if (recovery) options.reset = recovery->reset;
     chain::StateManager::Options state;
     // bor-node ends itself here.
     state.on_fault = [](const base::Error& error) { throw Died{error.detail}; };
@@ -136,6 +143,11 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     node::Effects first;
     auto core = node::Core::open(options, environment, *std::move(journals), first);
     if (!core) return core.error().detail;
+    // As node.cpp does.
+    const auto origin = recovery ? (*core)->state_of(recovery->reset.from) : nullptr;
+    if (origin != nullptr) {
+        if (auto same = node::check_origin(*recovery, *origin); !same) return same.error().detail;
+    }
     core_ = std::make_unique<node::NetworkedCore>(
         *std::move(core), network_options(seed), signer_, base::Log(log_, "p2p"));
     ++life_;
@@ -221,6 +233,12 @@ base::Result<void> Machine::finish_write() {
     const bool is_refused = !done && disk_.is_broken() && write.ticket != 0;
     has_refused_write_ = has_refused_write_ || is_refused;
     return done;
+}
+
+void Machine::renew_keys() {
+    CHECK(!runs());
+    signer_.renew();
+    disk_.renew(signer_.keys());
 }
 
 void Machine::copy_disk() {

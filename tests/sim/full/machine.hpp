@@ -2,6 +2,7 @@
 
 #include "chain/execution/executor.hpp"
 #include "chain/execution/rows.hpp"
+#include "genesis/recovery.hpp"
 #include "node/core/networked_core.hpp"
 #include "node/machine/machine.hpp"
 #include "tests/sim/chance.hpp"
@@ -55,12 +56,17 @@ class ChanceTimer final : public node::RunTimer {
     bool has_fired_ = false;
 };
 
-// The keys of one member: it rotates from one to the other and back.
+// The keys of one member: it rotates from one to the other and back, and has two others after a
+// recovery.
 class MemberKeys final : public node::Signer {
   public:
+    static constexpr std::size_t kAtOnce = 2;
     // An observer has none to sign with.
     MemberKeys(std::size_t member, std::size_t machine, bool is_observer, Watch& watch);
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override;
+    // Others, for ever.
+    void renew() { first_ += kAtOnce; }
+    [[nodiscard]] std::size_t first() const { return first_; }
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override;
     [[nodiscard]] base::Result<base::crypto::Signature> sign_header(
@@ -73,13 +79,14 @@ class MemberKeys final : public node::Signer {
         const chain::ChainId& chain_id) override;
 
   private:
-    std::array<base::crypto::PrivateKey, 2> keys_;
+    std::array<base::crypto::PrivateKey, 2 * kAtOnce> keys_;
+    std::size_t first_ = 0;  // Of the two.
     std::size_t machine_;
     bool is_observer_;
     Watch& watch_;
 };
 
-// The signing key of a member, the first or the second, and the public key of a node.
+// The signing key of a member, the first to the fourth, and the public key of a node.
 [[nodiscard]] base::crypto::PrivateKey signing_key(std::size_t member, std::size_t which = 0);
 [[nodiscard]] base::crypto::PublicKey node_key(std::size_t node);
 
@@ -122,6 +129,9 @@ class Machine : base::Pinned {
     void lose_journal() { disk_.lose_journals(); }
     // Another disk, with nothing on it.
     void replace_disk() { disk_.replace(); }
+    // New keys, with their journals.
+    void renew_keys();
+    [[nodiscard]] std::size_t first_key() const { return signer_.first(); }
     // All files as of now are kept, and put back while the machine is down. False: there is no
     // copy.
     void copy_disk();
@@ -148,6 +158,7 @@ class Machine : base::Pinned {
     SimClock clock;
     std::uint32_t rules_known = chain::kRulesKnown;  // Of the program that the next start() runs.
     bool accepts_amnesia = false;                    // So the next start() says.
+    std::optional<genesis::Recovery> recovery;       // That the next start() confirms.
     std::shared_ptr<const node::Published> view;
     base::Timestamp disk_free_at{};
     std::set<base::Timestamp> wakes;  // Asked for, by the time of its process.

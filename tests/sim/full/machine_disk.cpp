@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "chain/chain_manager.hpp"
 
+#include <cerrno>
 #include <utility>
 
 namespace sim::full {
@@ -36,7 +37,7 @@ MachineDisk::~MachineDisk() {
 // As 'bor-cli key create --vote' does.
 void MachineDisk::make_journals() {
     DiskCalls calls(files_);
-    CHECK(calls.mkdir(kSafety, 0700) == 0);
+    CHECK(calls.mkdir(kSafety, 0700) == 0 || errno == EEXIST);
     for (const base::crypto::PublicKey& key : keys_) {
         consensus::SafetyJournal journal(consensus::key_tag(key));
         const std::array records{consensus::SafetyRecord{.kind = consensus::RecordKind::base}};
@@ -178,6 +179,11 @@ void MachineDisk::replace() {
     flushes_ = 0;
     is_broken_ = false;
     is_flipped_ = false;
+}
+
+void MachineDisk::renew(std::vector<base::crypto::PublicKey> keys) {
+    keys_ = std::move(keys);
+    make_journals();
 }
 
 void MachineDisk::put_back(const DiskFiles::Image& image) {

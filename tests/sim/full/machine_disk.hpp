@@ -41,6 +41,8 @@ class MachineDisk : base::Pinned {
     void lose_journals();
     // Another disk, with nothing on it.
     void replace();
+    // Journals for these keys, which take the place of those before.
+    void renew(std::vector<base::crypto::PublicKey> keys);
     [[nodiscard]] std::shared_ptr<const DiskFiles::Image> copy() const { return files_.image(); }
     void put_back(const DiskFiles::Image& image);
 
@@ -68,7 +70,7 @@ class MachineDisk : base::Pinned {
     void begin(const node::effect::Write* write);
 
     const genesis::Genesis& genesis_;
-    const std::vector<base::crypto::PublicKey> keys_;
+    std::vector<base::crypto::PublicKey> keys_;
     DiskFiles files_;
     Promises promises_;
     Chance chance_{0};  // Of the process.

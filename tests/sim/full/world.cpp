@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
 constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
 constexpr int kAheadPercent = 10;
+constexpr int kHalfPercent = 30;
 constexpr int kLargePercent = 2;  // They cost three times as much.
 
 // More validators, of which up to f are Byzantine and know of each other.
@@ -43,7 +44,9 @@ void choose_disaster(World& world, Chance& dice) {
     if (!is_alone) return;
     world.loses_two = dice.percent(kAmnesiaPercent);
     world.goes_ahead = !world.loses_two && dice.percent(kAheadPercent);
-    if (world.loses_two || world.goes_ahead) world.upgrade_at.reset();
+    const bool has_other = world.loses_two || world.goes_ahead;
+    world.loses_half = !has_other && dice.percent(kHalfPercent);
+    if (has_other || world.loses_half) world.upgrade_at.reset();
 }
 
 void make_genesis(World& world, Chance& chance) {

@@ -22,6 +22,7 @@ struct World {
     std::optional<std::size_t> forgetful;   // Who loses its safety journal, or its whole disk.
     bool loses_two = false;                 // Two machines get new disks at once.
     bool goes_ahead = false;                // All clocks are a day ahead for a while.
+    bool loses_half = false;                // Two validators are lost for ever.
     // A machine that comes when all has healed, with nothing but the genesis file.
     std::optional<std::size_t> joiner;
     // From this height on other rules hold, which no program knows at first.

@@ -18,8 +18,7 @@ Universe make_universe(const Bounds& bounds) {
                       .vote_keys = {},
                       .byzantine = i == bounds.byzantine};
         member.signing_key.point = {std::byte{2}, static_cast<std::byte>(i + 1)};
-        member.vote_keys[0] = member.signing_key;  // One key each.
-        member.vote_keys[1] = member.signing_key;
+        member.vote_keys = {member.signing_key};
         entries.push_back({member.name, member.signing_key, member.vote_keys[0]});
         universe.members.push_back(std::move(member));
     }

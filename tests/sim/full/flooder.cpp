@@ -1,0 +1,178 @@
+#include "tests/sim/full/flooder.hpp"
+
+#include <utility>
+
+namespace sim::full {
+
+namespace {
+
+constexpr std::uint64_t kSalt = 0xBF58476D1CE4E5B9;
+constexpr int kPercent = 6;  // Of the times when it could.
+// More than the tables of what they concern take.
+constexpr std::size_t kOrphans = 80;
+constexpr std::size_t kHeaders = 40;
+constexpr std::size_t kVotes = 150;
+constexpr std::size_t kCertificates = 80;
+constexpr std::size_t kClocks = 100;
+constexpr std::size_t kQuestions = 40;
+constexpr chain::Slot kSlotsBack = 40;
+// A channel is spoken on before: the handshake is over.
+constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
+
+}  // namespace
+
+Flooder::Flooder(Fleet& fleet, std::uint64_t seed)
+    : fleet_(fleet), dice_(seed ^ kSalt), member_(fleet.world().byzantine.front()) {}
+
+void Flooder::header_signed(std::size_t machine, const chain::SignedHeader& header) {
+    if (fleet_.world().member_of(machine) == member_) header_ = header;
+}
+
+void Flooder::act() {
+    if (!dice_.percent(kPercent)) return;
+    ++floods_;
+    switch (dice_.below(7)) {
+        case 0:
+            return tell_ids();
+        case 1:
+            return ask();
+        case 2:
+            return send_orphans();
+        case 3:
+            return send_headers();
+        case 4:
+            return send_votes();
+        case 5:
+            return send_certificates();
+        default:
+            return send_clocks();
+    }
+}
+
+void Flooder::tell(const p2p::SharedBytes& bytes) {
+    for (auto& [id, end] : fleet_.ends()) {
+        const bool is_ours = !fleet_.world().is_honest(end.node);
+        if (!is_ours || fleet_.now() < end.opened + kHandshake) continue;
+        fleet_.put_on_wire(end, bytes, base::Duration(0));
+    }
+}
+
+base::Hash256 Flooder::random_id(chain::Height height) {
+    base::Hash256 id;
+    for (std::byte& each : id.bytes)
+        each = static_cast<std::byte>(dice_.below(256));
+    for (std::size_t i = 0; i < 4; ++i)
+        id.bytes[i] = static_cast<std::byte>(height >> (8 * (3 - i)));
+    return id;
+}
+
+std::vector<base::Hash256> Flooder::random_ids(std::size_t count) {
+    std::vector<base::Hash256> ids;
+    for (std::size_t i = 0; i < count; ++i)
+        ids.push_back(random_id(2 + static_cast<chain::Height>(dice_.below(100))));
+    return ids;
+}
+
+void Flooder::tell_ids() {
+    p2p::Notice notice;
+    notice.blocks = {p2p::SyncMode::normal, p2p::kIdsMax, random_ids(p2p::kIdsMax)};
+    notice.transactions = {p2p::SyncMode::normal, p2p::kIdsMax, random_ids(p2p::kIdsMax)};
+    const chain::Height height = 1'000 + static_cast<chain::Height>(dice_.below(1'000));
+    notice.head = {height, random_id(height)};
+    notice.finalized = {height / 2, random_id(height / 2)};
+    tell(p2p::pack_message(notice));
+}
+
+void Flooder::ask() {
+    for (std::size_t i = 0; i < kQuestions; ++i) {
+        if (dice_.percent(50)) {
+            tell(p2p::pack_message(p2p::SyncRequest{1, p2p::kRangeMax, 0}, {.correlation = i + 1}));
+            continue;
+        }
+        const auto wanted = dice_.percent(50) ? p2p::Wanted::blocks : p2p::Wanted::transactions;
+        tell(p2p::pack_message(p2p::Request{wanted, random_ids(p2p::kIdsMax)},
+                               {.correlation = i + 1}));
+    }
+}
+
+// Blocks of its slot whose parents nobody has.
+void Flooder::send_orphans() {
+    if (!header_) return;
+    const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
+    for (std::size_t i = 0; i < kOrphans; ++i) {
+        chain::BlockHeader header = header_->header;
+        header.previous = random_id(header.height - 1);
+        const auto signature = signing_key(member_).sign(header.signing_digest(chain_id));
+        const auto block = chain::make_block({header, signature}, {}, {});
+        tell(p2p::pack_blocks({base::ByteView(chain::encode_block(*block))}, {}));
+    }
+}
+
+// Of blocks that never come.
+void Flooder::send_headers() {
+    if (!header_) return;
+    const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
+    for (std::size_t i = 0; i < kHeaders; ++i) {
+        p2p::HeaderPush push{*header_, {}};
+        push.signed_header.header.transaction_root = random_id(0);
+        push.signed_header.signature =
+            signing_key(member_).sign(push.signed_header.header.signing_digest(chain_id));
+        tell(p2p::pack_message(push));
+    }
+}
+
+// For a block that nobody has, of a slot of late.
+chain::VoteData Flooder::random_vote() {
+    const chain::Slot now = fleet_.slot();
+    const chain::Slot slot = now - dice_.below(std::min(now, kSlotsBack) + 1);
+    const auto height = 2 + static_cast<chain::Height>(dice_.below(100));
+    return {.kind = dice_.percent(50) ? chain::VoteKind::notarize : chain::VoteKind::commit,
+            .schedule_version = header_ ? header_->header.schedule_version : 0,
+            .slot = slot,
+            .height = height,
+            .block_id = random_id(height),
+            .justify_slot = slot - dice_.below(std::min<chain::Slot>(slot, 3) + 1)};
+}
+
+void Flooder::send_votes() {
+    const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
+    for (std::size_t i = 0; i < kVotes; ++i) {
+        const auto& members = fleet_.world().byzantine;
+        const auto key = signing_key(members[dice_.below(members.size())], dice_.below(2));
+        const chain::VoteData data = random_vote();
+        tell(p2p::pack_message(
+            chain::Vote{data, key.public_key(), key.sign(data.digest(chain_id))}));
+    }
+}
+
+// Of all validators, as it says; each signature is its own.
+void Flooder::send_certificates() {
+    const std::size_t size = fleet_.world().validators;
+    const auto key = signing_key(member_);
+    for (std::size_t i = 0; i < kCertificates; ++i) {
+        chain::Certificate certificate{.data = random_vote(), .bitmaps = {}, .signatures = {}};
+        const auto all = static_cast<unsigned>((1U << size) - 1);
+        base::Bytes bitmap((size + 7) / 8);
+        for (std::size_t at = 0; at < bitmap.size(); ++at)
+            bitmap[at] = static_cast<std::byte>(all >> (8 * at));
+        certificate.bitmaps.push_back(std::move(bitmap));
+        const auto signature = key.sign(certificate.data.digest(fleet_.world().genesis.chain_id()));
+        certificate.signatures.assign(size, signature);
+        tell(p2p::pack_message(certificate));
+    }
+}
+
+void Flooder::send_clocks() {
+    const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
+    const auto key = signing_key(member_, dice_.below(2));
+    const std::uint64_t life = dice_.below(SIZE_MAX / 2);
+    for (std::size_t i = 0; i < kClocks; ++i) {
+        p2p::ClockStatement statement{key.public_key(), life, i + 1, 0, {}};
+        const auto now = fleet_.now().time_since_epoch();
+        statement.shown = now.count() + dice_.between(-1'000'000'000, 1'000'000'000);
+        statement.signature = key.sign(p2p::clock_digest(statement, chain_id));
+        tell(p2p::pack_message(statement));
+    }
+}
+
+}  // namespace sim::full

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "tests/sim/full/fleet.hpp"
+
+#include <optional>
+
+namespace sim::full {
+
+// Byzantine members that fill what honest nodes keep within bounds: tables of wanted blocks and
+// transactions, of orphans, headers without bodies, votes, certificates, clocks and questions. All
+// of it has the right form; of what is signed, the signatures are good.
+class Flooder {
+  public:
+    Flooder(Fleet& fleet, std::uint64_t seed);
+
+    void header_signed(std::size_t machine, const chain::SignedHeader& header);
+    // From time to time, to the end.
+    void act();
+
+    [[nodiscard]] std::uint64_t floods() const { return floods_; }
+
+  private:
+    void tell(const p2p::SharedBytes& bytes);
+    void tell_ids();
+    void ask();
+    void send_orphans();
+    void send_headers();
+    void send_votes();
+    void send_certificates();
+    void send_clocks();
+    [[nodiscard]] base::Hash256 random_id(chain::Height height);
+    [[nodiscard]] std::vector<base::Hash256> random_ids(std::size_t count);
+    [[nodiscard]] chain::VoteData random_vote();
+
+    Fleet& fleet_;
+    Chance dice_;
+    const std::size_t member_;
+    std::optional<chain::SignedHeader> header_;  // The last that it has signed.
+    std::uint64_t floods_ = 0;
+};
+
+}  // namespace sim::full
