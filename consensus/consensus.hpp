@@ -175,6 +175,8 @@ struct KeyStatus {
     bool twin = false;     // Another machine uses it: it neither votes nor produces.
     bool waits = false;    // Nor before enough validators and clocks were heard.
     bool stopped = false;  // It has answered a recovery: it signs nothing more.
+    // It votes again when a block of a slot above this is final; kLostSlot: that is not known yet.
+    std::optional<chain::Slot> silent_until = std::nullopt;
 };
 
 // The clocks that decide whether something may be signed; for `doctor` and the API.

@@ -202,7 +202,8 @@ std::vector<KeyStatus> Consensus::keys() const {
                        .lost = own.lost_until && !own.is_new,
                        .twin = own.twin,
                        .waits = !is_acquainted_ || !floor_ || own.is_new,
-                       .stopped = safety.stopped});
+                       .stopped = safety.stopped,
+                       .silent_until = own.lost_until});
     }
     return all;
 }

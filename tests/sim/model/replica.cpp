@@ -274,6 +274,9 @@ std::string Replica::key() const {
         if (vote.slot <= consensus_->finalized().slot) continue;  // Of no use to R2.
         append(text, vote.slot << 32U | vote.justify_slot << 16U | blocks_.number_of(vote.block));
     }
+    const auto silent_until = consensus_->keys().front().silent_until;
+    append(text, silent_until.has_value() ? 1 : 0);
+    append(text, silent_until.value_or(0));
     if (may_restart_ && !restarted_) append_disk(text);
     return text;
 }
