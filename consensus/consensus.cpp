@@ -112,7 +112,6 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
     if (!std::exchange(begun_, true)) {
         final_at_ = now;
         tell_lost_keys(out);
-        doubt_new_keys();
     }
     if (std::holds_alternative<input::Tick>(input)) {
         on_tick(now, out);

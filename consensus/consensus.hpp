@@ -302,7 +302,6 @@ class Consensus {
         // The journal of this key is lost: it signs only in slots above this; kLostSlot: which
         // that is only clocks will tell.
         std::optional<chain::Slot> lost_until = std::nullopt;
-        bool is_new = false;  // It has nothing but its BASE record: it waits in the same way.
     };
     // What one step binds us to: the records, and the messages that they allow.
     struct Promise {
@@ -337,7 +336,6 @@ class Consensus {
     void on_twin(const base::crypto::PublicKey& key, Effects& out);
     void on_final_durable(chain::Slot slot);
     void stop_signing(Effects& out);
-    void doubt_new_keys();
     // The block from which the recovery begins is final as soon as it is here.
     void follow_reset(base::Timestamp now, Effects& out);
     void learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out);

@@ -81,18 +81,6 @@ void Consensus::tell_lost_keys(Effects& out) {
     }
 }
 
-// A journal with nothing but its BASE record is new only before anything is decided under the first
-// schedule. Beside later blocks it may be a copy of what it was when the key was made (spec 04).
-void Consensus::doubt_new_keys() {
-    const chain::Height first = options_.reset ? chain::height_of(options_.reset->from) : 1;
-    if (tree_.finalized().height() <= first) return;
-    for (OwnKey& own : own_) {
-        if (own.lost_until || !journals_.at(own.tag).is_fresh()) continue;
-        own.is_new = true;
-        own.lost_until = lost_floor_.value_or(kLostSlot);
-    }
-}
-
 // A block of a slot that begun after the loss is final: what was promised before can do no harm
 // any more. It becomes the lock and the last vote. Comes after effect::Finalize, so it is durable.
 void Consensus::regain(Effects& out) {
@@ -125,7 +113,6 @@ void Consensus::remember(Ready ready, Effects& out) {
                                   .lock = finalized().id};
         write_journal(own.tag, {&record, 1}, lock, persist);
         own.lost_until.reset();
-        if (std::exchange(own.is_new, false)) continue;
         alarms.push_back(effect::Alarm{effect::Alarm::Kind::votes_again, own.key});
     }
     if (persist.pages.empty()) return;
@@ -199,9 +186,9 @@ std::vector<KeyStatus> Consensus::keys() const {
         all.push_back({.key = own.key,
                        .last_notarize = safety.last_notarize.slot,
                        .lock = safety.lock_slot,
-                       .lost = own.lost_until && !own.is_new,
+                       .lost = own.lost_until.has_value(),
                        .twin = own.twin,
-                       .waits = !is_acquainted_ || !floor_ || own.is_new,
+                       .waits = !is_acquainted_ || !floor_,
                        .stopped = safety.stopped,
                        .silent_until = own.lost_until});
     }

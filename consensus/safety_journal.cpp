@@ -261,6 +261,7 @@ void SafetyJournal::apply(const Page& page) {
     last_checksum_ = page.records.back().checksum;
 }
 
+// The key was made, and has not signed anything since.
 bool SafetyJournal::is_fresh() const {
     return safety_.known && safety_.floor == 0 && safety_.last_notarize.slot == 0 &&
            safety_.lock_slot == 0 && safety_.produced_slot == 0 && !safety_.stopped;

@@ -155,8 +155,6 @@ class SafetyJournal {
     // In the log, since it was replaced.
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
     [[nodiscard]] bool torn() const { return torn_; }
-    // The key was made, and has not signed anything since, as far as this journal knows.
-    [[nodiscard]] bool is_fresh() const;
 
     // Forgets past votes that R2 cannot need any more.
     void forget_votes_up_to(std::uint64_t final_slot);
@@ -170,6 +168,7 @@ class SafetyJournal {
     // corrupt: it does not follow what was read, or its records don't follow each other.
     [[nodiscard]] base::Result<void> check(const Page& page) const;
     [[nodiscard]] bool follows(const Page& page) const;
+    [[nodiscard]] bool is_fresh() const;
     [[nodiscard]] bool catch_up(const Mark& mark, const Page& page);
     [[nodiscard]] static std::optional<Page> decode_page(base::ByteView log);
 

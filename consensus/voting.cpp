@@ -126,7 +126,6 @@ void Consensus::make_final(base::Timestamp now, BlockNode& block) {
         history_.forget_others([&](const auto& key) { return is_validator(key); });
         clocks_.forget_others([&](const auto& key) { return is_validator(key); });
     }
-    doubt_new_keys();
 }
 
 // --- Evidence ---

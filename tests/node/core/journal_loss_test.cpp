@@ -250,23 +250,3 @@ TEST_CASE("an old statement of a clock does not make two final blocks", "[journa
     const chain::BlockPtr two = cluster[2].view().finalized;
     CHECK((one->header.height != two->header.height || one->id == two->id));
 }
-
-TEST_CASE("a journal as it was made, beside the state of a chain that is older, is not new",
-          "[journal]") {
-    Cluster cluster(4, 1);
-    cluster.run(1, 11);
-    REQUIRE(voted(cluster, 3, 0) == 11);
-    cluster.kill(3);
-    cluster.kill(4);
-    // The backup that was made with the key, in the directory of another node.
-    cluster[4].set_key(support::key_of(10));
-    cluster.start(4);
-    CHECK(cluster[4].view().keys[0].waits);
-    CHECK(voted(cluster, 3, 0) == 11);
-    cluster.deliver();
-    cluster.run(12, 14);
-    // After a block that was made since it started is final, which is its lock.
-    CHECK(voted(cluster, 3, 0) >= 13);
-    CHECK(cluster[4].view().keys[0].lock >= 12);
-    CHECK_FALSE(cluster[4].view().keys[0].waits);
-}

@@ -98,7 +98,6 @@ void Replica::restart() {
     }
     (void)consensus_->restore_locks();
     restarted_ = true;
-    started_ = slot_ << 1U | (late_ ? 1U : 0U);
     note_final(finalized());
     step(consensus::input::Tick{});
 }
@@ -278,8 +277,6 @@ std::string Replica::key() const {
     const auto silent_until = consensus_->keys().front().silent_until;
     append(text, silent_until.has_value() ? 1 : 0);
     append(text, silent_until.value_or(0));
-    // From then on a new key is silent where something is decided already.
-    if (consensus_->journals().at(key_).is_fresh()) append(text, started_);
     if (may_restart_ && !restarted_) append_disk(text);
     return text;
 }

@@ -92,7 +92,6 @@ class Replica {
     Said said_;
     chain::Slot slot_ = 0;
     bool late_ = false;
-    std::uint64_t started_ = 0;  // In which slot, and whether late in it.
     bool restarted_ = false;
     Number shown_final_ = 0;
     std::array<Number, 2> early_{};
