@@ -16,7 +16,8 @@ SCRIPT
 chmod +x "$build/pkg-config"
 
 cmake -S "$source_dir" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-  -DPKG_CONFIG_EXECUTABLE="$build/pkg-config" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+  -DPKG_CONFIG_EXECUTABLE="$build/pkg-config" \
+  "-DCMAKE_CXX_COMPILER_LAUNCHER=env;CCACHE_BASEDIR=$source_dir;CCACHE_NOHASHDIR=1;ccache" \
   > "$build/configure.log"
 grep 'transport/rdma is left out: libibverbs is missing' "$build/configure.log"
 objects=bench/transport/CMakeFiles/bor-transport-bench.dir
