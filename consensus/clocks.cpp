@@ -101,6 +101,9 @@ void Consensus::on_clock(base::Timestamp now, const input::ClockHeard& heard, Ef
 
 void Consensus::on_clock_set(base::Timestamp now, const input::ClockSet& set, Effects& out) {
     ahead_ = set.ahead;
+    // A block that one member dated ahead, taken while our clock was ahead too, keeps nobody
+    // waiting.
+    if (newest_slot_ > latest_slot(now)) newest_slot_ = slot_shown(now + ahead_);
     // Slots begin at other times of step() now.
     on_tick(now, out);
 }

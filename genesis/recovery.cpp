@@ -188,29 +188,48 @@ base::Result<void> read_line(Words words, Recovery& recovery) {
     return fail(Errc::malformed, expected);
 }
 
+// The members whose authority these keys satisfy. Authorities that name each other are followed
+// kDepthMax deep, one level more in each round, so that every authority is looked at once a round,
+// however they are nested.
 class Signers {
   public:
-    Signers(const Recovery& recovery, std::set<PublicKey> keys)
-        : recovery_(recovery), keys_(std::move(keys)) {}
+    Signers(const std::vector<RecoveryMember>& members, const std::set<PublicKey>& keys)
+        : members_(members), keys_(keys) {
+        for (int depth = 0; depth <= kDepthMax && follow(); ++depth) {
+        }
+    }
 
-    // NOLINTNEXTLINE(misc-no-recursion): kDepthMax deep at most.
-    [[nodiscard]] bool satisfy(const chain::Authority& authority, int depth) const {
+    [[nodiscard]] bool contains(const chain::Name& name) const { return satisfied_.contains(name); }
+    [[nodiscard]] std::size_t looked_at() const { return looked_at_; }
+
+  private:
+    // False: nobody was added.
+    bool follow() {
+        std::set<chain::Name> more;
+        for (const RecoveryMember& member : members_) {
+            if (satisfied_.contains(member.name)) continue;
+            ++looked_at_;
+            if (satisfy(member.authority)) more.insert(member.name);
+        }
+        const bool is_more = !more.empty();
+        satisfied_.merge(more);
+        return is_more;
+    }
+    [[nodiscard]] bool satisfy(const chain::Authority& authority) const {
         std::uint64_t weight = 0;
         for (const auto& each : authority.keys) {
             if (keys_.contains(each.key)) weight += each.weight;
         }
         for (const auto& each : authority.accounts) {
-            const auto member =
-                std::ranges::find(recovery_.members, each.permission.actor, &RecoveryMember::name);
-            if (member == recovery_.members.end() || depth >= kDepthMax) continue;
-            if (satisfy(member->authority, depth + 1)) weight += each.weight;
+            if (satisfied_.contains(each.permission.actor)) weight += each.weight;
         }
         return weight >= authority.threshold;
     }
 
-  private:
-    const Recovery& recovery_;
-    std::set<PublicKey> keys_;
+    const std::vector<RecoveryMember>& members_;
+    const std::set<PublicKey>& keys_;
+    std::set<chain::Name> satisfied_;
+    std::size_t looked_at_ = 0;
 };
 
 base::Result<void> check_members(const std::vector<RecoveryMember>& members) {
@@ -256,6 +275,19 @@ base::Result<void> check_retimes(const std::vector<chain::Retime>& retimes) {
         }
     }
     return {};
+}
+
+// So that who follows one recovery refuses another one from the same block, and no schedule that
+// was proposed comes to be in force by its number.
+base::Result<void> check_version(const Recovery& recovery) {
+    const chain::Schedule& schedule = recovery.reset.schedule;
+    if (schedule.entries.empty()) return {};
+    const std::uint32_t version = version_after(recovery.replaced, schedule.entries);
+    if (schedule.version == version) return {};
+    return fail(Errc::invalid,
+                fmt::format("the recovery's schedule has version {}, that of its validators is {}",
+                            schedule.version,
+                            version));
 }
 
 // One answer is good, and tells of nothing above the block.
@@ -434,16 +466,18 @@ std::uint32_t version_after(const std::vector<chain::Schedule>& replaced,
     return replaced.back().version + kVersionsApart + tag;
 }
 
-std::vector<chain::Name> signers_of(const Recovery& recovery) {
+std::vector<chain::Name> signers_of(const Recovery& recovery, std::size_t* looked_at) {
+    const base::Hash256 id = recovery.id();
     std::set<PublicKey> keys;
     for (const auto& signature : recovery.signatures) {
-        if (auto key = base::crypto::recover(signature, recovery.id())) keys.insert(*key);
+        if (auto key = base::crypto::recover(signature, id)) keys.insert(*key);
     }
-    const Signers signers(recovery, std::move(keys));
+    const Signers signers(recovery.members, keys);
     std::vector<chain::Name> names;
     for (const RecoveryMember& member : recovery.members) {
-        if (signers.satisfy(member.authority, 0)) names.push_back(member.name);
+        if (signers.contains(member.name)) names.push_back(member.name);
     }
+    if (looked_at != nullptr) *looked_at = signers.looked_at();
     return names;
 }
 
@@ -487,6 +521,7 @@ base::Result<void> check(const Recovery& recovery,
     if (auto good = check_retimes(recovery.retimes); !good) return good;
     if (auto good = check_members(recovery.members); !good) return good;
     if (auto good = check_answers(recovery, check_certificate); !good) return good;
+    if (auto good = check_version(recovery); !good) return good;
     const std::size_t needed = recovery.members.size() * 2 / 3 + 1;
     const std::vector<chain::Name> signers = signers_of(recovery);
     if (signers.size() >= needed) return {};

@@ -87,8 +87,10 @@ inline constexpr const char* kRecoveryFile = "recovery.txt";
 [[nodiscard]] std::uint32_t version_after(const std::vector<chain::Schedule>& replaced,
                                           const std::vector<chain::ScheduleEntry>& entries);
 
-// The members whose authority its signatures satisfy.
-[[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery);
+// The members whose authority its signatures satisfy. `looked_at`: at how many authorities, one
+// that was looked at again counted again; bounded by the members, however they name each other.
+[[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery,
+                                                  std::size_t* looked_at = nullptr);
 // consensus::verify(): whether a certificate is good under these schedules.
 using CheckCertificate =
     std::function<base::Result<void>(const chain::Certificate&, const chain::ScheduleState&)>;
@@ -97,9 +99,10 @@ using CheckCertificate =
 // missing.
 [[nodiscard]] base::Result<void> check_answers(const Recovery& recovery,
                                                const CheckCertificate& check_certificate);
-// Whether it is of this chain, has a schedule or times that can be, its answers are good, and more
-// than two thirds of its members have signed it. That these are the members, and what is replaced,
-// is for those to say who have the state of the block. invalid: says what is missing.
+// Whether it is of this chain, has a schedule or times that can be, its schedule has the version
+// that follows, its answers are good, and more than two thirds of its members have signed it. That
+// these are the members, and what is replaced, is for those to say who have the state of the block.
+// invalid: says what is missing.
 [[nodiscard]] base::Result<void> check(const Recovery& recovery,
                                        const chain::ChainId& chain_id,
                                        const CheckCertificate& check_certificate);

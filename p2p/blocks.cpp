@@ -327,6 +327,7 @@ void BlockGossip::on_judged(const input::Judged& judged) {
             entry->value.stage = Stage::refused;
             break;
         case Verdict::unsure:
+        case Verdict::early:
             entry->value.stage = Stage::heard;
             break;
         case Verdict::bad:

@@ -47,6 +47,7 @@ SyncMode CatchUp::mode_towards(const Peer& peer) const {
 void CatchUp::on_ledger() {
     // A node with a history of its own needs no second opinion on it.
     if (ledger_.finalized.height > 1) gate_.is_open = true;
+    sync_.on_final(peers_.now(), ledger_.finalized.height);
     evaluate();
     pump();
 }
@@ -122,21 +123,21 @@ void CatchUp::on_notice(Peer& peer, const Envelope& envelope, const Notice& noti
 bool CatchUp::may_sync() {
     if (gate_.is_open) return true;
     if (gate_.asked || peers_.now() < gate_.not_before) return false;
-    Peer* one = nullptr;
-    Peer* other = nullptr;
+    std::vector<Peer*> ahead;
     peers_.for_each_ready([&](Peer& peer) {
-        if (peer.finalized.height <= ledger_.finalized.height) return;
-        if (one == nullptr) {
-            one = &peer;
-        } else if (other == nullptr && peer.organisation != one->organisation) {
-            other = &peer;
-        }
+        if (peer.finalized.height > ledger_.finalized.height) ahead.push_back(&peer);
     });
-    if (one == nullptr) return false;
+    if (ahead.empty()) return false;
     if (gate_.since == base::Timestamp{}) gate_.since = peers_.now();
+    const auto [one, other] = next_to_compare(ahead);
     if (other != nullptr) {
         compare_finals(*one, *other);
         return gate_.is_open;
+    }
+    if (!gate_.contradicted.empty()) {
+        gate_.contradicted.clear();
+        gate_.not_before = peers_.now() + kGateAgain;
+        return false;
     }
     gate_.trouble = "waiting for a peer of a second organisation to name the same final block";
     if (peers_.now() < gate_.since + kSecondOpinion) return false;
@@ -147,11 +148,24 @@ bool CatchUp::may_sync() {
     return true;
 }
 
+// Two organisations that did not contradict each other; null: there are none.
+std::pair<Peer*, Peer*> CatchUp::next_to_compare(const std::vector<Peer*>& ahead) const {
+    for (Peer* one : ahead) {
+        for (Peer* other : ahead) {
+            if (other->channel <= one->channel || other->organisation == one->organisation)
+                continue;
+            if (!gate_.contradicted.contains({one->slot, other->slot})) return {one, other};
+        }
+    }
+    return {};
+}
+
 // The lower of the two final blocks is asked of the peer that is farther.
 void CatchUp::compare_finals(Peer& one, Peer& other) {
     Peer& lower = one.finalized.height <= other.finalized.height ? one : other;
     Peer& higher = &lower == &one ? other : one;
     gate_.point = lower.finalized;
+    gate_.compared = {one.slot, other.slot};
     if (lower.finalized.height == higher.finalized.height) {
         gate_.is_open = lower.finalized.id == higher.finalized.id;
         if (!gate_.is_open) contradict();
@@ -167,7 +181,7 @@ void CatchUp::compare_finals(Peer& one, Peer& other) {
 void CatchUp::on_compared(Peer& peer, const Blocks& blocks) {
     gate_.asked.reset();
     if (blocks.blocks.empty()) {
-        gate_.not_before = peers_.now() + kGateAgain;
+        gate_.contradicted.insert(gate_.compared);
         return peers_.charge(peer, 10, Reason::behind, "has not the blocks that it named");
     }
     if (blocks.blocks.front()->id != gate_.point.id) return contradict();
@@ -176,8 +190,9 @@ void CatchUp::on_compared(Peer& peer, const Blocks& blocks) {
     evaluate();
 }
 
+// Any other two may agree.
 void CatchUp::contradict() {
-    gate_.not_before = peers_.now() + kGateAgain;
+    gate_.contradicted.insert(gate_.compared);
     gate_.trouble = fmt::format(
         "peers of two organisations name different final blocks {}; ask their operators, then "
         "set checkpoint = HEIGHT:ID",
@@ -244,7 +259,11 @@ bool CatchUp::on_judged(const input::Judged& judged) {
     const std::optional<PeerSlot> from = sync_.on_judged(judged.id);
     if (judged.verdict != Verdict::good && judged.verdict != Verdict::duplicate) {
         blocks_.take_back(judged.id);
-        if (from) {
+        if (from && judged.verdict == Verdict::early) {
+            peers_.log().warn(
+                "sync: block {} is not taken yet: {}", chain::height_of(judged.id), judged.text);
+            sync_.on_early(peers_.now(), *from, ledger_.finalized);
+        } else if (from) {
             const bool is_proof = judged.verdict != Verdict::unsure;
             apply({*from, is_proof ? 0 : 10, Reason::bad_block, judged.text});
             peers_.log().warn(
@@ -261,10 +280,18 @@ void CatchUp::on_time() {
         if (Peer* peer = peers_.at(*gate_.asked)) {
             peers_.charge(*peer, 10, Reason::behind, "answers sync requests too late");
         }
+        gate_.contradicted.insert(gate_.compared);
         gate_.asked.reset();
     }
     for (const SyncManager::Fault& fault : sync_.on_time(peers_.now()))
         apply(fault);
+    if (sync_.is_astray(peers_.now())) {
+        peers_.log().warn(
+            "sync: nothing above block {} is final by what one peer says; others "
+            "are asked",
+            ledger_.finalized.height);
+        sync_.start(peers_.now(), ledger_.finalized);
+    }
     evaluate();
     pump();
     if (peers_.now() >= sample_.at + kSampleEvery) measure();
@@ -273,6 +300,8 @@ void CatchUp::on_time() {
 void CatchUp::forget(PeerSlot slot) {
     sync_.forget(slot);
     if (gate_.asked == slot) gate_.asked.reset();
+    std::erase_if(gate_.contradicted,
+                  [slot](const auto& pair) { return pair.first == slot || pair.second == slot; });
 }
 
 // --- Progress ---

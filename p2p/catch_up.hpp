@@ -5,7 +5,10 @@
 #include "p2p/peers.hpp"
 #include "p2p/sync.hpp"
 
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace p2p {
 
@@ -32,11 +35,14 @@ class CatchUp {
     [[nodiscard]] SyncStatus status() const;
 
   private:
-    // A new node without a checkpoint compares what peers of two organisations call final.
+    // A new node without a checkpoint compares what peers of two organisations call final, of any
+    // two that agree.
     struct Gate {
         bool is_open = false;
         base::Timestamp since{};       // Of the first peer that is ahead.
-        base::Timestamp not_before{};  // After they contradicted each other.
+        base::Timestamp not_before{};  // After all contradicted each other.
+        std::set<std::pair<PeerSlot, PeerSlot>> contradicted;
+        std::pair<PeerSlot, PeerSlot> compared{};
         // What one says, being asked of another.
         BlockPoint point;
         std::optional<PeerSlot> asked;
@@ -50,6 +56,7 @@ class CatchUp {
     void start_sync();
     void verify_catchup(Peer& peer);
     [[nodiscard]] bool may_sync();
+    [[nodiscard]] std::pair<Peer*, Peer*> next_to_compare(const std::vector<Peer*>& ahead) const;
     void compare_finals(Peer& one, Peer& other);
     void on_compared(Peer& peer, const Blocks& blocks);
     void contradict();

@@ -36,6 +36,7 @@ enum class Verdict : std::uint8_t {
     good,       // Valid: pass it on.
     duplicate,  // Had it already.
     unsure,     // Cannot tell (parent, schedule unknown), or no more: may come again.
+    early,      // A block whose slot has not come: its producer's clock is wrong, or ours.
     // Not valid here and now, which its sender need not have known. A block is not asked for again.
     refused,
     // Proves its sender faulty: a signature, root or certificate is wrong. Of a block: this copy;

@@ -22,10 +22,12 @@ constexpr base::Duration kAhead = milliseconds(250);  // How much to ask for at 
 constexpr base::Duration kPatience = seconds(2);
 constexpr base::Duration kRest = seconds(5);
 constexpr base::Duration kRestartPause = milliseconds(500);
+constexpr base::Duration kEarlyPauseMax = seconds(5);
+constexpr base::Duration kTrial = seconds(5);  // Until something is final,
+constexpr base::Duration kTrialMax = std::chrono::hours(1);
 constexpr std::uint64_t kSlowest = 16U << 10U;  // Bytes per second that are believed.
 constexpr int kLate = 10;                       // Points.
 constexpr int kHasNothing = 10;
-constexpr int kContradicted = 5;
 
 std::uint64_t bytes_in(std::uint64_t bytes_per_second, base::Duration time) {
     return bytes_per_second * static_cast<std::uint64_t>(time / milliseconds(1)) / 1000;
@@ -34,7 +36,12 @@ std::uint64_t bytes_in(std::uint64_t bytes_per_second, base::Duration time) {
 }  // namespace
 
 void SyncManager::start(base::Timestamp now, const BlockPoint& after) {
-    if (is_active_) not_before_ = now + kRestartPause;
+    if (is_active_) {
+        not_before_ = now + kRestartPause;
+    } else {
+        trial_ = kTrial;
+        trial_until_ = now + trial_;
+    }
     is_active_ = true;
     ++round_;
     ranges_.clear();
@@ -48,8 +55,47 @@ void SyncManager::start(base::Timestamp now, const BlockPoint& after) {
 void SyncManager::stop() {
     is_active_ = false;
     only_.reset();
+    doubts_.clear();
+    early_pause_ = {};
     ranges_.clear();
     holes_.clear();
+}
+
+// --- Whom to believe ---
+
+void SyncManager::on_final(base::Timestamp now, chain::Height height) {
+    if (height <= final_) return;
+    final_ = height;
+    only_.reset();
+    early_pause_ = {};
+    trial_ = kTrial;
+    trial_until_ = now + trial_;
+}
+
+void SyncManager::on_early(base::Timestamp now, PeerSlot slot, const BlockPoint& after) {
+    doubt(slot);
+    start(now, after);
+    early_pause_ = std::clamp<base::Duration>(2 * early_pause_, kRestartPause, kEarlyPauseMax);
+    not_before_ = now + early_pause_;
+}
+
+bool SyncManager::is_astray(base::Timestamp now) {
+    if (!is_active_ || now < trial_until_) return false;
+    trial_ = std::min(2 * trial_, kTrialMax);
+    trial_until_ = now + trial_;
+    if (!tail_slot_) return false;
+    doubt(*tail_slot_);
+    return true;
+}
+
+void SyncManager::doubt(PeerSlot slot) {
+    ++doubts_[slot];
+    if (only_ == slot) only_.reset();
+}
+
+std::uint32_t SyncManager::doubts_of(PeerSlot slot) const {
+    const auto found = doubts_.find(slot);
+    return found == doubts_.end() ? 0 : found->second;
 }
 
 // --- Asking ---
@@ -98,12 +144,19 @@ const SyncManager::Source* SyncManager::choose(base::Timestamp now,
         const bool is_avoided = avoid == source.slot;
         return std::tuple(is_avoided, rests, ranges_of(source.slot), ~speed.bytes_per_second);
     };
-    const auto is_only = [this](const Source& source) { return source.slot == only_; };
-    const bool only = only_ && from <= only_until_ && std::ranges::any_of(sources, is_only);
+    const auto has = [from](const Source& source) {
+        return source.first <= from && from <= source.last;
+    };
+    bool only = false;
+    std::uint32_t doubts = ~std::uint32_t{0};
     for (const Source& source : sources) {
-        if (source.first > from || source.last < from) continue;
-        if (ranges_of(source.slot) >= kRangesOfPeerMax) continue;
-        if (only && !is_only(source)) continue;
+        if (!has(source)) continue;
+        only |= source.slot == only_;
+        doubts = std::min(doubts, doubts_of(source.slot));
+    }
+    for (const Source& source : sources) {
+        if (!has(source) || ranges_of(source.slot) >= kRangesOfPeerMax) continue;
+        if (only ? source.slot != only_ : doubts_of(source.slot) != doubts) continue;
         if (best == nullptr || rank(source) < rank(*best)) best = &source;
     }
     // One that was late is not asked for the same again at once, even if it is alone.
@@ -239,6 +292,7 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
         cut(at, has_nothing ? std::optional(slot) : std::nullopt);
         if (has_nothing) {
             speeds_[slot].rests_until = now + kRest;
+            if (only_ == slot) only_.reset();
             return Fault{slot, kHasNothing, Reason::behind, "has not the blocks that it named"};
         }
     }
@@ -277,6 +331,7 @@ std::vector<SyncManager::Fault> SyncManager::on_time(base::Timestamp now) {
             speed.rests_until = now + kRest;
             speed.bytes_per_second = std::max(speed.bytes_per_second / 2, kSlowest);
             faults.push_back({range.slot, kLate, Reason::behind, "answers sync requests too late"});
+            if (only_ == range.slot) only_.reset();
             cut(at, range.slot);
         }
         at = next;
@@ -291,6 +346,7 @@ void SyncManager::forget(PeerSlot slot) {
         at = next;
     }
     speeds_.erase(slot);
+    doubts_.erase(slot);
     if (only_ == slot) only_.reset();
     if (tail_slot_ == slot) tail_slot_.reset();
     for (auto& [id, judging] : judging_) {
@@ -324,11 +380,12 @@ SyncManager::Taken SyncManager::take() {
                 taken.fault = Fault{range.slot, 0, Reason::forked, text};
             } else if (*tail_slot_ == range.slot) {
                 taken.fault = Fault{range.slot, 0, Reason::unlinkable, text};
+            } else if (only_ == tail_slot_) {
+                doubt(*tail_slot_);  // It has no more, and nothing of it was final.
             } else {
-                // One of two lies: what one says alone the ledger can judge.
-                taken.fault = Fault{range.slot, kContradicted, Reason::unlinkable, text};
+                // One of two lies, and neither is charged for the other's lie: what one says alone
+                // the ledger can judge.
                 only_ = tail_slot_;
-                only_until_ = next_;
             }
             return taken;
         }

@@ -16,6 +16,10 @@ namespace p2p {
 // A range is what one peer is asked for at a time: its measured rate times its latency and a
 // quarter of a second. Memory is bounded: so many bytes are asked for or held, and so many are with
 // the ledger, whatever peers send. What is late or missing is asked of another.
+//
+// That a block is final is the word of its sender alone, until the final block of the ledger rises.
+// Where two peers contradict each other one alone is asked. One whose blocks lead to nothing final
+// within its time, or are early, is in doubt: it is asked only for what no other has.
 // Invariants: (1) ranges do not overlap, and every height from next_ to cursor_ - 1 is in a
 // range or in a hole; (2) blocks are handed over by height, each the child of the one before.
 class SyncManager {
@@ -48,6 +52,12 @@ class SyncManager {
     // Begins behind a block that is final here, or again after what came was not good.
     void start(base::Timestamp now, const BlockPoint& after);
     void stop();
+    // The ledger's final block: what was told last leads somewhere.
+    void on_final(base::Timestamp now, chain::Height height);
+    // A block of this peer is dated ahead of our clock: another may have what follows.
+    void on_early(base::Timestamp now, PeerSlot slot, const BlockPoint& after);
+    // What was told last has led to nothing final for too long: start() again.
+    [[nodiscard]] bool is_astray(base::Timestamp now);
     [[nodiscard]] bool is_active() const { return is_active_; }
 
     // What to ask of whom now, up to `target`.
@@ -126,6 +136,9 @@ class SyncManager {
     // The rest of a range that will not come goes to a hole.
     void cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
     void finish(base::Timestamp now, Range& range);
+    void doubt(PeerSlot slot);
+    // How often; whoever is asked for a block is in doubt no more than any other who has it.
+    [[nodiscard]] std::uint32_t doubts_of(PeerSlot slot) const;
     [[nodiscard]] std::optional<Fault> check(const Range& range, const chain::Block& block) const;
 
     std::optional<Checkpoint> checkpoint_;
@@ -144,9 +157,13 @@ class SyncManager {
     std::uint64_t block_bytes_ = 1024;  // Of one, smoothed.
     std::uint64_t bytes_received_ = 0;
     std::uint64_t next_correlation_ = 1;
-    // After two peers contradicted each other, one alone is asked up to this height.
+    // After two peers contradicted each other, one alone is asked.
     std::optional<PeerSlot> only_;
-    chain::Height only_until_ = 0;
+    std::map<PeerSlot, std::uint32_t> doubts_;
+    chain::Height final_ = 0;        // Of the ledger.
+    base::Timestamp trial_until_{};  // Until then it must rise.
+    base::Duration trial_{};         // Longer each time, for a chain that has nothing final.
+    base::Duration early_pause_{};   // Longer each time, for a clock of ours that is wrong.
 };
 
 }  // namespace p2p

@@ -63,11 +63,11 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     if (!is_signed(block, *below)) {
         return answer_with(Verdict::bad, "the producer's signature is wrong");
     }
-    if (!is_wanted && consensus_.is_too_early(now_, block.header.slot)) {
+    const bool is_certified = consensus_.is_certified(block.id);
+    if (!is_certified && consensus_.is_too_early(now_, block.header.slot)) {
         // Its producer's clock is wrong, or ours: whoever passed it on need not know, and pays
         // nothing. It is asked for when it is heard of again.
-        return answer_with(Verdict::unsure,
-                           "came too early: its producer's clock or ours is wrong");
+        return answer_with(Verdict::early, "came too early: its producer's clock or ours is wrong");
     }
     Arrival arrival;
     arrival.block = arrived.block;
@@ -158,7 +158,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             break;
         case Fate::early:
             if (arrival.not_before == base::Timestamp{} && !arrivals_.hold(key, verdict.ready_at)) {
-                conclude(key, Verdict::unsure, "came before its slot", out);
+                conclude(key, Verdict::early, "came before its slot", out);
             } else {
                 arrivals_.entries().at(key).not_before = verdict.ready_at;
                 out.push_back(effect::WakeAt{verdict.ready_at});
@@ -174,7 +174,11 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             conclude(key, Verdict::duplicate, verdict.reason, out);
             return false;
         case Fate::too_early:
-            wait_for_clock(key, out);
+            if (consensus_.is_certified(key.second)) {
+                wait_for_clock(key, out);
+            } else {
+                conclude(key, Verdict::early, verdict.reason, out);
+            }
             return false;
         case Fate::bad_witness:
             conclude(key, Verdict::bad, verdict.reason, out);
@@ -192,7 +196,8 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
     return true;
 }
 
-// Final for others: it is good, but for our clock. What follows it waits, too.
+// A quorum has signed it: it is good, but for our clock. On what one member alone has signed nobody
+// waits.
 void Core::Impl::wait_for_clock(const Arrivals::Key& key, Effects& out) {
     Arrival& arrival = arrivals_.entries().at(key);
     const base::Timestamp begin = begin_of(arrival.block->header.slot);

@@ -271,7 +271,7 @@ class Core::Impl {
     Duties duties_;
     Arrivals arrivals_;
     std::map<Ticket, Recovering> recovering_;
-    std::set<base::Hash256> verified_;  // Digests of certificates with their signatures.
+    std::set<base::Hash256> verified_;  // Certificates, each with the schedules that it is under.
     std::deque<base::Hash256> verified_order_;
 
     chain::BlockId pool_head_;   // Whose branch the pool has nothing of.

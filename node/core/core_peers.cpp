@@ -12,6 +12,30 @@ namespace node {
 using p2p::Item;
 using p2p::Verdict;
 
+namespace {
+
+// Of a block that is not here and has the active schedule of the head: a schedule was final before
+// it came to be pending, so that the one pending is the head's, if there is one. Only that it is
+// pending already, or not yet, may differ. What has another number of lists is nobody's fault, and
+// costs no signature; else the certificate is good under these schedules, or its sender lies.
+bool may_be_under(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
+    const std::size_t lists = certificate.bitmaps.size();
+    const bool has_pending = schedules.pending() != nullptr;
+    return has_pending ? lists != 1 : lists != 2;
+}
+
+// Of a certificate under these schedules: under others it may lack the quorum of one.
+base::Hash256 id_of(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
+    base::Writer out;
+    chain::encode(out, certificate);
+    chain::encode(out, *schedules.active);
+    out.boolean(schedules.pending() != nullptr);
+    if (schedules.pending() != nullptr) chain::encode(out, *schedules.pending());
+    return base::crypto::sha256(out.view());
+}
+
+}  // namespace
+
 void Core::Impl::on_peers(const p2p::Effect& asked, Effects& out) {
     namespace peers = p2p::effect;
     if (const auto* block = std::get_if<peers::BlockArrived>(&asked)) {
@@ -175,10 +199,18 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
         judged.text = "the schedule of its block is not known";
         return judge(std::move(judged), out);
     }
+    const bool is_here = consensus_.holds(certificate.data.block_id);
+    if (!is_here && certificate.data.slot <= consensus_.finalized().slot) {
+        judged.verdict = Verdict::duplicate;
+        judged.text = "older than what is final here";
+        return judge(std::move(judged), out);
+    }
+    if (!is_here && !may_be_under(certificate, *schedules)) {
+        judged.text = "the schedules of its block are not known";
+        return judge(std::move(judged), out);
+    }
     if (auto good = verify(certificate, *schedules, out); !good) {
-        // Of a block that is not here the schedules may be others than those of the head.
-        const bool is_sure = consensus_.holds(certificate.data.block_id);
-        judged.verdict = is_sure ? Verdict::bad : Verdict::unsure;
+        judged.verdict = Verdict::bad;
         judged.text = good.error().detail;
         return judge(std::move(judged), out);
     }
@@ -292,7 +324,7 @@ void Core::Impl::tell_votes(const chain::Certificate& certificate,
 base::Result<void> Core::Impl::verify(const chain::Certificate& certificate,
                                       const chain::ScheduleState& schedules,
                                       Effects& out) {
-    const base::Hash256 id = base::crypto::sha256(chain::pack(certificate));
+    const base::Hash256 id = id_of(certificate, schedules);
     if (verified_.contains(id)) return {};
     auto good = consensus::verify(certificate, schedules, chain_->identity().chain_id);
     if (!good) return good;

@@ -113,6 +113,25 @@ TEST_CASE("without anything final for six seconds blocks sit on the highest cert
     }
 }
 
+TEST_CASE("a block dated ahead, which was taken while all clocks were, keeps nobody waiting",
+          "[consensus][production]") {
+    constexpr chain::Slot kAhead = 7'200;
+    Validator v;
+    v.tick(0);
+    const auto a = v.block(5, v.genesis());
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    v.step(v.at(5, 100), input::ClockSet{v.at(kAhead + 5) - v.at(5)});
+    v.step(v.at(5, 200), input::BlockAdopted{v.block(kAhead + 5, a, {.justify = a}), false});
+    v.step(v.at(5, 300), input::ClockSet{});
+    const auto asked = produced(v.tick(20));
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].parent == a->id);
+    // A block of now does restart the wait.
+    v.adopt(v.block(23, a, {.justify = a}));
+    CHECK(produced(v.tick(24)).empty());
+}
+
 TEST_CASE("while nothing becomes final the certificates are sent once a slot",
           "[consensus][production]") {
     Validator v;

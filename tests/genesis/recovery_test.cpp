@@ -31,9 +31,10 @@ genesis::Recovery recovery_of(const genesis::Genesis& genesis) {
     genesis::Recovery recovery;
     recovery.chain_id = genesis.chain_id();
     recovery.reset.from.bytes[3] = std::byte{9};
-    recovery.reset.schedule.version = 100;
     const auto key = key_of(50).public_key();
     recovery.reset.schedule.entries = {{*chain::Name::from_string("ma"), key, key}};
+    recovery.reset.schedule.version =
+        genesis::version_after({genesis.schedule}, recovery.reset.schedule.entries);
     for (const genesis::Member& member : genesis.members)
         recovery.members.push_back({member.name, member.authority});
     recovery.replaced = {genesis.schedule};
@@ -90,7 +91,9 @@ TEST_CASE("a recovery needs more than two thirds of the members, each once") {
     sign(recovery, 4);
     CHECK(check(recovery, genesis).has_value());
     SECTION("of this very schedule") {
-        recovery.reset.schedule.version = 101;
+        auto& schedule = recovery.reset.schedule;
+        schedule.entries[0].producer = *chain::Name::from_string("mb");
+        schedule.version = genesis::version_after(recovery.replaced, schedule.entries);
         CHECK(has(check(recovery, genesis).error().detail, "0 of 4 members"));
     }
     SECTION("of this chain") {
@@ -126,6 +129,71 @@ TEST_CASE("a recovery needs more than two thirds of the members, each once") {
     SECTION("of these very times") {
         recovery.retimes = {{.from = {}, .first = 7, .time = {5'000'000}}};
         CHECK(has(check(recovery, genesis).error().detail, "0 of 4 members"));
+    }
+}
+
+TEST_CASE("the version of a recovery's schedule follows from what it replaces and its validators") {
+    const genesis::Genesis genesis = chain_of_four();
+    genesis::Recovery recovery = answered(genesis);
+    std::uint32_t& version = recovery.reset.schedule.version;
+    const std::uint32_t wrong =
+        GENERATE_COPY(0U, genesis.schedule.version + 1, version - 1, version + 1);
+    const auto sign_all = [&] {
+        recovery.signatures.clear();
+        for (unsigned char tag = 1; tag <= 4; ++tag)
+            sign(recovery, tag);
+    };
+    sign_all();
+    REQUIRE(check(recovery, genesis).has_value());
+    version = wrong;
+    sign_all();
+    const auto refused = check(recovery, genesis);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(has(refused.error().detail, "has version " + std::to_string(wrong)));
+}
+
+namespace {
+
+chain::Name member_name(std::size_t number) {
+    std::string name = "m";
+    for (int digit = 0; digit < 3; ++digit, number /= 26)
+        name.insert(1, 1, static_cast<char>('a' + number % 26));
+    return *chain::Name::from_string(name);
+}
+
+// All of these members, none with a key of its own.
+chain::Authority authority_of(const std::vector<chain::Name>& names) {
+    chain::Authority authority;
+    authority.threshold = static_cast<std::uint32_t>(names.size());
+    for (const chain::Name& name : names)
+        authority.accounts.push_back({{name, *chain::Name::from_string("active")}, 1});
+    return authority;
+}
+
+}  // namespace
+
+TEST_CASE("authorities that name each other are each looked at a few times only") {
+    genesis::Recovery recovery = recovery_of(chain_of_four());
+    recovery.members.clear();
+    std::vector<chain::Name> names;
+    for (std::size_t i = 0; i < 200; ++i)
+        names.push_back(member_name(i));
+    for (const chain::Name& name : names)
+        recovery.members.push_back({name, authority_of(names)});
+    std::size_t looked_at = 0;
+    SECTION("when nobody has signed") {
+        CHECK(genesis::signers_of(recovery, &looked_at).empty());
+        CHECK(looked_at <= names.size());
+    }
+    SECTION("when some have, followed six deep") {
+        // Each of the others needs the one before it.
+        for (std::size_t i = 1; i < 20; ++i)
+            recovery.members[i].authority = authority_of({names[i - 1]});
+        recovery.members[0].authority = chain::Authority::of_key(key_of(1).public_key());
+        sign(recovery, 1);
+        const std::vector<chain::Name> signers = genesis::signers_of(recovery, &looked_at);
+        CHECK(signers == std::vector(names.begin(), names.begin() + 7));
+        CHECK(looked_at <= 7 * names.size());
     }
 }
 

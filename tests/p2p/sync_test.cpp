@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <functional>
 
 // A node that is far behind fetches final blocks by height, from all peers at once, whatever
 // some of them do.
@@ -140,6 +141,72 @@ TEST_CASE("a slow and a lying peer together do not keep a node from the head") {
     CHECK(fixture.is_synced());
 }
 
+// Node 2 has the first 200 blocks; what it says is final above is its own. Node 3 is honest.
+void grow_alone(Fixture& fixture, const std::function<chain::Slot(std::size_t)>& slots) {
+    World& world = fixture.world;
+    Ledger& liar = world[2].ledger;
+    const Ledger honest = liar;
+    liar = {};
+    for (chain::Height height = 2; height <= 200; ++height)
+        (void)liar.add(honest.blocks.at(honest.finals.at(height)));
+    for (std::size_t i = 0; i < 4'000; ++i)
+        (void)liar.add(block_on(*liar.head, {.producer = "alone", .slots = slots(i)}));
+    world[0].ledger.latest = 10'000;
+    // It calls all of it final; nothing in the blocks does.
+    liar.finalize(liar.head->id);
+    world.tell_ledger(world[2]);
+}
+
+// That what one member alone has signed keeps a node no longer than this, and costs no other.
+void check_synced(Fixture& fixture, base::Duration time) {
+    fixture.join();
+    fixture.world.run(time);
+    CHECK(fixture.is_synced());
+    for (const PeerStatus& peer : fixture.world[0].network->status().peers) {
+        if (peer.key != key_of(2)) CHECK(peer.score == 100);
+    }
+    CHECK(fixture.world[0].network->status().peers.size() >= 2);
+}
+
+TEST_CASE("blocks of one member that are dated years ahead keep nobody from the head") {
+    Fixture fixture(4, 3'000);
+    grow_alone(fixture, [](std::size_t i) { return i == 0 ? 60'000'000U : 1U; });
+    check_synced(fixture, seconds(20));
+}
+
+TEST_CASE("a branch of one member, which nobody makes final, keeps nobody from the head") {
+    Fixture fixture(4, 3'000);
+    SECTION("and ends") {
+        grow_alone(fixture, [](std::size_t) { return 2U; });
+    }
+    SECTION("and comes to what is dated ahead") {
+        grow_alone(fixture, [](std::size_t i) { return i == 1'000 ? 60'000'000U : 1U; });
+    }
+    SECTION("and stops being served") {
+        grow_alone(fixture, [](std::size_t) { return 1U; });
+        fixture.world[2].falsify = [](Ledger&, std::vector<SharedBytes>& blocks) {
+            for (std::size_t i = 0; i < blocks.size(); ++i) {
+                const auto block = chain::decode_block(*blocks[i]);
+                if ((*block)->header.height > 700) return blocks.resize(i);
+            }
+        };
+    }
+    check_synced(fixture, seconds(40));
+}
+
+TEST_CASE("a node whose clock is behind waits for it, and nobody pays") {
+    Fixture fixture(4, 3'000);
+    fixture.world[0].ledger.latest = 1'000;
+    fixture.join();
+    fixture.world.run(seconds(60));
+    CHECK(fixture.world[0].ledger.head->header.slot == 1'000);
+    for (const PeerStatus& peer : fixture.world[0].network->status().peers)
+        CHECK(peer.score == 100);
+    fixture.world[0].ledger.latest = 10'000;
+    fixture.world.run(seconds(10));
+    CHECK(fixture.is_synced());
+}
+
 TEST_CASE("a peer that claims a height which it has not costs itself the connection") {
     Fixture fixture(3, 500);
     fixture.join();
@@ -253,6 +320,26 @@ TEST_CASE("a new node waits for a second organisation, and then for an equal ans
         CHECK(world[0].sync_blocks == 0);
         CHECK(world[0].network->status().sync.waiting_for.find("different final blocks") !=
               std::string::npos);
+    }
+    SECTION("two of three that do, whoever is asked first") {
+        world[1].ledger = {};
+        for (int i = 0; i < 130; ++i)
+            (void)world[1].ledger.add(block_on(*world[1].ledger.head, {.producer = "q"}));
+        // It calls that final; nothing in the blocks does.
+        world[1].ledger.finalize(world[1].ledger.head->id);
+        world.tell_ledger(world[1]);
+        world.add(3);
+        std::vector<RegisteredNode> nodes;
+        for (std::size_t i = 0; i < 4; ++i)
+            nodes.push_back({key_of(i), World::organisation(i), kValidator});
+        for (std::size_t i = 0; i < 4; ++i)
+            world.input(world[i], input::RegistryChanged{nodes});
+        world[3].ledger = world[2].ledger;
+        world.tell_ledger(world[3]);
+        for (std::size_t i = 1; i < 4; ++i)
+            world.join(0, i);
+        world.run(seconds(12));
+        CHECK(world[0].ledger.head->id == world[2].ledger.head->id);
     }
     SECTION("a checkpoint decides") {
         world[2].ledger = {};

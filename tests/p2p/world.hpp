@@ -129,6 +129,7 @@ struct Ledger {
     std::map<chain::Height, chain::BlockId> finals;  // By height, up to `finalized`.
     chain::BlockPtr head = genesis();
     chain::BlockPtr finalized = head;
+    chain::Slot latest = ~chain::Slot{0};  // Blocks of later slots are too early.
 
     Ledger() {
         blocks[head->id] = head;
@@ -154,10 +155,22 @@ struct Ledger {
             finals[at->header.height] = at->id;
         }
         finalized = found->second;
+        if (extends(head, finalized)) return;
+        head = finalized;
+        for (const auto& [each, block] : blocks) {
+            const bool is_higher = block->header.height > head->header.height;
+            if (is_higher && extends(block, finalized)) head = block;
+        }
+    }
+    [[nodiscard]] bool extends(chain::BlockPtr block, const chain::BlockPtr& ancestor) const {
+        while (block->header.height > ancestor->header.height)
+            block = blocks.at(block->header.previous);
+        return block->id == ancestor->id;
     }
     Verdict add(const chain::BlockPtr& block) {
         if (blocks.contains(block->id)) return Verdict::duplicate;
         if (!blocks.contains(block->header.previous)) return Verdict::unsure;
+        if (block->header.slot > latest) return Verdict::early;
         base::Hash256 root;
         for (const chain::TransactionReceipt& receipt : block->transactions) {
             root = std::get<chain::PackedTransaction>(receipt.transaction).packed_digest();

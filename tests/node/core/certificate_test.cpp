@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
-#include "tests/support/cluster.hpp"
+#include "tests/support/elections.hpp"
 
 // What a node keeps of certificates on its disk.
 
@@ -9,9 +9,11 @@ namespace {
 
 using support::Cluster;
 
-// NOTARIZE of the first three of four validators.
-chain::Certificate notarize(const chain::Block& block, const chain::ChainId& chain_id) {
-    const chain::VoteData data{.kind = chain::VoteKind::notarize,
+// Of the first three of four validators.
+chain::Certificate certificate_of(const chain::Block& block,
+                                  chain::VoteKind kind,
+                                  const chain::ChainId& chain_id) {
+    const chain::VoteData data{.kind = kind,
                                .schedule_version = block.header.schedule_version,
                                .slot = block.header.slot,
                                .height = block.header.height,
@@ -24,6 +26,32 @@ chain::Certificate notarize(const chain::Block& block, const chain::ChainId& cha
     }
     return made;
 }
+
+chain::Certificate notarize(const chain::Block& block, const chain::ChainId& chain_id) {
+    return certificate_of(block, chain::VoteKind::notarize, chain_id);
+}
+
+// A node that is told what a test says, and the judgements that it answers with.
+struct Listener {
+    Cluster& cluster;
+    std::size_t node;
+    std::vector<p2p::input::Judged> judged;
+    std::size_t proved = 0;  // Certificates whose signatures were checked and are good.
+
+    Listener(Cluster& all, std::size_t at) : cluster(all), node(at) {
+        cluster[node].to_peers = [this](const p2p::Input& said) {
+            if (const auto* one = std::get_if<p2p::input::Judged>(&said)) judged.push_back(*one);
+            if (std::holds_alternative<p2p::input::VotesProved>(said)) ++proved;
+        };
+    }
+    p2p::Verdict say(const chain::Certificate& certificate) {
+        judged.clear();
+        cluster[node].step(node::input::FromPeers{
+            p2p::effect::CertificateArrived{Cluster::channel(0), {}, certificate}});
+        REQUIRE(judged.size() == 1);
+        return judged.front().verdict;
+    }
+};
 
 }  // namespace
 
@@ -64,4 +92,73 @@ TEST_CASE("a NOTARIZE certificate that comes late does not take the place of a n
     cluster[3].step(node::input::FromPeers{p2p::effect::PeerReady{Cluster::channel(0), {}, {}}});
     REQUIRE(shown.size() == 1);
     CHECK(shown[0] == newer.header.slot);
+}
+
+TEST_CASE("a certificate that was good under one schedule is not under two", "[network]") {
+    Cluster cluster(4, 1, 12);
+    support::elect_standby(cluster);
+    cluster.run(24, 25);
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+        cluster.cut(i, 3);
+    cluster.tick_at(26);
+    const chain::Block& block = *cluster[0].view().head;
+    REQUIRE(block.header.slot == 26);
+    // Of a quorum of the active schedule; the pending one needs four of five.
+    const chain::Certificate certificate =
+        certificate_of(block, chain::VoteKind::commit, cluster[0].genesis().chain_id());
+    Listener listener(cluster, 3);
+    const chain::Slot before = cluster[3].view().finalized->header.slot;
+    REQUIRE(before == 25);
+    CHECK(listener.say(certificate) == p2p::Verdict::good);
+    cluster[3].step(node::input::FromPeers{
+        p2p::effect::BlockArrived{Cluster::channel(0), cluster[0].view().head, false}});
+    REQUIRE(cluster[3].view().head->id == block.id);
+    CHECK(listener.say(certificate) == p2p::Verdict::bad);
+    CHECK(cluster[3].view().finalized->header.slot == before);
+}
+
+TEST_CASE("a false certificate costs its sender, also of a block that is not here", "[network]") {
+    Cluster cluster(4, 1, 12);
+    support::elect_standby(cluster);
+    const chain::ChainId chain_id = cluster[0].genesis().chain_id();
+    const auto head = [&] { return *cluster[0].view().head; };
+    const chain::Block old = head();
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+        cluster.cut(i, 3);
+    Listener listener(cluster, 3);
+    const auto last_is_wrong = [&](const chain::Block& block) {
+        chain::Certificate certificate = notarize(block, chain_id);
+        certificate.signatures.back() = certificate.signatures.front();
+        return certificate;
+    };
+    SECTION("where its last signature is wrong") {
+        cluster.tick_at(24);
+        CHECK(listener.say(last_is_wrong(head())) == p2p::Verdict::bad);
+        // An honest one is taken.
+        CHECK(listener.say(notarize(head(), chain_id)) == p2p::Verdict::good);
+    }
+    SECTION("where it has no quorum, or no list at all") {
+        cluster.tick_at(24);
+        chain::Certificate certificate = notarize(head(), chain_id);
+        certificate.bitmaps[0] = base::Bytes{std::byte{0b0011}};
+        certificate.signatures.pop_back();
+        CHECK(listener.say(certificate) == p2p::Verdict::bad);
+        certificate.bitmaps.clear();
+        CHECK(listener.say(certificate) == p2p::Verdict::bad);
+    }
+    SECTION("unless its schedules may be others: then nothing is checked") {
+        cluster.run(24, 26);
+        chain::Certificate certificate = notarize(head(), chain_id);
+        certificate.bitmaps.push_back(base::Bytes{std::byte{0b1111}});
+        CHECK(listener.say(certificate) == p2p::Verdict::unsure);
+        certificate.data.schedule_version += 1;
+        CHECK(listener.say(certificate) == p2p::Verdict::unsure);
+        CHECK(listener.proved == 0);
+    }
+    SECTION("one of a block that was dropped long ago is not checked any more") {
+        chain::Block dropped = old;
+        dropped.id.bytes[9] ^= std::byte{1};
+        for (int again = 0; again < 3; ++again)
+            CHECK(listener.say(last_is_wrong(dropped)) == p2p::Verdict::duplicate);
+    }
 }

@@ -4,6 +4,7 @@
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
+#include "tests/support/elections.hpp"
 
 // What nodes say on the chain by themselves: `ready` of a standby, and evidence.
 
@@ -11,29 +12,9 @@ namespace {
 
 using support::Cluster;
 
-chain::Name name(const std::string& text) {
-    return *chain::Name::from_string(text);
-}
-
-// `producer` registers with this key.
-base::Bytes registration(const std::string& producer, const base::crypto::PublicKey& key) {
-    base::Writer out;
-    chain::encode(out, name(producer));
-    base::crypto::encode(out, key);
-    out.string("");
-    out.u16(0);
-    return out.take();
-}
-
-base::Bytes votes(const std::string& voter, const std::vector<std::string>& producers) {
-    base::Writer out;
-    chain::encode(out, name(voter));
-    chain::encode(out, chain::Name{});
-    out.varuint32(static_cast<std::uint32_t>(producers.size()));
-    for (const std::string& producer : producers)
-        chain::encode(out, name(producer));
-    return out.take();
-}
+using support::name;
+using support::registration;
+using support::votes;
 
 // With node 3's key, for another block than the head that it voted for.
 chain::Vote second_vote(Cluster& cluster) {

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
+#include "node/core/arrivals.hpp"
 #include "tests/support/cluster.hpp"
 
 // Four whole nodes, production code, connected by wires in one thread: what three of four agree
@@ -265,22 +266,73 @@ TEST_CASE("a block far ahead of its slot costs nobody anything and is taken in i
     SECTION("pushed") {
         send(second, false);
         REQUIRE(said.size() == 2);
-        CHECK(said[1].verdict == p2p::Verdict::unsure);
+        CHECK(said[1].verdict == p2p::Verdict::early);
         CHECK(said[1].text.find("early") != std::string::npos);
         slow.set_time(slow.genesis().times.time_of(5).to_timestamp());
         send(second, false);
     }
-    SECTION("asked for by height") {
+    SECTION("asked for by height: its sender alone says that it is final") {
         send(second, true);
-        CHECK(said.size() == 1);
+        REQUIRE(said.size() == 2);
+        CHECK(said[1].verdict == p2p::Verdict::early);
+        slow.set_time(slow.genesis().times.time_of(5).to_timestamp());
+        send(second, true);
+    }
+    SECTION("certified: then it waits for the clock") {
+        slow.step(node::input::FromPeers{p2p::effect::CertificateArrived{
+            Cluster::channel(0), {}, *cluster[0].view().certificate}});
+        REQUIRE(cluster[0].view().certificate->data.block_id == second->id);
+        REQUIRE(said.back().item == p2p::Item::certificate);
+        const std::size_t before = said.size();
+        send(second, false);
+        CHECK(said.size() == before);
         slow.set_time(slow.genesis().times.time_of(3).to_timestamp());
         slow.step(node::input::Tick{});
-        CHECK(said.size() == 1);
+        CHECK(said.size() == before);
         slow.set_time(slow.genesis().times.time_of(5).to_timestamp());
         slow.step(node::input::Tick{});
     }
     CHECK(said.back().verdict == p2p::Verdict::good);
     CHECK(slow.view().head->id == second->id);
+}
+
+TEST_CASE("blocks that one member dates years ahead take no room of others", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    for (std::size_t i = 0; i < 3; ++i)
+        cluster.cut(i, 3);
+    cluster.run(5, 6);
+    std::vector<p2p::input::Judged> said;
+    cluster[3].to_peers = [&](const p2p::Input& each) {
+        const auto* judged = std::get_if<p2p::input::Judged>(&each);
+        if (judged != nullptr && judged->item == p2p::Item::block) said.push_back(*judged);
+    };
+    const auto send = [&](const chain::BlockPtr& block) {
+        cluster[3].step(
+            node::input::FromPeers{p2p::effect::BlockArrived{Cluster::channel(0), block, true}});
+    };
+    // More than may wait, each the child of the one before; slots of node 0 alone.
+    chain::BlockPtr parent = cluster[3].view().head;
+    const chain::ChainId chain_id = cluster[0].genesis().chain_id();
+    for (std::size_t i = 0; i < node::Arrivals::kBlocksMax + 100; ++i) {
+        chain::SignedHeader header{parent->header, {}};
+        header.header.slot = (parent->header.slot / 4 + (i == 0 ? 15'000'000 : 1)) * 4;
+        header.header.height += 1;
+        header.header.previous = parent->id;
+        header.header.producer = cluster[0].genesis().schedule.entries[0].producer;
+        header.signature = support::key_of(7).sign(header.header.signing_digest(chain_id));
+        parent = chain::make_block(header, {}, {});
+        send(parent);
+    }
+    REQUIRE(said.size() == node::Arrivals::kBlocksMax + 100);
+    CHECK(said.front().verdict == p2p::Verdict::early);
+    said.clear();
+    for (const chain::BlockPtr& block : cluster[0].finalized) {
+        if (block->header.slot > 4) send(block);
+    }
+    REQUIRE(said.size() == 2);
+    CHECK(said.back().verdict == p2p::Verdict::good);
+    CHECK(cluster[3].view().head->header.slot == 6);
 }
 
 TEST_CASE("a block a little before its slot waits for it", "[network]") {

@@ -88,6 +88,10 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
     return base::Duration(0);
 }
 
+p2p::SharedBytes Byzantine::falsify(const p2p::SharedBytes& bytes) {
+    return flooder_ == nullptr ? bytes : flooder_->falsify(bytes);
+}
+
 void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
     for (auto& [id, end] : fleet_.ends()) {
         const bool is_ours = !fleet_.world().is_honest(end.node);

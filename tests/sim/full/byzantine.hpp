@@ -26,6 +26,8 @@ class Byzantine {
     [[nodiscard]] std::optional<base::Duration> delay(std::size_t machine,
                                                       std::size_t peer,
                                                       const p2p::SharedBytes& bytes);
+    // What leaves in its place.
+    [[nodiscard]] p2p::SharedBytes falsify(const p2p::SharedBytes& bytes);
     void signed_header(std::size_t machine, const chain::SignedHeader& header);
     // Once each, in their order.
     void became_final(const chain::ExecutedBlockPtr& block);
@@ -37,6 +39,8 @@ class Byzantine {
     // Slots whose votes all of them kept for themselves.
     [[nodiscard]] std::uint64_t conspiracies() const { return conspiracies_; }
     [[nodiscard]] std::uint64_t floods() const { return flooder_ ? flooder_->floods() : 0; }
+    // Answers with blocks of slots that come in years.
+    [[nodiscard]] std::uint64_t dated() const { return flooder_ ? flooder_->dated() : 0; }
 
   private:
     // What one of them made last.

@@ -16,6 +16,10 @@ constexpr std::size_t kCertificates = 80;
 constexpr std::size_t kClocks = 100;
 constexpr std::size_t kQuestions = 40;
 constexpr chain::Slot kSlotsBack = 40;
+constexpr int kDatedPercent = 50;  // Of the answers with blocks of some height.
+// A multiple of the slots after which a schedule of up to ten begins anew.
+constexpr chain::Slot kTurns = 2'520;
+constexpr std::size_t kYears = 100'000;  // Of these, at most.
 // A channel is spoken on before: the handshake is over.
 constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
@@ -160,6 +164,35 @@ void Flooder::send_certificates() {
         certificate.signatures.assign(size, signature);
         tell(p2p::pack_message(certificate));
     }
+}
+
+// The last blocks of an answer are of this member alone, and dated ahead.
+p2p::SharedBytes Flooder::falsify(const p2p::SharedBytes& bytes) {
+    const auto envelope = p2p::read_envelope(*bytes);
+    const bool is_answer = envelope && envelope->type == p2p::MessageType::blocks &&
+                           envelope->correlation != 0 && header_;
+    if (!is_answer || !dice_.percent(kDatedPercent)) return bytes;
+    const auto body = p2p::read_body(*envelope, *bytes);
+    if (!body) return bytes;
+    std::vector<chain::BlockPtr> blocks = std::get<p2p::Blocks>(*body).blocks;
+    if (blocks.size() < 2) return bytes;
+    const genesis::Genesis& genesis = fleet_.world().genesis;
+    const chain::Slot turn = kTurns * genesis.parameters.repetitions;
+    chain::Slot slot = header_->header.slot + turn * (1 + dice_.below(kYears));
+    for (std::size_t i = 1 + dice_.below(blocks.size() - 1); i < blocks.size(); ++i, slot += turn) {
+        chain::SignedHeader made{blocks[i - 1]->header, {}};
+        made.header.previous = blocks[i - 1]->id;
+        made.header.height += 1;
+        made.header.slot = slot;
+        made.header.producer = header_->header.producer;
+        made.header.schedule_change.reset();
+        made.header.transaction_root = {};
+        made.signature = signing_key(member_).sign(made.header.signing_digest(genesis.chain_id()));
+        blocks[i] = chain::make_block(made, {}, {});
+    }
+    ++dated_;
+    return p2p::pack_message(p2p::Blocks{std::move(blocks)},
+                             {.correlation = envelope->correlation, .flags = envelope->flags});
 }
 
 void Flooder::send_clocks() {

@@ -8,7 +8,8 @@ namespace sim::full {
 
 // Byzantine members that fill what honest nodes keep within bounds: tables of wanted blocks and
 // transactions, of orphans, headers without bodies, votes, certificates, clocks and questions. All
-// of it has the right form; of what is signed, the signatures are good.
+// of it has the right form; of what is signed, the signatures are good. Who is behind and asks them
+// for blocks by height gets some of theirs, of slots that come in years.
 class Flooder {
   public:
     Flooder(Fleet& fleet, std::uint64_t seed);
@@ -17,7 +18,10 @@ class Flooder {
     // From time to time, to the end.
     void act();
 
+    [[nodiscard]] p2p::SharedBytes falsify(const p2p::SharedBytes& bytes);
+
     [[nodiscard]] std::uint64_t floods() const { return floods_; }
+    [[nodiscard]] std::uint64_t dated() const { return dated_; }
 
   private:
     void tell(const p2p::SharedBytes& bytes);
@@ -37,6 +41,7 @@ class Flooder {
     const std::size_t member_;
     std::optional<chain::SignedHeader> header_;  // The last that it has signed.
     std::uint64_t floods_ = 0;
+    std::uint64_t dated_ = 0;
 };
 
 }  // namespace sim::full

@@ -25,9 +25,9 @@ void Fleet::send(std::size_t i, const p2p::effect::Send& send) {
         const auto delay = byzantine_->delay(i, end.peer, send.bytes);
         if (!delay) return;
         extra = *delay;
-    } else {
-        note_sent(i, send);
+        return put_on_wire(end, byzantine_->falsify(send.bytes), extra);
     }
+    note_sent(i, send);
     put_on_wire(end, send.bytes, extra);
 }
 

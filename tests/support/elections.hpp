@@ -1,0 +1,48 @@
+#pragma once
+
+#include "tests/support/cluster.hpp"
+
+#include <string>
+#include <vector>
+
+namespace support {
+
+inline chain::Name name(const std::string& text) {
+    return *chain::Name::from_string(text);
+}
+
+// `producer` registers with this key.
+inline base::Bytes registration(const std::string& producer, const base::crypto::PublicKey& key) {
+    base::Writer out;
+    chain::encode(out, name(producer));
+    base::crypto::encode(out, key);
+    out.string("");
+    out.u16(0);
+    return out.take();
+}
+
+inline base::Bytes votes(const std::string& voter, const std::vector<std::string>& producers) {
+    base::Writer out;
+    chain::encode(out, name(voter));
+    chain::encode(out, chain::Name{});
+    out.varuint32(static_cast<std::uint32_t>(producers.size()));
+    for (const std::string& producer : producers)
+        chain::encode(out, name(producer));
+    return out.take();
+}
+
+// Four validators and a standby, "mint", whom they have elected: block 24 proposes it, and from
+// the one of slot 26 on its schedule is pending. Stops before slot 24; the period is 12 slots.
+inline void elect_standby(Cluster& cluster) {
+    cluster.run(1, 3);
+    const auto registers = cluster[4].submit(
+        cluster[4].act("mint", "regproducer", registration("mint", key_of(11).public_key())));
+    REQUIRE(cluster[4].answers.at(registers).outcome.has_value());
+    cluster.run(4, 16);
+    const auto elects = cluster[0].submit(cluster[0].act(
+        "bank", "voteproducer", votes("bank", {"bank", "bourse", "broker", "mint", "vault"})));
+    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    cluster.run(17, 23);
+}
+
+}  // namespace support
