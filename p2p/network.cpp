@@ -340,6 +340,7 @@ class Network::Impl {
     // Whether it was time to look after everything.
     bool on_time() {
         votes_.on_time();
+        clocks_.on_time();
         transactions_.on_time();
         blocks_.relay();
         if (peers_.now() < next_tick_) return false;
@@ -397,8 +398,10 @@ class Network::Impl {
     // The next tick, or something sooner; said again only when it changes.
     void wake(Effects& out) {
         base::Timestamp at = std::max(next_tick_, peers_.now() + milliseconds(1));
-        for (const auto& time :
-             {votes_.next_time(), transactions_.next_time(), blocks_.next_relay()}) {
+        for (const auto& time : {votes_.next_time(),
+                                 clocks_.next_time(),
+                                 transactions_.next_time(),
+                                 blocks_.next_relay()}) {
             if (time) at = std::min(at, *time);
         }
         if (at == wake_at_) return;
