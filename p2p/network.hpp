@@ -111,6 +111,11 @@ struct PassCertificate {
     // (they may not have known the block) is not ours to know.
     bool again = false;
 };
+// A certificate that this peer sent is good, and names a block that the ledger has not.
+struct Certified {
+    chain::BlockId id;
+    ChannelId channel;
+};
 // The answer to an Arrived effect, with its id. Exactly one for each of them.
 struct Judged {
     Item item = Item::block;
@@ -157,6 +162,7 @@ using Input = std::variant<input::Tick,
                            input::ClockSet,
                            input::VotesProved,
                            input::PassCertificate,
+                           input::Certified,
                            input::Judged,
                            input::BlocksRead,
                            input::RegistryChanged,
@@ -194,7 +200,8 @@ struct HeaderArrived {
 struct BlockArrived {
     ChannelId channel;
     chain::BlockPtr block;
-    bool is_sync = false;  // A final block of the peer's, asked for by height.
+    bool is_sync = false;       // A final block of the peer's, asked for by height.
+    bool is_certified = false;  // input::Certified named it, or a block above it.
 };
 struct TransactionArrived {
     ChannelId channel;
