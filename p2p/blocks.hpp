@@ -35,6 +35,10 @@ class BlockGossip {
     // A valid certificate names this block, which the ledger has not: it and those below it are
     // fetched, and handed over as certified.
     void on_certified(const input::Certified& certified);
+    // The peer sent a certificate of this block, be it one that is known.
+    void on_certificate(const Peer& peer, const chain::BlockId& id) {
+        certified_.note_holder(id, peer.slot);
+    }
     void on_judged(const input::Judged& judged);
     void on_time();
     // Passes on what is due, which may be sooner than the next on_time().

@@ -14,6 +14,12 @@ void CertifiedBranches::add(const chain::BlockId& id, PeerSlot holder) {
     branches_.push_back({.ids = {id}, .holders = PeerSet::of(holder)});
 }
 
+void CertifiedBranches::note_holder(const chain::BlockId& id, PeerSlot holder) {
+    for (Branch& branch : branches_) {
+        if (branch.ids.front() == id) branch.holders.add(holder);
+    }
+}
+
 void CertifiedBranches::extend(Branch& branch, const chain::BlockId& id) {
     for (const Branch& other : branches_) {
         const auto at = std::ranges::find(other.ids, id);

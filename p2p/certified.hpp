@@ -29,6 +29,8 @@ class CertifiedBranches {
 
     // A certificate names this block, which is not here.
     void add(const chain::BlockId& id, PeerSlot holder);
+    // This peer, too, sent a certificate of this block.
+    void note_holder(const chain::BlockId& id, PeerSlot holder);
     // The last of the branch builds on this block, which is not here: it is the last now, or
     // another branch, which has it, goes on below.
     void extend(Branch& branch, const chain::BlockId& id);

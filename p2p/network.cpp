@@ -302,6 +302,7 @@ class Network::Impl {
         votes_.on_vote(at.peer, std::move(vote), at.body);
     }
     void receive(const Arrival& at, chain::Certificate& certificate) {
+        blocks_.on_certificate(at.peer, certificate.data.block_id);
         votes_.on_certificate(at.peer, std::move(certificate), at.body);
     }
     void receive(const Arrival& at, const ClockStatement& statement) {

@@ -99,6 +99,29 @@ TEST_CASE("while it lacks a block that a certificate names a node goes on asking
     CHECK_FALSE(test.closed(test.channel));
 }
 
+TEST_CASE("whoever sends a certificate, too, is asked for its block") {
+    Refused test;
+    const ChannelId other = test.greet({.number = 6});
+    chain::Certificate certificate;
+    certificate.data.height = test.third->header.height;
+    certificate.data.block_id = test.third->id;
+    const auto is_asked = [&] {
+        bool is_any = false;
+        for (const Body& body : test.heard(other)) {
+            const auto* request = std::get_if<Request>(&body);
+            is_any |= request != nullptr && request->ids == std::vector{test.third->id};
+        }
+        return is_any;
+    };
+    test.say(test.channel, certificate);
+    test.step(input::Certified{test.third->id, test.channel});
+    test.tick(seconds(3));
+    CHECK_FALSE(is_asked());
+    test.say(other, certificate);
+    test.tick(seconds(2));
+    CHECK(is_asked());
+}
+
 TEST_CASE("beside a certified branch nothing is taken for certified") {
     Refused test;
     test.step(input::Certified{test.second->id, test.channel});

@@ -283,6 +283,30 @@ TEST_CASE("a missing transaction of a pushed block is fetched, or the block is a
     }
 }
 
+TEST_CASE(
+    "who names transactions that do not exist keeps no block of others from being put together") {
+    Stranger test;
+    const ChannelId hostile = test.greet();
+    const ChannelId honest = test.greet({.number = 6});
+    const auto named = [&](std::uint32_t number) {
+        BlockOptions options{.transactions = {transaction_of(number)}, .slots = number};
+        auto block = std::make_shared<chain::Block>(*block_on(*test.ledger.head, options));
+        block->transactions.front().transaction = transaction_of(number).packed_digest();
+        return block;
+    };
+    for (std::uint32_t i = 1; i <= 40; ++i)
+        test.say(hostile, Blocks{{named(i)}});
+    REQUIRE_FALSE(test.closed(hostile));
+    test.out.clear();
+    test.say(honest, Blocks{{named(50)}});
+    bool is_asked = false;
+    for (const Body& body : test.heard(honest)) {
+        const auto* asked = std::get_if<Request>(&body);
+        is_asked |= asked != nullptr && asked->wanted == Wanted::transactions;
+    }
+    CHECK(is_asked);
+}
+
 TEST_CASE("a thousand times the rate costs the connection, and little else") {
     for (std::size_t which = 0; which < 14; ++which) {
         Stranger test;
