@@ -1,6 +1,8 @@
 #include "p2p/blocks.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <utility>
 
 namespace p2p {
@@ -10,15 +12,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kBlocksKept = 16'384;
-constexpr std::size_t kWantedMax = 8'192;
-constexpr std::size_t kWantedOfPeerMax = 1'024;  // Named in its notices.
 constexpr std::size_t kAssembliesMax = 16;
-constexpr std::size_t kOrphansMax = 64;
-constexpr std::size_t kIdsAtOnce = 64;    // Of one request.
-constexpr std::size_t kRequestsMax = 2;   // Of one peer, not answered.
-constexpr std::size_t kJudgingMax = 256;  // Blocks of one peer, with the ledger;
-constexpr std::size_t kJudgingAim = 64;   // above this we ask it for no more.
-constexpr chain::Height kNear = 128;      // Farther behind, live blocks are of no use.
+constexpr std::size_t kIdsAtOnce = 64;            // Of one request.
+constexpr std::size_t kRequestsMax = 2;           // Of one peer, not answered.
+constexpr std::size_t kJudgingMax = 256;          // Blocks of one peer, with the ledger;
+constexpr std::size_t kJudgingAim = 64;           // above this we ask it for no more.
+constexpr chain::Height kNear = 128;              // Farther behind, live blocks are of no use.
+constexpr chain::Height kCertifiedAhead = 1'024;  // Farther ahead, a sync comes first.
 constexpr base::Duration kRelayDelay = milliseconds(5);      // Others' headers come meanwhile.
 constexpr base::Duration kBodyPatience = milliseconds(200);  // From a header to its block.
 constexpr base::Duration kBusyPatience = milliseconds(20);
@@ -26,6 +26,7 @@ constexpr base::Duration kAskAgain = milliseconds(500);
 constexpr base::Duration kAssemblyPatience = milliseconds(300);
 constexpr base::Duration kOrphanLife = seconds(30);
 constexpr base::Duration kAnswerPatience = seconds(5);
+constexpr base::Duration kChaseAgain = seconds(1);
 // Points.
 constexpr int kRepeatsRefused = 5;
 constexpr int kNamesTwice = 25;
@@ -47,16 +48,8 @@ std::vector<base::Hash256> digests_of(const chain::Block& block) {
 // Whether a block, with nothing left out, may be longer than a message: of the parts only the
 // transactions can be.
 bool fits(const chain::Block& block) {
-    constexpr std::size_t kRest = (1U << 20U) + 64;  // Header, witness and counts.
-    constexpr std::size_t kReceipt = 64;
-    std::size_t bytes = kRest;
-    for (const chain::TransactionReceipt& receipt : block.transactions) {
-        bytes += kReceipt;
-        if (const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction)) {
-            bytes += packed->net_bytes_unprunable() + packed->net_bytes_prunable();
-        }
-    }
-    return bytes <= carriage_of(MessageType::blocks).body_bytes_max;
+    constexpr std::size_t kRest = std::size_t{1} << 20U;  // More than the other parts take.
+    return packed_bytes(block) + kRest <= carriage_of(MessageType::blocks).body_bytes_max;
 }
 
 }  // namespace
@@ -164,7 +157,8 @@ void BlockGossip::on_header(Peer& peer, HeaderPush push) {
     if (found != nullptr) {
         found->holders.add(peer.slot);
         ++peers_.duplicates_dropped;
-        if (found->value.stage == Stage::heard) want(id, peer.slot, peers_.now() + kBodyPatience);
+        if (found->value.stage == Stage::heard)
+            want(id, PeerSet::of(peer.slot), peers_.now() + kBodyPatience);
         return;
     }
     if (header.height <= ledger_.finalized.height) return;
@@ -173,7 +167,7 @@ void BlockGossip::on_header(Peer& peer, HeaderPush push) {
     Entry& entry = heard(id);
     entry.holders.add(peer.slot);
     entry.value.header_message = pack_message(push);
-    want(id, peer.slot, peers_.now() + kBodyPatience);
+    want(id, PeerSet::of(peer.slot), peers_.now() + kBodyPatience);
     peers_.emit(effect::HeaderArrived{peer.channel, id, std::move(push)});
 }
 
@@ -219,9 +213,9 @@ bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
         block = std::make_shared<const chain::Block>(std::move(assembly.block));
         return true;
     }
-    if (assemblies_.size() >= kAssembliesMax || assembly.missing.size() > kIdsMax ||
-        assemblies_.contains(block->id)) {
-        want(block->id, peer.slot, peers_.now());
+    if (assembly.missing.size() > kIdsMax || assemblies_.contains(block->id) ||
+        !may_assemble(peer)) {
+        want(block->id, PeerSet::of(peer.slot), peers_.now());
         ask_wanted();
         return false;
     }
@@ -232,6 +226,26 @@ bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
     assemblies_.emplace(block->id, std::move(assembly));
     peers_.send(peer, request, {.correlation = kById});
     return false;
+}
+
+// When there is no room, the peer with the most gives way.
+bool BlockGossip::may_assemble(const Peer& peer) {
+    if (assemblies_.size() < kAssembliesMax) return true;
+    std::array<std::size_t, kPeersMax> counts{};
+    for (const auto& [id, assembly] : assemblies_)
+        ++counts.at(assembly.from);
+    const auto most = std::ranges::max_element(counts);
+    if (counts.at(peer.slot) + 1 >= *most) return false;
+    const auto slot = static_cast<PeerSlot>(most - counts.begin());
+    fetch_whole(std::ranges::find_if(
+        assemblies_, [slot](const auto& item) { return item.second.from == slot; }));
+    return true;
+}
+
+void BlockGossip::fetch_whole(std::map<chain::BlockId, Assembly>::iterator at) {
+    const auto [id, from] = std::pair(at->first, at->second.from);
+    assemblies_.erase(at);
+    want(id, PeerSet::of(from), peers_.now());
 }
 
 void BlockGossip::on_transaction(const base::Hash256& id) {
@@ -258,29 +272,25 @@ void BlockGossip::on_transaction(const base::Hash256& id) {
 
 // To the ledger, or to wait for its parent.
 void BlockGossip::place(Peer& peer, const chain::BlockPtr& block) {
+    trace(*block);
     if (is_known(block->header.previous)) return deliver(peer, block);
-    if (block->header.height > ledger_.head.height + kNear || orphans_.size() >= kOrphansMax) {
-        return;
+    if (block->header.height > ledger_.head.height + kNear) return ask_wanted();
+    if (orphans_.add(peer.slot, block, peers_.now() + kOrphanLife)) {
+        wanted_.erase(block->id);
+        want(block->header.previous, PeerSet::of(peer.slot), peers_.now());
     }
-    const auto siblings = orphans_.equal_range(block->header.previous);
-    for (auto at = siblings.first; at != siblings.second; ++at) {
-        if (at->second.block->id == block->id) return;
-    }
-    orphans_.emplace(block->header.previous, Orphan{peer.slot, block, peers_.now() + kOrphanLife});
-    wanted_.erase(block->id);
-    want(block->header.previous, peer.slot, peers_.now());
     ask_wanted();
 }
 
 void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
-    std::vector<Orphan> ready{{peer.slot, first, {}}};
+    std::vector<Orphans::Orphan> ready{{peer.slot, first, {}, 0}};
     while (!ready.empty()) {
-        const Orphan next = ready.back();
+        const Orphans::Orphan next = ready.back();
         ready.pop_back();
         Peer* from = peers_.at(next.from);
         if (from == nullptr || is_known(next.block->id)) continue;
         if (from->judging_of(Item::block) >= kJudgingMax) {
-            want(next.block->id, next.from, peers_.now() + kAskAgain);
+            want(next.block->id, PeerSet::of(next.from), peers_.now() + kAskAgain);
             continue;
         }
         ++from->judging_of(Item::block);
@@ -288,12 +298,69 @@ void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
         entry.value.stage = Stage::delivered;
         entry.value.block = next.block;
         wanted_.erase(next.block->id);
-        peers_.emit(effect::BlockArrived{from->channel, next.block});
-        const auto children = orphans_.equal_range(next.block->id);
-        for (auto at = children.first; at != children.second; ++at)
-            ready.push_back(at->second);
-        orphans_.erase(children.first, children.second);
+        const bool is_certified = certified_.contains(next.block->id);
+        peers_.emit(effect::BlockArrived{from->channel, next.block, false, is_certified});
+        for (Orphans::Orphan& child : orphans_.take_children(next.block->id))
+            ready.push_back(std::move(child));
     }
+}
+
+// --- What certificates name ---
+
+void BlockGossip::on_certified(const input::Certified& certified) {
+    const Peer* peer = peers_.find(certified.channel);
+    if (peer == nullptr || is_known(certified.id)) return;
+    const chain::Height height = chain::height_of(certified.id);
+    if (height <= ledger_.finalized.height || height > ledger_.head.height + kCertifiedAhead)
+        return;
+    certified_.add(certified.id, peer->slot);
+    for (CertifiedBranches::Branch& branch : certified_.branches()) {
+        if (branch.ids.front() != certified.id) continue;
+        trace(branch);
+        chase(branch);
+    }
+    ask_wanted();
+}
+
+// The block that ends a branch tells what is below it.
+void BlockGossip::trace(const chain::Block& block) {
+    for (CertifiedBranches::Branch& branch : certified_.branches()) {
+        if (branch.ids.back() != block.id || branch.parent) continue;
+        if (branch.ids.size() >= CertifiedBranches::kBlocksMax) continue;
+        if (is_known(block.header.previous)) {
+            branch.parent = block.header.previous;
+        } else {
+            certified_.extend(branch, block.header.previous);
+            trace(branch);
+        }
+        chase(branch);
+    }
+}
+
+// As far as blocks wait here.
+void BlockGossip::trace(CertifiedBranches::Branch& branch) {
+    while (!branch.parent && branch.ids.size() < CertifiedBranches::kBlocksMax) {
+        const chain::Block* block = orphans_.find(branch.ids.back());
+        if (block == nullptr) return;
+        if (is_known(block->header.previous)) {
+            branch.parent = block->header.previous;
+        } else {
+            certified_.extend(branch, block->header.previous);
+        }
+    }
+}
+
+// Down to what is here each is asked for, lowest first; before that is known, the last.
+void BlockGossip::chase(CertifiedBranches::Branch& branch) {
+    branch.again = peers_.now() + kChaseAgain;
+    if (branch.parent && !is_known(*branch.parent)) {
+        // The ledger did not take it when it was not known to be certified.
+        certified_.extend(branch, *std::exchange(branch.parent, std::nullopt));
+        trace(branch);
+    }
+    if (!branch.parent) return want(branch.ids.back(), branch.holders, peers_.now());
+    for (auto at = branch.ids.rbegin(); at != branch.ids.rend(); ++at)
+        want(*at, branch.holders, peers_.now());
 }
 
 void BlockGossip::on_judged(const input::Judged& judged) {
@@ -356,28 +423,13 @@ std::optional<base::Timestamp> BlockGossip::next_relay() const {
 // --- What is missing ---
 
 void BlockGossip::on_known(Peer& peer, const std::vector<chain::BlockId>& ids) {
-    auto named = static_cast<std::size_t>(
-        std::count_if(wanted_.begin(), wanted_.end(), [&peer](const auto& item) {
-            return item.second.candidates.has(peer.slot);
-        }));
-    for (const chain::BlockId& id : ids) {
-        if (is_known(id)) continue;
-        if (++named > kWantedOfPeerMax) break;
-        want(id, peer.slot, peers_.now());
-    }
+    for (const chain::BlockId& id : ids)
+        want(id, PeerSet::of(peer.slot), peers_.now());
     ask_wanted();
 }
 
-// Who showed that he has it is asked too.
-void BlockGossip::want(const chain::BlockId& id,
-                       std::optional<PeerSlot> from,
-                       base::Timestamp due) {
-    auto at = wanted_.find(id);
-    if (at == wanted_.end()) {
-        if (wanted_.size() >= kWantedMax || is_known(id)) return;
-        at = wanted_.emplace(id, Want{.due = due}).first;
-    }
-    if (from) at->second.candidates.add(*from);
+void BlockGossip::want(const chain::BlockId& id, PeerSet from, base::Timestamp due) {
+    if (!is_known(id) && orphans_.find(id) == nullptr) wanted_.add(id, from, due);
 }
 
 // How many more ids the peer may be asked for at this moment.
@@ -389,11 +441,12 @@ std::size_t BlockGossip::room_of(Peer& peer) const {
     return static_cast<std::size_t>(waiting) >= kRequestsMax ? 0 : kIdsAtOnce;
 }
 
-// Who may have it and was not asked; null: nobody.
-Peer* BlockGossip::next_candidate(const Want& wanted) {
+// Who may have it, since he said so or showed it, and was not asked; null: nobody.
+Peer* BlockGossip::next_candidate(const Wants::Want& wanted, PeerSet holders) {
+    holders.add(wanted.candidates);
     Peer* best = nullptr;
     peers_.for_each_ready([&](Peer& peer) {
-        if (!wanted.candidates.has(peer.slot) || wanted.tried.has(peer.slot)) return;
+        if (!holders.has(peer.slot) || wanted.tried.has(peer.slot)) return;
         if (best == nullptr || peer.judging_of(Item::block) < best->judging_of(Item::block))
             best = &peer;
     });
@@ -404,14 +457,14 @@ Peer* BlockGossip::next_candidate(const Want& wanted) {
 void BlockGossip::ask_wanted() {
     std::map<PeerSlot, std::vector<chain::BlockId>> requests;
     std::map<PeerSlot, std::size_t> room;
-    for (auto at = wanted_.begin(); at != wanted_.end();) {
-        Want& wanted = at->second;
+    for (auto at = wanted_.entries().begin(); at != wanted_.entries().end();) {
+        Wants::Want& wanted = at->second;
         if (wanted.due > peers_.now() || assemblies_.contains(at->first)) {
             ++at;
             continue;
         }
-        if (const Entry* entry = blocks_.find(at->first)) wanted.candidates.add(entry->holders);
-        Peer* peer = next_candidate(wanted);
+        const Entry* entry = blocks_.find(at->first);
+        Peer* peer = next_candidate(wanted, entry == nullptr ? PeerSet{} : entry->holders);
         if (peer == nullptr) {
             // Nobody is left to be asked: it is heard of again, or was a lie.
             at = wanted_.erase(at);
@@ -448,30 +501,31 @@ bool BlockGossip::take_answer(const Peer& peer, const Envelope& envelope) {
 
 void BlockGossip::on_time() {
     drop_old();
+    for (CertifiedBranches::Branch& branch : certified_.branches()) {
+        if (peers_.now() >= branch.again) chase(branch);
+    }
     ask_wanted();
 }
 
 void BlockGossip::drop_old() {
-    std::erase_if(orphans_, [this](const auto& item) {
-        return item.second.until <= peers_.now() ||
-               item.second.block->header.height <= ledger_.finalized.height;
+    orphans_.drop(peers_.now(), ledger_.finalized.height);
+    certified_.erase_if([this](const CertifiedBranches::Branch& branch) {
+        const Entry* entry = blocks_.find(branch.ids.front());
+        return (entry != nullptr && entry->value.stage == Stage::good) ||
+               chain::height_of(branch.ids.front()) <= ledger_.finalized.height;
     });
     for (auto at = assemblies_.begin(); at != assemblies_.end();) {
-        if (at->second.due > peers_.now()) {
-            ++at;
-            continue;
-        }
-        // The transactions did not come: get the block as a whole.
-        const auto [id, from] = std::pair(at->first, at->second.from);
-        at = assemblies_.erase(at);
-        want(id, from, peers_.now());
+        const auto next = std::next(at);
+        // The transactions did not come.
+        if (at->second.due <= peers_.now()) fetch_whole(at);
+        at = next;
     }
     std::erase_if(asked_, [this](const auto& item) {
         return item.second.at + kAnswerPatience <= peers_.now();
     });
-    std::erase_if(wanted_, [this](const auto& item) {
-        return chain::height_of(item.first) <= ledger_.finalized.height;
-    });
+    auto& wanted = wanted_.entries();
+    while (!wanted.empty() && chain::height_of(wanted.begin()->first) <= ledger_.finalized.height)
+        wanted_.erase(wanted.begin());
 }
 
 void BlockGossip::forget(PeerSlot slot) {
@@ -479,12 +533,10 @@ void BlockGossip::forget(PeerSlot slot) {
         entry.holders.remove(slot);
         entry.value.headed.remove(slot);
     });
-    for (auto& [id, wanted] : wanted_) {
-        wanted.candidates.remove(slot);
-        wanted.tried.remove(slot);
-    }
+    wanted_.forget(slot);
+    certified_.forget(slot);
+    orphans_.forget(slot);
     std::erase_if(assemblies_, [slot](const auto& item) { return item.second.from == slot; });
-    std::erase_if(orphans_, [slot](const auto& item) { return item.second.from == slot; });
     std::erase_if(asked_, [slot](const auto& item) { return item.second.slot == slot; });
 }
 

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "p2p/certified.hpp"
+#include "p2p/orphans.hpp"
 #include "p2p/peers.hpp"
 #include "p2p/transactions.hpp"
+#include "p2p/wants.hpp"
 
 #include <deque>
 #include <map>
@@ -29,6 +32,13 @@ class BlockGossip {
     void on_transaction(const base::Hash256& id);
     // The peer has these blocks: get those that we lack.
     void on_known(Peer& peer, const std::vector<chain::BlockId>& ids);
+    // A valid certificate names this block, which the ledger has not: it and those below it are
+    // fetched, and handed over as certified.
+    void on_certified(const input::Certified& certified);
+    // The peer sent a certificate of this block, be it one that is known.
+    void on_certificate(const Peer& peer, const chain::BlockId& id) {
+        certified_.note_holder(id, peer.slot);
+    }
     void on_judged(const input::Judged& judged);
     void on_time();
     // Passes on what is due, which may be sooner than the next on_time().
@@ -53,12 +63,6 @@ class BlockGossip {
         PeerSet headed;                // Got the header from us.
     };
     using Entry = SeenTable<State>::Entry;
-    // A block that we know of and lack.
-    struct Want {
-        PeerSet candidates{};
-        PeerSet tried{};
-        base::Timestamp due{};
-    };
     // A pushed block some of whose transactions are missing.
     struct Assembly {
         PeerSlot from = 0;
@@ -74,12 +78,6 @@ class BlockGossip {
         base::Timestamp due;
         chain::BlockId id;
     };
-    struct Orphan {
-        PeerSlot from = 0;
-        chain::BlockPtr block;
-        base::Timestamp until{};
-    };
-
     [[nodiscard]] bool is_near(const Peer& peer) const;
     void pass_on(Entry& entry, const chain::Block& block);
     [[nodiscard]] SharedBytes pack_for(const Peer& peer,
@@ -90,10 +88,16 @@ class BlockGossip {
     [[nodiscard]] bool assemble(Peer& peer, chain::BlockPtr& block);
     void place(Peer& peer, const chain::BlockPtr& block);
     void deliver(Peer& peer, const chain::BlockPtr& block);
-    void want(const chain::BlockId& id, std::optional<PeerSlot> from, base::Timestamp due);
+    void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
     void ask_wanted();
     [[nodiscard]] std::size_t room_of(Peer& peer) const;
-    [[nodiscard]] Peer* next_candidate(const Want& wanted);
+    [[nodiscard]] Peer* next_candidate(const Wants::Want& wanted, PeerSet holders);
+    [[nodiscard]] bool may_assemble(const Peer& peer);
+    void fetch_whole(std::map<chain::BlockId, Assembly>::iterator at);
+    // What is known of branches that are certified, and what is missing of them.
+    void trace(const chain::Block& block);
+    void trace(CertifiedBranches::Branch& branch);
+    void chase(CertifiedBranches::Branch& branch);
     void ask(Peer& peer, std::vector<chain::BlockId> ids);
     void drop_old();
 
@@ -101,11 +105,12 @@ class BlockGossip {
     TransactionGossip& transactions_;
     const input::LedgerChanged& ledger_;
     SeenTable<State> blocks_;
-    std::map<chain::BlockId, Want> wanted_;
+    Wants wanted_;
+    CertifiedBranches certified_;
     std::map<chain::BlockId, Assembly> assemblies_;
-    std::multimap<chain::BlockId, Orphan> orphans_;  // By parent.
-    std::deque<Relay> relays_;                       // Ascending times.
-    std::map<std::uint64_t, Asked> asked_;           // By correlation.
+    Orphans orphans_;
+    std::deque<Relay> relays_;              // Ascending times.
+    std::map<std::uint64_t, Asked> asked_;  // By correlation.
     std::uint64_t next_correlation_ = 1;
 };
 

@@ -1,15 +1,20 @@
 #pragma once
 
+#include "p2p/budget.hpp"
 #include "p2p/peers.hpp"
 
 #include <map>
+#include <optional>
 
 namespace p2p {
 
 // Passes on what the clocks of validators show, so that validators without a connection hear each
-// other's: of each key the newest statement, at most five a second, to all who vote. Who comes is
-// told what was heard of its own keys, so that what it says from now on is newer.
+// other's: of each key the newest statement, to all who vote. Who comes is told what was heard of
+// its own keys, so that what it says from now on is newer.
 //
+// What is newer than all before goes to the ledger at once, however soon it comes: who repeats an
+// older statement delays none. What goes on is at most five a second of a key, and eight at once;
+// the newest of what waits goes on, too.
 // Bounded: a key is kept once the ledger has called it a validator's.
 class ClockGossip {
   public:
@@ -19,20 +24,31 @@ class ClockGossip {
     void on_clock(Peer& peer, const ClockStatement& statement, base::ByteView body);
     void on_judged(const input::Judged& judged);
     void on_ready(Peer& peer);
+    // Passes on what has waited.
+    void on_time();
+    [[nodiscard]] std::optional<base::Timestamp> next_time() const { return next_due_; }
     void forget(PeerSlot slot);
 
   private:
-    struct Heard {
+    struct Said {
         ClockStatement statement;
         PeerSet holders{};
-        base::Timestamp at{};
     };
+    struct Heard {
+        Said newest{};
+        base::Timestamp at{};                  // When it came.
+        TokenBucket passes{kPasses};           // What may go on.
+        std::optional<base::Timestamp> due{};  // It waits.
+    };
+    static constexpr TokenBucket::Rate kPasses{.per_second = 5, .burst = 8};
 
-    void keep(Heard heard);
+    void keep(Said said);
+    void pass_on(Heard& heard);
 
     Peers& peers_;
     std::map<PublicKey, Heard> heard_;
-    std::map<base::Hash256, Heard> judging_;  // With the ledger.
+    std::map<base::Hash256, Said> judging_;    // With the ledger.
+    std::optional<base::Timestamp> next_due_;  // The first of those that wait.
 };
 
 }  // namespace p2p

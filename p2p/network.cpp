@@ -124,6 +124,7 @@ class Network::Impl {
             votes_.note_newest(vote);
     }
     void on(const input::PassCertificate& passed) { votes_.pass(passed); }
+    void on(const input::Certified& certified) { blocks_.on_certified(certified); }
     void on(const input::Judged& judged) {
         switch (judged.item) {
             case Item::vote:
@@ -301,6 +302,7 @@ class Network::Impl {
         votes_.on_vote(at.peer, std::move(vote), at.body);
     }
     void receive(const Arrival& at, chain::Certificate& certificate) {
+        blocks_.on_certificate(at.peer, certificate.data.block_id);
         votes_.on_certificate(at.peer, std::move(certificate), at.body);
     }
     void receive(const Arrival& at, const ClockStatement& statement) {
@@ -340,6 +342,7 @@ class Network::Impl {
     // Whether it was time to look after everything.
     bool on_time() {
         votes_.on_time();
+        clocks_.on_time();
         transactions_.on_time();
         blocks_.relay();
         if (peers_.now() < next_tick_) return false;
@@ -397,8 +400,10 @@ class Network::Impl {
     // The next tick, or something sooner; said again only when it changes.
     void wake(Effects& out) {
         base::Timestamp at = std::max(next_tick_, peers_.now() + milliseconds(1));
-        for (const auto& time :
-             {votes_.next_time(), transactions_.next_time(), blocks_.next_relay()}) {
+        for (const auto& time : {votes_.next_time(),
+                                 clocks_.next_time(),
+                                 transactions_.next_time(),
+                                 blocks_.next_relay()}) {
             if (time) at = std::min(at, *time);
         }
         if (at == wake_at_) return;

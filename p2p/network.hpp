@@ -112,6 +112,11 @@ struct PassCertificate {
     // (they may not have known the block) is not ours to know.
     bool again = false;
 };
+// A certificate that this peer sent is good, and names a block that the ledger has not.
+struct Certified {
+    chain::BlockId id;
+    ChannelId channel;
+};
 // The answer to an Arrived effect, with its id. Exactly one for each of them.
 struct Judged {
     Item item = Item::block;
@@ -158,6 +163,7 @@ using Input = std::variant<input::Tick,
                            input::ClockSet,
                            input::VotesProved,
                            input::PassCertificate,
+                           input::Certified,
                            input::Judged,
                            input::BlocksRead,
                            input::RegistryChanged,
@@ -195,7 +201,8 @@ struct HeaderArrived {
 struct BlockArrived {
     ChannelId channel;
     chain::BlockPtr block;
-    bool is_sync = false;  // A final block of the peer's, asked for by height.
+    bool is_sync = false;       // A final block of the peer's, asked for by height.
+    bool is_certified = false;  // input::Certified named it, or a block above it.
 };
 struct TransactionArrived {
     ChannelId channel;

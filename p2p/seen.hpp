@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,10 +18,21 @@ inline constexpr std::size_t kPeersMax = 64;
 
 class PeerSet {
   public:
+    [[nodiscard]] static PeerSet of(PeerSlot slot) {
+        PeerSet set;
+        set.add(slot);
+        return set;
+    }
     void add(PeerSlot slot) { bits_ |= bit(slot); }
     void remove(PeerSlot slot) { bits_ &= ~bit(slot); }
     void add(const PeerSet& others) { bits_ |= others.bits_; }
     [[nodiscard]] bool has(PeerSlot slot) const { return (bits_ & bit(slot)) != 0; }
+    [[nodiscard]] bool empty() const { return bits_ == 0; }
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        for (std::uint64_t left = bits_; left != 0; left &= left - 1)
+            visit(static_cast<PeerSlot>(std::countr_zero(left)));
+    }
 
   private:
     static std::uint64_t bit(PeerSlot slot) { return std::uint64_t{1} << slot; }

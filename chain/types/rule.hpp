@@ -102,6 +102,9 @@ enum class Rule : std::uint8_t {
     produce_in_time,
     quorum_of_clocks,
     above_start_floor,
+    // --- Blocks of one slot ---
+    two_of_a_slot,
+    third_below_certified,
     count,
 };
 

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace node {
 
@@ -17,14 +18,31 @@ std::size_t Arrivals::bytes_of(const chain::Block& block) {
     return bytes;
 }
 
-bool Arrivals::add(Arrival arrival) {
+bool Arrivals::has_room_for(const chain::Block& block) const {
+    return entries_.size() < kBlocksMax && bytes_ + bytes_of(block) <= kBytesMax;
+}
+
+std::optional<Arrivals::Key> Arrivals::in_the_way_of(const chain::Block& block) const {
+    const auto most = std::ranges::max_element(
+        bytes_of_producer_, {}, &decltype(bytes_of_producer_)::value_type::second);
+    if (most == bytes_of_producer_.end()) return std::nullopt;
+    const auto own = bytes_of_producer_.find(block.header.producer);
+    const std::size_t before = own == bytes_of_producer_.end() ? 0 : own->second;
+    if (before + bytes_of(block) >= most->second) return std::nullopt;
+    for (const auto& [key, arrival] : std::views::reverse(entries_)) {
+        if (arrival.block->header.producer == most->first) return key;
+    }
+    return std::nullopt;
+}
+
+void Arrivals::add(Arrival arrival) {
+    CHECK(has_room_for(*arrival.block));
     const std::size_t bytes = bytes_of(*arrival.block);
-    if (entries_.size() >= kBlocksMax || bytes_ + bytes > kBytesMax) return false;
     bytes_ += bytes;
+    bytes_of_producer_[arrival.block->header.producer] += bytes;
     const Key key = key_of(*arrival.block);
     if (arrival.ticket != 0) tickets_.emplace(arrival.ticket, key);
     CHECK(entries_.emplace(key, std::move(arrival)).second);
-    return true;
 }
 
 Arrival Arrivals::take(const Key& key) {
@@ -32,7 +50,11 @@ Arrival Arrivals::take(const Key& key) {
     CHECK(found != entries_.end());
     Arrival arrival = std::move(found->second);
     tickets_.erase(arrival.ticket);
-    bytes_ -= bytes_of(*arrival.block);
+    const std::size_t bytes = bytes_of(*arrival.block);
+    bytes_ -= bytes;
+    const auto of_producer = bytes_of_producer_.find(arrival.block->header.producer);
+    of_producer->second -= bytes;
+    if (of_producer->second == 0) bytes_of_producer_.erase(of_producer);
     entries_.erase(found);
     return arrival;
 }
@@ -51,6 +73,23 @@ bool Arrivals::hold(const Key& key, base::Timestamp until) {
 const Arrival* Arrivals::find(const Key& key) const {
     const auto found = entries_.find(key);
     return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::vector<Arrivals::Key> Arrivals::uncertified(const Key& key) const {
+    std::vector<Key> keys;
+    Key next = key;
+    for (const Arrival* arrival = find(next); arrival != nullptr; arrival = find(next)) {
+        if (arrival->gives_up_at) keys.push_back(next);
+        next = {next.first - 1, arrival->block->header.previous};
+    }
+    return keys;
+}
+
+void Arrivals::certify(const Key& key, std::uint64_t ticket) {
+    Arrival& arrival = entries_.at(key);
+    arrival.gives_up_at.reset();
+    arrival.ticket = ticket;
+    if (ticket != 0) tickets_.emplace(ticket, key);
 }
 
 bool Arrivals::has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,13 +27,17 @@ struct Arrival {
     std::uint64_t ticket = 0;        // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
     base::Timestamp not_before{};  // It came before its slot.
+    // A third block of its slot, from a sync: until then it waits for a certificate, and nothing is
+    // done with it.
+    std::optional<base::Timestamp> gives_up_at{};
 };
 
 // The blocks that came and are not executed yet, by height and id, and the ids of those that
 // were refused, so that nobody makes us execute one twice.
 //
-// Bounded in blocks, in bytes, for those before their slot to one a producer, and to two of one
-// producer and slot: two are evidence. Thread: core.
+// Bounded in blocks and bytes, where no producer keeps out the blocks of others; for those before
+// their slot to one a producer, and to two of one producer and slot: two are evidence, a further
+// one needs a certificate that names it or a block above it. Thread: core.
 class Arrivals : base::Pinned {
   public:
     static constexpr std::size_t kBlocksMax = 4'096;
@@ -43,8 +48,12 @@ class Arrivals : base::Pinned {
     using Key = std::pair<chain::Height, chain::BlockId>;
     using Entries = std::map<Key, Arrival>;
 
-    // False: there is no room.
-    [[nodiscard]] bool add(Arrival arrival);
+    [[nodiscard]] bool has_room_for(const chain::Block& block) const;
+    // Which has to give way to this block, when there is no room: the highest of the producer
+    // whose blocks take most. Nothing: that is the producer of this one.
+    [[nodiscard]] std::optional<Key> in_the_way_of(const chain::Block& block) const;
+    // Needs room.
+    void add(Arrival arrival);
     [[nodiscard]] Arrival take(const Key& key);
     [[nodiscard]] bool contains(const chain::Block& block) const {
         return entries_.contains(key_of(block));
@@ -53,6 +62,10 @@ class Arrivals : base::Pinned {
     [[nodiscard]] bool hold(const Key& key, base::Timestamp until);
     // Null: it is not here.
     [[nodiscard]] const Arrival* find(const Key& key) const;
+    // Those that wait for a certificate among this one and what is below it, as far as it is here.
+    [[nodiscard]] std::vector<Key> uncertified(const Key& key) const;
+    // A certificate names it, or a block above it. `ticket`: of its effect::Recover; 0: none.
+    void certify(const Key& key, std::uint64_t ticket);
     // Whether two other blocks of this producer and slot were let in.
     [[nodiscard]] bool has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const;
     // Its signature is good: it counts as one of its slot.
@@ -77,6 +90,7 @@ class Arrivals : base::Pinned {
     Entries entries_;
     std::map<std::uint64_t, Key> tickets_;
     std::size_t bytes_ = 0;
+    std::map<chain::Name, std::size_t> bytes_of_producer_;
     std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>> let_in_;
     std::map<chain::BlockId, std::string> refused_;
     std::deque<chain::BlockId> refused_order_;

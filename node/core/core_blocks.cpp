@@ -53,8 +53,12 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     const auto below = schedules_below(block.header);
     if (!below) return answer_with(Verdict::unsure, "its parent is not here");
     arrivals_.forget_slots_up_to(consensus_.finalized().slot);
-    const bool is_wanted = arrived.is_sync || consensus_.is_certified(block.id);
-    if (!is_wanted && arrivals_.has_twins(block.header, block.id)) {
+    const bool is_below_certified =
+        arrived.is_certified && !chain::is_left_out(chain::Rule::third_below_certified);
+    const bool is_certified = is_below_certified || consensus_.is_certified(block.id);
+    const bool is_third = !chain::is_left_out(chain::Rule::two_of_a_slot) && !is_certified &&
+                          arrivals_.has_twins(block.header, block.id);
+    if (is_third && !arrived.is_sync) {
         return answer_with(Verdict::unsure, "its producer made two other blocks of this slot");
     }
     if (auto good = check_owner(block.header, *below); !good) {
@@ -63,28 +67,68 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     if (!is_signed(block, *below)) {
         return answer_with(Verdict::bad, "the producer's signature is wrong");
     }
-    const bool is_certified = consensus_.is_certified(block.id);
     if (!is_certified && consensus_.is_too_early(now_, block.header.slot)) {
         // Its producer's clock is wrong, or ours: whoever passed it on need not know, and pays
         // nothing. It is asked for when it is heard of again.
         return answer_with(Verdict::early, "came too early: its producer's clock or ours is wrong");
+    }
+    if (!make_room(block, out)) {
+        return answer_with(Verdict::unsure, "too many blocks wait to be executed");
     }
     Arrival arrival;
     arrival.block = arrived.block;
     arrival.schedules = chain::with_proposal(*below, block.header);
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
-    if (!block.transactions.empty()) arrival.ticket = next_ticket_++;
+    if (is_third) {
+        arrival.gives_up_at = now_ + kCertificateWithin;
+        out.push_back(effect::WakeAt{*arrival.gives_up_at});
+    } else if (!block.transactions.empty()) {
+        arrival.ticket = next_ticket_++;
+    }
     const Ticket ticket = arrival.ticket;
-    if (!arrivals_.add(std::move(arrival))) {
-        return answer_with(Verdict::unsure, "too many blocks wait to be executed");
-    }
+    arrivals_.add(std::move(arrival));
     arrivals_.let_in(block.header, block.id);
-    if (ticket != 0) {
-        out.push_back(effect::Recover{ticket, arrived.block, nullptr});
-        return;
+    if (ticket != 0) out.push_back(effect::Recover{ticket, arrived.block, nullptr});
+    bool can_go_on = ticket == 0;
+    if (is_certified) can_go_on |= certify(Arrivals::key_of(block), out);
+    can_go_on |= certify_below(block.witness, out);
+    if (can_go_on) work_off(out);
+}
+
+// False: it is this block's producer whose blocks take most of it.
+bool Core::Impl::make_room(const chain::Block& block, Effects& out) {
+    while (!arrivals_.has_room_for(block)) {
+        const auto other = arrivals_.in_the_way_of(block);
+        if (!other) return false;
+        conclude(*other, Verdict::unsure, "too many blocks of its producer wait", out);
     }
-    work_off(out);
+    return true;
+}
+
+// A certificate, which is good, names a block: what waited for that goes on. False: nothing did.
+bool Core::Impl::certify(const Arrivals::Key& named, Effects& out) {
+    const std::vector<Arrivals::Key> waited = arrivals_.uncertified(named);
+    for (const Arrivals::Key& key : waited) {
+        const chain::BlockPtr& block = arrivals_.entries().at(key).block;
+        const Ticket ticket = block->transactions.empty() ? 0 : next_ticket_++;
+        if (ticket != 0) out.push_back(effect::Recover{ticket, block, nullptr});
+        arrivals_.certify(key, ticket);
+    }
+    return !waited.empty();
+}
+
+// The certificates that a block brings may be what blocks below it wait for.
+bool Core::Impl::certify_below(const chain::Witness& witness, Effects& out) {
+    bool did_any_wait = false;
+    for (const std::optional<chain::Certificate>& brought : {witness.justify, witness.finalized}) {
+        if (!brought) continue;
+        const Arrivals::Key named{brought->data.height, brought->data.block_id};
+        if (arrivals_.uncertified(named).empty()) continue;
+        const chain::ScheduleState schedules = arrivals_.find(named)->schedules;
+        if (verify(*brought, schedules, out)) did_any_wait |= certify(named, out);
+    }
+    return did_any_wait;
 }
 
 // Of a child of this header's parent; nothing: that is not here.
@@ -149,6 +193,11 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
     const chain::Block& block = *arrival.block;
     if (const std::string* reason = arrivals_.find_refused(block.header.previous)) {
         refuse(key, "builds on a refused block: " + *reason, out);
+        return false;
+    }
+    if (arrival.gives_up_at) {
+        if (*arrival.gives_up_at > now_) return false;
+        conclude(key, Verdict::unsure, "no certificate names it, a third of its slot", out);
         return false;
     }
     if (arrival.ticket != 0 || arrival.not_before > now_) return false;

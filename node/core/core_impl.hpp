@@ -25,6 +25,8 @@ inline constexpr int kBlocksAStep = 16;
 inline constexpr std::size_t kRecoveringMax = 8'192;
 // How long a final block that our clock calls too early waits for another look.
 inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500);
+// How long a third block of a slot, from a sync, waits for a certificate.
+inline constexpr base::Duration kCertificateWithin = std::chrono::seconds(5);
 // Certificates known to be good, so that none is checked twice.
 inline constexpr std::size_t kVerifiedMax = 1'024;
 
@@ -141,6 +143,9 @@ class Core::Impl {
     void work_off(Effects& out);
     // False: it stays where it is.
     bool try_adopt(const Arrivals::Key& key, Effects& out);
+    [[nodiscard]] bool make_room(const chain::Block& block, Effects& out);
+    bool certify(const Arrivals::Key& named, Effects& out);
+    bool certify_below(const chain::Witness& witness, Effects& out);
     [[nodiscard]] std::optional<chain::ScheduleState> schedules_below(
         const chain::BlockHeader& child) const;
     // Of a block whose parent leads to these schedules: whose its slot is, whether the header

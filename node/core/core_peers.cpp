@@ -194,7 +194,10 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
 void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out) {
     const chain::Certificate& certificate = arrived.certificate;
     p2p::input::Judged judged{Item::certificate, arrived.id, arrived.channel, Verdict::unsure, ""};
-    const chain::ScheduleState* schedules = consensus_.schedules_of(certificate.data);
+    const Arrivals::Key named{certificate.data.height, certificate.data.block_id};
+    const Arrival* arrival = arrivals_.find(named);
+    const chain::ScheduleState* schedules =
+        arrival != nullptr ? &arrival->schedules : consensus_.schedules_of(certificate.data);
     if (schedules == nullptr) {
         judged.text = "the schedule of its block is not known";
         return judge(std::move(judged), out);
@@ -217,6 +220,11 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
     judged.verdict = Verdict::good;
     judge(std::move(judged), out);
     feed(consensus::input::CertificateReceived{certificate}, out);
+    const bool is_missing = !consensus_.holds(certificate.data.block_id) &&
+                            certificate.data.slot > consensus_.finalized().slot;
+    if (!is_missing) return;
+    tell(p2p::input::Certified{certificate.data.block_id, arrived.channel}, out);
+    if (certify(named, out)) work_off(out);
 }
 
 void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) {

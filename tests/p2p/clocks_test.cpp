@@ -25,26 +25,53 @@ TEST_CASE("a clock is heard by nodes in a line, once by each") {
         CHECK(world[i].clocks == std::vector{said});
 }
 
-TEST_CASE("of each key the newest counts, five times a second") {
+TEST_CASE("of each key what is newer than all before is heard, however soon it comes") {
     World world(3);
     world.join_line();
     world.run(milliseconds(100));
     const auto say = [&](std::uint64_t life, std::uint64_t number) {
         world.input(world[0], input::PushClock{clock_of(0, life, number)});
-        world.run(milliseconds(100));
+        world.run(milliseconds(5));
     };
     say(2, 5);
-    say(2, 6);  // Too soon.
-    say(2, 7);
-    world.run(milliseconds(200));
-    say(2, 7);
-    world.run(milliseconds(200));
+    say(2, 6);
     say(1, 9);  // Of an earlier life.
-    world.run(milliseconds(200));
+    say(2, 7);
+    say(2, 6);
     say(3, 1);
-    const std::vector expected{clock_of(0, 2, 5), clock_of(0, 2, 7), clock_of(0, 3, 1)};
+    const std::vector expected{
+        clock_of(0, 2, 5), clock_of(0, 2, 6), clock_of(0, 2, 7), clock_of(0, 3, 1)};
     CHECK(world[1].clocks == expected);
     CHECK(world[2].clocks == expected);
+}
+
+TEST_CASE("who repeats an older statement just before a newer one comes does not delay it") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    for (const std::uint64_t number : {1U, 2U}) {
+        test.out.clear();
+        test.say(channel, clock_of(Stranger::kThem, 1, number));
+        const auto arrived = test.effects<effect::ClockArrived>();
+        REQUIRE(arrived.size() == 1);
+        CHECK(arrived[0].statement.number == number);
+        test.step(input::Judged{Item::clock, arrived[0].id, channel, Verdict::good, ""});
+    }
+}
+
+TEST_CASE("of the statements of one key few go on, and the last of them does") {
+    World world(3);
+    world.join_line();
+    world.run(milliseconds(100));
+    constexpr std::uint64_t kSaid = 100;
+    for (std::uint64_t number = 1; number <= kSaid; ++number) {
+        world.input(world[0], input::PushClock{clock_of(0, 1, number)});
+        world.run(milliseconds(1));
+    }
+    world.run(seconds(1));
+    CHECK(world[1].clocks.size() < 12);
+    CHECK(world[1].clocks.back() == clock_of(0, 1, kSaid));
+    CHECK(world[2].clocks.size() < 12);
+    CHECK(world[2].clocks.back() == clock_of(0, 1, kSaid));
 }
 
 TEST_CASE("who comes is told what was heard of its own key") {

@@ -1,4 +1,6 @@
+#include "p2p/orphans.hpp"
 #include "p2p/stranger.hpp"
+#include "p2p/wants.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -281,6 +283,30 @@ TEST_CASE("a missing transaction of a pushed block is fetched, or the block is a
     }
 }
 
+TEST_CASE(
+    "who names transactions that do not exist keeps no block of others from being put together") {
+    Stranger test;
+    const ChannelId hostile = test.greet();
+    const ChannelId honest = test.greet({.number = 6});
+    const auto named = [&](std::uint32_t number) {
+        BlockOptions options{.transactions = {transaction_of(number)}, .slots = number};
+        auto block = std::make_shared<chain::Block>(*block_on(*test.ledger.head, options));
+        block->transactions.front().transaction = transaction_of(number).packed_digest();
+        return block;
+    };
+    for (std::uint32_t i = 1; i <= 40; ++i)
+        test.say(hostile, Blocks{{named(i)}});
+    REQUIRE_FALSE(test.closed(hostile));
+    test.out.clear();
+    test.say(honest, Blocks{{named(50)}});
+    bool is_asked = false;
+    for (const Body& body : test.heard(honest)) {
+        const auto* asked = std::get_if<Request>(&body);
+        is_asked |= asked != nullptr && asked->wanted == Wanted::transactions;
+    }
+    CHECK(is_asked);
+}
+
 TEST_CASE("a thousand times the rate costs the connection, and little else") {
     for (std::size_t which = 0; which < 14; ++which) {
         Stranger test;
@@ -364,6 +390,83 @@ TEST_CASE("different votes, transactions and blocks without end stay within boun
         CHECK(test.effects<effect::BlockArrived>().empty());
     }
     CHECK(said == test.network->status().peers.at(0).messages_received - 2);
+}
+
+// A block whose parent nobody has, with so many transactions of 256 KiB.
+chain::BlockPtr orphan_of(const Stranger& test, unsigned number, std::size_t transactions) {
+    BlockOptions options;
+    for (unsigned i = 0; i < transactions; ++i)
+        options.transactions.push_back(transaction_of(number * 100 + i, std::size_t{256} << 10U));
+    auto orphan = *block_on(*test.ledger.head, options);
+    orphan.header.previous.bytes[30] = static_cast<std::byte>(number >> 8U);
+    orphan.header.previous.bytes[31] = static_cast<std::byte>(number);
+    orphan.id = orphan.header.id();
+    return std::make_shared<const chain::Block>(orphan);
+}
+
+TEST_CASE("who fills the place of blocks that wait for a parent keeps out nobody else's") {
+    Stranger test;
+    const ChannelId hostile = test.greet();
+    const ChannelId honest = test.greet({.number = 6});
+    const auto parent = block_on(*test.ledger.head);
+    const auto child = block_on(*parent);
+    const auto fill = [&](unsigned count, std::size_t transactions) {
+        for (unsigned i = 0; i < count; ++i) {
+            test.say(hostile, Blocks{{orphan_of(test, i, transactions)}});
+            test.tick(milliseconds(40));
+        }
+    };
+    SECTION("in number") {
+        fill(100, 0);
+    }
+    SECTION("in bytes") {
+        fill(40, 8);
+    }
+    REQUIRE_FALSE(test.closed(hostile));
+    test.say(honest, Blocks{{child}});
+    test.out.clear();
+    test.say(honest, Blocks{{parent}});
+    const auto arrived = test.effects<effect::BlockArrived>();
+    REQUIRE(arrived.size() == 2);
+    CHECK(arrived[1].block->id == child->id);
+}
+
+TEST_CASE("blocks that wait for a parent are bounded in number and bytes") {
+    Orphans orphans;
+    const auto parent = genesis();
+    std::size_t kept = 0;
+    const std::size_t bytes = GENERATE(std::size_t{0}, std::size_t{1} << 20U);
+    for (unsigned i = 0; i < 100; ++i) {
+        BlockOptions options;
+        if (bytes > 0) options.transactions = {transaction_of(i, bytes)};
+        options.slots = i + 1;
+        if (orphans.add(1, block_on(*parent, options), {})) ++kept;
+    }
+    CHECK(kept == (bytes == 0 ? Orphans::kBlocksMax : 60));
+    CHECK(orphans.take_children(parent->id).size() == kept);
+    CHECK(orphans.add(1, block_on(*parent), {}));
+}
+
+TEST_CASE("who names blocks that do not exist keeps nobody from naming those that do") {
+    Wants wants;
+    chain::BlockId id;
+    const auto name = [&](PeerSlot slot, std::size_t number) {
+        id.bytes[1] = static_cast<std::byte>(slot);
+        id.bytes[2] = static_cast<std::byte>(number >> 8U);
+        id.bytes[3] = static_cast<std::byte>(number);
+        wants.add(id, PeerSet::of(slot), {});
+        return wants.entries().contains(id);
+    };
+    for (PeerSlot slot = 0; slot < 10; ++slot) {
+        for (std::size_t i = 0; i < 2 * Wants::kOfPeerMax; ++i)
+            (void)name(slot, i);
+    }
+    CHECK(wants.entries().size() == Wants::kMax);
+    CHECK(name(20, 1));
+    CHECK(wants.entries().size() == Wants::kMax);
+    wants.forget(0);
+    wants.forget(1);
+    CHECK(name(0, 5'000));
 }
 
 TEST_CASE("ids that do not exist are asked for once, then forgotten") {

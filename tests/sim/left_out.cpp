@@ -96,6 +96,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "produce-in-time",
     "quorum-of-clocks",
     "above-start-floor",
+    "two-of-a-slot",
+    "third-below-certified",
 };
 
 // Set before any thread starts, read by all.

@@ -222,6 +222,10 @@ TEST_CASE("a block that is not what it says is refused by name, and stays refuse
             cluster.deliver();
             CHECK(cluster.refused.size() == (i < 2 ? 1 : 0));
         }
+        const auto& certificate = cluster[0].view().certificate;
+        REQUIRE(certificate.has_value());
+        REQUIRE(certificate->data.block_id == good->id);
+        cluster.send(0, 3, p2p::effect::CertificateArrived{Cluster::channel(0), {}, *certificate});
         cluster.send(0, 3, p2p::effect::BlockArrived{Cluster::channel(0), good, false});
         cluster.deliver();
         CHECK(cluster[3].view().head->id == good->id);
@@ -453,4 +457,151 @@ TEST_CASE("of one producer and slot two blocks are executed, a restart between o
     }
     // The second is executed, and its state is wrong; the third is not.
     CHECK(cluster.refused.size() == 1);
+}
+
+namespace {
+
+// A producer made five blocks of slot 4 and gave node 3 others than the rest, which built on
+// theirs and certified what they built.
+struct Divided {
+    Cluster cluster{4};
+    chain::BlockPtr good;   // Of slot 4, that the others have;
+    chain::BlockPtr child;  // of slot 5.
+    chain::BlockPtr grandchild;
+    std::vector<p2p::input::Judged> judged;  // What node 3 said.
+    std::vector<p2p::input::Certified> certified;
+
+    explicit Divided(bool is_sync) {
+        cluster.run(1, 3);
+        for (const std::size_t i : {0U, 1U, 2U})
+            cluster.cut(i, 3);
+        cluster.tick_at(4);
+        good = cluster[0].view().head;
+        REQUIRE(good->header.slot == 4);
+        cluster.tick_at(5);
+        child = cluster[0].view().head;
+        REQUIRE(child->header.previous == good->id);
+        cluster.tick_at(6);
+        grandchild = cluster[0].view().head;
+        REQUIRE(grandchild->header.previous == child->id);
+        // What node 3 says is not passed on to others any more.
+        cluster[3].to_peers = [this](const p2p::Input& said) {
+            if (const auto* each = std::get_if<p2p::input::Judged>(&said)) {
+                if (each->item == p2p::Item::block) judged.push_back(*each);
+            } else if (const auto* named = std::get_if<p2p::input::Certified>(&said)) {
+                certified.push_back(*named);
+            }
+        };
+        for (const unsigned i : {1U, 2U}) {
+            send({Cluster::channel(0), variant(i), is_sync});
+            REQUIRE(judged.size() == i);
+            CHECK(judged.back().verdict == p2p::Verdict::bad);  // Its state is wrong.
+        }
+        judged.clear();
+    }
+    [[nodiscard]] chain::BlockPtr variant(unsigned number) {
+        chain::BlockHeader header = good->header;
+        header.state_digest.bytes[5] ^= static_cast<std::byte>(number);
+        return with_header(*good, header, support::key_of(7), cluster[0].genesis().chain_id());
+    }
+    void send(const p2p::effect::BlockArrived& block) {
+        cluster[3].step(node::input::FromPeers{block});
+    }
+    [[nodiscard]] chain::BlockId head() { return cluster[3].view().head->id; }
+};
+
+}  // namespace
+
+TEST_CASE("a third block of a slot is taken when a certificate names one that builds on it",
+          "[network]") {
+    Divided test(false);
+    test.send({Cluster::channel(0), test.good});
+    REQUIRE(test.judged.size() == 1);
+    CHECK(test.judged[0].verdict == p2p::Verdict::unsure);
+    // Of its grandchild, whose justify it is: the peers are asked for that block.
+    REQUIRE(test.grandchild->witness.justify.has_value());
+    const chain::Certificate& certificate = *test.grandchild->witness.justify;
+    REQUIRE(certificate.data.block_id == test.child->id);
+    test.cluster[3].step(node::input::FromPeers{
+        p2p::effect::CertificateArrived{Cluster::channel(0), {}, certificate}});
+    REQUIRE(test.certified.size() == 1);
+    CHECK(test.certified[0].id == test.child->id);
+    CHECK(test.certified[0].channel == Cluster::channel(0));
+    // Which give it with those below it.
+    test.send({Cluster::channel(0), test.good, false, true});
+    test.send({Cluster::channel(0), test.child, false, true});
+    CHECK(test.head() == test.child->id);
+}
+
+TEST_CASE("a third block of a slot that a sync brings waits for a certificate, and for no longer",
+          "[network]") {
+    Divided test(true);
+    SECTION("that never comes") {
+        for (unsigned i = 3; i < 203; ++i)
+            test.send({Cluster::channel(0), test.variant(i), true});
+        CHECK(test.judged.empty());
+        test.cluster.tick_at(30);
+        CHECK(test.judged.size() == 200);
+        for (const auto& each : test.judged)
+            CHECK(each.verdict == p2p::Verdict::unsure);
+    }
+    SECTION("that a block above it brings") {
+        test.send({Cluster::channel(0), test.good, true});
+        test.send({Cluster::channel(0), test.variant(3), true});
+        CHECK(test.judged.empty());
+        REQUIRE(test.child->witness.justify.has_value());
+        REQUIRE(test.child->witness.justify->data.block_id == test.good->id);
+        test.send({Cluster::channel(0), test.child, true});
+        CHECK(test.head() == test.child->id);
+        CHECK(test.judged.size() == 2);
+    }
+    SECTION("that comes by itself") {
+        test.send({Cluster::channel(0), test.good, true});
+        const chain::Certificate& certificate = *test.child->witness.justify;
+        test.cluster[3].step(node::input::FromPeers{
+            p2p::effect::CertificateArrived{Cluster::channel(0), {}, certificate}});
+        CHECK(test.head() == test.good->id);
+    }
+    SECTION("and not for one that is wrong") {
+        test.send({Cluster::channel(0), test.good, true});
+        chain::Block other = *test.child;
+        other.witness.justify->signatures[1].compact[9] ^= std::byte{1};
+        REQUIRE(other.witness.finalized.has_value());
+        other.witness.finalized->signatures[1].compact[9] ^= std::byte{1};
+        test.send({Cluster::channel(0), std::make_shared<const chain::Block>(other), true});
+        CHECK(test.judged.empty());
+        CHECK(test.head() != test.child->id);
+    }
+}
+
+TEST_CASE("where blocks wait to be executed no producer keeps out those of others", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    const chain::BlockPtr head = cluster[0].view().head;
+    node::Arrivals arrivals;
+    const auto arrive = [&](const char* producer, chain::Slot slot, std::size_t bytes) {
+        chain::Block block = *head;
+        block.header.producer = *chain::Name::from_string(producer);
+        block.header.slot = slot;
+        chain::PackedTransaction transaction;
+        transaction.packed_trx.resize(bytes);
+        block.transactions.assign(1, chain::TransactionReceipt{{}, transaction});
+        return chain::make_block({block.header, block.signature}, block.transactions, {});
+    };
+    const auto add = [&](const chain::BlockPtr& block) {
+        node::Arrival arrival;
+        arrival.block = block;
+        arrivals.add(std::move(arrival));
+    };
+    constexpr std::size_t kBytes = std::size_t{4} << 20U;
+    chain::Slot slot = 100;
+    for (; arrivals.has_room_for(*arrive("bank", slot, kBytes)); ++slot)
+        add(arrive("bank", slot, kBytes));
+    CHECK(slot > 105);
+    CHECK_FALSE(arrivals.in_the_way_of(*arrive("bank", slot, kBytes)).has_value());
+    const auto other = arrive("bourse", slot, kBytes);
+    const auto way = arrivals.in_the_way_of(*other);
+    REQUIRE(way.has_value());
+    CHECK(arrivals.take(*way).block->header.producer == *chain::Name::from_string("bank"));
+    CHECK(arrivals.has_room_for(*other));
 }

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "chain/types/block.hpp"
+#include "p2p/seen.hpp"
+
+#include <array>
+#include <cstddef>
+#include <map>
+
+namespace p2p {
+
+// The blocks that we know of and lack, by id, with who may be asked for them. Ids begin with the
+// height, so parents come first.
+//
+// Bounded, and for what one peer names: when there is no room, the peer that named most gives way.
+class Wants {
+  public:
+    static constexpr std::size_t kMax = 8'192;
+    static constexpr std::size_t kOfPeerMax = 1'024;
+
+    struct Want {
+        PeerSet candidates{};
+        PeerSet tried{};
+        base::Timestamp due{};
+    };
+    using Entries = std::map<chain::BlockId, Want>;
+
+    // `from` show that they have it; nobody: whoever is known to. What is wanted already keeps its
+    // time.
+    void add(const chain::BlockId& id, PeerSet from, base::Timestamp due);
+    [[nodiscard]] Entries& entries() { return entries_; }
+    Entries::iterator erase(Entries::iterator at);
+    void erase(const chain::BlockId& id);
+    void forget(PeerSlot slot);
+
+  private:
+    [[nodiscard]] bool make_room(PeerSet from);
+
+    Entries entries_;
+    std::array<std::size_t, kPeersMax> named_{};  // By candidate.
+};
+
+}  // namespace p2p
