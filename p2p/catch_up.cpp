@@ -19,6 +19,7 @@ constexpr base::Duration kGateAnswer = seconds(5);
 constexpr base::Duration kGateAgain = seconds(10);
 constexpr base::Duration kSampleEvery = seconds(1);
 constexpr base::Duration kProgressEvery = seconds(5);
+constexpr base::Duration kWarnEvery = seconds(10);
 constexpr std::uint64_t kGateCorrelation = std::uint64_t{1} << 62U;
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
 }  // namespace
@@ -260,8 +261,10 @@ bool CatchUp::on_judged(const input::Judged& judged) {
     if (judged.verdict != Verdict::good && judged.verdict != Verdict::duplicate) {
         blocks_.take_back(judged.id);
         if (from && judged.verdict == Verdict::early) {
-            peers_.log().warn(
-                "sync: block {} is not taken yet: {}", chain::height_of(judged.id), judged.text);
+            warn(fmt::format("block {} of {} is not taken yet: {}",
+                             chain::height_of(judged.id),
+                             name_of(*from),
+                             judged.text));
             sync_.on_early(peers_.now(), *from, ledger_.finalized);
         } else if (from) {
             const bool is_proof = judged.verdict != Verdict::unsure;
@@ -295,6 +298,17 @@ void CatchUp::on_time() {
     evaluate();
     pump();
     if (peers_.now() >= sample_.at + kSampleEvery) measure();
+}
+
+std::string CatchUp::name_of(PeerSlot slot) {
+    const Peer* peer = peers_.at(slot);
+    return peer == nullptr ? "a peer that is gone" : peer->address;
+}
+
+void CatchUp::warn(const std::string& text) {
+    if (warned_at_ != base::Timestamp{} && peers_.now() < warned_at_ + kWarnEvery) return;
+    warned_at_ = peers_.now();
+    peers_.log().warn("sync: {}", text);
 }
 
 void CatchUp::forget(PeerSlot slot) {

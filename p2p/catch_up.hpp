@@ -63,6 +63,9 @@ class CatchUp {
     void pump();
     void hand_over();
     void apply(const SyncManager::Fault& fault);
+    [[nodiscard]] std::string name_of(PeerSlot slot);
+    // Of what a peer may cause as often as it likes.
+    void warn(const std::string& text);
     // How fast the head rises; in the log it is once in a while.
     void measure();
     void log_progress();
@@ -84,6 +87,7 @@ class CatchUp {
     };
     Sample sample_;
     base::Timestamp logged_at_{};
+    base::Timestamp warned_at_{};
     std::uint32_t blocks_per_second_ = 0;
     std::uint64_t bytes_per_second_ = 0;
 };

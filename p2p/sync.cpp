@@ -144,24 +144,28 @@ const SyncManager::Source* SyncManager::choose(base::Timestamp now,
         const bool is_avoided = avoid == source.slot;
         return std::tuple(is_avoided, rests, ranges_of(source.slot), ~speed.bytes_per_second);
     };
-    const auto has = [from](const Source& source) {
-        return source.first <= from && from <= source.last;
-    };
-    bool only = false;
-    std::uint32_t doubts = ~std::uint32_t{0};
-    for (const Source& source : sources) {
-        if (!has(source)) continue;
-        only |= source.slot == only_;
-        doubts = std::min(doubts, doubts_of(source.slot));
-    }
-    for (const Source& source : sources) {
-        if (!has(source) || ranges_of(source.slot) >= kRangesOfPeerMax) continue;
-        if (only ? source.slot != only_ : doubts_of(source.slot) != doubts) continue;
-        if (best == nullptr || rank(source) < rank(*best)) best = &source;
+    for (const Source* source : believed(sources, from)) {
+        if (ranges_of(source->slot) >= kRangesOfPeerMax) continue;
+        if (best == nullptr || rank(*source) < rank(*best)) best = source;
     }
     // One that was late is not asked for the same again at once, even if it is alone.
     if (best != nullptr && avoid == best->slot && std::get<1>(rank(*best))) return nullptr;
     return best;
+}
+
+// Of those who have the block, the one that is asked alone, or all who are in doubt the least.
+std::vector<const SyncManager::Source*> SyncManager::believed(const std::vector<Source>& sources,
+                                                              chain::Height from) const {
+    std::vector<const Source*> found;
+    for (const Source& source : sources) {
+        if (source.first > from || source.last < from) continue;
+        if (source.slot == only_) return {&source};
+        const std::uint32_t least = found.empty() ? 0 : doubts_of(found.front()->slot);
+        const std::uint32_t doubts = doubts_of(source.slot);
+        if (doubts < least) found.clear();
+        if (found.empty() || doubts == least) found.push_back(&source);
+    }
+    return found;
 }
 
 SyncManager::Ask SyncManager::ask(base::Timestamp now,

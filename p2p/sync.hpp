@@ -127,6 +127,8 @@ class SyncManager {
                                        const std::vector<Source>& sources,
                                        chain::Height from,
                                        std::optional<PeerSlot> avoid) const;
+    [[nodiscard]] std::vector<const Source*> believed(const std::vector<Source>& sources,
+                                                      chain::Height from) const;
     [[nodiscard]] std::size_t ranges_of(PeerSlot slot) const;
     [[nodiscard]] std::uint64_t bytes_claimed() const;
     [[nodiscard]] Ask ask(base::Timestamp now,

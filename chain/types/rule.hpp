@@ -98,6 +98,7 @@ enum class Rule : std::uint8_t {
     block_signature,
     // --- Clocks ---
     block_not_too_early,
+    sync_block_not_too_early,
     block_not_before_its_slot,
     produce_in_time,
     quorum_of_clocks,

@@ -67,7 +67,8 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     if (!is_signed(block, *below)) {
         return answer_with(Verdict::bad, "the producer's signature is wrong");
     }
-    if (!is_certified && consensus_.is_too_early(now_, block.header.slot)) {
+    const bool is_wanted = is_certified || may_wait(block.id, arrived.is_sync);
+    if (!is_wanted && consensus_.is_too_early(now_, block.header.slot)) {
         // Its producer's clock is wrong, or ours: whoever passed it on need not know, and pays
         // nothing. It is asked for when it is heard of again.
         return answer_with(Verdict::early, "came too early: its producer's clock or ours is wrong");
@@ -223,7 +224,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             conclude(key, Verdict::duplicate, verdict.reason, out);
             return false;
         case Fate::too_early:
-            if (consensus_.is_certified(key.second)) {
+            if (may_wait(key.second, arrival.is_sync)) {
                 wait_for_clock(key, out);
             } else {
                 conclude(key, Verdict::early, verdict.reason, out);
@@ -245,8 +246,13 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
     return true;
 }
 
-// A quorum has signed it: it is good, but for our clock. On what one member alone has signed nobody
-// waits.
+// Of a block that is dated ahead. A quorum has signed it: it is good, but for our clock. On what
+// one member alone has signed nobody waits, whoever calls it final.
+bool Core::Impl::may_wait(const chain::BlockId& id, bool is_sync) const {
+    const bool is_believed = chain::is_left_out(chain::Rule::sync_block_not_too_early) && is_sync;
+    return is_believed || consensus_.is_certified(id);
+}
+
 void Core::Impl::wait_for_clock(const Arrivals::Key& key, Effects& out) {
     Arrival& arrival = arrivals_.entries().at(key);
     const base::Timestamp begin = begin_of(arrival.block->header.slot);

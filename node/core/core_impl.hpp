@@ -156,6 +156,7 @@ class Core::Impl {
                                                  const chain::ScheduleState& below) const;
     [[nodiscard]] bool is_signed(const chain::Block& block,
                                  const chain::ScheduleState& below) const;
+    [[nodiscard]] bool may_wait(const chain::BlockId& id, bool is_sync) const;
     void wait_for_clock(const Arrivals::Key& key, Effects& out);
     void adopt(const Arrival& arrival, Effects& out);
     void conclude(const Arrivals::Key& key,

@@ -121,8 +121,8 @@ TEST_CASE("a block dated ahead, which was taken while all clocks were, keeps nob
     const auto a = v.block(5, v.genesis());
     v.adopt(a);
     v.certify(kNotarize, a);
-    v.step(v.at(5, 100), input::ClockSet{v.at(kAhead + 5) - v.at(5)});
-    v.step(v.at(5, 200), input::BlockAdopted{v.block(kAhead + 5, a, {.justify = a}), false});
+    v.step(v.at(5, 100), input::ClockSet{v.at(kAhead + 6) - v.at(5)});
+    v.step(v.at(5, 200), input::BlockAdopted{v.block(kAhead + 6, a, {.justify = a}), false});
     v.step(v.at(5, 300), input::ClockSet{});
     const auto asked = produced(v.tick(20));
     REQUIRE(asked.size() == 1);

@@ -92,6 +92,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "vote-signature",
     "block-signature",
     "block-not-too-early",
+    "sync-block-not-too-early",
     "block-not-before-its-slot",
     "produce-in-time",
     "quorum-of-clocks",
