@@ -441,13 +441,17 @@ std::size_t BlockGossip::room_of(Peer& peer) const {
     return static_cast<std::size_t>(waiting) >= kRequestsMax ? 0 : kIdsAtOnce;
 }
 
-// Who may have it, since he said so or showed it, and was not asked; null: nobody.
-Peer* BlockGossip::next_candidate(const Wants::Want& wanted, PeerSet holders) {
+// Of these, who was not asked and is the least busy; null: all are too busy now; nothing: nobody.
+std::optional<Peer*> BlockGossip::next_candidate(const Wants::Want& wanted,
+                                                 PeerSet holders,
+                                                 std::map<PeerSlot, std::size_t>& room) const {
     holders.add(wanted.candidates);
-    Peer* best = nullptr;
+    std::optional<Peer*> best;
     peers_.for_each_ready([&](Peer& peer) {
         if (!holders.has(peer.slot) || wanted.tried.has(peer.slot)) return;
-        if (best == nullptr || peer.judging_of(Item::block) < best->judging_of(Item::block))
+        if (!best) best = nullptr;
+        if (room.try_emplace(peer.slot, room_of(peer)).first->second == 0) return;
+        if (*best == nullptr || peer.judging_of(Item::block) < (*best)->judging_of(Item::block))
             best = &peer;
     });
     return best;
@@ -464,20 +468,21 @@ void BlockGossip::ask_wanted() {
             continue;
         }
         const Entry* entry = blocks_.find(at->first);
-        Peer* peer = next_candidate(wanted, entry == nullptr ? PeerSet{} : entry->holders);
-        if (peer == nullptr) {
+        const auto peer =
+            next_candidate(wanted, entry == nullptr ? PeerSet{} : entry->holders, room);
+        if (!peer) {
             // Nobody is left to be asked: it is heard of again, or was a lie.
             at = wanted_.erase(at);
             continue;
         }
-        const auto left = room.try_emplace(peer->slot, room_of(*peer)).first;
-        if (left->second == 0) {
+        if (*peer == nullptr) {
             wanted.due = peers_.now() + kBusyPatience;
         } else {
-            --left->second;
-            wanted.tried.add(peer->slot);
-            wanted.due = peers_.now() + kAskAgain + 2 * peer->round_trip_or({});
-            requests[peer->slot].push_back(at->first);
+            const PeerSlot slot = (*peer)->slot;
+            --room.at(slot);
+            wanted.tried.add(slot);
+            wanted.due = peers_.now() + kAskAgain + 2 * (*peer)->round_trip_or({});
+            requests[slot].push_back(at->first);
         }
         ++at;
     }

@@ -91,7 +91,9 @@ class BlockGossip {
     void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
     void ask_wanted();
     [[nodiscard]] std::size_t room_of(Peer& peer) const;
-    [[nodiscard]] Peer* next_candidate(const Wants::Want& wanted, PeerSet holders);
+    [[nodiscard]] std::optional<Peer*> next_candidate(const Wants::Want& wanted,
+                                                      PeerSet holders,
+                                                      std::map<PeerSlot, std::size_t>& room) const;
     [[nodiscard]] bool may_assemble(const Peer& peer);
     void fetch_whole(std::map<chain::BlockId, Assembly>::iterator at);
     // What is known of branches that are certified, and what is missing of them.

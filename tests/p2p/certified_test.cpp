@@ -102,9 +102,7 @@ TEST_CASE("while it lacks a block that a certificate names a node goes on asking
 TEST_CASE("whoever sends a certificate, too, is asked for its block") {
     Refused test;
     const ChannelId other = test.greet({.number = 6});
-    chain::Certificate certificate;
-    certificate.data.height = test.third->header.height;
-    certificate.data.block_id = test.third->id;
+    const auto certificate = certificate_of(*test.third, chain::VoteKind::notarize);
     const auto is_asked = [&] {
         bool is_any = false;
         for (const Body& body : test.heard(other)) {

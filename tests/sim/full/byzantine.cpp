@@ -29,7 +29,11 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     splits_ = liking();
     forges_ = liking() / 2;
     babbles_ = chance_.percent(15);
-    if (dice_.percent(kVariantsSeedsPercent)) variants_ = std::make_unique<Variants>(fleet.world());
+    spreads_variants_ = dice_.percent(kVariantsSeedsPercent);
+    if (Divider::is_in(fleet.world(), seed)) divider_ = std::make_unique<Divider>(fleet, seed);
+    if (spreads_variants_ || divider_ != nullptr) {
+        variants_ = std::make_unique<Variants>(fleet.world());
+    }
     Chance flood(seed ^ kFloodSalt);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
@@ -67,6 +71,9 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
     const World& world = fleet_.world();
     const std::size_t member = world.member_of(machine);
     if (envelope->type == MessageType::blocks) keep_block(machine, *envelope, bytes);
+    if (const auto fate = divider_ ? divider_->fate(peer, *envelope, bytes) : std::nullopt) {
+        return fate->delay;
+    }
     const bool is_among_them = world.byzantine.size() > 1 && !world.is_honest(peer);
     if (is_among_them) return base::Duration(0);
     if (conspires()) {
@@ -101,6 +108,7 @@ void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
 }
 
 void Byzantine::act() {
+    if (divider_ != nullptr && divider_->has_divided()) return;
     if (chance_.percent(forges_)) forge_votes();
     if (chance_.percent(forges_ / 8)) forge_header();
     if (babbles_ && chance_.percent(2)) babble();
@@ -213,7 +221,8 @@ void Byzantine::keep_block(std::size_t machine,
     for (const chain::BlockPtr& block : std::get<p2p::Blocks>(*body).blocks) {
         if (block->header != made.header->header) continue;
         made.block = block;
-        if (variants_ == nullptr || !dice_.percent(kVariantsPercent)) continue;
+        if (divider_ != nullptr && divider_->divide(machine, block, *variants_)) continue;
+        if (!spreads_variants_ || !dice_.percent(kVariantsPercent)) continue;
         fleet_.at(std::chrono::microseconds(1),
                   [this, machine, block] { spread_variants(machine, block); });
     }

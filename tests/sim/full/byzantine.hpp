@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tests/sim/full/divider.hpp"
 #include "tests/sim/full/fleet.hpp"
 #include "tests/sim/full/flooder.hpp"
 #include "tests/sim/full/impostor.hpp"
@@ -72,7 +73,9 @@ class Byzantine {
     bool is_conspiracy_ = false;
     std::uint64_t conspiracies_ = 0;
     std::unique_ptr<Variants> variants_;  // Null: they make none.
+    bool spreads_variants_ = false;       // Many of a slot, to all.
     std::unique_ptr<Flooder> flooder_;    // Null: they do not flood.
+    std::unique_ptr<Divider> divider_;    // Null: nobody is divided.
     // How it likes to behave, in percent.
     int withholds_ = 0;
     int releases_late_ = 0;
