@@ -47,6 +47,16 @@ std::string difference(const BlockHeader& made, const BlockHeader& given) {
     return "schedule, height or progress differ";
 }
 
+void append_schedules(base::Batch& batch,
+                      const ScheduleState& schedules,
+                      const AgreementBase& base) {
+    base::Writer out;
+    encode(out, schedules);
+    out.u32(base.block->header.height);
+    encode(out, base.schedules);
+    batch.put(Family::meta, meta_key(kMetaSchedules), out.take());
+}
+
 BlockPtr genesis_block(const ChainIdentity& identity, const StateLanes& lanes) {
     BlockHeader header;
     header.height = 1;
@@ -58,12 +68,12 @@ BlockPtr genesis_block(const ChainIdentity& identity, const StateLanes& lanes) {
 }
 
 // The final block of its height is the one from which a recovery begins.
-base::Result<void> check_origin(const Block& here, const BlockId& from) {
-    if (here.id == from) return {};
+base::Result<void> check_origin(Height height, const BlockId& here, const BlockId& from) {
+    if (here == from) return {};
     return fail(Errc::invalid,
                 fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
-                            here.header.height,
-                            base::to_hex(here.id.view()),
+                            height,
+                            base::to_hex(here.view()),
                             base::to_hex(from.view())));
 }
 
@@ -83,11 +93,36 @@ base::Batch ChainManager::make_genesis(const ChainIdentity& identity, StateDelta
     return batch;
 }
 
+base::Batch ChainManager::make_loaded(const Loaded& loaded) {
+    base::Batch batch;
+    append_peaks(batch, loaded.range);
+    append_without_traces(batch, *loaded.base.block);
+    for (const BlockPtr& block : loaded.above) {
+        append_without_traces(batch, *block);
+    }
+    const Block& last = loaded.above.empty() ? *loaded.base.block : *loaded.above.back();
+    append_state_block(batch, {last.header.height, last.id}, loaded.lanes);
+    append_schedules(batch, loaded.schedules, loaded.base);
+    if (loaded.certificate) {
+        batch.put(Family::meta, meta_key(kMetaFinalCertificate), pack(*loaded.certificate));
+    }
+    batch.put(Family::meta, meta_key(kMetaChain), base::to_bytes(loaded.chain_id.view()));
+    return batch;
+}
+
 base::Result<bool> ChainManager::holds_chain(const base::StorageView& storage,
                                              const ChainId& expected) {
     auto id = storage.get(Family::meta, meta_key(kMetaChain));
     if (!id) return fail(std::move(id).error());
-    if (!id->has_value()) return false;
+    if (!id->has_value()) {
+        // A chain is the last that a load writes.
+        auto row = storage.at_or_after(Family::state, {});
+        if (!row) return fail(std::move(row).error());
+        if (!row->has_value()) return false;
+        return fail(Errc::corrupt,
+                    "the data directory has rows of a state but no chain: a load was cut; remove "
+                    "its state directory and load again");
+    }
     if (!base::equal(**id, expected.view())) {
         return fail(Errc::invalid,
                     fmt::format("the data directory holds chain {}, the genesis file makes chain "
@@ -139,21 +174,52 @@ base::Result<BlockPtr> ChainManager::get_final(Height height) const {
     return *std::move(block);
 }
 
-base::Result<void> ChainManager::open_schedules(Height& base_height) {
-    auto bytes = environment_.storage.get(Family::meta, meta_key(kMetaSchedules));
+base::Result<std::optional<ChainManager::StoredSchedules>> ChainManager::stored_schedules(
+    const base::StorageView& storage) {
+    auto bytes = storage.get(Family::meta, meta_key(kMetaSchedules));
     if (!bytes) return fail(std::move(bytes).error());
-    if (!bytes->has_value()) {
-        // Nothing became final yet, or under an earlier release, which knew of no changes.
-        final_schedules_ = first_schedules(identity_.schedule);
-        stored_base_.schedules = final_schedules_;
-        base_height = std::max<Height>(1, height_of(final_->header.finalized.id));
+    if (!bytes->has_value()) return std::optional<StoredSchedules>();
+    base::Reader in(**bytes);
+    StoredSchedules stored;
+    decode(in, stored.final_block, kMetaSchedules);
+    stored.base_height = in.u32(kMetaSchedules);
+    decode(in, stored.base, kMetaSchedules);
+    if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
+    return std::optional(std::move(stored));
+}
+
+// Of a block that is stored, or one of the last 65,536, whose ids the state has.
+base::Result<BlockId> ChainManager::id_of_final(Height height) const {
+    auto block = BlockReader(environment_.storage).at(height);
+    if (!block) return fail(std::move(block).error());
+    if (*block != nullptr) return (*block)->id;
+    const Value id = shared_state_of(final_->id)
+                         ->find(Table::block_id, block_id_key(static_cast<std::uint16_t>(height)));
+    if (id != nullptr && id->size() == sizeof(BlockId)) {
+        const BlockId read = base::to_hash<32>(*id).value();
+        if (height_of(read) == height) return read;
+    }
+    return fail(Errc::corrupt, fmt::format("final block {} is not stored", height));
+}
+
+base::Result<void> ChainManager::open_schedules(Height& base_height) {
+    auto stored = stored_schedules(environment_.storage);
+    if (!stored) return fail(std::move(stored).error());
+    if (*stored) {
+        final_schedules_ = (*stored)->final_block;
+        stored_base_.schedules = (*stored)->base;
+        base_height = (*stored)->base_height;
         return {};
     }
-    base::Reader in(**bytes);
-    decode(in, final_schedules_, kMetaSchedules);
-    base_height = in.u32(kMetaSchedules);
-    decode(in, stored_base_.schedules, kMetaSchedules);
-    if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
+    if (final_->header.height > 1) {
+        return fail(Errc::corrupt,
+                    fmt::format("the schedules of final block {} are not stored: the data "
+                                "directory is damaged; load a snapshot into an empty one",
+                                final_->header.height));
+    }
+    final_schedules_ = first_schedules(identity_.schedule);
+    stored_base_.schedules = final_schedules_;
+    base_height = 1;
     return {};
 }
 
@@ -222,9 +288,14 @@ base::Result<void> ChainManager::check_reset() const {
     const ScheduleReset& reset = *identity_.reset;
     const Height height = height_of(reset.from);
     if (height > final_->header.height) return {};
-    auto block = get_final(height);
-    if (!block) return fail(std::move(block).error());
-    if (auto good = check_origin(**block, reset.from); !good) return good;
+    if (height < stored_base_.block->header.height) {
+        auto stored = BlockReader(environment_.storage).at(height);
+        if (!stored) return fail(std::move(stored).error());
+        if (*stored == nullptr) return check_loaded_reset();
+    }
+    auto id = id_of_final(height);
+    if (!id) return fail(std::move(id).error());
+    if (auto good = check_origin(height, *id, reset.from); !good) return good;
     if (height == final_->header.height) return {};
     auto child = get_final(height + 1);
     if (!child) return fail(std::move(child).error());
@@ -237,6 +308,22 @@ base::Result<void> ChainManager::check_reset() const {
                             reset.gives_up_final ? "it gives that up: start with an empty data "
                                                    "directory to follow it"
                                                  : "ask this node, too, for its answer"));
+}
+
+// A directory that began with a snapshot of a later block has the recovery as a link.
+base::Result<void> ChainManager::check_loaded_reset() const {
+    const ScheduleReset& reset = *identity_.reset;
+    auto links = stored_recoveries(environment_.storage);
+    if (!links) return fail(std::move(links).error());
+    const bool is_known = std::ranges::any_of(*links, [&](const RecoveryLink& link) {
+        return link.reset.from == reset.from && link.reset.schedule == reset.schedule;
+    });
+    if (is_known) return {};
+    return fail(Errc::invalid,
+                fmt::format("recover-from: the data directory begins above block {}, from which "
+                            "the recovery begins, on a chain without it; start with an empty one "
+                            "to follow it",
+                            height_of(reset.from)));
 }
 
 // What the recovery begins from is here: no new key has served up to there.
@@ -271,9 +358,9 @@ base::Result<void> ChainManager::check_retimes() const {
     for (const Retime& retime : std::span(known).subspan(past)) {
         const Height height = height_of(retime.from);
         if (height > final_->header.height) return {};
-        auto block = get_final(height);
-        if (!block) return fail(std::move(block).error());
-        if (auto good = check_origin(**block, retime.from); !good) return good;
+        auto id = id_of_final(height);
+        if (!id) return fail(std::move(id).error());
+        if (auto good = check_origin(height, *id, retime.from); !good) return good;
         if (final_->header.slot >= retime.first) {
             return fail(Errc::invalid,
                         fmt::format("recover-from: block {} of slot {} is final here already, the "
@@ -473,11 +560,7 @@ ChainManager::BecameFinal ChainManager::make_final(const BlockId& id,
     const base::Result<void> pruned =
         append_pruned(batch, environment_.storage, final_->header.height, environment_.retention);
     if (!pruned) environment_.state.on_fault(pruned.error());
-    base::Writer schedules;
-    encode(schedules, final_schedules_);
-    schedules.u32(base.block->header.height);
-    encode(schedules, base.schedules);
-    batch.put(Family::meta, meta_key(kMetaSchedules), schedules.take());
+    append_schedules(batch, final_schedules_, base);
     std::erase_if(blocks_, [&](const auto& entry) {
         const Block& block = *entry.second->block;
         const bool gone = !state_->has(block.id) || block.header.height <= final_->header.height;

@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "base/crypto/hash.hpp"
+#include "chain/execution/rows.hpp"
 
 #include <fmt/format.h>
 
@@ -183,6 +184,13 @@ Result<void> check_manifest(const Manifest& manifest,
                                 base::to_hex(head.block.view()),
                                 header.height,
                                 base::to_hex(header.id().view())));
+    }
+    if (head.rules_version > chain::kRulesKnown) {
+        return fail(Errc::invalid,
+                    fmt::format("manifest: the chain has rules_version {}, this release knows {}: "
+                                "install a newer one",
+                                head.rules_version,
+                                chain::kRulesKnown));
     }
     const base::Hash256 digest = lanes_of(manifest).digest();
     if (digest == header.state_digest) return {};
