@@ -150,6 +150,41 @@ Result<AgreementPart> make_agreement(const base::StorageView& before,
     return part;
 }
 
+namespace {
+
+// A node with other times than the chain has would not open it.
+Result<void> check_times(const chain::StateView& state,
+                         const BlockHeader& header,
+                         const std::vector<chain::Retime>& known) {
+    auto row = chain::load_retimes(state);
+    if (!row) return fail(std::move(row).error());
+    const auto& past = row->retimes;
+    if (past.size() > known.size() || !std::equal(past.begin(), past.end(), known.begin())) {
+        return fail(Errc::invalid,
+                    fmt::format("the time of this chain was set back, from slot {} on, by a "
+                                "recovery that 'recover-from' does not name",
+                                past.back().first));
+    }
+    for (std::size_t i = past.size(); i < known.size(); ++i) {
+        const Height from = chain::height_of(known[i].from);
+        if (from > header.height) continue;
+        const chain::Value id = state.find(chain::Table::block_id,
+                                           chain::block_id_key(static_cast<std::uint16_t>(from)));
+        const bool is_here = from == header.height
+                                 ? header.id() == known[i].from
+                                 : id != nullptr && base::equal(*id, known[i].from.view());
+        if (is_here && header.slot < known[i].first) continue;
+        return fail(Errc::invalid,
+                    fmt::format("the recovery that 'recover-from' names gives slots other times "
+                                "from {} on, this chain went on to slot {} without it",
+                                known[i].first,
+                                header.slot));
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<base::Batch> make_loaded(const Manifest& manifest,
                                 const SnapshotProof& proof,
                                 const CheckedAgreement& agreement,
@@ -167,6 +202,9 @@ Result<base::Batch> make_loaded(const Manifest& manifest,
     if (!range) return refuse(range.error().detail);
     if (range->count() != chain::ids_below(header) || range->root() != header.finality_root) {
         return refuse("its rows say other final blocks than its header");
+    }
+    if (auto good = check_times(state, header, agreement.retimes); !good) {
+        return refuse(good.error().detail);
     }
     auto rules = chain::load_rules(state);
     if (!rules) return refuse(rules.error().detail);

@@ -47,6 +47,7 @@ struct CheckedAgreement {
     chain::AgreementBase base;
     std::vector<chain::BlockPtr> above;  // Of the base, up to H.
     chain::ScheduleState schedules;      // Of H, with what it proposes.
+    std::vector<chain::Retime> retimes;  // That the operator knows of.
 };
 // Whether the blocks lead up to the proved header by `previous`, their transactions are those of
 // their roots, and every producer's signature and every certificate in their witnesses is good
@@ -60,7 +61,8 @@ struct CheckedAgreement {
 
 // The last batch of a load; after it the storage holds the chain at H. `state` shows the rows of
 // all chunks, each of which was checked, as were their borders and check_manifest(). invalid: the
-// rows say other schedules, final blocks or rules than header, agreement part and manifest.
+// rows say other schedules, final blocks or rules than header, agreement part and manifest, or
+// other times than the operator knows of.
 [[nodiscard]] base::Result<base::Batch> make_loaded(const Manifest& manifest,
                                                     const SnapshotProof& proof,
                                                     const CheckedAgreement& agreement,

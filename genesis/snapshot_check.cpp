@@ -218,8 +218,18 @@ Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
     if (auto good = check.run(); !good) return fail(std::move(good).error());
     CheckedAgreement checked{.base = {agreement.blocks.front(), agreement.schedules},
                              .above = {agreement.blocks.begin() + 1, agreement.blocks.end()},
-                             .schedules = check.last()};
-    return checked;
+                             .schedules = check.last(),
+                             .retimes = walk.trust().retimes};
+    // The node makes the link to a schedule that is proposed from that block, if it is not there.
+    const ScheduleState& last = checked.schedules;
+    if (last.proposed == nullptr || last.proposed_at >= agreement.blocks.front()->header.height) {
+        return checked;
+    }
+    const chain::Schedule* linked = walk.find(last.proposed->version);
+    if (linked != nullptr && *linked == *last.proposed) return checked;
+    return refuse(proof.header,
+                  fmt::format("the link to schedule {}, which is proposed below it, is missing",
+                              last.proposed->version));
 }
 
 }  // namespace genesis

@@ -25,6 +25,7 @@ struct Trust {
     chain::ChainId chain_id{};
     chain::Schedule schedule{};               // The genesis file's.
     std::vector<base::Hash256> recoveries{};  // recover-from: those with a new first schedule.
+    std::vector<chain::Retime> retimes{};     // From the recovery's file, as in the genesis times.
 };
 
 // The links in their order, in parts: each a list of links one after the other. None: no part.

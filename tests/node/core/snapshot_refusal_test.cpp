@@ -38,7 +38,8 @@ base::Bytes setprods(const std::vector<chain::ScheduleEntry>& entries, std::size
     return out.take();
 }
 
-Parts make_parts() {
+// `above`: blocks above it that are final.
+Parts make_parts(chain::Slot above) {
     Cluster cluster(4, 0, 12);
     cluster.run(1, 9);
     for (std::size_t round = 1; round <= 3; ++round) {
@@ -54,13 +55,13 @@ Parts make_parts() {
     const auto height = view.finalized->header.height;
     const auto before = cluster[0].storage().snapshot();
     const auto state = view.final_state;
-    cluster.run(40, 43);
+    cluster.run(40, 39 + above);
     const auto now = cluster[0].storage().snapshot();
     auto made = genesis::make_proof(*now, height);
     auto agreement = genesis::make_agreement(*before, *now, height);
     REQUIRE((made.has_value() && agreement.has_value()));
     REQUIRE(made->links.size() == 3);
-    REQUIRE(made->proof.finality.ancestor.has_value());
+    REQUIRE(made->proof.finality.ancestor.has_value() == (above != 0));
     REQUIRE(agreement->blocks.size() == 2);
     REQUIRE_FALSE(agreement->blocks[1]->transactions.empty());
     return {support::trust_of(cluster[0].genesis()),
@@ -70,7 +71,7 @@ Parts make_parts() {
 }
 
 const Parts& parts() {
-    static const Parts made = make_parts();
+    static const Parts made = make_parts(4);
     return made;
 }
 
@@ -263,6 +264,27 @@ TEST_CASE("what the agreement part says of schedules is what the rows say", "[sn
     REQUIRE(bad.part.agreement.schedules.proposed != nullptr);
     bad.part.agreement.schedules.proposed_at -= 1;
     CHECK_THAT(refusal(bad), Contains("its rows say other schedules"));
+}
+
+TEST_CASE("the link of a change that is proposed below the agreement part is needed",
+          "[snapshot]") {
+    // The block has a certificate of its own, so no proof leads over that link.
+    Parts bad = make_parts(0);
+    REQUIRE(load(bad).has_value());
+    bad.links.pop_back();
+    CHECK_THAT(refusal(bad), Contains("the link to schedule 3, which is proposed below it"));
+}
+
+TEST_CASE("a chain whose times were set back is loaded by those who know of it", "[snapshot]") {
+    // The operator has a recovery, this chain went on without it.
+    Parts bad = parts();
+    chain::Retime retime{bad.part.proof.header.previous, 39, {1'700'000'600'000'000}};
+    bad.trust.retimes = {retime};
+    CHECK_THAT(refusal(bad), Contains("went on to slot 39 without it"));
+    bad.trust.retimes[0].first = 40;
+    CHECK(load(bad).has_value());
+    bad.trust.retimes[0].from.bytes[30] ^= std::byte{1};
+    CHECK_THAT(refusal(bad), Contains("without it"));
 }
 
 TEST_CASE("rows that do not give the digest of the proved header are refused", "[snapshot]") {

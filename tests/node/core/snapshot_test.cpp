@@ -255,6 +255,40 @@ TEST_CASE("a recovery is a link: who confirms it joins, others are told its name
     CHECK_THAT(refusal({recovery.id(), other}),
                Contains("recovery " + base::to_hex(other.view()) + ", which recover-from names"));
 
+    // The id does not cover signatures and answers: these are checked, too.
+    const auto refusal_of = [&](const auto& change) {
+        Snapshot bad = snapshot;
+        auto links = genesis::unpack_links(bad.links.at(0)).value();
+        for (chain::Link& link : links) {
+            if (auto* step = std::get_if<chain::RecoveryLink>(&link)) change(*step);
+        }
+        bad.links = genesis::pack_links(links);
+        support::MemoryStorage storage;
+        genesis::Trust trust = support::trust_of(cluster[0].genesis());
+        trust.recoveries = {recovery.id()};
+        const auto loaded = support::load_snapshot(bad, trust, storage);
+        REQUIRE_FALSE(loaded.has_value());
+        return loaded.error().detail;
+    };
+    const auto refusal_with = [&](const genesis::Recovery& record) {
+        REQUIRE(record.id() == recovery.id());
+        return refusal_of([&](chain::RecoveryLink& link) {
+            link.reset.record = genesis::reset_of(record).record;
+        });
+    };
+    genesis::Recovery forged = recovery;
+    forged.signatures.resize(2);
+    CHECK_THAT(refusal_with(forged), Contains("2 of 6 members have signed"));
+    forged = recovery;
+    forged.answers.pop_back();
+    CHECK_THAT(refusal_with(forged), Contains("validators of schedule"));
+    CHECK_THAT(refusal_of([](chain::RecoveryLink& link) {
+                   link.reset.schedule.entries[0].vote_key = key_of(66).public_key();
+               }),
+               Contains("it is not what its members have signed"));
+    CHECK_THAT(refusal_of([](chain::RecoveryLink& link) { link.from.slot += 1; }),
+               Contains("it is not what its members have signed"));
+
     cluster[4].reset = genesis::reset_of(recovery);
     join(cluster, 4, snapshot, {recovery.id()});
     cluster.run(at + 1, at + 4);
