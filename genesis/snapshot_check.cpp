@@ -96,6 +96,7 @@ class AgreementCheck {
                                       header.schedule_version));
         }
         std::vector<chain::Digest> digests;
+        digests.reserve(block.transactions.size());
         for (const chain::TransactionReceipt& receipt : block.transactions) {
             digests.push_back(receipt.digest());
         }
@@ -133,7 +134,7 @@ class AgreementCheck {
 
     struct Subject {
         chain::BlockRef block;
-        VoteKind kind;
+        VoteKind kind = VoteKind::notarize;
     };
     Result<void> check_certificate(const BlockHeader& bringer,
                                    const Certificate& certificate,

@@ -11,13 +11,13 @@ namespace {
 
 // Of a chain with one validator.
 const genesis::LinkWalk& walk() {
-    static const genesis::LinkWalk made = [] {
+    static const genesis::LinkWalk kMade = [] {
         chain::Schedule schedule{0, {{}}};
         schedule.entries[0].producer = *chain::Name::from_string("one");
         schedule.entries[0].vote_key.point[0] = std::byte{2};
         return genesis::LinkWalk({{}, schedule, {}});
     }();
-    return made;
+    return kMade;
 }
 
 void take_links(base::ByteView bytes) {

@@ -71,8 +71,8 @@ Parts make_parts(chain::Slot above) {
 }
 
 const Parts& parts() {
-    static const Parts made = make_parts(4);
-    return made;
+    static const Parts kMade = make_parts(4);
+    return kMade;
 }
 
 support::Snapshot packed(const Parts& parts) {
