@@ -71,19 +71,15 @@ base::Result<void> make_first_state(Ledger& ledger, const base::Log& log) {
 }  // namespace
 
 base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
-    std::error_code error;
-    fs::create_directories(options.data_dir, error);
-    if (error) {
-        return base::fail(
-            Errc::unavailable,
-            "cannot make data-dir " + options.data_dir.string() + ": " + error.message());
-    }
-    Ledger ledger;
+    auto directory = DataDirectory::open(options.data_dir);
+    if (!directory) return base::fail(directory.error());
+    if (auto removed = directory->remove_others(); !removed) return base::fail(removed.error());
+    Ledger ledger{.directory = *std::move(directory)};
     auto genesis = open_genesis(options);
     if (!genesis) return base::fail(genesis.error());
     ledger.genesis = std::move(*genesis);
     RocksDbStorage::Options disk;
-    disk.directory = (options.data_dir / "state").string();
+    disk.directory = ledger.directory.state().string();
     auto storage = RocksDbStorage::open(disk);
     if (!storage) return base::fail(storage.error());
     ledger.storage = std::move(*storage);

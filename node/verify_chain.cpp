@@ -94,7 +94,9 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     if (!bytes) return base::fail(bytes.error());
     auto genesis = genesis::from_json(base::as_text(*bytes));
     if (!genesis) return base::fail(genesis.error());
-    auto stored = open_storage(options.data_dir / "state");
+    const auto state = DataDirectory::state_in(options.data_dir);
+    if (!state) return base::fail(state.error());
+    auto stored = open_storage(*state);
     if (!stored) return base::fail(stored.error());
     const Scratch scratch(options.data_dir / "verify");
     Replay made;
@@ -105,8 +107,8 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     if (!first) return base::fail(first.error());
     if (auto done = made.storage->commit(*first, false); !done) return base::fail(done.error());
     Execution execution;
-    chain::StateManager::Options state;
-    state.on_fault = [log](const base::Error& error) {
+    chain::StateManager::Options reading;
+    reading.on_fault = [log](const base::Error& error) {
         log.error("stopped: the state cannot be read: {}", error.detail);
         std::abort();
     };
@@ -115,7 +117,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) identity.reset = (*recovery)->reset;
     auto chain = chain::ChainManager::open(
-        identity, {*made.storage, execution.executor(), state, {}, /*store_blocks=*/false});
+        identity, {*made.storage, execution.executor(), reading, {}, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());
     made.chain = std::move(*chain);
     auto outcome = replay(chain::BlockReader(**stored), made);
