@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "chain/execution/block_schedule.hpp"
+#include "chain/meta_keys.hpp"
 #include "chain/state/merkle.hpp"
 #include "chain/types/rule.hpp"
 
@@ -17,16 +18,6 @@ namespace {
 using base::Errc;
 using base::fail;
 using base::Family;
-
-constexpr std::string_view kMetaChain = "chain_id";
-constexpr std::string_view kMetaNotarize = "notarize_certificate";
-constexpr std::string_view kMetaJournal = "journal_mark/";  // And the key's tag.
-// Schedules of the final block; height and schedules of the agreement's base.
-constexpr std::string_view kMetaSchedules = "schedules";
-
-base::Bytes meta_key(std::string_view name) {
-    return base::to_bytes(base::as_bytes(name));
-}
 
 // Names the first field of two headers that differs.
 std::string difference(const BlockHeader& made, const BlockHeader& given) {
@@ -47,6 +38,16 @@ std::string difference(const BlockHeader& made, const BlockHeader& given) {
     return "schedule, height or progress differ";
 }
 
+void append_schedules(base::Batch& batch,
+                      const ScheduleState& schedules,
+                      const AgreementBase& base) {
+    base::Writer out;
+    encode(out, schedules);
+    out.u32(base.block->header.height);
+    encode(out, base.schedules);
+    batch.put(Family::meta, meta_key(kMetaSchedules), out.take());
+}
+
 BlockPtr genesis_block(const ChainIdentity& identity, const StateLanes& lanes) {
     BlockHeader header;
     header.height = 1;
@@ -55,16 +56,6 @@ BlockPtr genesis_block(const ChainIdentity& identity, const StateLanes& lanes) {
     header.state_digest = lanes.digest();
     // It is its own justify and final; the id cannot be in what it covers.
     return make_block({header, {}}, {}, {});
-}
-
-// The final block of its height is the one from which a recovery begins.
-base::Result<void> check_origin(const Block& here, const BlockId& from) {
-    if (here.id == from) return {};
-    return fail(Errc::invalid,
-                fmt::format("recover-from: block {} is {} here, the recovery begins at {}",
-                            here.header.height,
-                            base::to_hex(here.id.view()),
-                            base::to_hex(from.view())));
 }
 
 }  // namespace
@@ -83,11 +74,36 @@ base::Batch ChainManager::make_genesis(const ChainIdentity& identity, StateDelta
     return batch;
 }
 
+base::Batch ChainManager::make_loaded(const Loaded& loaded) {
+    base::Batch batch;
+    append_peaks(batch, loaded.range);
+    append_without_traces(batch, *loaded.base.block);
+    for (const BlockPtr& block : loaded.above) {
+        append_without_traces(batch, *block);
+    }
+    const Block& last = loaded.above.empty() ? *loaded.base.block : *loaded.above.back();
+    append_state_block(batch, {last.header.height, last.id}, loaded.lanes);
+    append_schedules(batch, loaded.schedules, loaded.base);
+    if (loaded.certificate) {
+        batch.put(Family::meta, meta_key(kMetaFinalCertificate), pack(*loaded.certificate));
+    }
+    batch.put(Family::meta, meta_key(kMetaChain), base::to_bytes(loaded.chain_id.view()));
+    return batch;
+}
+
 base::Result<bool> ChainManager::holds_chain(const base::StorageView& storage,
                                              const ChainId& expected) {
     auto id = storage.get(Family::meta, meta_key(kMetaChain));
     if (!id) return fail(std::move(id).error());
-    if (!id->has_value()) return false;
+    if (!id->has_value()) {
+        // A chain is the last that a load writes.
+        auto row = storage.at_or_after(Family::state, {});
+        if (!row) return fail(std::move(row).error());
+        if (!row->has_value()) return false;
+        return fail(Errc::corrupt,
+                    "the data directory has rows of a state but no chain: a load was cut; remove "
+                    "its state directory and load again");
+    }
     if (!base::equal(**id, expected.view())) {
         return fail(Errc::invalid,
                     fmt::format("the data directory holds chain {}, the genesis file makes chain "
@@ -96,224 +112,6 @@ base::Result<bool> ChainManager::holds_chain(const base::StorageView& storage,
                                 base::to_hex(expected.bytes)));
     }
     return true;
-}
-
-base::Result<std::unique_ptr<ChainManager>> ChainManager::open(const ChainIdentity& identity,
-                                                               const Environment& environment) {
-    auto holds = holds_chain(environment.storage, identity.chain_id);
-    if (!holds) return fail(std::move(holds).error());
-    if (!*holds) return fail(Errc::not_found, "the data directory holds no chain yet");
-    std::unique_ptr<ChainManager> chain(new ChainManager(identity, environment));
-    if (auto opened = chain->open_final(); !opened) return fail(std::move(opened).error());
-    if (auto read = chain->open_certificates(); !read) return fail(std::move(read).error());
-    if (auto opened = chain->open_proofs(); !opened) return fail(std::move(opened).error());
-    if (auto opened = chain->open_base(); !opened) return fail(std::move(opened).error());
-    if (auto good = chain->check_reset(); !good) return fail(std::move(good).error());
-    if (auto good = chain->check_retimes(); !good) return fail(std::move(good).error());
-    if (auto opened = chain->open_reversible(); !opened) return fail(std::move(opened).error());
-    if (auto good = chain->check_reset_keys(); !good) return fail(std::move(good).error());
-    return chain;
-}
-
-base::Result<void> ChainManager::open_final() {
-    auto state = StateManager::open(environment_.storage.snapshot(), environment_.state);
-    if (!state) return fail(std::move(state).error());
-    state_ = *std::move(state);
-    auto block = get_final(state_->base().height);
-    if (!block) return fail(std::move(block).error());
-    if ((*block)->id != state_->base().id) {
-        return fail(Errc::corrupt,
-                    fmt::format("the state belongs to another block {} than is stored",
-                                state_->base().height));
-    }
-    final_ = *std::move(block);
-    return {};
-}
-
-base::Result<BlockPtr> ChainManager::get_final(Height height) const {
-    auto block = BlockReader(environment_.storage).at(height);
-    if (!block) return fail(std::move(block).error());
-    if (*block == nullptr) {
-        return fail(Errc::corrupt, fmt::format("final block {} is not stored", height));
-    }
-    return *std::move(block);
-}
-
-base::Result<void> ChainManager::open_schedules(Height& base_height) {
-    auto bytes = environment_.storage.get(Family::meta, meta_key(kMetaSchedules));
-    if (!bytes) return fail(std::move(bytes).error());
-    if (!bytes->has_value()) {
-        // Nothing became final yet, or under an earlier release, which knew of no changes.
-        final_schedules_ = first_schedules(identity_.schedule);
-        stored_base_.schedules = final_schedules_;
-        base_height = std::max<Height>(1, height_of(final_->header.finalized.id));
-        return {};
-    }
-    base::Reader in(**bytes);
-    decode(in, final_schedules_, kMetaSchedules);
-    base_height = in.u32(kMetaSchedules);
-    decode(in, stored_base_.schedules, kMetaSchedules);
-    if (auto done = in.finish(); !done) return fail(Errc::corrupt, done.error().detail);
-    return {};
-}
-
-base::Result<void> ChainManager::open_base() {
-    Height height = 0;
-    if (auto read = open_schedules(height); !read) return read;
-    if (height > final_->header.height) {
-        return fail(Errc::corrupt, "the agreement's base is above the final block");
-    }
-    for (Height each = height; each <= final_->header.height; ++each) {
-        auto block = get_final(each);
-        if (!block) return fail(std::move(block).error());
-        if (each == height) {
-            stored_base_.block = *std::move(block);
-        } else {
-            above_base_.push_back(*std::move(block));
-        }
-    }
-    return {};
-}
-
-base::Result<void> ChainManager::open_certificates() {
-    const auto read = [&](std::string_view name,
-                          std::optional<Certificate>& certificate) -> base::Result<void> {
-        auto bytes = environment_.storage.get(Family::meta, meta_key(name));
-        if (!bytes) return fail(std::move(bytes).error());
-        if (!bytes->has_value()) return {};
-        auto decoded = unpack<Certificate>(**bytes, name);
-        if (!decoded) return fail(Errc::corrupt, decoded.error().detail);
-        certificate = *std::move(decoded);
-        return {};
-    };
-    if (auto done = read(kMetaFinalCertificate, final_certificate_); !done) return done;
-    if (auto done = read(kMetaNotarize, stored_notarize_); !done) return done;
-    return open_journal_marks();
-}
-
-base::Result<void> ChainManager::open_journal_marks() {
-    base::Result<void> outcome;
-    const base::Bytes prefix = meta_key(kMetaJournal);
-    auto read = environment_.storage.scan(
-        Family::meta, prefix, [&](base::ByteView key, base::ByteView value) {
-            if (!std::ranges::equal(key.first(std::min(key.size(), prefix.size())), prefix)) {
-                return false;
-            }
-            base::Reader in(value);
-            JournalMark mark;
-            mark.key = in.u64(kMetaJournal);
-            mark.sequence = in.u64(kMetaJournal);
-            mark.replaces = in.u8(kMetaJournal) != 0;
-            mark.page = base::to_bytes(in.raw(in.left(), kMetaJournal));
-            if (auto done = in.finish(); !done) {
-                outcome = fail(Errc::corrupt, done.error().detail);
-                return false;
-            }
-            const std::uint64_t tag = mark.key;
-            journal_marks_[tag] = std::move(mark);
-            return true;
-        });
-    return read ? outcome : read;
-}
-
-// What is final here goes on from where the reset says, or has not come there yet.
-base::Result<void> ChainManager::check_reset() const {
-    if (!identity_.reset) return {};
-    const ScheduleReset& reset = *identity_.reset;
-    const Height height = height_of(reset.from);
-    if (height > final_->header.height) return {};
-    auto block = get_final(height);
-    if (!block) return fail(std::move(block).error());
-    if (auto good = check_origin(**block, reset.from); !good) return good;
-    if (height == final_->header.height) return {};
-    auto child = get_final(height + 1);
-    if (!child) return fail(std::move(child).error());
-    if ((*child)->header.schedule_version == reset.schedule.version) return {};
-    return fail(Errc::invalid,
-                fmt::format("recover-from: block {} is final here already, above block {} from "
-                            "which the recovery begins; {}",
-                            final_->header.height,
-                            height,
-                            reset.gives_up_final ? "it gives that up: start with an empty data "
-                                                   "directory to follow it"
-                                                 : "ask this node, too, for its answer"));
-}
-
-// What the recovery begins from is here: no new key has served up to there.
-base::Result<void> ChainManager::check_reset_keys() const {
-    const auto state = identity_.reset ? shared_state_of(identity_.reset->from) : nullptr;
-    if (state == nullptr) return {};
-    for (const ScheduleEntry& entry : identity_.reset->schedule.entries) {
-        for (const PublicKey& key : {entry.signing_key, entry.vote_key}) {
-            if (!find_served(*state, key)) continue;
-            return fail(Errc::invalid,
-                        fmt::format("recover-from: key {} was a validator's before, and may be "
-                                    "locked on a block that is given up; make a new one",
-                                    key.to_string()));
-        }
-    }
-    return {};
-}
-
-// The final blocks here have the times that the operator knows of, or end before these begin.
-base::Result<void> ChainManager::check_retimes() const {
-    const std::vector<Retime>& known = identity_.times.retimes;
-    auto row = load_retimes(*shared_state_of(final_->id));
-    if (!row) return fail(std::move(row).error());
-    const std::size_t past = row->retimes.size();
-    if (past > known.size() ||
-        !std::equal(row->retimes.begin(), row->retimes.end(), known.begin())) {
-        return fail(Errc::invalid,
-                    fmt::format("recover-from: the time of this chain was set back, from slot {} "
-                                "on, by a recovery that 'recover-from' does not name",
-                                row->retimes.back().first));
-    }
-    for (const Retime& retime : std::span(known).subspan(past)) {
-        const Height height = height_of(retime.from);
-        if (height > final_->header.height) return {};
-        auto block = get_final(height);
-        if (!block) return fail(std::move(block).error());
-        if (auto good = check_origin(**block, retime.from); !good) return good;
-        if (final_->header.slot >= retime.first) {
-            return fail(Errc::invalid,
-                        fmt::format("recover-from: block {} of slot {} is final here already, the "
-                                    "recovery gives slots other times from {} on; make it from a "
-                                    "node that has the highest final block",
-                                    final_->header.height,
-                                    final_->header.slot,
-                                    retime.first));
-        }
-    }
-    return {};
-}
-
-bool ChainManager::is_retimed(const BlockHeader& header) const {
-    return std::ranges::any_of(identity_.times.retimes, [&](const Retime& retime) {
-        return header.slot >= retime.first && header.height > height_of(retime.from);
-    });
-}
-
-// The node had executed and stored these blocks; their state is made again.
-base::Result<void> ChainManager::open_reversible() {
-    auto blocks = BlockReader(environment_.storage).reversible();
-    if (!blocks) return fail(std::move(blocks).error());
-    for (const BlockPtr& block : *blocks) {
-        // What does not build on the final block lost; it is overwritten in time.
-        if (!state_->has(block->header.previous)) continue;
-        if (block->header.height <= final_->header.height) continue;
-        const ScheduleReset* reset = reset_below(identity_.reset, block->header.previous);
-        if (reset != nullptr && block->header.schedule_version != reset->schedule.version) continue;
-        auto executed = replay(block);
-        // Of a slot that has another time by now, it was made before that was decided.
-        if (!executed && is_retimed(block->header)) continue;
-        if (!executed) {
-            return fail(Errc::corrupt,
-                        fmt::format("stored block {} cannot be executed again: {}",
-                                    block->header.height,
-                                    executed.error().detail));
-        }
-    }
-    return {};
 }
 
 base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& parent,
@@ -473,11 +271,7 @@ ChainManager::BecameFinal ChainManager::make_final(const BlockId& id,
     const base::Result<void> pruned =
         append_pruned(batch, environment_.storage, final_->header.height, environment_.retention);
     if (!pruned) environment_.state.on_fault(pruned.error());
-    base::Writer schedules;
-    encode(schedules, final_schedules_);
-    schedules.u32(base.block->header.height);
-    encode(schedules, base.schedules);
-    batch.put(Family::meta, meta_key(kMetaSchedules), schedules.take());
+    append_schedules(batch, final_schedules_, base);
     std::erase_if(blocks_, [&](const auto& entry) {
         const Block& block = *entry.second->block;
         const bool gone = !state_->has(block.id) || block.header.height <= final_->header.height;

@@ -62,7 +62,31 @@ class ChainManager : base::Pinned {
     // digest. `state` has the rows of the genesis state.
     [[nodiscard]] static base::Batch make_genesis(const ChainIdentity& identity, StateDelta& state);
 
+    // What a load writes beside the rows of a state that it checked (spec 05, "Snapshots").
+    struct Loaded {
+        ChainId chain_id;
+        AgreementBase base;
+        std::vector<BlockPtr> above;  // Of the base, up to the block of the state.
+        ScheduleState schedules;      // Of that block, with what it proposes.
+        MountainRange range;          // As the state has it.
+        StateLanes lanes;
+        std::optional<Certificate> certificate;  // COMMIT of that block, with all its bitmaps.
+    };
+    // The batch that makes a chain of a loaded state. With it the storage holds one, so it is
+    // committed after the rows and the links (append_link).
+    [[nodiscard]] static base::Batch make_loaded(const Loaded& loaded);
+
+    // The schedules that lie in the storage. Nothing: no block above genesis was final.
+    struct StoredSchedules {
+        ScheduleState final_block;
+        Height base_height = 0;
+        ScheduleState base;  // Of the block of that height.
+    };
+    [[nodiscard]] static base::Result<std::optional<StoredSchedules>> stored_schedules(
+        const base::StorageView& storage);
+
     // Whether the storage holds a chain. invalid: that of another genesis; names both ids.
+    // corrupt: there are rows of a state, but no chain: a load was cut.
     [[nodiscard]] static base::Result<bool> holds_chain(const base::StorageView& storage,
                                                         const ChainId& expected);
 
@@ -170,12 +194,16 @@ class ChainManager : base::Pinned {
                                          base::Batch& batch);
     [[nodiscard]] base::Result<void> check_reset() const;
     [[nodiscard]] base::Result<void> check_reset_keys() const;
+    [[nodiscard]] base::Result<void> check_loaded_reset() const;
+    [[nodiscard]] base::Result<BlockId> id_of_final(Height height) const;
     [[nodiscard]] base::Result<void> check_retimes() const;
     [[nodiscard]] base::Result<void> open_reversible();
     [[nodiscard]] bool is_retimed(const BlockHeader& header) const;
     [[nodiscard]] base::Result<void> open_certificates();
     [[nodiscard]] base::Result<void> open_journal_marks();
     [[nodiscard]] base::Result<void> open_proofs();
+    [[nodiscard]] base::Result<void> index_recovery(const std::vector<ExecutedBlockPtr>& blocks,
+                                                    base::Batch& batch);
     [[nodiscard]] base::Result<void> index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
                                                   const Certificate* certificate,
                                                   base::Batch& batch);
@@ -184,6 +212,7 @@ class ChainManager : base::Pinned {
     Environment environment_;
     std::unique_ptr<StateManager> state_;
     std::optional<ProofIndex> proofs_;
+    bool recovery_is_due_ = false;  // Its link is not stored yet.
     BlockPtr final_;
     ScheduleState final_schedules_;
     AgreementBase stored_base_;

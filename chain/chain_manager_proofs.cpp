@@ -48,17 +48,43 @@ base::Result<void> ChainManager::open_proofs() {
     auto schedules = load_schedules(*state);
     if (!schedules) return fail(std::move(schedules).error());
     std::optional<BlockHeader> change;
-    if (schedules->proposed != nullptr) {
+    auto linked = schedules->proposed == nullptr
+                      ? base::Result<bool>(true)
+                      : has_link(environment_.storage, schedules->proposed->version);
+    if (!linked) return fail(std::move(linked).error());
+    if (!*linked) {
         auto block = BlockReader(environment_.storage).at(schedules->proposed_at);
         if (!block) return fail(std::move(block).error());
-        if (*block != nullptr) change = (*block)->header;
+        if (*block == nullptr) {
+            return fail(Errc::corrupt,
+                        fmt::format("block {}, which proposes schedule {}, is not stored",
+                                    schedules->proposed_at,
+                                    schedules->proposed->version));
+        }
+        change = (*block)->header;
     }
     proofs_.emplace(*std::move(range), std::move(change));
+    if (!identity_.reset || identity_.reset->record.empty()) return {};
+    linked = has_link(environment_.storage, identity_.reset->schedule.version);
+    if (!linked) return fail(std::move(linked).error());
+    recovery_is_due_ = !*linked;
     return {};
 }
 
-// Writes what proofs need of blocks that became final, which are in order. What a data directory
-// that began with a snapshot lacks is no fault: only older proofs cannot be made from it.
+// The link to the schedule of a recovery, as soon as a block under it is final.
+base::Result<void> ChainManager::index_recovery(const std::vector<ExecutedBlockPtr>& blocks,
+                                                base::Batch& batch) {
+    const Height from = height_of(identity_.reset->from);
+    if (blocks.back()->block->header.height <= from) return {};
+    auto block = final_block(blocks, from, environment_.storage);
+    if (!block) return fail(std::move(block).error());
+    if (*block == nullptr) return {};  // Pruned: who asks for links is told that this is missing.
+    proofs_->recover({(*block)->header, *identity_.reset}, batch);
+    recovery_is_due_ = false;
+    return {};
+}
+
+// Writes what proofs need of blocks that became final, which are in order.
 base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr>& blocks,
                                               const Certificate* certificate,
                                               base::Batch& batch) {
@@ -66,14 +92,20 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
     auto range = load_final_range(*state);
     if (!range) return fail(std::move(range).error());
     proofs_->begin_batch();
+    if (recovery_is_due_) {
+        if (auto done = index_recovery(blocks, batch); !done) return done;
+    }
     if (auto done = append_ids(*state, range->count(), *proofs_, batch); !done) return done;
     const auto certify = [&](const Certificate& each) -> base::Result<void> {
+        if (!proofs_->wants(each)) return {};
         auto block = final_block(blocks, each.data.height, environment_.storage);
         if (!block) return fail(std::move(block).error());
-        if (*block == nullptr) return {};
-        auto done = proofs_->certify(each, (*block)->header, environment_.storage, batch);
-        if (!done && done.error().code == Errc::not_found) return {};
-        return done;
+        if (*block == nullptr) {
+            return fail(Errc::corrupt,
+                        fmt::format("final block {}, which has a certificate, is not stored",
+                                    each.data.height));
+        }
+        return proofs_->certify(each, (*block)->header, environment_.storage, batch);
     };
     for (const ExecutedBlockPtr& each : blocks) {
         const Block& block = *each->block;

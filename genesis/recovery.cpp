@@ -392,6 +392,12 @@ std::string to_text(const Recovery& recovery) {
     return text;
 }
 
+chain::ScheduleReset reset_of(const Recovery& recovery) {
+    chain::ScheduleReset reset = recovery.reset;
+    reset.record = base::to_bytes(base::as_bytes(to_text(recovery)));
+    return reset;
+}
+
 base::Result<Recovery> merge_answers(const std::vector<Recovery>& all) {
     for (const Recovery& each : all) {
         if (each.chain_id == all.front().chain_id) continue;

@@ -146,8 +146,9 @@ base::Result<void> Node::Parts::open_core() {
     const auto recovery = read_recovery(options, ledger.genesis.chain_id());
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) {
-        const chain::ScheduleReset& reset = (*recovery)->reset;
-        if (!reset.schedule.entries.empty()) core_options.reset = reset;
+        if (!(*recovery)->reset.schedule.entries.empty()) {
+            core_options.reset = genesis::reset_of(**recovery);
+        }
         ledger.genesis.times.retimes = (*recovery)->retimes;
     }
     core_options.genesis = ledger.genesis;

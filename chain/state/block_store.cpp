@@ -105,18 +105,26 @@ bool outlived(Height at, Height height, std::uint32_t retention) {
     return retention != 0 && height > retention && at <= height - retention;
 }
 
+// The transactions of a block, of which it knows no more than their packed form.
+std::vector<TransactionId> ids_of(const Block& block) {
+    std::vector<TransactionId> ids;
+    for (const TransactionReceipt& receipt : block.transactions) {
+        const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction);
+        if (packed == nullptr) {
+            ids.push_back(std::get<TransactionId>(receipt.transaction));
+        } else if (auto transaction = decode_transaction(*packed)) {
+            ids.push_back((*transaction)->id);
+        }
+    }
+    return ids;
+}
+
 // A final block and the entries of the index that lead to it.
 void erase_final(base::Batch& batch, const Block& block) {
     batch.erase(Family::blocks, height_key(block.header.height));
     batch.erase(Family::index, index_key('b', block.id));
-    for (const TransactionReceipt& receipt : block.transactions) {
-        const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction);
-        if (packed == nullptr) {
-            batch.erase(Family::index,
-                        index_key('t', std::get<TransactionId>(receipt.transaction)));
-        } else if (auto transaction = decode_transaction(*packed)) {
-            batch.erase(Family::index, index_key('t', (*transaction)->id));
-        }
+    for (const TransactionId& id : ids_of(block)) {
+        batch.erase(Family::index, index_key('t', id));
     }
 }
 
@@ -151,6 +159,15 @@ void append_final(base::Batch& batch,
     encode_list(packed, traces);
     batch.put(Family::traces, height_key(height), packed.take());
     erase_reversible(batch, block.header, block.id);
+}
+
+void append_without_traces(base::Batch& batch, const Block& block) {
+    const Height height = block.header.height;
+    batch.put(Family::blocks, height_key(height), encode_block(block));
+    batch.put(Family::index, index_key('b', block.id), height_key(height));
+    for (const TransactionId& id : ids_of(block)) {
+        batch.put(Family::index, index_key('t', id), height_key(height));
+    }
 }
 
 base::Result<void> append_pruned(base::Batch& batch,

@@ -31,6 +31,10 @@ void append_final(base::Batch& batch,
                   const Block& block,
                   const std::vector<TransactionTrace>& traces);
 
+// A final block that comes with a loaded state: as append_final(), but nothing is known of what its
+// transactions did.
+void append_without_traces(base::Batch& batch, const Block& block);
+
 // What falls out of `retention` now that the block at `height` is final: blocks with their
 // indexes, and traces, the oldest first. At most a few at a time, so that a retention that was
 // shortened costs every block a little. Never the block at `height`.

@@ -41,6 +41,35 @@ Result<void> check_subject(const VoteData& data, const BlockHeader& header) {
     return {};
 }
 
+Result<void> check_item(const Proof& proof) {
+    const BlockHeader& header = proof.header;
+    if (proof.subject == ProofSubject::block) return {};
+    const bool is_transaction = proof.subject == ProofSubject::transaction;
+    if (is_transaction ? !proof.transaction : !proof.action) {
+        return refuse(header, "the receipt is missing");
+    }
+    const Digest leaf = is_transaction ? proof.transaction->digest() : proof.action->digest();
+    const Digest& root = is_transaction ? header.transaction_root : header.action_root;
+    if (verify(proof.path, leaf, root)) return {};
+    return refuse(header,
+                  is_transaction ? "no path leads from the receipt to its transaction_root"
+                                 : "no path leads from the receipt to its action_root");
+}
+
+}  // namespace
+
+std::uint64_t ids_below(const BlockHeader& header) {
+    return header.height == 1 ? 0 : std::max<Height>(height_of(header.finalized.id), 1);
+}
+
+std::uint32_t version_of(const Link& link) {
+    if (const auto* recovery = std::get_if<RecoveryLink>(&link)) {
+        return recovery->reset.schedule.version;
+    }
+    const auto& change = std::get<ScheduleLink>(link).proposing.schedule_change;
+    return change ? change->version : 0;
+}
+
 Result<void> check_finality(const BlockHeader& header,
                             const FinalityProof& proof,
                             const Schedule& schedule,
@@ -61,29 +90,12 @@ Result<void> check_finality(const BlockHeader& header,
     }
     const MerkleProof& path = *proof.ancestor;
     if (header.height == 0 || path.index != header.height - 1 ||
-        path.count != std::max<Height>(height_of(certified.finalized.id), 1)) {
+        path.count != ids_below(certified)) {
         return refuse(header, "the path to the certified block is of another height");
     }
     if (verify(path, header.id(), certified.finality_root)) return {};
     return refuse(header, "no path leads to the certified block's finality_root");
 }
-
-Result<void> check_item(const Proof& proof) {
-    const BlockHeader& header = proof.header;
-    if (proof.subject == ProofSubject::block) return {};
-    const bool is_transaction = proof.subject == ProofSubject::transaction;
-    if (is_transaction ? !proof.transaction : !proof.action) {
-        return refuse(header, "the receipt is missing");
-    }
-    const Digest leaf = is_transaction ? proof.transaction->digest() : proof.action->digest();
-    const Digest& root = is_transaction ? header.transaction_root : header.action_root;
-    if (verify(proof.path, leaf, root)) return {};
-    return refuse(header,
-                  is_transaction ? "no path leads from the receipt to its transaction_root"
-                                 : "no path leads from the receipt to its action_root");
-}
-
-}  // namespace
 
 void encode(base::Writer& out, const FinalityProof& proof) {
     encode(out, proof.certified);
@@ -134,22 +146,59 @@ void decode(base::Reader& in, Proof& proof, std::string_view /*field*/) {
     decode_path(in, proof.path, "path");
 }
 
+void encode(base::Writer& out, const RecoveryLink& link) {
+    encode(out, link.from);
+    encode(out, link.reset.schedule);
+    out.boolean(link.reset.gives_up_final);
+    out.bytes(link.reset.record);
+}
+
+void decode(base::Reader& in, RecoveryLink& link, std::string_view field) {
+    link = {};
+    decode(in, link.from, field);
+    decode(in, link.reset.schedule, field);
+    link.reset.gives_up_final = in.boolean(field);
+    link.reset.record = base::to_bytes(in.bytes(field, kRecoveryRecordBytesMax));
+    if (in.ok()) link.reset.from = link.from.id();
+}
+
+void encode(base::Writer& out, const Link& link) {
+    out.u8(static_cast<std::uint8_t>(link.index()));
+    std::visit([&](const auto& each) { encode(out, each); }, link);
+}
+
+void decode(base::Reader& in, Link& link, std::string_view field) {
+    const std::uint8_t kind = in.u8(field);
+    if (!in.ok()) return;
+    if (kind > 1) return in.set_error(field, "is neither 0 nor 1");
+    if (kind == 0) {
+        decode(in, link.emplace<ScheduleLink>(), field);
+    } else {
+        decode(in, link.emplace<RecoveryLink>(), field);
+    }
+}
+
+Result<void> check_link(const ScheduleLink& link,
+                        const Schedule& schedule,
+                        const CertificateCheck& check) {
+    if (auto final = check_finality(link.proposing, link.finality, schedule, check); !final) {
+        return final;
+    }
+    const auto& change = link.proposing.schedule_change;
+    if (change && change->version == schedule.version + 1) return {};
+    return fail(Errc::invalid,
+                fmt::format("proof, block {}: it does not propose schedule {}",
+                            link.proposing.height,
+                            schedule.version + 1));
+}
+
 Result<Schedule> follow(const std::vector<ScheduleLink>& links,
                         const Schedule& schedule,
                         const CertificateCheck& check) {
     Schedule last = schedule;
     for (const ScheduleLink& link : links) {
-        if (auto final = check_finality(link.proposing, link.finality, last, check); !final) {
-            return fail(std::move(final).error());
-        }
-        const auto& change = link.proposing.schedule_change;
-        if (!change || change->version != last.version + 1) {
-            return fail(Errc::invalid,
-                        fmt::format("proof, block {}: it does not propose schedule {}",
-                                    link.proposing.height,
-                                    last.version + 1));
-        }
-        last = *change;
+        if (auto good = check_link(link, last, check); !good) return fail(std::move(good).error());
+        last = *link.proposing.schedule_change;
     }
     return last;
 }

@@ -2,12 +2,14 @@
 
 #include "chain/state/merkle.hpp"
 #include "chain/types/block.hpp"
+#include "chain/types/schedule_reset.hpp"
 #include "chain/types/schedule_state.hpp"
 #include "chain/types/trace.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <variant>
 #include <vector>
 
 namespace chain {
@@ -40,6 +42,22 @@ struct ScheduleLink {
     static void each_field(auto& self, auto&& visit) { visit(self.proposing, self.finality); }
 };
 
+// That a schedule was followed by that of a recovery, whatever the numbers between, which counts
+// for who knows the recovery by its id (spec 04, `bor-cli recover`). Whether it was signed is not
+// for this folder to say: `reset.record` is opaque here.
+struct RecoveryLink {
+    BlockHeader from;     // The block that it begins from; it makes that final.
+    ScheduleReset reset;  // Its `from` is that block.
+
+    friend bool operator==(const RecoveryLink&, const RecoveryLink&) = default;
+};
+inline constexpr std::size_t kRecoveryRecordBytesMax = std::size_t{1} * 1024 * 1024;
+
+// A step from one schedule to the next.
+using Link = std::variant<ScheduleLink, RecoveryLink>;
+// Of the schedule that a link leads to; a ScheduleLink without a change leads nowhere: 0.
+[[nodiscard]] std::uint32_t version_of(const Link& link);
+
 enum class ProofSubject : std::uint8_t { block = 0, transaction = 1, action = 2 };
 
 // That a block, a transaction in it or an action executed in it is final.
@@ -58,12 +76,29 @@ struct Proof {
 void encode(base::Writer& out, const FinalityProof& proof);
 void encode(base::Writer& out, const Proof& proof);
 void decode(base::Reader& in, FinalityProof& proof, std::string_view field);
+void encode(base::Writer& out, const RecoveryLink& link);
+void decode(base::Reader& in, RecoveryLink& link, std::string_view field);
+// A byte before each: 0 a ScheduleLink, 1 a RecoveryLink.
+void encode(base::Writer& out, const Link& link);
+void decode(base::Reader& in, Link& link, std::string_view field);
 // Strict, with the limits above. Checks the form only.
 void decode(base::Reader& in, Proof& proof, std::string_view field);
 
 // consensus::verify(): whether a certificate is good under schedules of which only `active` is set.
 using CertificateCheck =
     std::function<base::Result<void>(const Certificate& certificate, const ScheduleState&)>;
+
+// The number of ids that the finality_root of a header is over.
+[[nodiscard]] std::uint64_t ids_below(const BlockHeader& header);
+// Whether a block is final under this schedule. invalid: names the step that does not hold.
+[[nodiscard]] base::Result<void> check_finality(const BlockHeader& header,
+                                                const FinalityProof& proof,
+                                                const Schedule& schedule,
+                                                const CertificateCheck& check);
+// Whether a link leads on from `schedule`: the header that proposes the next one is final under it.
+[[nodiscard]] base::Result<void> check_link(const ScheduleLink& link,
+                                            const Schedule& schedule,
+                                            const CertificateCheck& check);
 
 // What follows if `schedule` is trusted: the whole chain of reasons is checked, signatures by
 // `check`. invalid: names the step that does not hold. Pure; any thread.

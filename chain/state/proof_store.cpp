@@ -5,12 +5,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace chain {
 
 namespace {
 
 using base::Bytes;
+using base::ByteView;
 using base::Errc;
 using base::fail;
 using base::Family;
@@ -27,8 +29,9 @@ Bytes node_key(std::uint8_t level, std::uint64_t position) {
     return key;
 }
 
-Bytes link_key(std::uint32_t version) {
-    Bytes key{static_cast<std::byte>('s')};
+// 's': a ScheduleLink, 'r': a RecoveryLink.
+Bytes link_key(char kind, std::uint32_t version) {
+    Bytes key{static_cast<std::byte>(kind)};
     for (int shift = 24; shift >= 0; shift -= 8) {
         key.push_back(static_cast<std::byte>((version >> shift) & 0xFFU));
     }
@@ -50,11 +53,6 @@ Result<base::Hash256> read_node(const base::StorageView& storage,
     auto node = base::to_hash<32>(**value);
     if (!node) return fail(Errc::corrupt, "index: a node of the final ids is not 32 bytes");
     return *node;
-}
-
-// The number of ids that the finality_root of a header is over.
-std::uint64_t ids_below(const BlockHeader& header) {
-    return header.height == 1 ? 0 : std::max<Height>(height_of(header.finalized.id), 1);
 }
 
 tl::unexpected<base::Error> not_yet(Height height) {
@@ -97,13 +95,16 @@ void ProofIndex::append(const BlockId& id, base::Batch& batch) {
     range_.append(id, keep);
 }
 
+void ProofIndex::recover(const RecoveryLink& link, base::Batch& batch) {
+    append_link(batch, link);
+    change_.reset();
+}
+
 Result<void> ProofIndex::certify(const Certificate& certificate,
                                  const BlockHeader& header,
                                  const base::StorageView& storage,
                                  base::Batch& batch) {
-    if (!change_) return {};
-    const Schedule& next = *change_->schedule_change;
-    if (certificate.data.schedule_version + 1 != next.version) return {};
+    if (!wants(certificate)) return {};
     if (ids_below(header) < change_->height) return {};
     auto path =
         mountain_proof(change_->height - 1,
@@ -115,9 +116,55 @@ Result<void> ProofIndex::certify(const Certificate& certificate,
                        });
     if (!path) return fail(std::move(path).error());
     const ScheduleLink link{*change_, {header, active_part(certificate), *std::move(path)}};
-    batch.put(Family::index, link_key(next.version), pack(link));
+    append_link(batch, link);
     change_.reset();
     return {};
+}
+
+void append_link(base::Batch& batch, const Link& link) {
+    const std::uint32_t version = version_of(link);
+    if (const auto* recovery = std::get_if<RecoveryLink>(&link)) {
+        batch.put(Family::index, link_key('r', version), pack(*recovery));
+    } else {
+        batch.put(Family::index, link_key('s', version), pack(std::get<ScheduleLink>(link)));
+    }
+}
+
+void append_peaks(base::Batch& batch, const MountainRange& range) {
+    std::uint64_t first = 0;
+    for (const base::Hash256& peak : range.peaks()) {
+        const std::uint64_t size = std::bit_floor(range.count() - first);
+        const auto level = static_cast<std::uint8_t>(std::countr_zero(size));
+        batch.put(Family::index, node_key(level, first >> level), base::to_bytes(peak.view()));
+        first += size;
+    }
+}
+
+Result<bool> has_link(const base::StorageView& storage, std::uint32_t version) {
+    for (const char kind : {'s', 'r'}) {
+        auto bytes = storage.get(Family::index, link_key(kind, version));
+        if (!bytes) return fail(std::move(bytes).error());
+        if (bytes->has_value()) return true;
+    }
+    return false;
+}
+
+Result<std::vector<RecoveryLink>> stored_recoveries(const base::StorageView& storage) {
+    std::vector<RecoveryLink> links;
+    Result<void> outcome;
+    auto read = storage.scan(Family::index, link_key('r', 0), [&](ByteView key, ByteView value) {
+        if (key.empty() || key[0] != static_cast<std::byte>('r')) return false;
+        auto link = unpack<RecoveryLink>(value, "recovery link");
+        if (link) {
+            links.push_back(*std::move(link));
+        } else {
+            outcome = fail(Errc::corrupt, link.error().detail);
+        }
+        return outcome.has_value();
+    });
+    if (!read) return fail(std::move(read).error());
+    if (!outcome) return fail(std::move(outcome).error());
+    return links;
 }
 
 Result<ProofMaker::Certified> ProofMaker::newest() const {
@@ -144,48 +191,89 @@ Result<ProofMaker::Certified> ProofMaker::newest() const {
     return fail(Errc::would_block, "no stored block has a certificate yet");
 }
 
+Result<std::vector<Link>> ProofMaker::all_links(std::uint32_t trusted, std::uint32_t last) const {
+    auto recoveries = stored_recoveries(*storage_);
+    if (!recoveries) return fail(std::move(recoveries).error());
+    std::vector<Link> links;
+    for (std::uint32_t version = trusted; version <= last; version = version_of(links.back())) {
+        const auto recovery = std::ranges::find_if(*recoveries, [&](const RecoveryLink& each) {
+            return each.from.schedule_version == version && each.reset.schedule.version <= last;
+        });
+        if (recovery != recoveries->end()) {
+            links.emplace_back(*recovery);
+            continue;
+        }
+        auto bytes = storage_->get(Family::index, link_key('s', version + 1));
+        if (!bytes) return fail(std::move(bytes).error());
+        if (!bytes->has_value() && version == last) break;
+        if (!bytes->has_value()) {
+            return fail(Errc::not_found,
+                        fmt::format("no proof can be made: the link to schedule {} is not stored",
+                                    version + 1));
+        }
+        auto link = unpack<ScheduleLink>(**bytes, "schedule link");
+        if (!link) return fail(Errc::corrupt, link.error().detail);
+        links.emplace_back(*std::move(link));
+        if (version_of(links.back()) != version + 1) {
+            return fail(Errc::corrupt,
+                        fmt::format("index: the link to schedule {} is another", version + 1));
+        }
+    }
+    return links;
+}
+
 Result<std::vector<ScheduleLink>> ProofMaker::links(std::uint32_t trusted,
                                                     std::uint32_t last) const {
     std::vector<ScheduleLink> links;
-    for (std::uint32_t version = trusted + 1; version <= last; ++version) {
+    if (last <= trusted) return links;
+    auto all = all_links(trusted, last);
+    if (!all) return fail(std::move(all).error());
+    for (Link& link : *all) {
+        if (version_of(link) > last) break;
+        auto* step = std::get_if<ScheduleLink>(&link);
+        if (step == nullptr) {
+            return fail(Errc::invalid,
+                        fmt::format("proofs do not reach over a recovery: trust schedule {}, which "
+                                    "it began",
+                                    version_of(link)));
+        }
         if (links.size() == kProofLinksMax) {
             return fail(Errc::invalid,
                         fmt::format("more than {} schedules since version {}: trust a later one",
                                     kProofLinksMax,
                                     trusted));
         }
-        auto bytes = storage_->get(Family::index, link_key(version));
-        if (!bytes) return fail(std::move(bytes).error());
-        if (!bytes->has_value()) {
-            return fail(Errc::not_found,
-                        fmt::format("no proof can be made: the link to schedule {} is not stored; "
-                                    "this data directory begins later",
-                                    version));
-        }
-        auto link = unpack<ScheduleLink>(**bytes, "schedule link");
-        if (!link) return fail(Errc::corrupt, link.error().detail);
-        links.push_back(*std::move(link));
+        links.push_back(std::move(*step));
     }
     return links;
 }
 
-Result<Proof> ProofMaker::of_header(const BlockHeader& header, std::uint32_t trusted) const {
+Result<MerkleProof> ProofMaker::path_of(Height height, const BlockHeader& certified) const {
+    const std::uint64_t count = ids_below(certified);
+    if (height > count) return not_yet(height);
+    return mountain_proof(height - 1, count, [&](std::uint8_t level, std::uint64_t position) {
+        return read_node(*storage_, level, position);
+    });
+}
+
+Result<FinalityProof> ProofMaker::finality_of(const BlockHeader& header) const {
     auto certified = newest();
     if (!certified) return fail(std::move(certified).error());
+    FinalityProof proof{certified->header, active_part(certified->certificate), std::nullopt};
+    if (header == certified->header) return proof;
+    auto path = path_of(header.height, certified->header);
+    if (!path) return fail(std::move(path).error());
+    proof.ancestor = *std::move(path);
+    return proof;
+}
+
+Result<Proof> ProofMaker::of_header(const BlockHeader& header, std::uint32_t trusted) const {
     Proof proof;
     proof.header = header;
-    proof.finality = {certified->header, active_part(certified->certificate), std::nullopt};
-    if (header != certified->header) {
-        const std::uint64_t count = ids_below(certified->header);
-        if (header.height > count) return not_yet(header.height);
-        auto path = mountain_proof(
-            header.height - 1, count, [&](std::uint8_t level, std::uint64_t position) {
-                return read_node(*storage_, level, position);
-            });
-        if (!path) return fail(std::move(path).error());
-        proof.finality.ancestor = *std::move(path);
-    }
-    auto links = this->links(trusted, certified->header.schedule_version);
+    auto finality = finality_of(header);
+    if (!finality) return fail(std::move(finality).error());
+    proof.finality = *std::move(finality);
+    auto links = this->links(trusted, proof.finality.certified.schedule_version);
     if (!links) return fail(std::move(links).error());
     proof.links = *std::move(links);
     return proof;

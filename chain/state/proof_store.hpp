@@ -25,12 +25,19 @@ class ProofIndex {
     ProofIndex(MountainRange range, std::optional<BlockHeader> change)
         : range_(std::move(range)), change_(std::move(change)) {}
 
+    // Whether certify() has something to do with this certificate.
+    [[nodiscard]] bool wants(const Certificate& certificate) const {
+        return change_ &&
+               certificate.data.schedule_version + 1 == change_->schedule_change->version;
+    }
     // What was written so far is in the storage now.
     void begin_batch() { fresh_.clear(); }
     // The id of the next block that headers call final: that of height range().count() + 1.
     void append(const BlockId& id, base::Batch& batch);
     // A block that became final and proposes a schedule.
     void propose(const BlockHeader& header) { change_ = header; }
+    // A recovery's first block became final: what was proposed before is void.
+    void recover(const RecoveryLink& link, base::Batch& batch);
     // A COMMIT certificate with its block's header, in the order of the chain. If it proves a
     // schedule change that has no link yet, adds the link. `storage` has the nodes that earlier
     // batches wrote.
@@ -47,6 +54,16 @@ class ProofIndex {
     // Of batches that may not be committed yet.
     std::map<std::pair<std::uint8_t, std::uint64_t>, base::Hash256> fresh_;
 };
+
+// For who fills an empty storage (snapshots): a link, and the peaks of the range as its nodes, so
+// that proofs of later blocks can be made.
+void append_link(base::Batch& batch, const Link& link);
+void append_peaks(base::Batch& batch, const MountainRange& range);
+// Whether the link to this schedule is stored.
+[[nodiscard]] base::Result<bool> has_link(const base::StorageView& storage, std::uint32_t version);
+// The recoveries that the stored chain went through, in the order of their schedules' versions.
+[[nodiscard]] base::Result<std::vector<RecoveryLink>> stored_recoveries(
+    const base::StorageView& storage);
 
 // Makes proofs for those who trust the schedule of version `trusted` (0: the genesis file's).
 // Pure reads of one view; any thread. not_found: the block, transaction or action is not stored;
@@ -67,6 +84,15 @@ class ProofMaker {
     // The links from the schedule after `trusted` on, up to `last`.
     [[nodiscard]] base::Result<std::vector<ScheduleLink>> links(std::uint32_t trusted,
                                                                 std::uint32_t last) const;
+    // The same over recoveries, however many they are; and the one to the schedule after `last`, if
+    // that is proved already.
+    [[nodiscard]] base::Result<std::vector<Link>> all_links(std::uint32_t trusted,
+                                                            std::uint32_t last) const;
+    // That this block is final, by the newest certificate.
+    [[nodiscard]] base::Result<FinalityProof> finality_of(const BlockHeader& header) const;
+    // The path of the block of this height in the finality_root of a header.
+    [[nodiscard]] base::Result<MerkleProof> path_of(Height height,
+                                                    const BlockHeader& certified) const;
 
   private:
     struct Certified {

@@ -15,6 +15,9 @@ struct ScheduleReset {
     Schedule schedule{};  // Its version is above all that were proposed before.
     // Too few validators have answered: what was shown as final above `from` may be given up.
     bool gives_up_final = false;
+    // What the operators confirmed and the members signed, as it is passed on with the schedules
+    // (genesis::Recovery); opaque here. Empty: it is not at hand.
+    base::Bytes record{};
 
     friend bool operator==(const ScheduleReset&, const ScheduleReset&) = default;
 };

@@ -4,6 +4,7 @@
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
+#include "tests/support/snapshots.hpp"
 
 // Clocks were wrong, and what is final is dated ahead of the right time (spec 04, `--retime`).
 
@@ -66,6 +67,28 @@ TEST_CASE("a chain that is dated ahead goes on when its time is set back", "[ret
         CHECK(reason(ahead.before).find("set back") != std::string::npos);
         CHECK(reason(ahead.meanwhile) != "");
         CHECK(reason(cluster[0].new_account("bank", "after")) == "");
+    }
+    SECTION("a snapshot is loaded by those who know of it") {
+        const auto storage = cluster[0].storage().snapshot();
+        const auto taken = support::take_snapshot(*storage,
+                                                  *storage,
+                                                  *view.final_state,
+                                                  cluster[0].genesis().chain_id(),
+                                                  view.finalized->header.height);
+        REQUIRE(taken.has_value());
+        genesis::Trust trust = support::trust_of(cluster[0].genesis());
+        support::MemoryStorage disk;
+        const auto refused = support::load_snapshot(*taken, trust, disk);
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().detail.find("'recover-from' does not name") != std::string::npos);
+        trust.retimes = {retime};
+        cluster.kill(0);
+        support::wipe(cluster[0].storage());
+        REQUIRE(support::load_snapshot(*taken, trust, cluster[0].storage()).has_value());
+        cluster.start(0);
+        cluster.deliver();
+        cluster.run(1'211, 1'214);
+        CHECK(cluster[0].view().finalized->header.slot == 1'214);
     }
     SECTION("a restart changes nothing, and a node that is far behind follows") {
         cluster.kill(0);

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "base/storage.hpp"
+#include "chain/state/proof.hpp"
+#include "genesis/recovery.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace genesis {
+
+// How a node that knows the genesis file alone knows that the block of a snapshot is final (spec
+// 05, "Snapshots"): every link of the schedules from genesis on, then the block's header with a
+// certified header at or above it. Links come in parts of at most 4 MiB, as many as there are.
+//
+// Everything here is pure; any thread. A certificate takes about 28 us a signature. malformed: does
+// not decode. invalid: names the step that does not hold, and what the operator can do.
+
+inline constexpr std::size_t kLinksBytesMax = std::size_t{4} * 1024 * 1024;  // Of a part.
+
+// What a joining node believes without proof.
+struct Trust {
+    chain::ChainId chain_id{};
+    chain::Schedule schedule{};               // The genesis file's.
+    std::vector<base::Hash256> recoveries{};  // recover-from: those with a new first schedule.
+    std::vector<chain::Retime> retimes{};     // From the recovery's file, as in the genesis times.
+};
+
+// The links in their order, in parts: each a list of links one after the other. None: no part.
+[[nodiscard]] std::vector<base::Bytes> pack_links(const std::vector<chain::Link>& links);
+[[nodiscard]] base::Result<std::vector<chain::Link>> unpack_links(base::ByteView part);
+
+// Follows the schedules from the genesis file's on, link by link; each is checked by the votes of
+// the one before. It keeps the last few schedules, so that links cost no memory.
+class LinkWalk {
+  public:
+    static constexpr std::size_t kKept = 8;
+
+    explicit LinkWalk(Trust trust);
+
+    // invalid: the link does not lead on from last(), or is of a recovery that the operator does
+    // not confirm; nothing changed.
+    [[nodiscard]] base::Result<void> take(const chain::Link& link);
+
+    [[nodiscard]] const Trust& trust() const { return trust_; }
+    [[nodiscard]] const chain::Schedule& last() const { return schedules_.back(); }
+    // One of the last kKept that came, in the order of versions; null: none of this version.
+    [[nodiscard]] const chain::Schedule* find(std::uint32_t version) const;
+    // The header that proposed this schedule, one of the last kKept; null: a recovery made it.
+    [[nodiscard]] const chain::BlockHeader* find_proposing(std::uint32_t version) const;
+    // Those that the chain went through, in their order.
+    [[nodiscard]] const std::vector<Recovery>& recoveries() const { return recoveries_; }
+    // invalid: a recovery that the operator confirms is not among the links. Such a chain goes on
+    // without it, or has not come there.
+    [[nodiscard]] base::Result<void> check_complete() const;
+
+  private:
+    [[nodiscard]] base::Result<void> take_recovery(const chain::RecoveryLink& link);
+    void keep(const chain::Schedule& schedule, std::optional<chain::BlockHeader> proposing);
+
+    Trust trust_;
+    std::deque<chain::Schedule> schedules_;
+    std::deque<std::optional<chain::BlockHeader>> proposing_;  // Of each of these.
+    std::vector<Recovery> recoveries_;                         // At most those that are trusted.
+};
+
+// That a block is final, for who has followed the links.
+struct SnapshotProof {
+    chain::BlockHeader header;
+    chain::FinalityProof finality;
+
+    friend bool operator==(const SnapshotProof&, const SnapshotProof&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.header, self.finality); }
+};
+
+// From what a node stores, as a storage snapshot has it. would_block: no certificate is above the
+// block yet, ask again after the next final one; not_found: something is not stored here.
+struct MadeProof {
+    std::vector<chain::Link> links;  // Also to the next schedule, where that is proved already.
+    SnapshotProof proof;
+};
+[[nodiscard]] base::Result<MadeProof> make_proof(const base::StorageView& storage,
+                                                 chain::Height height);
+
+// Whether the block is final, if the links led here; all of them came.
+[[nodiscard]] base::Result<void> check_proof(const LinkWalk& walk, const SnapshotProof& proof);
+
+// A block that the operator says is in the history: `checkpoint = HEIGHT:ID`.
+struct Checkpoint {
+    chain::Height height = 0;
+    chain::BlockId block{};
+};
+// The path of a block below that of a snapshot, in the finality_root of a proof's certified header.
+[[nodiscard]] base::Result<chain::MerkleProof> make_path(const base::StorageView& storage,
+                                                         chain::Height height,
+                                                         const chain::BlockHeader& certified);
+// Whether the proved history has the checkpoint's block: at the block by its id, below it by
+// `path`. would_block: it is above; compare it before the node serves. invalid: it has another
+// block there, or the path is missing or wrong.
+[[nodiscard]] base::Result<void> check_checkpoint(const Checkpoint& checkpoint,
+                                                  const SnapshotProof& proof,
+                                                  const std::optional<chain::MerkleProof>& path);
+
+}  // namespace genesis

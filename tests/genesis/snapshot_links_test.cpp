@@ -1,0 +1,74 @@
+#include "genesis/snapshot_proof.hpp"
+
+#include <catch2/catch.hpp>
+
+// A chain that has changed its schedule for years: more links than one message holds, or than
+// memory should.
+
+namespace {
+
+using base::crypto::PrivateKey;
+
+PrivateKey key_of(std::uint32_t version) {
+    std::array<std::byte, 32> secret{};
+    secret.fill(std::byte{1});
+    for (std::size_t i = 0; i < 4; ++i)
+        secret[i] = static_cast<std::byte>(version >> (8 * i));
+    return {base::crypto::KeyType::k1, secret};
+}
+
+chain::Schedule schedule_of(std::uint32_t version) {
+    const auto key = key_of(version).public_key();
+    return {version, {{*chain::Name::from_string("one"), key, key}}};
+}
+
+// From schedule `version` to the next one, whose validator has another key.
+chain::ScheduleLink link_from(std::uint32_t version, const chain::ChainId& chain_id) {
+    chain::BlockHeader header;
+    header.height = 2 + version;
+    header.slot = header.height;
+    header.schedule_version = version;
+    header.schedule_change = schedule_of(version + 1);
+    chain::Certificate certificate;
+    certificate.data = {.kind = chain::VoteKind::commit,
+                        .schedule_version = version,
+                        .slot = header.slot,
+                        .height = header.height,
+                        .block_id = header.id(),
+                        .justify_slot = 0};
+    certificate.bitmaps = {{std::byte{1}}};
+    certificate.signatures = {key_of(version).sign(certificate.data.digest(chain_id))};
+    return {header, {header, certificate, std::nullopt}};
+}
+
+}  // namespace
+
+TEST_CASE("any number of links is followed, part by part, in memory that does not grow") {
+    constexpr std::uint32_t kLinks = 7'000;
+    const chain::ChainId chain_id = link_from(3, {}).proposing.id();  // Any.
+    std::vector<chain::Link> links;
+    for (std::uint32_t version = 0; version < kLinks; ++version)
+        links.emplace_back(link_from(version, chain_id));
+    const auto parts = genesis::pack_links(links);
+    REQUIRE(parts.size() >= 2);
+    genesis::LinkWalk walk({chain_id, schedule_of(0), {}});
+    std::size_t taken = 0;
+    for (const base::Bytes& part : parts) {
+        CHECK(part.size() <= genesis::kLinksBytesMax);
+        const auto read = genesis::unpack_links(part);
+        REQUIRE(read.has_value());
+        for (const chain::Link& link : *read) {
+            REQUIRE(link == links[taken++]);
+            const auto good = walk.take(link);
+            if (!good) FAIL(good.error().detail);
+        }
+    }
+    CHECK(taken == kLinks);
+    CHECK(walk.last() == schedule_of(kLinks));
+    CHECK(walk.find(kLinks - 7) != nullptr);
+    CHECK(walk.find(kLinks - 8) == nullptr);
+
+    // What does not lead on changes nothing.
+    CHECK_FALSE(walk.take(links.back()).has_value());
+    CHECK(walk.last() == schedule_of(kLinks));
+}

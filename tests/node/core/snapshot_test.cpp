@@ -1,0 +1,309 @@
+#include "consensus/certificate.hpp"
+
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/cluster.hpp"
+#include "tests/support/snapshots.hpp"
+
+// Whole nodes that begin with a snapshot: they take part, and make the next snapshot, with all that
+// shows that it is right, also around a change of the schedule and over a recovery.
+
+namespace {
+
+using support::Cluster;
+using support::key_of;
+using support::Snapshot;
+
+constexpr chain::Slot kPeriod = 12;
+
+// Of the block that is final at a node now.
+Snapshot take(Cluster& cluster, std::size_t node) {
+    const auto& view = cluster[node].view();
+    const auto storage = cluster[node].storage().snapshot();
+    auto taken = support::take_snapshot(*storage,
+                                        *storage,
+                                        *view.final_state,
+                                        cluster[node].genesis().chain_id(),
+                                        view.finalized->header.height);
+    if (!taken) FAIL(taken.error().detail);
+    return *std::move(taken);
+}
+
+// A node that has nothing begins with it.
+void join(Cluster& cluster,
+          std::size_t node,
+          const Snapshot& snapshot,
+          std::vector<base::Hash256> recoveries = {}) {
+    cluster.kill(node);
+    support::wipe(cluster[node].storage());
+    genesis::Trust trust = support::trust_of(cluster[node].genesis());
+    trust.recoveries = std::move(recoveries);
+    const auto loaded = support::load_snapshot(snapshot, trust, cluster[node].storage());
+    if (!loaded) FAIL(loaded.error().detail);
+    cluster.start(node);
+    cluster.deliver();
+}
+
+// The eosio key is node 0's. The same validators in another order are another schedule.
+void rotate(Cluster& cluster, std::size_t by) {
+    const auto& entries = cluster[0].genesis().schedule.entries;
+    base::Writer out;
+    out.varuint32(static_cast<std::uint32_t>(entries.size()));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const chain::ScheduleEntry& entry = entries[(i + by) % entries.size()];
+        chain::encode(out, entry.producer);
+        out.varuint32(0);
+        out.u32(1);
+        out.varuint32(1);
+        base::crypto::encode(out, entry.signing_key);
+        out.u16(1);
+    }
+    const auto ticket = cluster[0].submit(cluster[0].act("eosio", "setprods", out.take()));
+    const auto& outcome = cluster[0].answers.at(ticket).outcome;
+    if (!outcome) FAIL(outcome.error().detail);
+}
+
+std::uint32_t version(Cluster& cluster, std::size_t node) {
+    return chain::load_schedule(*cluster[node].view().final_state).value().version;
+}
+
+// Final block, rows and digest of two nodes.
+void check_same(Cluster& cluster, std::size_t a, std::size_t b) {
+    REQUIRE(cluster[a].view().finalized->id == cluster[b].view().finalized->id);
+    CHECK(support::rows_of(*cluster[a].view().final_state) ==
+          support::rows_of(*cluster[b].view().final_state));
+    CHECK(take(cluster, a).manifest == take(cluster, b).manifest);
+    CHECK(cluster.refused.empty());
+}
+
+}  // namespace
+
+TEST_CASE("a node begins with a snapshot, and the next one with a snapshot of that node",
+          "[snapshot]") {
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 9);
+    (void)cluster[0].submit(cluster[0].new_account("bank", "alice"));
+    cluster.run(10, 20);
+    join(cluster, 4, take(cluster, 0));
+    CHECK(cluster[4].view().finalized->id == cluster[0].view().finalized->id);
+    CHECK(chain::BlockReader(cluster[4].storage()).earliest().value() ==
+          cluster[0].view().finalized->header.height - 1);
+    (void)cluster[0].submit(cluster[0].new_account("bank", "bob"));
+    cluster.run(21, 30);
+    check_same(cluster, 0, 4);
+    CHECK(support::Machine::has_account("bob", *cluster[4].view().final_state));
+
+    join(cluster, 5, take(cluster, 4));
+    cluster.run(31, 40);
+    check_same(cluster, 0, 5);
+    // It goes on where it was, after a power cut too.
+    cluster.restart_after_power_cut(5);
+    cluster.deliver();
+    cluster.run(41, 44);
+    check_same(cluster, 0, 5);
+}
+
+TEST_CASE("snapshots around two changes of the schedule, of a second generation too",
+          "[snapshot]") {
+    // Proposed in slot 12, pending from 14 on, in force from 16 on; again at 24.
+    const auto at = static_cast<chain::Slot>(GENERATE(range(10, 19)));
+    const auto later = at + static_cast<chain::Slot>(GENERATE(1, 3, 14, 16));
+    INFO("taken at slot " << at << ", and from the node that took it at " << later);
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 9);
+    rotate(cluster, 1);
+    cluster.run(10, at);
+    CHECK(version(cluster, 0) == (at >= 16 ? 1 : 0));
+    join(cluster, 4, take(cluster, 0));
+    cluster.run(at + 1, at + 1);
+    if (at < 18) cluster.run(at + 2, std::max<chain::Slot>(at + 1, 18));
+    // Once more: a change on its way keeps the next one waiting.
+    Cluster& all = cluster;
+    const chain::Slot now = std::max<chain::Slot>(at + 1, 18);
+    rotate(all, 2);
+    if (later > now) {
+        all.run(now + 1, later);
+    }
+    check_same(all, 0, 4);
+    join(all, 5, take(all, 4));
+    all.run(std::max(later, now) + 1, 40);
+    CHECK(version(all, 5) == 2);
+    check_same(all, 0, 5);
+    // The second generation proves all links, too.
+    const auto links =
+        genesis::make_proof(all[5].storage(), all[5].view().finalized->header.height);
+    REQUIRE(links.has_value());
+    CHECK(links->links.size() == 2);
+}
+
+TEST_CASE("a snapshot of a height that finality jumps over", "[snapshot]") {
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 8);
+    rotate(cluster, 1);
+    cluster.run(9, 10);
+    cluster.kill(2);
+    cluster.kill(3);
+    const auto before = cluster[0].storage().snapshot();
+    std::map<chain::Height, std::shared_ptr<const chain::StateView>> states;
+    for (chain::Slot slot = 11; slot <= 20; ++slot) {
+        cluster.tick_at(slot);
+        states[cluster[0].view().head->header.height] = cluster[0].view().head_state;
+    }
+    const chain::Height final_before = cluster[0].view().finalized->header.height;
+    REQUIRE(cluster[0].view().head->header.height >= final_before + 4);
+    cluster.start(2);
+    cluster.start(3);
+    cluster.deliver();
+    cluster.run(21, 26);
+    const chain::Height final_now = cluster[0].view().finalized->header.height;
+    REQUIRE(final_now > final_before + 4);
+    const auto now = cluster[0].storage().snapshot();
+    std::size_t taken = 0;
+    for (const auto& [height, state] : states) {
+        if (height <= final_before || height >= final_now) continue;
+        const auto header = chain::BlockReader(*now).at(height).value()->header;
+        const auto rows = support::rows_of(*state);
+        chain::StateLanes lanes;
+        for (const auto& [key, value] : rows) {
+            lanes.add(static_cast<chain::Table>(std::to_integer<unsigned>(key[1])),
+                      base::ByteView(key).subspan(2),
+                      value);
+        }
+        if (lanes.digest() != header.state_digest) continue;  // Of a branch that lost.
+        ++taken;
+        INFO("height " << height);
+        const auto snapshot =
+            support::take_snapshot(*before, *now, *state, cluster[0].genesis().chain_id(), height);
+        if (!snapshot) FAIL(snapshot.error().detail);
+        join(cluster, 4, *snapshot);
+        CHECK(cluster[4].view().finalized->id == cluster[0].view().finalized->id);
+        check_same(cluster, 0, 4);
+    }
+    CHECK(taken >= 3);
+    cluster.run(27, 40);
+    CHECK(version(cluster, 4) == 1);
+    check_same(cluster, 0, 4);
+}
+
+namespace {
+
+// Two of four are lost for ever; the others go on from what they hold, as the members say.
+genesis::Recovery recover(Cluster& cluster) {
+    cluster.kill(2);
+    cluster.kill(3);
+    genesis::Recovery recovery;
+    for (const std::size_t node : {0U, 1U}) {
+        cluster[node].step(node::input::AnswerRecovery{});
+        const auto& answer = *cluster[node].view().answer;
+        REQUIRE(answer.has_value());
+        if (node == 0) {
+            recovery = *answer;
+        } else {
+            recovery.answers.push_back(answer->answers.at(0));
+        }
+    }
+    const std::vector<std::string> names{"bank", "bourse"};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto key = key_of(static_cast<unsigned char>(21 + i)).public_key();
+        recovery.reset.schedule.entries.push_back({*chain::Name::from_string(names[i]), key, key});
+    }
+    recovery.reset.schedule.version =
+        genesis::version_after(recovery.replaced, recovery.reset.schedule.entries);
+    for (unsigned char tag = 7; tag < 13; ++tag)
+        recovery.signatures.push_back(key_of(tag).sign(recovery.id()));
+    for (const std::size_t node : {0U, 1U}) {
+        cluster.kill(node);
+        cluster[node].reset = genesis::reset_of(recovery);
+        cluster[node].set_key(key_of(static_cast<unsigned char>(21 + node)));
+    }
+    for (const std::size_t node : {0U, 1U})
+        cluster.start(node);
+    cluster.deliver();
+    return recovery;
+}
+
+}  // namespace
+
+TEST_CASE("a recovery is a link: who confirms it joins, others are told its name", "[snapshot]") {
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 9);
+    rotate(cluster, 1);
+    // Also with a change pending at the block from which the recovery begins.
+    cluster.run(10, static_cast<chain::Slot>(GENERATE(10, 14, 20)));
+    const std::uint32_t replaced = version(cluster, 0);
+    cluster.kill(4);
+    cluster.kill(5);
+    const genesis::Recovery recovery = recover(cluster);
+    cluster.run(30, 34);
+    REQUIRE(cluster[0].view().finalized->header.slot == 34);
+    const auto at = static_cast<chain::Slot>(GENERATE(34, 40, 60));
+    cluster.run(35, at);
+    const Snapshot snapshot = take(cluster, 0);
+    const auto refusal = [&](const std::vector<base::Hash256>& recoveries) {
+        support::MemoryStorage storage;
+        genesis::Trust trust = support::trust_of(cluster[0].genesis());
+        trust.recoveries = recoveries;
+        const auto loaded = support::load_snapshot(snapshot, trust, storage);
+        REQUIRE_FALSE(loaded.has_value());
+        return loaded.error().detail;
+    };
+    const std::string name = base::to_hex(recovery.id().view());
+    using Catch::Matchers::Contains;
+    CHECK_THAT(refusal({}), Contains("set recover-from = " + name));
+    const base::Hash256 other = recovery.reset.from;
+    CHECK_THAT(refusal({recovery.id(), other}),
+               Contains("recovery " + base::to_hex(other.view()) + ", which recover-from names"));
+
+    // The id does not cover signatures and answers: these are checked, too.
+    const auto refusal_of = [&](const auto& change) {
+        Snapshot bad = snapshot;
+        auto links = genesis::unpack_links(bad.links.at(0)).value();
+        for (chain::Link& link : links) {
+            if (auto* step = std::get_if<chain::RecoveryLink>(&link)) change(*step);
+        }
+        bad.links = genesis::pack_links(links);
+        support::MemoryStorage storage;
+        genesis::Trust trust = support::trust_of(cluster[0].genesis());
+        trust.recoveries = {recovery.id()};
+        const auto loaded = support::load_snapshot(bad, trust, storage);
+        REQUIRE_FALSE(loaded.has_value());
+        return loaded.error().detail;
+    };
+    const auto refusal_with = [&](const genesis::Recovery& record) {
+        REQUIRE(record.id() == recovery.id());
+        return refusal_of([&](chain::RecoveryLink& link) {
+            link.reset.record = genesis::reset_of(record).record;
+        });
+    };
+    genesis::Recovery forged = recovery;
+    forged.signatures.resize(2);
+    CHECK_THAT(refusal_with(forged), Contains("2 of 6 members have signed"));
+    forged = recovery;
+    forged.answers.pop_back();
+    CHECK_THAT(refusal_with(forged), Contains("validators of schedule"));
+    CHECK_THAT(refusal_of([](chain::RecoveryLink& link) {
+                   link.reset.schedule.entries[0].vote_key = key_of(66).public_key();
+               }),
+               Contains("it is not what its members have signed"));
+    CHECK_THAT(refusal_of([](chain::RecoveryLink& link) { link.from.slot += 1; }),
+               Contains("it is not what its members have signed"));
+
+    cluster[4].reset = genesis::reset_of(recovery);
+    join(cluster, 4, snapshot, {recovery.id()});
+    cluster.run(at + 1, at + 4);
+    check_same(cluster, 0, 4);
+    CHECK(version(cluster, 4) > replaced + 1);
+    cluster[5].reset = genesis::reset_of(recovery);
+    join(cluster, 5, take(cluster, 4), {recovery.id()});
+    cluster.run(at + 5, at + 8);
+    check_same(cluster, 0, 5);
+    // A restart finds the recovery's block gone, and its link.
+    cluster.kill(5);
+    cluster.start(5);
+    cluster.kill(5);
+    cluster[5].reset->schedule.version += 1;
+    const auto opened = cluster[5].open();
+    REQUIRE_FALSE(opened.has_value());
+    CHECK_THAT(opened.error().detail, Contains("recover-from"));
+}
