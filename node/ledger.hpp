@@ -25,9 +25,6 @@ struct Ledger {
     std::unique_ptr<NodeSigner> signer{};
 };
 
-// Its name in the data directory.
-inline constexpr const char* kGenesisFile = "genesis.json";
-
 // Opens the data directory; on the first start makes it, with the genesis file of the options
 // and the first state. invalid: contradicting genesis files, a key without journal, a directory
 // that another process has; every text says what to do.

@@ -2,9 +2,9 @@
 
 #include "chain/chain_manager.hpp"
 #include "node/core/core.hpp"
-#include "node/disk/file.hpp"
 #include "node/ledger.hpp"
 #include "node/recovery.hpp"
+#include "node/snapshots/genesis_file.hpp"
 
 #include <fmt/format.h>
 
@@ -62,6 +62,14 @@ struct Replay {
 };
 
 base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made) {
+    const auto earliest = blocks.earliest();
+    if (!earliest) return base::fail(earliest.error());
+    if (earliest->value_or(1) > 1) {
+        return base::fail(Errc::invalid,
+                          fmt::format("the data directory begins with a snapshot: its first block "
+                                      "is {}, and what comes before is not there to be replayed",
+                                      **earliest));
+    }
     chain::BlockPtr last = made.chain->finalized();
     auto genesis = blocks.at(1);
     if (!genesis) return base::fail(genesis.error());
@@ -90,10 +98,9 @@ base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made)
 }  // namespace
 
 base::Result<std::string> verify_chain(const Options& options, const base::Log& log) {
-    auto bytes = read_file((options.data_dir / kGenesisFile).string(), std::size_t{1} << 20U);
-    if (!bytes) return base::fail(bytes.error());
-    auto genesis = genesis::from_json(base::as_text(*bytes));
-    if (!genesis) return base::fail(genesis.error());
+    const auto file = read_genesis(options.data_dir, {});
+    if (!file) return base::fail(file.error());
+    const genesis::Genesis& genesis = file->genesis;
     const auto state = DataDirectory::state_in(options.data_dir);
     if (!state) return base::fail(state.error());
     auto stored = open_storage(*state);
@@ -103,7 +110,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     auto storage = open_storage(scratch.path());
     if (!storage) return base::fail(storage.error());
     made.storage = std::move(*storage);
-    auto first = Core::first_batch(*genesis);
+    auto first = Core::first_batch(genesis);
     if (!first) return base::fail(first.error());
     if (auto done = made.storage->commit(*first, false); !done) return base::fail(done.error());
     Execution execution;
@@ -112,7 +119,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
         log.error("stopped: the state cannot be read: {}", error.detail);
         std::abort();
     };
-    chain::ChainIdentity identity = identity_of(*genesis);
+    chain::ChainIdentity identity = identity_of(genesis);
     auto recovery = read_recovery(options, identity.chain_id);
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) identity.reset = (*recovery)->reset;
