@@ -152,6 +152,10 @@ class ChainManager : base::Pinned {
     [[nodiscard]] std::optional<ScheduleState> schedules_below(const BlockId& parent) const;
     // The state after a held or the final block, for any thread; null: neither.
     [[nodiscard]] std::shared_ptr<const StateView> shared_state_of(const BlockId& id) const;
+    // The storage at the last committed() or, before that, at open(): what the state is read from.
+    [[nodiscard]] std::shared_ptr<const base::StorageView> stored_state() const {
+        return state_->stored();
+    }
     [[nodiscard]] const BlockPtr& finalized() const { return final_; }
     // The newest COMMIT certificate: of the final block, but where a recovery begins.
     [[nodiscard]] const std::optional<Certificate>& final_certificate() const {

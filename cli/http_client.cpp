@@ -143,9 +143,12 @@ base::Result<HttpAnswer> http_post(const std::string& url,
             answer.error().detail));
 }
 
-base::Result<Json> call(const std::string& url, std::string_view path, const Json& body) {
+base::Result<Json> call(const std::string& url,
+                        std::string_view path,
+                        const Json& body,
+                        std::chrono::milliseconds timeout) {
     const std::string text = body.is_null() ? "" : chain::abi::dump_json(body);
-    auto answer = http_post(url, path, text);
+    auto answer = http_post(url, path, text, timeout);
     if (!answer) return fail(std::move(answer).error());
     if (answer->status >= 300) return fail(error_of(*answer));
     chain::abi::JsonLimits limits;

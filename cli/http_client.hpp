@@ -28,6 +28,7 @@ struct HttpAnswer {
 // text and Antelope's number.
 [[nodiscard]] base::Result<Json> call(const std::string& url,
                                       std::string_view path,
-                                      const Json& body);
+                                      const Json& body,
+                                      std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
 }  // namespace cli

@@ -43,7 +43,7 @@ Answer get_info(const ApiContext& context, const Moment& moment, Params& /*param
     info["server_full_version_string"] = kVersion;
     info["total_cpu_weight"] = json_integer(counters->total_cpu_weight);
     info["total_net_weight"] = json_integer(counters->total_net_weight);
-    info["earliest_available_block_num"] = 1;
+    info["earliest_available_block_num"] = context.history.earliest_block();
     info["last_irreversible_block_time"] = time(final_block);
     return info;
 }

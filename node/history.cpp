@@ -6,6 +6,12 @@
 
 namespace node {
 
+History::History(const base::Storage& storage) : storage_(storage) {
+    // A storage that cannot be read stops the node elsewhere.
+    const auto earliest = chain::BlockReader(storage).earliest();
+    if (earliest) earliest_ = earliest->value_or(1);
+}
+
 base::Result<chain::BlockPtr> History::find_block(const Published& view,
                                                   chain::Height height) const {
     if (height == view.finalized->header.height) return view.finalized;

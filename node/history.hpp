@@ -15,7 +15,8 @@ namespace node {
 // Thread: any. corrupt: the storage holds what does not decode.
 class History : base::Pinned {
   public:
-    explicit History(const base::Storage& storage) : storage_(storage) {}
+    // The storage has a chain.
+    explicit History(const base::Storage& storage);
 
     // Null: no such block in the view's chain.
     [[nodiscard]] base::Result<chain::BlockPtr> find_block(const Published& view,
@@ -30,9 +31,12 @@ class History : base::Pinned {
         const Published& view, const chain::TransactionId& id) const;
 
     [[nodiscard]] const base::Storage& storage() const { return storage_; }
+    // The lowest final block that is stored: a data directory may begin with a snapshot.
+    [[nodiscard]] chain::Height earliest_block() const { return earliest_; }
 
   private:
     const base::Storage& storage_;
+    chain::Height earliest_ = 1;
 };
 
 }  // namespace node

@@ -4,6 +4,7 @@
 #include "chain/execution/executor.hpp"
 #include "chain/vm/vm.hpp"
 #include "genesis/genesis.hpp"
+#include "node/disk/data_directory.hpp"
 #include "node/disk/journal_file.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/machine/machine.hpp"
@@ -16,15 +17,13 @@ namespace node {
 
 // What a node has on disk and what executes it, opened from a data directory.
 struct Ledger {
-    genesis::Genesis genesis;
-    std::unique_ptr<RocksDbStorage> storage;
-    JournalLogs journals;        // Of each key of the signer.
-    consensus::Journals safety;  // Those that are whole.
-    std::unique_ptr<NodeSigner> signer;
+    DataDirectory directory;  // Held until all else is closed.
+    genesis::Genesis genesis{};
+    std::unique_ptr<RocksDbStorage> storage{};
+    JournalLogs journals{};        // Of each key of the signer.
+    consensus::Journals safety{};  // Those that are whole.
+    std::unique_ptr<NodeSigner> signer{};
 };
-
-// Its name in the data directory.
-inline constexpr const char* kGenesisFile = "genesis.json";
 
 // Opens the data directory; on the first start makes it, with the genesis file of the options
 // and the first state. invalid: contradicting genesis files, a key without journal, a directory

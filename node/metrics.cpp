@@ -22,6 +22,25 @@ double number(T value) {
     return static_cast<double>(value);
 }
 
+void set_snapshots(const SnapshotService& service, prometheus::Registry& registry) {
+    const auto set = [&](const char* name, const char* help, auto value) {
+        set_gauge(registry, name, help, value);
+    };
+    const SnapshotService::Counters counters = service.counters();
+    const auto all = service.store().list();
+    set("bor_snapshot_block_height",
+        "Height of the newest snapshot; 0: there is none",
+        all.empty() ? 0 : all.back().head.height);
+    set("bor_snapshots_made", "Snapshots made since the start", counters.made);
+    set("bor_snapshots_failed", "Snapshots that failed since the start", counters.failed);
+    set("bor_snapshots_skipped",
+        "Heights that had none as one was being made or the node was behind, since the start",
+        counters.skipped_busy + counters.skipped_syncing);
+    set("bor_snapshot_making_milliseconds",
+        "Age of the storage snapshot that one is being made of; 0: none is",
+        counters.making_ms);
+}
+
 }  // namespace
 
 struct Metrics::Families {
@@ -64,6 +83,7 @@ std::string Metrics::text() {
     set("bor_pool_bytes", "Transactions that wait, in bytes", view->pool_bytes);
     set("bor_pool_transactions", "Transactions that wait", view->pool_transactions);
     set("bor_trouble", "1: the node cannot go on, see its log", view->trouble.empty() ? 0 : 1);
+    if (sources_.snapshots != nullptr) set_snapshots(*sources_.snapshots, out.registry);
     const RuntimeCounters runtime = sources_.runtime.counters();
     set("bor_transactions_submitted", "Transactions received since the start", runtime.submitted);
     set("bor_transactions_refused",

@@ -4,6 +4,7 @@
 #include "node/http/server.hpp"
 #include "node/plugin.hpp"
 #include "node/runtime.hpp"
+#include "node/snapshot_service.hpp"
 #include "node/transports.hpp"
 
 #include <functional>
@@ -21,7 +22,8 @@ class Metrics : public Plugin {
         const Runtime& runtime;
         const RocksDbStorage& storage;
         std::function<http::Counters()> http;
-        const Transports* transports = nullptr;  // Null: there are no peers.
+        const Transports* transports = nullptr;      // Null: there are no peers.
+        const SnapshotService* snapshots = nullptr;  // Null: none are made.
     };
 
     explicit Metrics(const Sources& sources);

@@ -12,6 +12,8 @@
 #include "node/peers.hpp"
 #include "node/recovery.hpp"
 #include "node/run_timer.hpp"
+#include "node/snapshot_service.hpp"
+#include "node/snapshots/snapshot_load.hpp"
 #include "node/stream.hpp"
 #include "node/transaction_api.hpp"
 #include "node/transports.hpp"
@@ -83,6 +85,39 @@ http::Options http_options(const Options& options) {
     return http;
 }
 
+// The option `snapshot`.
+base::Result<void> load_at_start(const Options& options, const base::Log& log) {
+    LoadOptions how;
+    how.data_dir = options.data_dir;
+    how.genesis_json = options.genesis_json;
+    how.workers = options.chain_threads;
+    how.show = [&log](const ChunkProgress& done) {
+        log.info("loading chunks={}/{} bytes={}/{} ms={}",
+                 done.chunks,
+                 done.chunks_all,
+                 done.bytes,
+                 done.bytes_all,
+                 done.passed.count());
+    };
+    if (!options.checkpoint.empty()) {
+        const auto checkpoint = checkpoint_from(options.checkpoint);
+        if (!checkpoint) return base::fail(checkpoint.error());
+        how.checkpoint = *checkpoint;
+    }
+    if (!options.recover_from.empty()) {
+        const auto bytes = base::from_hex(options.recover_from);
+        if (!bytes) return base::fail(bytes.error());
+        const auto id = base::to_hash<32>(*bytes);
+        if (!id) return base::fail(id.error());
+        how.recoveries.push_back(*id);
+    }
+    const auto head = load_snapshot(options.snapshot, how);
+    if (!head) return base::fail(head.error());
+    log.info(
+        "loaded snapshot={} block={} rows={}", options.snapshot.string(), head->height, head->rows);
+    return {};
+}
+
 }  // namespace
 
 // In the order of construction; destroyed in the opposite one.
@@ -117,6 +152,7 @@ class Node::Parts {
     std::unique_ptr<ApiContext> context;
     std::unique_ptr<DryRun> dry_runs;
     std::unique_ptr<StreamHub> stream;
+    std::unique_ptr<SnapshotService> snapshots;
     std::unique_ptr<Metrics> metrics;
     http::Router router;
     std::unique_ptr<Calls> calls;
@@ -129,6 +165,7 @@ class Node::Parts {
   private:
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
     base::Result<void> open_core();
+    base::Result<void> open_snapshots();
     void add_routes();
 };
 
@@ -195,6 +232,25 @@ base::Result<void> Node::Parts::open_core() {
     return {};
 }
 
+base::Result<void> Node::Parts::open_snapshots() {
+    SnapshotService::Options how;
+    how.directory = options.data_dir / "snapshots";
+    how.chain_id = ledger.genesis.chain_id();
+    how.times = ledger.genesis.times;
+    how.every = options.snapshot_every;
+    if (how.every == 0) {
+        how.every =
+            static_cast<std::uint32_t>(std::chrono::milliseconds(std::chrono::hours(1)).count() /
+                                       how.times.interval_milliseconds);
+    }
+    how.keep = options.snapshot_keep;
+    how.bytes_per_second = options.snapshot_rate_bytes;
+    auto opened = SnapshotService::open(how, *ledger.storage, log("snapshot"));
+    if (!opened) return base::fail(opened.error());
+    snapshots = *std::move(opened);
+    return {};
+}
+
 void Node::Parts::read_lists_again() {
     if (options.p2p_access_file.empty()) return;
     auto read = read_lists(options.p2p_access_file.string());
@@ -231,8 +287,12 @@ base::Result<void> Node::Parts::open() {
     dry_runs =
         std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times}, std::move(lanes));
     stream = std::make_unique<StreamHub>(*context);
-    metrics = std::make_unique<Metrics>(Metrics::Sources{
-        *runtime, *ledger.storage, [this] { return server->counters(); }, transports.get()});
+    if (auto opened = open_snapshots(); !opened) return opened;
+    metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
+                                                         *ledger.storage,
+                                                         [this] { return server->counters(); },
+                                                         transports.get(),
+                                                         snapshots.get()});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -242,6 +302,7 @@ base::Result<void> Node::Parts::open() {
     });
     runtime->add_plugin(status);
     runtime->add_plugin(*stream);
+    runtime->add_plugin(*snapshots);
     runtime->add_plugin(*metrics);
     calls = std::make_unique<Calls>(router, *context);
     add_routes();
@@ -269,7 +330,10 @@ void Node::Parts::add_routes() {
     if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
     add_page(router);
-    if (options.serves_plugin("producer_api_plugin")) add_producer_calls(*calls, settings);
+    if (options.serves_plugin("producer_api_plugin")) {
+        add_producer_calls(*calls, settings);
+        add_snapshot_calls(*calls, *snapshots);
+    }
     if (options.serves_plugin("trace_api_plugin")) add_trace_calls(*calls);
     if (options.serves_plugin("db_size_api_plugin")) add_db_size_call(*calls, *ledger.storage);
     if (options.serves_plugin("prometheus_plugin")) metrics->add_route(router);
@@ -277,6 +341,7 @@ void Node::Parts::add_routes() {
 }
 
 base::Result<void> Node::Parts::start() {
+    snapshots->start();
     runtime->start();
     compile_ahead(*dry_runs, runtime->published(), history, programs);
     if (options.pause_on_startup) runtime->set_paused(true);
@@ -291,6 +356,7 @@ base::Result<void> Node::Parts::start() {
 
 // From the outside inwards: nobody asks, nothing runs, the disk has it all.
 void Node::Parts::stop() {
+    snapshots->stop();  // Somebody may wait for one.
     server->stop();
     runtime->stop();
     if (transport != nullptr) transport->stop();
@@ -304,7 +370,12 @@ Node::~Node() {
 }
 
 base::Result<std::unique_ptr<Node>> Node::open(const Options& options, Logging& log) {
-    auto ledger = open_ledger(options, base::Log(log, "node"));
+    const base::Log node_log(log, "node");
+    if (!options.snapshot.empty()) {
+        auto loaded = load_at_start(options, node_log);
+        if (!loaded) return base::fail(loaded.error());
+    }
+    auto ledger = open_ledger(options, node_log);
     if (!ledger) return base::fail(ledger.error());
     auto parts = std::make_unique<Parts>(options, log, std::move(*ledger));
     if (auto opened = parts->open(); !opened) return base::fail(opened.error());

@@ -7,8 +7,12 @@
 
 namespace node {
 
+class SnapshotService;
+
 // The calls that are not about the chain's contents; all arguments outlive the server.
 void add_producer_calls(Calls& calls, ProducerSettings& settings);
+// Those about snapshots, nodeos' and ours: on this machine only.
+void add_snapshot_calls(Calls& calls, SnapshotService& service);
 void add_trace_calls(Calls& calls);
 void add_bor_calls(Calls& calls);
 // /v1/bor/finality and what else tells who agrees with whom.

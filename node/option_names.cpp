@@ -49,9 +49,9 @@ std::string_view reason_not_served(const std::string& name) {
     if (name == "agent-name" || begins("p2p-")) {
         return "this release has no such setting between nodes; remove the line";
     }
-    if (name == "snapshot" || begins("snapshot")) {
-        return "this release has no snapshots; remove the line";
-    }
+    if (name == "snapshot")
+        return "it is for the first start, on the command line; remove the line";
+    if (name == "snapshots-dir") return "snapshots lie in data-dir/snapshots; remove the line";
     if (name == "private-key") return "use signature-provider = PUB=KEY:file:PATH";
     if (name == "chain-state-db-size-mb" || name == "database-map-mode") {
         return "the state has no size to configure here; remove the line";

@@ -157,6 +157,17 @@ po::options_description ledger_options(Options& out) {
     add("history",
         number(out.history_blocks, std::uint32_t{0}),
         "blocks whose traces are kept; 0: all");
+    add("snapshot-every",
+        number(out.snapshot_every, std::uint32_t{0}),
+        "blocks from one snapshot to the next, made at multiples of it; 0: as many as an hour has "
+        "slots");
+    add("snapshot-keep",
+        number(out.snapshot_keep, std::size_t{2}),
+        "snapshots that are kept beside those that were asked for; 0: none is made unasked");
+    add("snapshot-rate",
+        converted(std::uint64_t{128},
+                  [&out](std::uint64_t mebibytes) { out.snapshot_rate_bytes = mebibytes << 20U; }),
+        "MiB of rows a second that a snapshot may read; 0: no limit");
     add("producer-name", list(out.producer_names), "validator of this node");
     add("signature-provider",
         list(out.signature_providers),
@@ -248,6 +259,9 @@ po::options_description command_options(Options& out) {
     add("config,c",
         po::value<std::string>()->default_value("config.ini"),
         "configuration file in config-dir");
+    add("snapshot",
+        text(out.snapshot),
+        "folder of a snapshot to begin with; the data directory has no chain yet");
     add("verify-chain",
         po::bool_switch(&out.verify_chain),
         "replay every block from genesis, compare, and exit");

@@ -47,6 +47,12 @@ struct Options {
     std::chrono::milliseconds failures_per_minute{0};  // By account, and by sender; 0: no limit.
     std::uint32_t history_blocks = 0;                  // Blocks whose traces are kept; 0: all.
 
+    // Snapshots.
+    std::uint32_t snapshot_every = 0;       // Blocks; 0: as many as an hour has slots.
+    std::size_t snapshot_keep = 2;          // 0: none is made unasked.
+    std::uint64_t snapshot_rate_bytes = 0;  // Of rows a second; 0: no limit.
+    std::filesystem::path snapshot;         // To load at the first start; empty: none.
+
     // Production.
     std::vector<std::string> producer_names;
     std::vector<std::string> signature_providers;

@@ -3,6 +3,7 @@
 #include "chain/execution/rows.hpp"
 #include "node/disk/file.hpp"
 #include "node/option_names.hpp"
+#include "node/snapshots/snapshot_load.hpp"
 
 #include <fmt/format.h>
 
@@ -36,25 +37,6 @@ base::Result<PrivateKey> read_node_key(const std::string& path) {
         return invalid("is not an R1 key: TLS has no scheme for others");
     }
     return *key;
-}
-
-// HEIGHT:ID, where the ID begins with the height.
-base::Result<p2p::Checkpoint> read_checkpoint(const std::string& text) {
-    const auto invalid = [&] {
-        return base::fail(Errc::invalid,
-                          "checkpoint = " + text +
-                              ": expected HEIGHT:ID with the 64 hexadecimal digits of the id of "
-                              "the block of that height");
-    };
-    const std::size_t colon = text.find(':');
-    if (colon == 0 || colon == std::string::npos || colon > 10) return invalid();
-    const std::string height = text.substr(0, colon);
-    if (height.find_first_not_of("0123456789") != std::string::npos) return invalid();
-    auto bytes = base::from_hex(std::string_view(text).substr(colon + 1));
-    if (!bytes) return invalid();
-    auto id = base::to_hash<32>(*bytes);
-    if (!id || chain::height_of(*id) != std::stoull(height)) return invalid();
-    return p2p::Checkpoint{chain::height_of(*id), *id};
 }
 
 base::Result<p2p::input::Dial> read_address(const std::string& text) {
@@ -130,9 +112,9 @@ base::Result<PeerSettings> read_peers(const Options& options) {
         settings.lists = *std::move(lists);
     }
     if (!options.checkpoint.empty()) {
-        auto checkpoint = read_checkpoint(options.checkpoint);
+        const auto checkpoint = checkpoint_from(options.checkpoint);
         if (!checkpoint) return base::fail(checkpoint.error());
-        settings.checkpoint = *checkpoint;
+        settings.checkpoint = p2p::Checkpoint{checkpoint->height, checkpoint->block};
     }
     return settings;
 }

@@ -172,10 +172,6 @@ Answer get_unapplied_transactions(const ApiContext& context) {
                 {"more", ""}};
 }
 
-Answer no_snapshots(Params& /*params*/) {
-    return refuse(Exception::unsupported_feature, "this release makes no snapshots");
-}
-
 class ProducerCalls {
   public:
     explicit ProducerCalls(Calls& calls) : calls_(calls) {}
@@ -185,11 +181,8 @@ class ProducerCalls {
                      std::move(call));
     }
     // Changes something: only for who is on this machine.
-    void rw(const std::string& name,
-            Need need,
-            Calls::Plain call,
-            const char* category = "producer_rw") {
-        calls_.plain({"/v1/producer/" + name, need, category, 201, Calls::Reach::local},
+    void rw(const std::string& name, Need need, Calls::Plain call) {
+        calls_.plain({"/v1/producer/" + name, need, "producer_rw", 201, Calls::Reach::local},
                      std::move(call));
     }
 
@@ -232,22 +225,6 @@ void add_feature_calls(ProducerCalls& calls) {
     });
 }
 
-void add_snapshot_calls(ProducerCalls& calls) {
-    constexpr const char* kCategory = "snapshot";
-    calls.rw("create_snapshot", Need::none, no_snapshots, kCategory);
-    calls.rw("schedule_snapshot", Need::required, no_snapshots, kCategory);
-    calls.rw(
-        "unschedule_snapshot",
-        Need::required,
-        [](Params&) -> Answer {
-            return refuse(Exception::snapshot_request_not_found, "Snapshot request not found");
-        },
-        kCategory);
-    calls.ro("get_snapshot_requests", Need::none, [](Params&) -> Answer {
-        return Json{{"snapshot_requests", Json::array()}};
-    });
-}
-
 }  // namespace
 
 void add_producer_calls(Calls& calls, ProducerSettings& settings) {
@@ -268,7 +245,6 @@ void add_producer_calls(Calls& calls, ProducerSettings& settings) {
         get_integrity_hash);
     add_list_calls(producer, settings);
     add_feature_calls(producer);
-    add_snapshot_calls(producer);
 }
 
 }  // namespace node

@@ -132,11 +132,12 @@ Answer get_transaction_status(const TransactionStatus& status,
     }
     add_place("head", context, *moment.view->head, out);
     add_place("irreversible", context, *moment.view->finalized, out);
-    auto first = context.history.find_block(*moment.view, 1);
+    const chain::Height earliest = context.history.earliest_block();
+    auto first = context.history.find_block(*moment.view, earliest);
     if (!first) return refuse(first.error());
     if (*first != nullptr) {
         out["earliest_tracked_block_id"] = base::to_hex((*first)->id.view());
-        out["earliest_tracked_block_number"] = 1;
+        out["earliest_tracked_block_number"] = earliest;
     }
     return out;
 }

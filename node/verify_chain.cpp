@@ -2,9 +2,9 @@
 
 #include "chain/chain_manager.hpp"
 #include "node/core/core.hpp"
-#include "node/disk/file.hpp"
 #include "node/ledger.hpp"
 #include "node/recovery.hpp"
+#include "node/snapshots/genesis_file.hpp"
 
 #include <fmt/format.h>
 
@@ -62,6 +62,14 @@ struct Replay {
 };
 
 base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made) {
+    const auto earliest = blocks.earliest();
+    if (!earliest) return base::fail(earliest.error());
+    if (earliest->value_or(1) > 1) {
+        return base::fail(Errc::invalid,
+                          fmt::format("the data directory begins with a snapshot: its first block "
+                                      "is {}, and what comes before is not there to be replayed",
+                                      **earliest));
+    }
     chain::BlockPtr last = made.chain->finalized();
     auto genesis = blocks.at(1);
     if (!genesis) return base::fail(genesis.error());
@@ -90,32 +98,33 @@ base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made)
 }  // namespace
 
 base::Result<std::string> verify_chain(const Options& options, const base::Log& log) {
-    auto bytes = read_file((options.data_dir / kGenesisFile).string(), std::size_t{1} << 20U);
-    if (!bytes) return base::fail(bytes.error());
-    auto genesis = genesis::from_json(base::as_text(*bytes));
-    if (!genesis) return base::fail(genesis.error());
-    auto stored = open_storage(options.data_dir / "state");
+    const auto file = read_genesis(options.data_dir, {});
+    if (!file) return base::fail(file.error());
+    const genesis::Genesis& genesis = file->genesis;
+    const auto state = DataDirectory::state_in(options.data_dir);
+    if (!state) return base::fail(state.error());
+    auto stored = open_storage(*state);
     if (!stored) return base::fail(stored.error());
     const Scratch scratch(options.data_dir / "verify");
     Replay made;
     auto storage = open_storage(scratch.path());
     if (!storage) return base::fail(storage.error());
     made.storage = std::move(*storage);
-    auto first = Core::first_batch(*genesis);
+    auto first = Core::first_batch(genesis);
     if (!first) return base::fail(first.error());
     if (auto done = made.storage->commit(*first, false); !done) return base::fail(done.error());
     Execution execution;
-    chain::StateManager::Options state;
-    state.on_fault = [log](const base::Error& error) {
+    chain::StateManager::Options reading;
+    reading.on_fault = [log](const base::Error& error) {
         log.error("stopped: the state cannot be read: {}", error.detail);
         std::abort();
     };
-    chain::ChainIdentity identity = identity_of(*genesis);
+    chain::ChainIdentity identity = identity_of(genesis);
     auto recovery = read_recovery(options, identity.chain_id);
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) identity.reset = (*recovery)->reset;
     auto chain = chain::ChainManager::open(
-        identity, {*made.storage, execution.executor(), state, {}, /*store_blocks=*/false});
+        identity, {*made.storage, execution.executor(), reading, {}, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());
     made.chain = std::move(*chain);
     auto outcome = replay(chain::BlockReader(**stored), made);

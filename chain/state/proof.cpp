@@ -59,7 +59,8 @@ Result<void> check_item(const Proof& proof) {
 }  // namespace
 
 std::uint64_t ids_below(const BlockHeader& header) {
-    return header.height == 1 ? 0 : std::max<Height>(height_of(header.finalized.id), 1);
+    // Zero until the first certificate: no block is named final, genesis neither.
+    return height_of(header.finalized.id);
 }
 
 std::uint32_t version_of(const Link& link) {

@@ -68,6 +68,8 @@ class StateManager : base::Pinned {
 
     // The last final block whose state is in storage.
     [[nodiscard]] const BlockAt& base() const { return base_.block; }
+    // The moment of the storage that has it; any thread may read it.
+    [[nodiscard]] std::shared_ptr<const base::StorageView> stored() const { return base_.storage; }
     [[nodiscard]] bool has(const base::Hash256& block) const;
     // The state after this block; null when it is unknown, or behind the base. For the owner
     // alone; stays right for as long as it is held, whatever becomes final meanwhile.

@@ -259,6 +259,7 @@ void Core::Impl::finish_finalize(Effects& out) {
     const Finalizing done = *std::exchange(finalizing_, std::nullopt);
     shown_final_ = done.blocks.back()->block;
     shown_certificate_ = done.certificate;
+    const auto before = chain_->stored_state();
     if (auto moved = chain_->committed(); !moved) {
         trouble_ = moved.error().detail;
         environment_.log.error("stopped: {}", trouble_);
@@ -269,7 +270,7 @@ void Core::Impl::finish_finalize(Effects& out) {
     tell_ledger(out);
     for (const chain::ExecutedBlockPtr& block : done.blocks) {
         const bool is_last = block == done.blocks.back();
-        out.push_back(effect::Finalized{block, is_last ? done.certificate : std::nullopt});
+        out.push_back(effect::Finalized{block, is_last ? done.certificate : std::nullopt, before});
     }
     tell_registry(out);
     feed(consensus::input::FinalDurable{shown_final_->header.slot}, out);

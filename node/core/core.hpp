@@ -171,6 +171,9 @@ struct Accepted {  // The head is now this block.
 struct Finalized {  // Durable; published before. Ancestors come first, each once.
     chain::ExecutedBlockPtr block;
     std::optional<chain::Certificate> certificate;  // Of this very block, if it has one.
+    // The storage before the write that made it final: with the changes of the blocks since, which
+    // became final with it, the state after any of them (a snapshot's).
+    std::shared_ptr<const base::StorageView> before;
 };
 struct Dropped {  // A transaction that was taken, or was stopped, will not be in a block.
     chain::TransactionId id;

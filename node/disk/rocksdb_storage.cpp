@@ -1,20 +1,15 @@
 #include "node/disk/rocksdb_storage.hpp"
 
 #include "base/codec.hpp"
+#include "node/disk/rocksdb_internal.hpp"
 
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
-#include <rocksdb/filter_policy.h>
-#include <rocksdb/memtablerep.h>
-#include <rocksdb/slice_transform.h>
-#include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
-#include <rocksdb/write_buffer_manager.h>
 
 #include <algorithm>
-#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <system_error>
@@ -27,120 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, base::kFamilies> kNames = {
-    "state", "blocks", "index", "traces", "reversible", "pool", "meta"};
 constexpr std::string_view kSchemaKey = "schema";
 
 std::size_t number(base::Family family) {
     return static_cast<std::size_t>(family);
-}
-
-rocksdb::Slice slice(base::ByteView bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-base::ByteView view(const rocksdb::Slice& bytes) {
-    return std::as_bytes(std::span(bytes.data(), bytes.size()));
-}
-
-base::Error error_of(const rocksdb::Status& status, const std::string& directory) {
-    const std::string said = status.ToString();
-    if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kNoSpace) {
-        return {base::Errc::unavailable,
-                "no space is left on the device of " + directory + "; free some: " + said};
-    }
-    if (status.IsCorruption()) {
-        return {base::Errc::corrupt,
-                "the database in " + directory +
-                    " is damaged; check the disk, then restore it from a snapshot: " + said};
-    }
-    return {base::Errc::unavailable, "the database in " + directory + " failed: " + said};
-}
-
-// RocksDB reports by Status, but the standard library below it may throw.
-template <class Function>
-auto guarded(const std::string& directory, Function&& function) -> decltype(function()) {
-    try {
-        return function();
-    } catch (const std::exception& error) {
-        return base::fail(base::Errc::unavailable,
-                          "the database in " + directory + " failed: " + error.what());
-    }
-}
-
-rocksdb::DBOptions database_options(const RocksDbStorage::Options& options,
-                                    const std::shared_ptr<rocksdb::Cache>& cache) {
-    rocksdb::DBOptions made;
-    if (options.env != nullptr) made.env = options.env.get();
-    made.create_if_missing = true;
-    made.create_missing_column_families = true;
-    made.paranoid_checks = true;
-    made.allow_concurrent_memtable_write = false;  // One thread commits.
-    made.max_open_files = options.open_files_max;
-    made.max_file_opening_threads = options.opening_threads;
-    made.max_background_jobs = 2;
-    made.write_buffer_manager =
-        std::make_shared<rocksdb::WriteBufferManager>(options.write_buffer_bytes, cache);
-    // What is replayed after a crash; one second to a serving API is promised.
-    made.max_total_wal_size = options.write_buffer_bytes * 3 / 2;
-    made.avoid_flush_during_recovery = true;
-    // What comes after a damaged record is not read: the safety journals tell what is missing, and
-    // peers have it. To refuse the whole storage would cost a node where a bit costs a block.
-    made.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-    made.bytes_per_sync = 1024 * 1024;
-    made.keep_log_file_num = 4;
-    made.max_log_file_size = 4 * 1024 * 1024;
-    made.stats_dump_period_sec = 0;
-    made.max_manifest_file_size = 16 * 1024 * 1024;
-    return made;
-}
-
-rocksdb::ColumnFamilyOptions family_options(base::Family family,
-                                            const RocksDbStorage::Options& options,
-                                            const std::shared_ptr<rocksdb::Cache>& cache) {
-    rocksdb::ColumnFamilyOptions made;
-    rocksdb::BlockBasedTableOptions table;
-    table.block_cache = cache;
-    table.cache_index_and_filter_blocks = true;
-    table.pin_l0_filter_and_index_blocks_in_cache = true;
-    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-    // In parts of some KiB: the filter of a big table is larger than a shard of the cache, which
-    // would read and check all of it again for each look-up.
-    table.partition_filters = true;
-    table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
-    table.format_version = 5;
-    made.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    made.write_buffer_size = std::max<std::size_t>(options.write_buffer_bytes / 2, 64 * 1024);
-    made.compression = rocksdb::kLZ4Compression;
-    made.level_compaction_dynamic_level_bytes = true;
-    if (family == base::Family::pool) {
-        // Random keys that nobody looks for but at the start, and that are soon erased: they are
-        // sorted when they are flushed, if they are still there.
-        made.memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
-    }
-    if (family == base::Family::index) {
-        // A block's ids come sorted: each is searched for from the one before.
-        made.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(1));
-    }
-    if (family == base::Family::state) {
-        // So do its rows, table by table.
-        made.memtable_insert_with_hint_prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(2));
-        // Each transaction asks whether it was there before, which it was not.
-        made.memtable_whole_key_filtering = true;
-        made.memtable_prefix_bloom_size_ratio = 0.05;
-    }
-    if (family == base::Family::blocks || family == base::Family::traces) {
-        // Big values that are never changed must not be rewritten by compaction; and what is
-        // pruned gives its space back.
-        made.enable_blob_files = true;
-        made.min_blob_size = 512;
-        made.blob_file_size = 64 * 1024 * 1024;
-        made.blob_compression_type = rocksdb::kLZ4Compression;
-        made.enable_blob_garbage_collection = true;
-        made.blob_garbage_collection_age_cutoff = 0.5;
-        made.blob_garbage_collection_force_threshold = 0.5;
-    }
-    return made;
 }
 
 base::Error open_error(const rocksdb::Status& status, const std::string& directory) {
@@ -181,10 +66,6 @@ base::Bytes schema_value() {
 
 }  // namespace
 
-std::string_view family_name(base::Family family) {
-    return kNames.at(number(family));
-}
-
 // The open database; shared by the storage and its snapshots, closed with the last of them.
 class RocksDbStorage::Database : base::Pinned {
   public:
@@ -204,7 +85,7 @@ class RocksDbStorage::Database : base::Pinned {
         std::vector<rocksdb::ColumnFamilyDescriptor> families;
         families.reserve(base::kFamilies + 1);
         for (std::size_t i = 0; i < base::kFamilies; ++i) {
-            families.emplace_back(std::string(kNames[i]),
+            families.emplace_back(std::string(family_name(static_cast<base::Family>(i))),
                                   family_options(static_cast<base::Family>(i), options_, cache_));
         }
         // RocksDB insists on this one. It stays empty, but the size of its buffer counts when
@@ -310,6 +191,15 @@ class RocksDbStorage::Database : base::Pinned {
         return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(how, family(from)));
     }
 
+    // For a pass over many rows: it takes no other reader's place in the cache.
+    std::unique_ptr<rocksdb::Iterator> passing_iterator(base::Family from,
+                                                        const rocksdb::Snapshot* at) const {
+        rocksdb::ReadOptions how;
+        how.snapshot = at;
+        how.fill_cache = false;
+        return std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(how, family(from)));
+    }
+
     // The entry that the iterator is at, if it is at one.
     base::Result<std::optional<base::StoredRow>> entry(const rocksdb::Iterator& at) const {
         if (at.Valid()) {
@@ -350,6 +240,14 @@ class RocksDbStorage::Database : base::Pinned {
         rocksdb::Status idle = db_->PauseBackgroundWork();
         if (idle.ok()) idle = db_->ContinueBackgroundWork();
         if (!idle.ok()) return base::fail(error_of(idle, options_.directory));
+        return {};
+    }
+
+    base::Result<void> ingest(base::Family into, const std::vector<std::string>& paths) {
+        rocksdb::IngestExternalFileOptions how;
+        how.move_files = true;
+        const rocksdb::Status done = db_->IngestExternalFile(family(into), paths, how);
+        if (!done.ok()) return base::fail(error_of(done, options_.directory));
         return {};
     }
 
@@ -473,7 +371,7 @@ class RocksDbStorage::Snapshot final : public base::StorageView, base::Pinned {
     [[nodiscard]] base::Result<void> scan(base::Family family,
                                           base::ByteView from,
                                           const Visit& visit) const override {
-        const std::unique_ptr<rocksdb::Iterator> at = database_->iterator(family, at_);
+        const std::unique_ptr<rocksdb::Iterator> at = database_->passing_iterator(family, at_);
         return database_->scan(*at, from, visit);
     }
 
@@ -560,12 +458,17 @@ base::Result<std::optional<base::StoredRow>> RocksDbStorage::before(base::Family
 base::Result<void> RocksDbStorage::scan(base::Family family,
                                         base::ByteView from,
                                         const Visit& visit) const {
-    const std::unique_ptr<rocksdb::Iterator> at = database_->iterator(family, nullptr);
+    const std::unique_ptr<rocksdb::Iterator> at = database_->passing_iterator(family, nullptr);
     return database_->scan(*at, from, visit);
 }
 
 base::Result<void> RocksDbStorage::flush() {
     return guarded(database_->directory(), [&] { return database_->flush(); });
+}
+
+base::Result<void> RocksDbStorage::ingest(base::Family family,
+                                          const std::vector<std::string>& paths) {
+    return guarded(database_->directory(), [&] { return database_->ingest(family, paths); });
 }
 
 RocksDbStorage::Statistics RocksDbStorage::statistics() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rocksdb {
 class Env;
@@ -61,6 +62,10 @@ class RocksDbStorage final : public base::Storage {
     // Writes what is in memory to tables, so that opening need not replay the log. When it returns
     // RocksDB does nothing more of it in the background.
     base::Result<void> flush();
+
+    // Takes over tables that TableFile wrote on the same device, all or none, durably. Their keys
+    // lie apart and are above none that is here.
+    base::Result<void> ingest(base::Family family, const std::vector<std::string>& paths);
 
     // Estimates by RocksDB, cheap enough for every scrape.
     struct FamilyStatistics {

@@ -121,6 +121,44 @@ class CommandLine(Case):
         self.bad('this node has no peers', 'net', 'connect', '127.0.0.1:1')
 
 
+class Snapshots(Case):
+    def test_create_to_remove(self):
+        made = self.data('-j', 'snapshot', 'create')
+        self.assertEqual(made['version'], 1)
+        path = made['snapshot_name']
+        name = os.path.basename(path)
+        self.assertIn(name, self.good('snapshot', 'list'))
+        info = self.data('-j', 'snapshot', 'info', path)
+        self.assertEqual(info['block_num'], made['head_block_num'])
+        self.assertEqual(info['block_id'], made['head_block_id'])
+        genesis = Network.path('genesis.json')
+        self.assertIn('good: the state after block', self.good('snapshot', 'verify', path, '--genesis', genesis))
+        copy = Network.path('copy')
+        self.good('snapshot', 'export', path, copy)
+        self.bad('is there already', 'snapshot', 'export', path, copy)
+        data = Network.path('loaded')
+        checkpoint = '%d:%s' % (made['head_block_num'], made['head_block_id'])
+        self.assertIn('begins at block %d' % made['head_block_num'],
+                      self.good('snapshot', 'load', copy, '--data-dir', data, '--genesis', genesis,
+                                '--checkpoint', checkpoint))
+        self.bad('has a state already', 'snapshot', 'load', copy, '--data-dir', data)
+        self.good('snapshot', 'verify', copy, '--data-dir', data)
+        self.assertEqual(self.data('-j', 'snapshot', 'list', '--data-dir', data)['snapshots'], [])
+        self.good('snapshot', 'remove', name)
+        self.bad('there is no snapshot', 'snapshot', 'remove', name)
+        self.assertFalse(os.path.exists(path))
+
+    def test_wrong_places(self):
+        self.bad('is no snapshot', 'snapshot', 'info', '/nowhere')
+        self.bad('--data-dir DIR is needed', 'snapshot', 'load', '/nowhere')
+        self.bad('is no snapshot', 'snapshot', 'load', '/nowhere', '--data-dir', Network.path('x'))
+        self.bad('expected HEIGHT:ID', 'snapshot', 'load', '/nowhere', '--data-dir', 'x',
+                 '--checkpoint', '7')
+        self.bad('there is no data directory', 'snapshot', 'list', '--data-dir', '/nowhere')
+        data = Network.file['validators'][0]['data_dir']
+        self.bad('in use by another process', 'snapshot', 'create', '--data-dir', data)
+
+
 class Reading(Case):
     def test_info_and_blocks(self):
         info = self.data('get', 'info')

@@ -110,13 +110,13 @@ class Network:
         for name in voters:
             self.cli('system', 'voteproducer', verb, name, producer)
 
-    def start(self, name):
+    def start(self, name, *more):
         node = self.nodes[name]
         with open(node.path('log'), 'ab') as log:
             node.child = subprocess.Popen(
                 [os.path.join(self.bin, 'bor-node'), '--config-dir', node.path('config'),
                  '--data-dir', node.path('data'),
-                 '--genesis-json', os.path.join(self.dir, 'genesis.json')],
+                 '--genesis-json', os.path.join(self.dir, 'genesis.json'), *more],
                 stdout=log, stderr=log)
         wait_for('%s to answer' % name, lambda: node.final() > 0)
 

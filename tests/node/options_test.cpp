@@ -112,7 +112,8 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(has(refusal("trust = certified\n"), "trust = full"));
     CHECK(has(refusal("trust = blind\n"), "expected full"));
     CHECK(read("recover-from = 00\n").recover_from == "00");
-    CHECK(has(refusal("snapshot = x\n"), "no snapshots"));
+    CHECK(has(refusal("snapshot = x\n"), "on the command line"));
+    CHECK(has(refusal("snapshots-dir = x\n"), "data-dir/snapshots"));
 }
 
 TEST_CASE("options of transports are of the right form, with peers and without") {

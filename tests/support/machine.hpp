@@ -8,6 +8,8 @@
 #include "tests/support/memory_storage.hpp"
 #include "tests/support/simulated_timer.hpp"
 
+#include <catch2/catch.hpp>
+
 #include <deque>
 #include <functional>
 #include <map>
@@ -189,7 +191,8 @@ class Machine {
     std::optional<int> writes_left;
     Left left = Left::nothing;
     std::map<node::Ticket, node::effect::Answer> answers;
-    std::vector<chain::BlockPtr> finalized;  // Told to plugins as final.
+    std::vector<chain::BlockPtr> finalized;                            // Told to plugins as final.
+    std::function<void(const node::effect::Finalized&)> on_finalized;  // Empty: nobody listens.
     std::vector<node::effect::Dropped> dropped;
     std::vector<chain::Evidence> accused;
     std::vector<node::effect::ReadBlocks> reads;
@@ -225,6 +228,7 @@ class Machine {
             shown_twice = shown_twice || (!first && slot->second != block.id);
         } else if (const auto* final = std::get_if<node::effect::Finalized>(&effect)) {
             finalized.push_back(final->block->block);
+            if (on_finalized) on_finalized(*final);
         } else if (const auto* drop = std::get_if<node::effect::Dropped>(&effect)) {
             dropped.push_back(*drop);
         } else if (const auto* recover = std::get_if<node::effect::Recover>(&effect)) {

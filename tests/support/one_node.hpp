@@ -72,6 +72,7 @@ class OneNode {
     std::optional<int>& writes_left = machine_.writes_left;
     std::map<node::Ticket, node::effect::Answer>& answers = machine_.answers;
     std::vector<chain::BlockPtr>& finalized = machine_.finalized;
+    std::function<void(const node::effect::Finalized&)>& on_finalized = machine_.on_finalized;
     std::vector<node::effect::Dropped>& dropped = machine_.dropped;
     SimulatedTimer& timer = machine_.timer;
     bool& signed_twice = machine_.shown_twice;

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "genesis/snapshot.hpp"
+#include "genesis/snapshot_agreement.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace node {
+
+// A snapshot on disk: a folder of files that never change, which any web server can hold.
+//
+//   manifest.bin          genesis::encode_manifest()
+//   links-<n>.bin         genesis::pack_links(), in parts from 0 on; none: no such file
+//   proof.bin             genesis::encode_proof_part(): proof of the block, and agreement part
+//   chunks/<sha256>.zst   pack_chunk() of each chunk; equal ones of two snapshots are one file
+//
+// Thread: any. Errors name the file. not_found; malformed, invalid: it is not what it should be.
+class SnapshotFolder {
+  public:
+    static constexpr const char* kManifest = "manifest.bin";
+    static constexpr const char* kProof = "proof.bin";
+    static constexpr const char* kChunks = "chunks";
+
+    // Reads the manifest; the chunks are not looked at. `path`: the folder, or its manifest.bin.
+    [[nodiscard]] static base::Result<SnapshotFolder> open(const std::filesystem::path& path);
+
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+    [[nodiscard]] const genesis::Manifest& manifest() const { return manifest_; }
+    [[nodiscard]] const genesis::SnapshotHead& head() const { return manifest_.head; }
+    // Of the manifest.
+    [[nodiscard]] const base::Hash256& id() const { return id_; }
+    // The folder's name in a store: height, and the first digits of the id.
+    [[nodiscard]] std::string name() const;
+
+    [[nodiscard]] base::Result<genesis::ProofPart> proof() const;
+    // Takes those of all parts over in their order.
+    [[nodiscard]] base::Result<void> follow_links(genesis::LinkWalk& walk) const;
+    // One part; nothing: there are not so many.
+    [[nodiscard]] base::Result<std::optional<std::vector<chain::Link>>> links(
+        std::size_t part) const;
+    // Unpacked. Not compared with the manifest but for its length: genesis::check_chunk() does.
+    [[nodiscard]] base::Result<base::Bytes> chunk(std::size_t index) const;
+    [[nodiscard]] std::filesystem::path chunk_path(std::size_t index) const;
+    // Of all files, as they lie on disk. not_found: one is missing; names it.
+    [[nodiscard]] base::Result<std::uint64_t> packed_bytes() const;
+
+  private:
+    SnapshotFolder(std::filesystem::path path, genesis::Manifest manifest, base::Hash256 id)
+        : path_(std::move(path)), manifest_(std::move(manifest)), id_(id) {}
+
+    std::filesystem::path path_;
+    genesis::Manifest manifest_;
+    base::Hash256 id_;
+};
+
+[[nodiscard]] std::string chunk_file_name(const base::Hash256& sha256);
+[[nodiscard]] std::string links_file_name(std::size_t part);
+
+}  // namespace node

@@ -1,0 +1,72 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "node/snapshots/snapshot_folder.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace node {
+
+// The snapshots that a node made, each a SnapshotFolder in one directory. What is named here is
+// whole and was verified; what is being made has a name of its own until then.
+//
+// Thread: any, but one makes snapshots. Errors: unavailable: the disk fails.
+class SnapshotStore : base::Pinned {
+  public:
+    struct Listed {
+        std::string name;  // Of its folder.
+        genesis::SnapshotHead head;
+        base::Hash256 id;  // Of the manifest.
+        std::uint64_t packed_bytes = 0;
+        bool is_kept = false;  // Made at somebody's request: it goes when he removes it.
+    };
+
+    // What a making that was cut short left behind is removed; what cannot be read is named in the
+    // log and left alone.
+    [[nodiscard]] static base::Result<std::unique_ptr<SnapshotStore>> open(
+        const std::filesystem::path& directory, const base::Log& log);
+
+    [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
+    // By height, ascending.
+    [[nodiscard]] std::vector<Listed> list() const;
+    [[nodiscard]] std::optional<Listed> find(chain::Height height) const;
+    [[nodiscard]] std::filesystem::path path_of(const Listed& snapshot) const {
+        return directory_ / snapshot.name;
+    }
+    // A chunk that one of them has; nothing: none.
+    [[nodiscard]] std::optional<std::filesystem::path> find_chunk(
+        const base::Hash256& sha256) const;
+
+    // Where the next one is made: an empty folder with a folder for chunks.
+    base::Result<std::filesystem::path> begin();
+    // Names what was made there, which is whole and synced. Twice is once. Durable.
+    base::Result<Listed> take_over(const std::filesystem::path& made, bool keep);
+    // Throws away what was being made.
+    void abandon();
+    // not_found: there is none of this name.
+    base::Result<void> remove(const std::string& name);
+    // Removes the oldest of those that nobody asked for, until at most `count` are left.
+    base::Result<void> keep_newest(std::size_t count);
+
+  private:
+    SnapshotStore(std::filesystem::path directory, const base::Log& log)
+        : directory_(std::move(directory)), log_(log) {}
+    [[nodiscard]] base::Result<void> load();
+    [[nodiscard]] base::Result<Listed> read(const std::filesystem::path& path);
+    void add(const Listed& listed, const SnapshotFolder& folder);
+
+    const std::filesystem::path directory_;
+    const base::Log log_;
+    mutable std::mutex mutex_;
+    std::vector<Listed> listed_;                                   // By height.
+    std::map<std::string, std::vector<base::Hash256>> chunks_of_;  // By the folder's name.
+};
+
+}  // namespace node

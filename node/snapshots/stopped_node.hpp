@@ -1,0 +1,24 @@
+#pragma once
+
+#include "node/snapshots/snapshot_store.hpp"
+
+#include <filesystem>
+
+namespace node {
+
+// What is done with the snapshots of a node that does not run. invalid: it runs.
+
+// Of its final block; kept until somebody removes it.
+[[nodiscard]] base::Result<SnapshotStore::Listed> create_snapshot(
+    const std::filesystem::path& data_dir, const base::Log& log);
+[[nodiscard]] base::Result<std::vector<SnapshotStore::Listed>> list_snapshots(
+    const std::filesystem::path& data_dir, const base::Log& log);
+base::Result<void> remove_snapshot(const std::filesystem::path& data_dir,
+                                   const std::string& name,
+                                   const base::Log& log);
+// A copy with files of its own at `to`, which is not there yet: all or nothing, durable.
+base::Result<void> export_snapshot(const SnapshotFolder& from, const std::filesystem::path& to);
+
+[[nodiscard]] std::filesystem::path snapshots_in(const std::filesystem::path& data_dir);
+
+}  // namespace node

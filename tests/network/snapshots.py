@@ -1,0 +1,331 @@
+#!/usr/bin/env python3
+"""Four validators under load make snapshots at the same heights, which are equal byte for byte. A fifth
+node begins with one, follows the head, and makes the same ones. Snapshots that were tampered with are
+refused by name and change nothing; kill -9 while one is loaded or made leaves a node that starts.
+
+usage: snapshots.py --build BUILD_DIR
+"""
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from members import FOUR, Failure, Load, Network, Node, check, free_port, wait_for
+
+FIFTH = 'bore'
+HEIGHTS = 6
+SPACING = 3
+
+
+def snapshots(node):
+    return node.ask('/v1/bor/snapshots')
+
+
+def folder(node, height):
+    """Of the snapshot at this height; None: there is none."""
+    listed = snapshots(node)
+    for each in listed['snapshots']:
+        if each['block_num'] == height:
+            return os.path.join(listed['directory'], each['name'])
+    return None
+
+
+def read(*parts):
+    with open(os.path.join(*parts), 'rb') as f:
+        return f.read()
+
+
+def change(path, offset, byte):
+    data = bytearray(read(path))
+    data[offset] ^= byte
+    # The file may be shared with another snapshot.
+    os.remove(path)
+    with open(path, 'wb') as f:
+        f.write(data)
+
+
+def schedule(node, start, end, spacing):
+    return node.ask('/v1/producer/schedule_snapshot',
+                    {'start_block_num': start, 'end_block_num': end, 'block_spacing': spacing})
+
+
+def equal_on_all(net, names, heights):
+    """Manifests of these heights are equal; what is missing was skipped, and counted."""
+    last = max(heights)
+    for name in names:
+        wait_for('%s to pass block %d' % (name, last), lambda n=name: net.nodes[n].final() > last)
+        wait_for('%s to be done' % name,
+                 lambda n=name: int(snapshots(net.nodes[n])['making_ms']) == 0)
+    compared = 0
+    for height in heights:
+        manifests = {}
+        for name in names:
+            path = folder(net.nodes[name], height)
+            if path is not None:
+                manifests[name] = read(path, 'manifest.bin')
+        check(len(set(manifests.values())) <= 1,
+              'the manifests of block %d differ: %s' % (height, sorted(manifests)))
+        compared += len(manifests) > 1
+    for name in names:
+        missing = sum(folder(net.nodes[name], height) is None for height in heights)
+        state = snapshots(net.nodes[name])
+        check(missing <= int(state['skipped_busy']),
+              '%s lacks %d snapshots without a reason: %s' % (name, missing, state))
+    return compared
+
+
+def scheduled(net):
+    start = net.nodes['bora'].final() + 10
+    heights = [start + SPACING * i for i in range(HEIGHTS)]
+    requests = {name: schedule(net.nodes[name], start, heights[-1], SPACING) for name in FOUR}
+    check(all(each['snapshot_request_id'] == 0 for each in requests.values()), str(requests))
+    compared = equal_on_all(net, FOUR, heights)
+    print('  %d of %d heights compared on four validators: equal' % (compared, HEIGHTS))
+    check(compared >= HEIGHTS // 2, 'too few snapshots were made')
+    for name in FOUR:
+        left = net.nodes[name].ask('/v1/producer/get_snapshot_requests')['snapshot_requests']
+        check(left == [], '%s still has requests: %s' % (name, left))
+
+
+def created(net):
+    node = net.nodes['bora']
+    made = node.ask('/v1/producer/create_snapshot')
+    check(os.path.isdir(made['snapshot_name']), 'there is no %s' % made)
+    print(net.cli('snapshot', 'info', made['snapshot_name']), end='')
+    print('  ' + net.cli('snapshot', 'verify', made['snapshot_name'],
+                         '--genesis', os.path.join(net.dir, 'genesis.json')), end='')
+    return made['snapshot_name']
+
+
+def load_words(net, path, *more):
+    return [os.path.join(net.bin, 'bor-cli'), '--dir', net.dir, 'snapshot', 'load', path, '--data-dir',
+            os.path.join(net.dir, FIFTH, 'data'), '--genesis', os.path.join(net.dir, 'genesis.json'), *more]
+
+
+def contents(path):
+    found = {}
+    for home, _, files in os.walk(path):
+        for name in files:
+            found[os.path.relpath(os.path.join(home, name), path)] = read(home, name)
+    found.pop('lock', None)
+    return found
+
+
+def largest_chunks(path):
+    chunks = os.path.join(path, 'chunks')
+    return sorted((os.path.join(chunks, each) for each in os.listdir(chunks)),
+                  key=os.path.getsize)[-2:]
+
+
+def truncate(path):
+    chunk = largest_chunks(path)[1]
+    data = read(chunk)
+    os.remove(chunk)
+    with open(chunk, 'wb') as f:
+        f.write(data[:-1])
+    return os.path.basename(chunk)
+
+
+def swap(path):
+    one, other = largest_chunks(path)
+    data = read(one), read(other)
+    for chunk, content in ((one, data[1]), (other, data[0])):
+        os.remove(chunk)
+        with open(chunk, 'wb') as f:
+            f.write(content)
+    return 'chunks/'
+
+
+def flip(path):
+    chunk = largest_chunks(path)[1]
+    change(chunk, os.path.getsize(chunk) // 2, 1)
+    return os.path.basename(chunk)
+
+
+def lose(path):
+    chunk = largest_chunks(path)[1]
+    os.remove(chunk)
+    return os.path.basename(chunk)
+
+
+def other_chain(path):
+    change(os.path.join(path, 'manifest.bin'), 10, 1)
+    return 'is of chain'
+
+
+def other_lanes(path):
+    change(os.path.join(path, 'manifest.bin'), os.path.getsize(os.path.join(path, 'manifest.bin')) - 1, 1)
+    return 'manifest.bin'
+
+
+def forged_proof(path):
+    change(os.path.join(path, 'proof.bin'), 40, 1)
+    return 'proof.bin'
+
+
+def tampered(net, good):
+    data = os.path.join(net.dir, FIFTH, 'data')
+    before = contents(data)
+    for how in (truncate, swap, flip, lose, other_chain, other_lanes, forged_proof):
+        copy = os.path.join(net.dir, 'copy')
+        net.cli('snapshot', 'export', good, copy)
+        named = how(copy)
+        done = subprocess.run(load_words(net, copy), capture_output=True, text=True, timeout=60)
+        check(done.returncode == 1 and named in done.stderr,
+              '%s: exit %d, not named "%s": %s' % (how.__name__, done.returncode, named, done.stderr))
+        check(contents(data) == before, '%s changed the data directory' % how.__name__)
+        print('  %s: %s' % (how.__name__, done.stderr.strip().splitlines()[-1][-150:]))
+        shutil.rmtree(copy)
+    genesis_block = net.nodes['bora'].ask('/v1/chain/get_block', {'block_num_or_id': 2})['id']
+    wrong = '2:00000002' + 'ab' * 28
+    done = subprocess.run(load_words(net, good, '--checkpoint', wrong), capture_output=True, text=True,
+                          timeout=60)
+    check(done.returncode == 1 and 'checkpoint 2:' in done.stderr and genesis_block in done.stderr,
+          'a wrong checkpoint: %s' % done.stderr)
+    check(contents(data) == before, 'a wrong checkpoint changed the data directory')
+    return '2:' + genesis_block
+
+
+def killed_loads(net, good, checkpoint):
+    """Kills a load later and later, until one was faster. Each next one begins anew."""
+    data = os.path.join(net.dir, FIFTH, 'data')
+    kills, wait = 0, 0.005
+    while True:
+        load = subprocess.Popen(load_words(net, good, '--checkpoint', checkpoint),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            _, said = load.communicate(timeout=wait)
+        except subprocess.TimeoutExpired:
+            load.kill()
+            load.communicate()
+            kills += 1
+            wait += 0.01
+            if os.path.exists(os.path.join(data, 'current')):
+                break               # Killed after the switch.
+            continue
+        check(load.returncode == 0, 'load: ' + said)
+        break
+    check(kills > 0, 'no load was killed')
+    print('  %d loads were killed before one was done' % kills)
+    again = subprocess.run(load_words(net, good), capture_output=True, text=True, timeout=60)
+    check(again.returncode == 1 and 'has a state already' in again.stderr,
+          'a second load: %s' % again.stderr)
+
+
+def prepare_fifth(net):
+    """An observer: no key of a validator, so no journal."""
+    home = os.path.join(net.dir, FIFTH)
+    for part in ('config', 'data'):
+        os.makedirs(os.path.join(home, part))
+    node = Node(FIFTH, home, 'http://127.0.0.1:%d' % free_port(), '127.0.0.1:%d' % free_port())
+    node_key = net.make_key('--r1', '--node', '--file', node.path('node.key'))
+    lines = ['http-server-address = ' + node.url.split('//')[1], 'p2p-listen-endpoint = ' + node.p2p,
+             'p2p-node-key = ' + node.path('node.key'), 'plugin = net_api_plugin',
+             'plugin = producer_api_plugin']
+    lines += ['p2p-peer-address = ' + net.nodes[name].p2p for name in FOUR[:2]]
+    with open(node.path('config', 'config.ini'), 'w', encoding='utf-8') as f:
+        f.write('\n'.join(lines) + '\n')
+    net.cli('node', 'add', 'bora', FIFTH, node_key, '--role', 'observer')
+    net.nodes[FIFTH] = node
+    return node
+
+
+def follows(net, began_at):
+    """The fifth node is at the head; its snapshot of a later block is that of the others."""
+    node = net.nodes[FIFTH]
+    net.start(FIFTH)
+    began = time.monotonic()
+    goal = net.nodes['bora'].final()
+    wait_for('%s to reach block %d' % (FIFTH, goal), lambda: node.final() >= goal)
+    print('  began at block %d, at block %d %.1f s after its start'
+          % (began_at, goal, time.monotonic() - began))
+    height = net.nodes['bora'].final() + 10
+    names = ['bora', FIFTH]
+    for name in names:
+        schedule(net.nodes[name], height, height, 0)
+    check(equal_on_all(net, names, [height]) == 1, 'there is no snapshot of block %d' % height)
+    below = node.ask('/v1/chain/get_info')['earliest_available_block_num']
+    check(1 < below <= began_at, 'its earliest block is %s' % below)
+
+
+def killed_capture(net):
+    """With one MiB a second a snapshot takes a while; the next start removes the half of it."""
+    node = net.nodes[FIFTH]
+    node.stop(signal.SIGTERM)
+    net.start(FIFTH, '--snapshot-rate', '1')
+    wait_for('%s to serve' % FIFTH, node.final)
+    before = [each['name'] for each in snapshots(node)['snapshots']]
+    asking = subprocess.Popen([os.path.join(net.bin, 'bor-cli'), '-u', node.url, 'snapshot', 'create'],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    making = os.path.join(snapshots(node)['directory'], '.making', 'chunks')
+    wait_for('a chunk', lambda: os.path.isdir(making) and os.listdir(making), pause=0.005)
+    node.stop(signal.SIGKILL)
+    asking.wait(10)
+    check(os.path.isdir(making), 'the snapshot was finished before the kill')
+    net.start(FIFTH)
+    wait_for('%s to serve' % FIFTH, node.final)
+    check(not os.path.exists(making), 'the half of a snapshot is still there')
+    check([each['name'] for each in snapshots(node)['snapshots']] == before, 'the list changed')
+    goal = net.nodes['bora'].final() + 5
+    wait_for('%s to go on' % FIFTH, lambda: node.final() >= goal)
+
+
+def stopped_node(net):
+    """On a node that does not run: create, list, remove."""
+    node = net.nodes[FIFTH]
+    words = ('--data-dir', node.path('data'))
+    refused = subprocess.run([os.path.join(net.bin, 'bor-cli'), 'snapshot', 'create', *words],
+                             capture_output=True, text=True, timeout=60)
+    check(refused.returncode == 1 and 'in use by another process' in refused.stderr,
+          'a running node: ' + refused.stderr)
+    node.stop(signal.SIGTERM)
+    made = json.loads(net.cli('-j', 'snapshot', 'create', *words))
+    listed = json.loads(net.cli('-j', 'snapshot', 'list', *words))
+    check(made['name'] in [each['name'] for each in listed['snapshots']], str(listed))
+    path = os.path.join(listed['directory'], made['name'])
+    net.cli('snapshot', 'verify', path, *words)
+    net.cli('snapshot', 'remove', made['name'], *words)
+    check(not os.path.exists(path), 'it was not removed')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--build', required=True)
+    net = Network(parser.parse_args().build)
+    began = time.monotonic()
+    try:
+        net.up()
+        prepare_fifth(net)
+        with Load(net, rate=100) as load:
+            for part in (scheduled, created):
+                print(part.__name__, flush=True)
+                good = part(net)
+            print('tampered', flush=True)
+            checkpoint = tampered(net, good)
+            print('killed loads', flush=True)
+            killed_loads(net, good, checkpoint)
+            print('follows', flush=True)
+            follows(net, int(os.path.basename(good).split('-')[0]))
+            print('killed capture', flush=True)
+            killed_capture(net)
+        print('stopped node', flush=True)
+        stopped_node(net)
+        print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))
+    except Failure as failure:
+        print('FAILED: %s' % failure, file=sys.stderr)
+        for name, node in net.nodes.items():
+            print('--- %s\n%s' % (name, node.log()[-2000:] if os.path.exists(node.path('log')) else ''),
+                  file=sys.stderr)
+        return 1
+    finally:
+        net.down()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
