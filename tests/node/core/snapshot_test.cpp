@@ -1,3 +1,4 @@
+#include "chain/state/proof_store.hpp"
 #include "consensus/certificate.hpp"
 
 #include <catch2/catch.hpp>
@@ -298,6 +299,19 @@ TEST_CASE("a recovery is a link: who confirms it joins, others are told its name
     join(cluster, 5, take(cluster, 4), {recovery.id()});
     cluster.run(at + 5, at + 8);
     check_same(cluster, 0, 5);
+    // Proofs for strangers do not reach over it: these trust the schedule that it began.
+    const chain::ProofMaker maker(cluster[0].storage());
+    const chain::Height height = cluster[0].view().finalized->header.height;
+    CHECK_THAT(maker.of_block(height, 0).error().detail, Contains("do not reach over a recovery"));
+    const chain::Schedule& begun = recovery.reset.schedule;
+    const auto proof = maker.of_block(height, begun.version);
+    REQUIRE(proof.has_value());
+    const auto verified =
+        chain::verify(*proof, begun, [&](const chain::Certificate& each, const auto& schedules) {
+            return consensus::verify(each, schedules, recovery.chain_id);
+        });
+    CHECK(verified.has_value());
+
     // A restart finds the recovery's block gone, and its link.
     cluster.kill(5);
     cluster.start(5);
