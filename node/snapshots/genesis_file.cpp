@@ -36,7 +36,7 @@ base::Result<GenesisFile> read_genesis(const fs::path& data_dir, const fs::path&
     auto mine = read(kept, true);
     if (!mine || given.empty()) return mine;
     const auto other = read(given, false);
-    if (!other) return other;
+    if (!other) return fail(other.error());
     if (other->genesis.chain_id() == mine->genesis.chain_id()) return mine;
     return fail(Errc::invalid,
                 "genesis-json = " + given.string() + " is of chain " +
