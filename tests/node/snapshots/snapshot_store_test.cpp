@@ -26,9 +26,8 @@ class SilentLog final : public base::LogSink {
                std::string_view /*line*/) override {}
 };
 
-SilentLog sink;
-
 std::unique_ptr<SnapshotStore> opened(const std::string& path) {
+    static SilentLog sink;
     auto store = SnapshotStore::open(path, base::Log(sink, "snapshot"));
     if (!store) FAIL(store.error().detail);
     return std::move(*store);
