@@ -81,19 +81,25 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     arrival.schedules = chain::with_proposal(*below, block.header);
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
-    if (is_third) {
-        arrival.gives_up_at = now_ + kCertificateWithin;
+    if (is_third) arrival.gives_up_at = now_ + kCertificateWithin;
+    take_in(std::move(arrival), is_certified, out);
+}
+
+// There is room for it, and its signature is good.
+void Core::Impl::take_in(Arrival arrival, bool is_certified, Effects& out) {
+    const chain::BlockPtr block = arrival.block;
+    if (arrival.gives_up_at) {
         out.push_back(effect::WakeAt{*arrival.gives_up_at});
-    } else if (!block.transactions.empty()) {
+    } else if (!block->transactions.empty()) {
         arrival.ticket = next_ticket_++;
     }
     const Ticket ticket = arrival.ticket;
     arrivals_.add(std::move(arrival));
-    arrivals_.let_in(block.header, block.id);
-    if (ticket != 0) out.push_back(effect::Recover{ticket, arrived.block, nullptr});
+    arrivals_.let_in(block->header, block->id);
+    if (ticket != 0) out.push_back(effect::Recover{ticket, block, nullptr});
     bool can_go_on = ticket == 0;
-    if (is_certified) can_go_on |= certify(Arrivals::key_of(block), out);
-    can_go_on |= certify_below(block.witness, out);
+    if (is_certified) can_go_on |= certify(Arrivals::key_of(*block), out);
+    can_go_on |= certify_below(block->witness, out);
     if (can_go_on) work_off(out);
 }
 

@@ -143,6 +143,7 @@ class Core::Impl {
     void work_off(Effects& out);
     // False: it stays where it is.
     bool try_adopt(const Arrivals::Key& key, Effects& out);
+    void take_in(Arrival arrival, bool is_certified, Effects& out);
     [[nodiscard]] bool make_room(const chain::Block& block, Effects& out);
     bool certify(const Arrivals::Key& named, Effects& out);
     bool certify_below(const chain::Witness& witness, Effects& out);
