@@ -140,6 +140,12 @@ bool decode_certificate(base::Reader& in, CertificatePtr& out) {
     return true;
 }
 
+// Above it nothing was signed, as far as these promises tell.
+std::uint64_t latest_slot(const KeySafety& safety) {
+    return std::max(
+        {safety.floor, safety.last_notarize.slot, safety.lock_slot, safety.produced_slot});
+}
+
 }  // namespace
 
 KeyTag key_tag(const base::crypto::PublicKey& key) {
@@ -308,8 +314,15 @@ SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
 
 bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
     if (mark.replaces) {
-        *this = SafetyJournal(key_);
-    } else if (!is_left_out(Rule::journal_without_hole) && !follows(page)) {
+        SafetyJournal replaced(key_);
+        replaced.apply(page);
+        // What replaced a journal knows all that it knew, and a lost one begins above all that it
+        // can have signed: else the rows are of an earlier life of the key, which came further.
+        if (latest_slot(replaced.safety_) < latest_slot(safety_)) return false;
+        *this = std::move(replaced);
+        return true;
+    }
+    if (!is_left_out(Rule::journal_without_hole) && !follows(page)) {
         return false;
     }
     apply(page);

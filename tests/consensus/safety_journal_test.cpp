@@ -350,6 +350,23 @@ TEST_CASE("a whole journal among the rows takes the place of any older log",
     CHECK(journal.safety().last_notarize.slot == 5);
 }
 
+// A new disk, on which the key is lost until it begins anew; then the rows of the old disk are put
+// back, whose journal had come to higher numbers and was replaced last.
+TEST_CASE("a whole journal of an earlier life among the rows takes the place of none",
+          "[consensus][journal]") {
+    SafetyJournal earlier = read_back(three_pages());
+    const JournalPage page = earlier.compacted(0);
+    REQUIRE(page.replaces);
+    SafetyJournal again = SafetyJournal::lost(kKey, 0);
+    const std::vector<SafetyRecord> base{
+        {.kind = RecordKind::base, .slot = 90, .justify_slot = 90, .lock_slot = 90}};
+    SafetyJournal journal = read_back({again.append(base)});
+    REQUIRE(journal.safety().floor == 90);
+    REQUIRE(journal.last_sequence() < page.sequence);
+    CHECK(journal.settle(mark_of(page)) == Standing::lost);
+    CHECK_FALSE(journal.safety().known);
+}
+
 // The rows lose the one synced write that came with a whole journal; the log has it.
 TEST_CASE("a compacted journal is good beside rows that are one write behind", "[journal]") {
     const auto pages = three_pages();
