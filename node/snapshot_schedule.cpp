@@ -15,7 +15,8 @@ using chain::Exception;
 
 namespace {
 
-constexpr std::size_t kFileBytesMax = std::size_t{4} << 20U;
+constexpr std::size_t kFileBytesMax = std::size_t{16} << 20U;  // More than all requests take.
+constexpr std::size_t kDescriptionBytesMax = 1'024;
 
 base::Result<std::uint32_t> number_in(const Json& json, std::string_view field) {
     const Json* value = chain::abi::find_member(json, field);
@@ -109,13 +110,14 @@ base::Result<void> SnapshotSchedule::replace(std::vector<SnapshotRequest> reques
     std::filesystem::create_directories(file_.parent_path(), error);
     auto written = write_file_atomically(file_.string(), base::as_bytes(text), 0644);
     if (!written) return written;
+    const std::scoped_lock lock(mutex_);
     requests_ = std::move(requests);
     next_id_ = next_id;
     return {};
 }
 
 base::Result<SnapshotRequest> SnapshotSchedule::add(SnapshotRequest request) {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(writing_);
     const bool is_known = std::ranges::any_of(
         requests_, [&](const SnapshotRequest& each) { return each.asks_same(request); });
     if (is_known) {
@@ -130,6 +132,11 @@ base::Result<SnapshotRequest> SnapshotSchedule::add(SnapshotRequest request) {
     if (request.spacing > request.end - request.start) {
         return invalid("Block spacing exceeds defined by start and end range");
     }
+    if (request.description.size() > kDescriptionBytesMax) {
+        return invalid("the description has " + std::to_string(request.description.size()) +
+                       " bytes, at most " + std::to_string(kDescriptionBytesMax) +
+                       " are kept; shorten it");
+    }
     if (requests_.size() == kRequestsMax) {
         return invalid(std::to_string(kRequestsMax) +
                        " requests are scheduled, the most that are kept; unschedule some");
@@ -142,7 +149,7 @@ base::Result<SnapshotRequest> SnapshotSchedule::add(SnapshotRequest request) {
 }
 
 base::Result<SnapshotRequest> SnapshotSchedule::remove(std::uint32_t id) {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(writing_);
     std::vector<SnapshotRequest> left = requests_;
     const auto found = std::ranges::find(left, id, &SnapshotRequest::id);
     if (found == left.end()) {
@@ -165,7 +172,7 @@ bool SnapshotSchedule::names(chain::Height height) const {
 }
 
 base::Result<void> SnapshotSchedule::forget_before(chain::Height height) {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(writing_);
     std::vector<SnapshotRequest> left = requests_;
     const auto gone = std::erase_if(left, [&](const SnapshotRequest& each) {
         return each.spacing == 0 ? each.start < height : each.end < height;

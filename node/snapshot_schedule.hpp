@@ -59,6 +59,9 @@ class SnapshotSchedule : base::Pinned {
                                              std::uint32_t next_id);
 
     const std::filesystem::path file_;
+    // Who changes the requests holds the first, also while the disk syncs; the second, which the
+    // core thread takes, is held for moments.
+    std::mutex writing_;
     mutable std::mutex mutex_;
     std::vector<SnapshotRequest> requests_;  // By id.
     std::uint32_t next_id_ = 0;

@@ -8,7 +8,8 @@
 namespace node {
 
 // Which of the directories in a data directory has the state, and who works there. The file
-// `current` names it: `state.<n>`; where there is no such file, it is `state` (spec 05, "Join").
+// `current` names it: `state.<n>`; where there is no such file, it is `state`, or the only one that
+// is there (spec 05, "Join"). `state.<n>.loading` is being made.
 //
 // Thread: one. Errors: invalid: another process works there. corrupt: `current` names nothing.
 class DataDirectory {
@@ -21,10 +22,10 @@ class DataDirectory {
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] std::filesystem::path state() const { return path_ / current_; }
-    // Removes the states that `current` does not name: what a load left that was cut short, or
-    // what one replaced.
+    // Removes what a load left that was cut short and, where there is a file `current`, the states
+    // that it does not name.
     base::Result<void> remove_others() const;
-    // A name that no state here has.
+    // Where to make another state; only switch_to() gives it its name.
     [[nodiscard]] base::Result<std::filesystem::path> next_state() const;
     // From now on, also after a power cut, `state` is the one. It is whole and durable.
     base::Result<void> switch_to(const std::filesystem::path& state);

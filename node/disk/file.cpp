@@ -102,7 +102,8 @@ base::Result<void> sync_directory_of(const std::string& path, FileCalls& calls) 
 }
 
 base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_max) {
-    base::Result<File> opened = File::open(path, O_RDONLY);
+    // Of a FIFO the other end may never come: it is not waited for, and has no bytes.
+    base::Result<File> opened = File::open(path, O_RDONLY | O_NONBLOCK);
     if (!opened) return base::fail(opened.error());
     const base::Result<std::uint64_t> size = opened->size();
     if (!size) return base::fail(size.error());

@@ -123,7 +123,8 @@ base::Result<std::uint64_t> SnapshotFolder::packed_bytes() const {
     for (const char* name : {kManifest, kProof}) {
         if (auto added = add(path_ / name); !added) return fail(added.error());
     }
-    for (std::size_t part = 0; fs::exists(path_ / links_file_name(part)); ++part) {
+    std::error_code error;
+    for (std::size_t part = 0; fs::exists(path_ / links_file_name(part), error); ++part) {
         if (auto added = add(path_ / links_file_name(part)); !added) return fail(added.error());
     }
     for (std::size_t i = 0; i < manifest_.chunks.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <mutex>
 #include <system_error>
 #include <utility>
 
@@ -40,12 +41,14 @@ base::Result<void> check_room(const SnapshotFolder& folder, const fs::path& data
 }
 
 base::Result<void> check_empty(const DataDirectory& directory) {
-    if (!fs::exists(directory.state())) return {};
-    return fail(Errc::invalid,
-                fmt::format("the data directory {} has a state already, {}; a snapshot is loaded "
-                            "into one without: take another data-dir, or move that state away",
-                            directory.path().string(),
-                            directory.state().string()));
+    std::error_code error;
+    if (!fs::exists(directory.state(), error)) return {};
+    return fail(
+        Errc::invalid,
+        fmt::format("the data directory {} has a state already, {}; a snapshot is loaded "
+                    "into one without: take another data-dir, or move that state out of this one",
+                    directory.path().string(),
+                    directory.state().string()));
 }
 
 SnapshotTrust trust_of(const GenesisFile& file, const LoadOptions& options) {
@@ -222,14 +225,18 @@ base::Result<void> verify_snapshot(const SnapshotFolder& folder, const LoadOptio
     if (!file) return fail(file.error());
     const auto checked = check_parts(folder, trust_of(*file, options));
     if (!checked) return fail(checked.error());
-    std::optional<base::Bytes> id;  // Of the checkpoint; one worker finds it.
+    // Of the checkpoint. In the folder of a liar several workers may find it.
+    std::optional<base::Bytes> id;
+    std::mutex mutex;
     OpenGroup look;
     if (checked->checkpoint) {
         const base::Bytes wanted = checkpoint_key(*checked->checkpoint);
-        look = [&id, wanted](std::size_t) -> base::Result<RowSink> {
-            const auto take = [&id, wanted](base::ByteView key,
-                                            base::ByteView value) -> base::Result<void> {
-                if (base::equal(key, wanted)) id = base::to_bytes(value);
+        look = [&id, &mutex, wanted](std::size_t) -> base::Result<RowSink> {
+            const auto take = [&id, &mutex, wanted](base::ByteView key,
+                                                    base::ByteView value) -> base::Result<void> {
+                if (!base::equal(key, wanted)) return {};
+                const std::scoped_lock lock(mutex);
+                id = base::to_bytes(value);
                 return {};
             };
             return RowSink{take, nullptr};

@@ -67,8 +67,9 @@ base::Result<SnapshotStore::Listed> SnapshotStore::read(const fs::path& path) {
     }
     const auto bytes = folder->packed_bytes();
     if (!bytes) return fail(bytes.error());
-    Listed listed{
-        name, folder->head(), folder->id(), *bytes, fs::exists(directory_ / (name + kKept))};
+    std::error_code error;
+    const bool is_kept = fs::exists(directory_ / (name + kKept), error);
+    Listed listed{name, folder->head(), folder->id(), *bytes, is_kept};
     add(listed, *folder);
     return listed;
 }

@@ -42,12 +42,12 @@ base::Result<void> copy_all(const SnapshotFolder& from, const fs::path& to) {
     fs::create_directories(to / SnapshotFolder::kChunks, error);
     if (error) return fail(Errc::unavailable, to.string() + ": " + error.message());
     std::vector<fs::path> files{SnapshotFolder::kManifest, SnapshotFolder::kProof};
-    for (std::size_t part = 0; fs::exists(from.path() / links_file_name(part)); ++part)
+    for (std::size_t part = 0; fs::exists(from.path() / links_file_name(part), error); ++part)
         files.emplace_back(links_file_name(part));
     for (std::size_t i = 0; i < from.manifest().chunks.size(); ++i)
         files.push_back(fs::path(SnapshotFolder::kChunks) / from.chunk_path(i).filename());
     for (const fs::path& file : files) {
-        if (fs::exists(to / file)) continue;  // Two equal chunks.
+        if (fs::exists(to / file, error)) continue;  // Two equal chunks.
         if (auto copied = copy_one(from.path() / file, to / file); !copied) return copied;
     }
     auto synced = sync_directory_of((to / SnapshotFolder::kChunks / ".").string());
@@ -66,6 +66,11 @@ base::Result<SnapshotStore::Listed> create_snapshot(const fs::path& data_dir,
     if (!directory) return fail(directory.error());
     const auto file = read_genesis(data_dir, {});
     if (!file) return fail(file.error());
+    std::error_code error;
+    if (!fs::exists(directory->state(), error)) {
+        return fail(Errc::not_found,
+                    data_dir.string() + " has no state yet: start its node, or load a snapshot");
+    }
     RocksDbStorage::Options disk;
     disk.directory = directory->state().string();
     const auto storage = RocksDbStorage::open(disk);

@@ -99,3 +99,21 @@ TEST_CASE("a file that is none of requests is refused with what to do") {
     CHECK(schedule.error().detail.find(file) != std::string::npos);
     CHECK(schedule.error().detail.find("remove the file") != std::string::npos);
 }
+
+TEST_CASE("what was taken can be read again, and a longer description is not taken") {
+    const TemporaryDirectory home;
+    const std::string file = home / "requests.json";
+    SnapshotRequest longest = request(10, 100, 200);
+    longest.description = std::string(1'024, '\x01');  // Six characters each in the file.
+    {
+        const auto schedule = opened(file);
+        REQUIRE(schedule->add(longest));
+        SnapshotRequest longer = longest;
+        longer.description += "x";
+        CHECK(exception_of(schedule->add(longer)) ==
+              number(chain::Exception::invalid_snapshot_request));
+    }
+    const auto list = opened(file)->list();
+    REQUIRE(list.size() == 1);
+    CHECK(list.front().description == longest.description);
+}

@@ -218,7 +218,7 @@ TEST_CASE("a snapshot is not loaded into a directory that has a chain") {
 TEST_CASE("what a load left that was cut short does not count") {
     Source source;
     const SnapshotFolder folder = source.written(5);
-    const fs::path left = fs::path(source.path("data")) / "state.1" / "tables";
+    const fs::path left = fs::path(source.path("data")) / "state.1.loading" / "tables";
     fs::create_directories(left);
     std::ofstream(left / "0.table") << "half";
     check_loads(source, folder, "data");
