@@ -140,8 +140,8 @@ bool decode_certificate(base::Reader& in, CertificatePtr& out) {
     return true;
 }
 
-// Above it nothing was signed, as far as these promises tell.
-std::uint64_t latest_slot(const KeySafety& safety) {
+// These promises tell of nothing that was signed for a slot above this one.
+std::uint64_t signed_up_to(const KeySafety& safety) {
     return std::max(
         {safety.floor, safety.last_notarize.slot, safety.lock_slot, safety.produced_slot});
 }
@@ -318,7 +318,7 @@ bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
         replaced.apply(page);
         // What replaced a journal knows all that it knew, and a lost one begins above all that it
         // can have signed: else the rows are of an earlier life of the key, which came further.
-        if (latest_slot(replaced.safety_) < latest_slot(safety_)) return false;
+        if (signed_up_to(replaced.safety_) < signed_up_to(safety_)) return false;
         *this = std::move(replaced);
         return true;
     }

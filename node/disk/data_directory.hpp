@@ -27,7 +27,8 @@ class DataDirectory {
     base::Result<void> remove_others() const;
     // Where to make another state; only switch_to() gives it its name.
     [[nodiscard]] base::Result<std::filesystem::path> next_state() const;
-    // From now on, also after a power cut, `state` is the one. It is whole and durable.
+    // From now on, also after a power cut, `state` is the one, under its own name. It comes from
+    // next_state(), is whole and durable.
     base::Result<void> switch_to(const std::filesystem::path& state);
 
   private:

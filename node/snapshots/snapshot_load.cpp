@@ -214,7 +214,8 @@ base::Result<genesis::SnapshotHead> load_snapshot(const fs::path& path,
     if (auto done = finish(*folder, *checked, state.storage()); !done) return fail(done.error());
     if (auto closed = state.close(); !closed) return fail(closed.error());
     if (auto kept = keep_genesis(options.data_dir, *file); !kept) return fail(kept.error());
-    // From here on the next start decides: it removes what `current` does not name.
+    // It is whole: whatever comes of it now, nothing is lost. A start removes what is still being
+    // made.
     state.keep();
     if (auto done = directory->switch_to(state.path()); !done) return fail(done.error());
     return folder->head();

@@ -31,6 +31,22 @@ inline base::Bytes votes(const std::string& voter, const std::vector<std::string
     return out.take();
 }
 
+// Fixes these validators, turned round: in another order they are another schedule.
+inline base::Bytes setprods(const std::vector<chain::ScheduleEntry>& entries, std::size_t by) {
+    base::Writer out;
+    out.varuint32(static_cast<std::uint32_t>(entries.size()));
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const chain::ScheduleEntry& entry = entries[(i + by) % entries.size()];
+        chain::encode(out, entry.producer);
+        out.varuint32(0);
+        out.u32(1);
+        out.varuint32(1);
+        base::crypto::encode(out, entry.signing_key);
+        out.u16(1);
+    }
+    return out.take();
+}
+
 // Four validators and a standby, "mint", whom they have elected: block 24 proposes it, and from
 // the one of slot 26 on its schedule is pending. Stops before slot 24; the period is 12 slots.
 inline void elect_standby(Cluster& cluster) {

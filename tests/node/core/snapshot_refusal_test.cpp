@@ -4,6 +4,7 @@
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
+#include "tests/support/elections.hpp"
 #include "tests/support/snapshots.hpp"
 
 // Snapshots of liars. Each is good but for one thing, and everything that can be made to fit was
@@ -23,28 +24,14 @@ struct Parts {
     support::StateRows rows;
 };
 
-base::Bytes setprods(const std::vector<chain::ScheduleEntry>& entries, std::size_t by) {
-    base::Writer out;
-    out.varuint32(static_cast<std::uint32_t>(entries.size()));
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const chain::ScheduleEntry& entry = entries[(i + by) % entries.size()];
-        chain::encode(out, entry.producer);
-        out.varuint32(0);
-        out.u32(1);
-        out.varuint32(1);
-        base::crypto::encode(out, entry.signing_key);
-        out.u16(1);
-    }
-    return out.take();
-}
-
 // `above`: blocks above it that are final.
 Parts make_parts(chain::Slot above) {
     Cluster cluster(4, 0, 12);
     cluster.run(1, 9);
     for (std::size_t round = 1; round <= 3; ++round) {
         const auto& entries = cluster[0].genesis().schedule.entries;
-        (void)cluster[0].submit(cluster[0].act("eosio", "setprods", setprods(entries, round)));
+        (void)cluster[0].submit(
+            cluster[0].act("eosio", "setprods", support::setprods(entries, round)));
         cluster.run(12 * round - 2, round < 3 ? 12 * round + 9 : 12 * round + 2);
     }
     // With transactions in the blocks of the agreement part, and a certified block above.

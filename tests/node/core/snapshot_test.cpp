@@ -5,6 +5,7 @@
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
+#include "tests/support/elections.hpp"
 #include "tests/support/snapshots.hpp"
 
 // Whole nodes that begin with a snapshot: they take part, and make the next snapshot, with all that
@@ -46,21 +47,11 @@ void join(Cluster& cluster,
     cluster.deliver();
 }
 
-// The eosio key is node 0's. The same validators in another order are another schedule.
+// The eosio key is node 0's.
 void rotate(Cluster& cluster, std::size_t by) {
     const auto& entries = cluster[0].genesis().schedule.entries;
-    base::Writer out;
-    out.varuint32(static_cast<std::uint32_t>(entries.size()));
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-        const chain::ScheduleEntry& entry = entries[(i + by) % entries.size()];
-        chain::encode(out, entry.producer);
-        out.varuint32(0);
-        out.u32(1);
-        out.varuint32(1);
-        base::crypto::encode(out, entry.signing_key);
-        out.u16(1);
-    }
-    const auto ticket = cluster[0].submit(cluster[0].act("eosio", "setprods", out.take()));
+    const auto ticket =
+        cluster[0].submit(cluster[0].act("eosio", "setprods", support::setprods(entries, by)));
     const auto& outcome = cluster[0].answers.at(ticket).outcome;
     if (!outcome) FAIL(outcome.error().detail);
 }
