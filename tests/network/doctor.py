@@ -5,6 +5,8 @@ it says: a validator down, a clock 3 s off, a lagging validator, a partition, a 
 usage: doctor.py --build BUILD_DIR [--only NAME]
 """
 import argparse
+import contextlib
+import glob
 import json
 import os
 import shutil
@@ -16,6 +18,15 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 PATIENCE = 40       # Seconds until a situation must be explained.
+
+
+def remove_faketime_of_the_dead():
+    """faketime leaves what it shares behind when its process is killed, and a later process that gets
+    the same number does not start."""
+    for path in glob.glob('/dev/shm/*faketime_*_*'):
+        if not os.path.exists('/proc/' + path.rsplit('_', 1)[1]):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
 
 
 class Network:
@@ -66,6 +77,7 @@ class Network:
 
     def start(self, name, *before, more=()):
         """The node as it was started before, with another command in front of it, or more options."""
+        remove_faketime_of_the_dead()
         with open(self.of(name)['log'], 'ab') as log:
             self.children[name] = subprocess.Popen([*before, *self.commands[name], *more],
                                                    stdout=log, stderr=log, start_new_session=True)
@@ -78,6 +90,7 @@ class Network:
     def down(self):
         self.stop_children()
         self.cli('network', 'down', check=False)
+        remove_faketime_of_the_dead()
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def findings(self, name):
