@@ -1,5 +1,7 @@
 #include "node/node.hpp"
 
+#include "base/check.hpp"
+#include "chain/meta_keys.hpp"
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
 #include "node/core/recovery_origin.hpp"
@@ -12,6 +14,7 @@
 #include "node/peers.hpp"
 #include "node/recovery.hpp"
 #include "node/run_timer.hpp"
+#include "node/snapshot_exchange.hpp"
 #include "node/snapshot_service.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/stream.hpp"
@@ -20,7 +23,9 @@
 #include "transport/tcp/thread.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
+#include <unistd.h>
 #include <utility>
 
 namespace node {
@@ -85,6 +90,43 @@ http::Options http_options(const Options& options) {
     return http;
 }
 
+// What the operator says of the chain's history: of `checkpoint` and `recover-from`.
+base::Result<void> read_history(const Options& options,
+                                std::optional<genesis::Checkpoint>& checkpoint,
+                                std::vector<base::Hash256>& recoveries) {
+    if (!options.checkpoint.empty()) {
+        const auto read = checkpoint_from(options.checkpoint);
+        if (!read) return base::fail(read.error());
+        checkpoint = *read;
+    }
+    if (options.recover_from.empty()) return {};
+    const auto bytes = base::from_hex(options.recover_from);
+    if (!bytes) return base::fail(bytes.error());
+    const auto id = base::to_hash<32>(*bytes);
+    if (!id) return base::fail(id.error());
+    recoveries.push_back(*id);
+    return {};
+}
+
+// Where a snapshot of peers is put together.
+std::filesystem::path joining_in(const Options& options) {
+    return options.data_dir / "joining";
+}
+
+// What a journal is compared with at the start, of every key that voted here.
+base::Result<base::Batch> journal_marks(const base::Storage& storage) {
+    base::Batch batch;
+    const base::Bytes prefix = chain::meta_key(chain::kMetaJournal);
+    auto scanned =
+        storage.scan(base::Family::meta, prefix, [&](base::ByteView key, base::ByteView value) {
+            if (!base::equal(key.first(std::min(key.size(), prefix.size())), prefix)) return false;
+            batch.put(base::Family::meta, base::to_bytes(key), base::to_bytes(value));
+            return true;
+        });
+    if (!scanned) return base::fail(scanned.error());
+    return batch;
+}
+
 // The option `snapshot`.
 base::Result<void> load_at_start(const Options& options, const base::Log& log) {
     LoadOptions how;
@@ -99,18 +141,8 @@ base::Result<void> load_at_start(const Options& options, const base::Log& log) {
                  done.bytes_all,
                  done.passed.count());
     };
-    if (!options.checkpoint.empty()) {
-        const auto checkpoint = checkpoint_from(options.checkpoint);
-        if (!checkpoint) return base::fail(checkpoint.error());
-        how.checkpoint = *checkpoint;
-    }
-    if (!options.recover_from.empty()) {
-        const auto bytes = base::from_hex(options.recover_from);
-        if (!bytes) return base::fail(bytes.error());
-        const auto id = base::to_hash<32>(*bytes);
-        if (!id) return base::fail(id.error());
-        how.recoveries.push_back(*id);
-    }
+    auto read = read_history(options, how.checkpoint, how.recoveries);
+    if (!read) return read;
     const auto head = load_snapshot(options.snapshot, how);
     if (!head) return base::fail(head.error());
     log.info(
@@ -134,6 +166,7 @@ class Node::Parts {
     base::Result<void> open();
     base::Result<void> start();
     void stop();
+    base::Result<void> take_new_state();
 
     const Options options;
     Logging& log_sink;
@@ -153,6 +186,7 @@ class Node::Parts {
     std::unique_ptr<DryRun> dry_runs;
     std::unique_ptr<StreamHub> stream;
     std::unique_ptr<SnapshotService> snapshots;
+    std::unique_ptr<SnapshotExchange> exchange;  // Null: there are no peers.
     std::unique_ptr<Metrics> metrics;
     http::Router router;
     std::unique_ptr<Calls> calls;
@@ -161,11 +195,13 @@ class Node::Parts {
     p2p::input::ListsChanged lists;
 
     void read_lists_again();
+    [[nodiscard]] genesis::Checkpoint own_final() const;
 
   private:
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
     base::Result<void> open_core();
     base::Result<void> open_snapshots();
+    base::Result<void> open_exchange();
     void add_routes();
 };
 
@@ -213,6 +249,11 @@ base::Result<void> Node::Parts::open_core() {
     if (origin != nullptr) {
         if (auto same = check_origin(**recovery, *origin); !same) return same;
     }
+    auto network = network_options(options, *peers, ledger);
+    if (network) {
+        network->takes_snapshots = true;
+        network->begun_snapshot = SnapshotReceiver::begun_in(joining_in(options));
+    }
     Runtime::Options how;
     how.workers = options.chain_threads;
     runtime = std::make_unique<Runtime>(
@@ -220,7 +261,7 @@ base::Result<void> Node::Parts::open_core() {
         Runtime::Environment{*ledger.storage, ledger.journals, log("runtime")},
         ledger.genesis.chain_id(),
         std::make_unique<NetworkedCore>(
-            std::move(*core), network_options(options, *peers, ledger), *ledger.signer, log("p2p")),
+            std::move(*core), std::move(network), *ledger.signer, log("p2p")),
         std::move(first));
     if (!options.has_peers()) return {};
     transport::tcp::Options tcp;
@@ -248,6 +289,59 @@ base::Result<void> Node::Parts::open_snapshots() {
     auto opened = SnapshotService::open(how, *ledger.storage, log("snapshot"));
     if (!opened) return base::fail(opened.error());
     snapshots = *std::move(opened);
+    return {};
+}
+
+base::Result<void> Node::Parts::open_exchange() {
+    if (!options.has_peers()) return {};
+    SnapshotReceiver::Options how{.directory = joining_in(options),
+                                  .data_dir = options.data_dir,
+                                  .trust = trust_in(ledger.genesis),
+                                  .workers = options.chain_threads};
+    auto read = read_history(options, how.trust.checkpoint, how.trust.chain.recoveries);
+    if (!read) return read;
+    SnapshotExchange::World world;
+    world.tell = [this](p2p::Input said) { runtime->tell_peers(std::move(said)); };
+    world.own_final = [this] { return own_final(); };
+    world.next_state = [this] { return ledger.directory.next_state(); };
+    world.made = [] { ::kill(::getpid(), SIGUSR1); };
+    exchange =
+        std::make_unique<SnapshotExchange>(snapshots->store(), how, std::move(world), log("join"));
+    runtime->set_snapshots([this](p2p::Effect asked) { exchange->carry_out(std::move(asked)); });
+    return {};
+}
+
+genesis::Checkpoint Node::Parts::own_final() const {
+    const chain::BlockPtr block = runtime->published()->finalized;
+    return {block->header.height, block->id};
+}
+
+// What became final since the state was made must be below the snapshot, too; and a journal is
+// compared with what the old state says of it.
+base::Result<void> Node::Parts::take_new_state() {
+    const auto made = exchange->made();
+    CHECK(made);
+    auto marks = journal_marks(*ledger.storage);
+    if (!marks) return base::fail(marks.error());
+    StateBuild state(made->state);
+    if (auto opened = state.open(); !opened) return opened;
+    const genesis::Checkpoint own = own_final();
+    if (own.height >= made->snapshot.height) {
+        return base::fail(base::Errc::invalid, "the own final block has passed the snapshot's");
+    }
+    if (own.height > 1) {
+        auto good = state.check_block(own, made->snapshot.height, "forked: the own final block");
+        if (!good) return good;
+    }
+    if (auto stored = state.storage().commit(*marks, true); !stored) return stored;
+    if (auto closed = state.close(); !closed) return closed;
+    state.keep();
+    // The other nodes can have it from here at once.
+    if (auto taken = exchange->take_over(*made); !taken) {
+        log("join").warn("the snapshot is not kept: {}", taken.error().detail);
+    }
+    if (auto done = ledger.directory.switch_to(state.path()); !done) return done;
+    log("join").info("begins with the snapshot of block={}", made->snapshot.height);
     return {};
 }
 
@@ -288,6 +382,7 @@ base::Result<void> Node::Parts::open() {
         std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times}, std::move(lanes));
     stream = std::make_unique<StreamHub>(*context);
     if (auto opened = open_snapshots(); !opened) return opened;
+    if (auto opened = open_exchange(); !opened) return opened;
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
@@ -347,6 +442,7 @@ base::Result<void> Node::Parts::start() {
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
         runtime->tell_peers(lists);
+        exchange->start(own_final().height);
         if (auto started = transport->start(); !started) return started;
         for (p2p::input::Dial& dial : std::exchange(dials, {}))
             runtime->tell_peers(std::move(dial));
@@ -358,6 +454,7 @@ base::Result<void> Node::Parts::start() {
 void Node::Parts::stop() {
     snapshots->stop();  // Somebody may wait for one.
     server->stop();
+    if (exchange != nullptr) exchange->stop();
     runtime->stop();
     if (transport != nullptr) transport->stop();
     stream->stop();
@@ -392,6 +489,14 @@ void Node::reload() {
 
 void Node::stop() {
     parts_->stop();
+}
+
+bool Node::has_new_state() const {
+    return parts_->exchange != nullptr && parts_->exchange->made().has_value();
+}
+
+base::Result<void> Node::take_new_state() {
+    return parts_->take_new_state();
 }
 
 std::vector<std::string> Node::addresses() const {

@@ -87,7 +87,7 @@ Json peer_json(const PeerStatus& peer,
             {"messages_dropped", json_integer(peer.messages_dropped)},
             {"head", point_json(peer.head)},
             {"final", point_json(peer.finalized)},
-            {"earliest_block_num", peer.earliest_height},
+            {"earliest_block_num", peer.stored.earliest_height},
             {"rules_version", peer.rules_version},
             {"vote_keys", std::move(keys)}};
 }

@@ -70,6 +70,9 @@ class Runtime : public transport::Host, base::Pinned {
     };
     // What is refused before it reaches the core: subjective lists.
     using Admission = std::function<base::Result<void>(const chain::DecodedTransaction&)>;
+    // Carries out what p2p asks of snapshots; answers come as tell_peers(). Core thread; must not
+    // block.
+    using Snapshots = std::function<void(p2p::Effect)>;
     // Called once, on a worker.
     using Answered = std::function<void(effect::Answer)>;
 
@@ -84,6 +87,7 @@ class Runtime : public transport::Host, base::Pinned {
     // Before start().
     void add_plugin(Plugin& plugin) { plugins_.push_back(&plugin); }
     void set_admission(Admission admission) { admission_ = std::move(admission); }
+    void set_snapshots(Snapshots snapshots) { snapshots_ = std::move(snapshots); }
     // Started after this; outlives what this sends to it. Ended by its owner, after stop().
     void set_transport(transport::IoThread& transport) { transport_ = &transport; }
 
@@ -155,6 +159,7 @@ class Runtime : public transport::Host, base::Pinned {
     Effects first_;
     std::vector<Plugin*> plugins_;
     Admission admission_;
+    Snapshots snapshots_;
     KeyRecovery recovery_;
     WorkerPool workers_;
     WorkerPool journal_{1};  // Writes the disk thread's pages beside its rows.

@@ -84,7 +84,23 @@ void CatchUp::evaluate() {
     if (must_verify) mode_ = SyncMode::catch_up;
     if (!is_behind || !must_start) return;
     mode_ = SyncMode::last_irr_catch_up;
+    if (is_held_) return sync_.stop();
     if (!sync_.is_active() && may_sync()) start_sync();
+}
+
+std::size_t CatchUp::block_sources() {
+    const chain::Height next = ledger_.finalized.height + 1;
+    std::size_t count = 0;
+    peers_.for_each_ready([&](const Peer& peer) {
+        if (peer.stored.earliest_height <= next && next <= peer.finalized.height) ++count;
+    });
+    return count;
+}
+
+void CatchUp::hold(bool is_held) {
+    if (is_held == is_held_) return;
+    is_held_ = is_held;
+    evaluate();
 }
 
 void CatchUp::start_sync() {
@@ -227,7 +243,7 @@ void CatchUp::pump() {
     std::vector<SyncManager::Source> sources;
     peers_.for_each_ready([&](Peer& peer) {
         sources.push_back({.slot = peer.slot,
-                           .first = peer.hello.earliest_height,
+                           .first = peer.stored.earliest_height,
                            .last = peer.finalized.height,
                            .round_trip = peer.round_trip_or(milliseconds(50))});
     });

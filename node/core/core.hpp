@@ -152,6 +152,10 @@ struct ToPeers {
 struct ToTransport {
     p2p::Effect asked;
 };
+// Of snapshots of peers and for peers: ReadSnapshot, KeepSnapshot, CheckSnapshot or LoadSnapshot.
+struct ToSnapshots {
+    p2p::Effect asked;
+};
 // Who is connected, and how far the sync is; at most once a second.
 struct PublishPeers {
     std::shared_ptr<const p2p::Status> status;
@@ -189,6 +193,7 @@ using Effect = std::variant<effect::Write,
                             effect::ReadBlocks,
                             effect::ToPeers,
                             effect::ToTransport,
+                            effect::ToSnapshots,
                             effect::PublishPeers,
                             effect::Accused,
                             effect::Pending,

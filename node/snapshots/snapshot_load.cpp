@@ -1,9 +1,6 @@
 #include "node/snapshots/snapshot_load.hpp"
 
-#include "chain/execution/schedule_rows.hpp"
-#include "chain/state/views.hpp"
-#include "node/disk/rocksdb_storage.hpp"
-#include "node/disk/table_file.hpp"
+#include "node/snapshots/state_build.hpp"
 
 #include <fmt/format.h>
 
@@ -19,26 +16,6 @@ using base::Errc;
 using base::fail;
 
 namespace {
-
-constexpr std::uint64_t kFreeBytesMin = std::uint64_t{1} << 30U;
-constexpr std::size_t kCacheBytes = std::size_t{8} << 20U;
-// How far back a state knows the ids of blocks.
-constexpr chain::Height kIdsKept = 65'535;
-
-base::Result<void> check_room(const SnapshotFolder& folder, const fs::path& data_dir) {
-    std::error_code error;
-    const fs::space_info space = fs::space(data_dir, error);
-    if (error) return {};
-    const std::uint64_t needed = folder.head().bytes + kFreeBytesMin;
-    if (space.available >= needed) return {};
-    return fail(
-        Errc::unavailable,
-        fmt::format("{} bytes are free on the device of {}; the snapshot's {} bytes of rows "
-                    "and 1 GiB are needed; free some, or take another device",
-                    space.available,
-                    data_dir.string(),
-                    folder.head().bytes));
-}
 
 base::Result<void> check_empty(const DataDirectory& directory) {
     std::error_code error;
@@ -58,132 +35,6 @@ SnapshotTrust trust_of(const GenesisFile& file, const LoadOptions& options) {
     return trust;
 }
 
-// A state that is being made: it is removed unless it was kept.
-class NewState : base::Pinned {
-  public:
-    explicit NewState(fs::path path) : path_(std::move(path)) {}
-    ~NewState() {
-        storage_.reset();
-        if (kept_) return;
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-
-    base::Result<void> begin() {
-        std::error_code error;
-        fs::create_directories(tables(), error);
-        if (error) return fail(Errc::unavailable, path_.string() + ": " + error.message());
-        return {};
-    }
-
-    [[nodiscard]] fs::path table(std::size_t group) const {
-        return tables() / fmt::format("{}.table", group);
-    }
-
-    // Opens a database that has the tables' rows.
-    base::Result<void> open(std::size_t groups) {
-        RocksDbStorage::Options options;
-        options.directory = path_.string();
-        options.cache_bytes = kCacheBytes;
-        auto storage = RocksDbStorage::open(options);
-        if (!storage) return fail(storage.error());
-        storage_ = *std::move(storage);
-        std::vector<std::string> paths;
-        for (std::size_t i = 0; i < groups; ++i)
-            paths.push_back(table(i).string());
-        if (auto done = storage_->ingest(base::Family::state, paths); !done) return done;
-        std::error_code ignored;
-        fs::remove_all(tables(), ignored);
-        return {};
-    }
-
-    [[nodiscard]] RocksDbStorage& storage() { return *storage_; }
-
-    // Closes the database; all of it is durable, names too.
-    base::Result<void> close() {
-        storage_.reset();
-        auto synced = sync_directory_of((path_ / ".").string());
-        return synced ? sync_directory_of(path_.string()) : synced;
-    }
-
-    void keep() { kept_ = true; }
-    [[nodiscard]] const fs::path& path() const { return path_; }
-
-  private:
-    [[nodiscard]] fs::path tables() const { return path_ / "tables"; }
-
-    fs::path path_;
-    std::unique_ptr<RocksDbStorage> storage_;
-    bool kept_ = false;
-};
-
-base::Result<RowSink> open_table(const fs::path& path) {
-    auto created = TableFile::create(path.string(), base::Family::state);
-    if (!created) return fail(created.error());
-    const std::shared_ptr<TableFile> file = *std::move(created);
-    return RowSink{
-        [file](base::ByteView key, base::ByteView value) { return file->add(key, value); },
-        [file] { return file->finish(); }};
-}
-
-base::Result<void> store_links(const SnapshotFolder& folder, RocksDbStorage& storage) {
-    for (std::size_t part = 0;; ++part) {
-        const auto links = folder.links(part);
-        if (!links) return fail(links.error());
-        if (!*links) return {};
-        base::Batch batch;
-        genesis::append_links(batch, **links);
-        if (auto done = storage.commit(batch, false); !done) return done;
-    }
-}
-
-// Where a state has the id of a block below it.
-base::Bytes checkpoint_key(const genesis::Checkpoint& checkpoint) {
-    const auto row = chain::block_id_key(static_cast<std::uint16_t>(checkpoint.height));
-    return chain::stored_key(chain::Table::block_id, row);
-}
-
-// `id`: what is there; null: nothing.
-base::Result<void> check_checkpoint(const genesis::Checkpoint& checkpoint,
-                                    chain::Height height,
-                                    const base::Bytes* id) {
-    const std::string name =
-        fmt::format("checkpoint {}:{}", checkpoint.height, base::to_hex(checkpoint.block.view()));
-    if (height - checkpoint.height > kIdsKept) {
-        return fail(Errc::invalid,
-                    fmt::format("{} is more than {} blocks below the snapshot's block {}, and no "
-                                "file of it shows that they are of one chain; take a later one",
-                                name,
-                                kIdsKept,
-                                height));
-    }
-    if (id != nullptr && base::equal(*id, checkpoint.block.view())) return {};
-    return fail(Errc::invalid,
-                fmt::format("{}: the snapshot's chain has block {} there",
-                            name,
-                            id == nullptr ? "none" : base::to_hex(*id)));
-}
-
-base::Result<void> finish(const SnapshotFolder& folder,
-                          const CheckedSnapshot& checked,
-                          RocksDbStorage& storage) {
-    base::Result<void> fault;
-    const chain::StoredView state(storage.snapshot(),
-                                  [&](const base::Error& error) { fault = fail(error); });
-    if (checked.checkpoint) {
-        const auto id = storage.get(base::Family::state, checkpoint_key(*checked.checkpoint));
-        if (!id) return fail(id.error());
-        auto good =
-            check_checkpoint(*checked.checkpoint, folder.head().height, *id ? &**id : nullptr);
-        if (!good) return good;
-    }
-    auto last = genesis::make_loaded(folder.manifest(), checked.proof, checked.agreement, state);
-    if (!fault) return fault;
-    if (!last) return fail(last.error());
-    if (auto stored = store_links(folder, storage); !stored) return stored;
-    return storage.commit(*last, true);
-}
-
 }  // namespace
 
 base::Result<genesis::SnapshotHead> load_snapshot(const fs::path& path,
@@ -199,19 +50,14 @@ base::Result<genesis::SnapshotHead> load_snapshot(const fs::path& path,
     if (!directory) return fail(directory.error());
     if (auto empty = check_empty(*directory); !empty) return fail(empty.error());
     if (auto removed = directory->remove_others(); !removed) return fail(removed.error());
-    if (auto room = check_room(*folder, options.data_dir); !room) return fail(room.error());
+    if (auto room = StateBuild::check_room(*folder, options.data_dir); !room)
+        return fail(room.error());
     const auto next = directory->next_state();
     if (!next) return fail(next.error());
-    NewState state(*next);
-    if (auto begun = state.begin(); !begun) return fail(begun.error());
-    const auto groups = check_chunks(
-        *folder,
-        options.workers,
-        [&](std::size_t group) { return open_table(state.table(group)); },
-        options.show);
-    if (!groups) return fail(groups.error());
-    if (auto opened = state.open(*groups); !opened) return fail(opened.error());
-    if (auto done = finish(*folder, *checked, state.storage()); !done) return fail(done.error());
+    StateBuild state(*next);
+    auto filled = state.fill(*folder, options.workers, options.show);
+    if (!filled) return fail(filled.error());
+    if (auto done = state.complete(*folder, *checked); !done) return fail(done.error());
     if (auto closed = state.close(); !closed) return fail(closed.error());
     if (auto kept = keep_genesis(options.data_dir, *file); !kept) return fail(kept.error());
     // It is whole: whatever comes of it now, nothing is lost. A start removes what is still being
@@ -231,7 +77,7 @@ base::Result<void> verify_snapshot(const SnapshotFolder& folder, const LoadOptio
     std::mutex mutex;
     OpenGroup look;
     if (checked->checkpoint) {
-        const base::Bytes wanted = checkpoint_key(*checked->checkpoint);
+        const base::Bytes wanted = block_row_key(*checked->checkpoint);
         look = [&id, &mutex, wanted](std::size_t) -> base::Result<RowSink> {
             const auto take = [&id, &mutex, wanted](base::ByteView key,
                                                     base::ByteView value) -> base::Result<void> {
@@ -246,7 +92,8 @@ base::Result<void> verify_snapshot(const SnapshotFolder& folder, const LoadOptio
     const auto groups = check_chunks(folder, options.workers, look, options.show);
     if (!groups) return fail(groups.error());
     if (!checked->checkpoint) return {};
-    return check_checkpoint(*checked->checkpoint, folder.head().height, id ? &*id : nullptr);
+    return check_block_row(
+        *checked->checkpoint, folder.head().height, id ? &*id : nullptr, "checkpoint");
 }
 
 base::Result<genesis::Checkpoint> checkpoint_from(const std::string& text) {

@@ -135,7 +135,23 @@ base::Result<SnapshotStore::Listed> SnapshotStore::take_over(const fs::path& mad
         if (error) return fail(failed(path, error));
         if (auto synced = sync_directory_of(path.string()); !synced) return fail(synced.error());
     }
-    return read(path);
+    auto listed = read(path);
+    tell_changed();
+    return listed;
+}
+
+void SnapshotStore::set_changed(std::function<void()> changed) {
+    const std::scoped_lock lock(mutex_);
+    changed_ = std::move(changed);
+}
+
+void SnapshotStore::tell_changed() const {
+    std::function<void()> changed;
+    {
+        const std::scoped_lock lock(mutex_);
+        changed = changed_;
+    }
+    if (changed) changed();
 }
 
 void SnapshotStore::abandon() {
@@ -156,6 +172,7 @@ base::Result<void> SnapshotStore::remove(const std::string& name) {
                             "; 'bor-cli snapshot list' shows them");
         }
     }
+    tell_changed();
     // The name first, so that a half of it is never taken for one.
     std::error_code error;
     const fs::path dying = directory_ / (".removing-" + name);

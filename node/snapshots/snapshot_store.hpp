@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -44,6 +45,9 @@ class SnapshotStore : base::Pinned {
     [[nodiscard]] std::optional<std::filesystem::path> find_chunk(
         const base::Hash256& sha256) const;
 
+    // Called after the list changed, on the thread that changed it.
+    void set_changed(std::function<void()> changed);
+
     // Where the next one is made: an empty folder with a folder for chunks.
     base::Result<std::filesystem::path> begin();
     // Names what was made there, which is whole and synced. Twice is once. Durable.
@@ -61,11 +65,13 @@ class SnapshotStore : base::Pinned {
     [[nodiscard]] base::Result<void> load();
     [[nodiscard]] base::Result<Listed> read(const std::filesystem::path& path);
     void add(const Listed& listed, const SnapshotFolder& folder);
+    void tell_changed() const;
 
     const std::filesystem::path directory_;
     const base::Log log_;
     mutable std::mutex mutex_;
-    std::vector<Listed> listed_;                                   // By height.
+    std::vector<Listed> listed_;  // By height.
+    std::function<void()> changed_;
     std::map<std::string, std::vector<base::Hash256>> chunks_of_;  // By the folder's name.
 };
 
