@@ -128,6 +128,7 @@ base::Result<SnapshotStore::Listed> SnapshotStore::take_over(const fs::path& mad
         if (!marked) return fail(marked.error());
     }
     std::error_code error;
+    fs::create_directories(directory_, error);
     if (fs::exists(path, error)) {
         abandon();
     } else {

@@ -204,6 +204,38 @@ def generations(net):
               read(folder(net.nodes[source], newest), 'manifest.bin'), 'the manifests differ')
 
 
+def behind(net):
+    """A validator that was away meets a node without the blocks that it lacks: it takes a snapshot in the
+    place of its state, keeps its journal, and votes again."""
+    node = net.nodes['bord']
+    own = node.final()
+    node.stop(signal.SIGKILL)
+    net.goes_on(blocks=10)
+    net.nodes['borl'].ask('/v1/producer/create_snapshot')
+    newest = max(each['block_num'] for each in snapshots(net.nodes['borl'])['snapshots'])
+    check(newest > own + 1, 'the snapshot of block %d is not above %d' % (newest, own))
+    prepare(net, 'borm', 'bora', ['borl'], 'checkpoint = ' + checkpoint(net))
+    net.start('borm')
+    joined(net, 'borm', newest)
+    access = node.path('access')
+    with open(access, 'w', encoding='utf-8') as f:
+        f.write('allow %s\n' % net.nodes['borm'].key)
+    net.config('bord', lambda lines: [each for each in lines if 'p2p-peer-address' not in each] +
+               ['p2p-access-file = ' + access, 'p2p-peer-address = ' + net.nodes['borm'].p2p])
+    open(node.path('log'), 'w', encoding='utf-8').close()
+    net.start('bord')
+    wait_for('bord to begin with the snapshot',
+             lambda: 'begins with the snapshot of block=%d' % newest in node.log())
+    log = node.log()
+    check('opened at block' in log and 'is lost' not in log, 'its journal: ' + log[-3000:])
+    open(access, 'w', encoding='utf-8').close()
+    node.child.send_signal(signal.SIGHUP)
+    follow(net, 'bord')
+    voted = net.vote_of('bord')
+    wait_for('bord to vote again', lambda: net.vote_of('bord') > max(voted, own))
+    print('  bord had block %d, took the snapshot of block %d, and votes' % (own, newest))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -223,8 +255,10 @@ def main():
             equal(net)
             print('generations', flush=True)
             generations(net)
+            print('behind', flush=True)
+            behind(net)
         print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))
-    except Failure as failure:
+    except (Failure, TypeError, OSError) as failure:
         print('FAILED: %s' % failure, file=sys.stderr)
         for name, node in net.nodes.items():
             print('--- %s\n%s' % (name, node.log()[-3000:] if os.path.exists(node.path('log')) else ''),
