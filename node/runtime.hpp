@@ -159,7 +159,7 @@ class Runtime : public transport::Host, base::Pinned {
     Effects first_;
     std::vector<Plugin*> plugins_;
     Admission admission_;
-    Snapshots snapshots_;
+    Snapshots snapshots_ = [](const p2p::Effect&) {};
     KeyRecovery recovery_;
     WorkerPool workers_;
     WorkerPool journal_{1};  // Writes the disk thread's pages beside its rows.

@@ -26,6 +26,7 @@ SnapshotExchange::~SnapshotExchange() {
 
 void SnapshotExchange::stop() {
     store_.set_changed(nullptr);
+    receiver_.stop();
     reader_.stop();
     checking_.stop();
     receiving_.stop();

@@ -93,6 +93,7 @@ p2p::input::SnapshotRead SnapshotPieces::read(const p2p::effect::ReadSnapshot& a
     if (folder != nullptr) {
         const auto piece = read(*folder, asked.piece);
         if (piece) {
+            store_.note_read(folder->name());
             return {asked.ticket,
                     p2p::pack_snapshot_chunk(asked.piece, piece->count, piece->bytes, mark)};
         }

@@ -15,7 +15,7 @@ namespace node {
 class SnapshotPieces : base::Pinned {
   public:
     // The store outlives this.
-    SnapshotPieces(const SnapshotStore& store, const base::Log& log) : store_(store), log_(log) {}
+    SnapshotPieces(SnapshotStore& store, const base::Log& log) : store_(store), log_(log) {}
 
     [[nodiscard]] p2p::input::SnapshotRead read(const p2p::effect::ReadSnapshot& asked);
 
@@ -28,7 +28,7 @@ class SnapshotPieces : base::Pinned {
     [[nodiscard]] base::Result<Piece> read(const SnapshotFolder& folder,
                                            const p2p::SnapshotPiece& piece) const;
 
-    const SnapshotStore& store_;
+    SnapshotStore& store_;
     const base::Log log_;
     std::optional<SnapshotFolder> open_;  // That was asked for last.
 };

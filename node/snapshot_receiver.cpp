@@ -275,6 +275,32 @@ SnapshotVerdict SnapshotReceiver::blame_chunks(const SnapshotFolder& folder) con
     return verdict;
 }
 
+base::Result<void> SnapshotReceiver::fill(StateBuild& state, const SnapshotFolder& folder) {
+    const auto set_building = [this](StateBuild* building) {
+        const std::scoped_lock lock(mutex_);
+        building_ = building;
+        if (building != nullptr && stopping_) building->stop();
+    };
+    const auto show = [this](const ChunkProgress& done) {
+        log_.info("loading chunks={}/{} bytes={}/{} ms={}",
+                  done.chunks,
+                  done.chunks_all,
+                  done.bytes,
+                  done.bytes_all,
+                  done.passed.count());
+    };
+    set_building(&state);
+    auto filled = state.fill(folder, options_.workers, show);
+    set_building(nullptr);
+    return filled;
+}
+
+void SnapshotReceiver::stop() {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+    if (building_ != nullptr) building_->stop();
+}
+
 p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snapshot,
                                                   const fs::path& next,
                                                   const genesis::Checkpoint& own) {
@@ -293,15 +319,7 @@ p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snap
                                own.height));
     }
     StateBuild state(next);
-    const auto show = [this](const ChunkProgress& done) {
-        log_.info("loading chunks={}/{} bytes={}/{} ms={}",
-                  done.chunks,
-                  done.chunks_all,
-                  done.bytes,
-                  done.bytes_all,
-                  done.passed.count());
-    };
-    if (auto filled = state.fill(folder, options_.workers, show); !filled) {
+    if (auto filled = fill(state, folder); !filled) {
         const bool is_disk = filled.error().code == Errc::unavailable;
         return say(is_disk ? SnapshotVerdict::unavailable : blame_chunks(folder),
                    filled.error().detail);

@@ -52,7 +52,8 @@ bool Bootstrap::has(const Source& source, const SnapshotPoint& snapshot) const {
     const auto is_in = [&](const auto& set) {
         return set.contains({source.slot, snapshot.manifest});
     };
-    return std::ranges::find(*source.snapshots, snapshot) != source.snapshots->end() &&
+    return snapshot.height > own_final_ &&
+           std::ranges::find(*source.snapshots, snapshot) != source.snapshots->end() &&
            !is_in(lacking_) && !is_in(refused_);
 }
 
@@ -108,13 +109,19 @@ void Bootstrap::stop() {
 
 // --- What to ask ---
 
-Bootstrap::Plan Bootstrap::plan(base::Timestamp now, const std::vector<Source>& sources) {
+Bootstrap::Plan Bootstrap::plan(base::Timestamp now,
+                                const std::vector<Source>& sources,
+                                chain::Height own_final) {
     Plan plan;
+    own_final_ = own_final;
     if (stage_ == Stage::loaded || now < not_before_) return plan;
     const auto chosen = choose(sources);
     sources_ = 0;
     if (stage_ != Stage::loading) {
-        if (!chosen && trouble_.empty()) trouble_ = "no peer that is connected has a snapshot";
+        if (!chosen && trouble_.empty()) {
+            trouble_ =
+                fmt::format("no peer that is connected has a snapshot above block {}", own_final_);
+        }
         if (chosen) trouble_.clear();
         if (chosen && (stage_ == Stage::idle || *chosen != target_)) take(*chosen);
     }

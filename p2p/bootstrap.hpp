@@ -62,8 +62,11 @@ class Bootstrap {
     // `begun`: of which there are chunks here; it is preferred.
     Bootstrap(std::uint64_t seed, std::optional<SnapshotPoint> begun) : rng_(seed), begun_(begun) {}
 
-    // Sources in the order of their slots, each with what it names now.
-    [[nodiscard]] Plan plan(base::Timestamp now, const std::vector<Source>& sources);
+    // Sources in the order of their slots, each with what it names now. Snapshots that are not
+    // above this final block of ours are of no use.
+    [[nodiscard]] Plan plan(base::Timestamp now,
+                            const std::vector<Source>& sources,
+                            chain::Height own_final);
     // Blocks are taken instead. What is stored stays.
     void stop();
 
@@ -157,6 +160,7 @@ class Bootstrap {
     Stage stage_ = Stage::idle;
     SnapshotPoint target_;  // From looking on.
     bool is_said_ = false;  // What the stage asks of the node.
+    chain::Height own_final_ = 0;
     base::Timestamp not_before_{};
     std::string trouble_;
     std::uint32_t sources_ = 0;

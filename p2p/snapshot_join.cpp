@@ -90,7 +90,7 @@ void SnapshotJoin::on_time() {
 void SnapshotJoin::pump() {
     const bool is_found_out = choice_ == Choice::both && bootstrap_.is_checked();
     if (choice_ == Choice::blocks || is_found_out) return;
-    Bootstrap::Plan plan = bootstrap_.plan(peers_.now(), sources());
+    Bootstrap::Plan plan = bootstrap_.plan(peers_.now(), sources(), ledger_.finalized.height);
     for (const Bootstrap::Ask& ask : plan.asks) {
         if (Peer* peer = peers_.at(ask.slot)) {
             peers_.send(*peer, ask.request, {.correlation = ask.correlation});

@@ -15,6 +15,9 @@ using base::fail;
 namespace {
 
 constexpr const char* kMaking = ".making";
+// Whoever was silent so long has it all, or has gone.
+constexpr auto kReadPatience = std::chrono::minutes(1);
+constexpr auto kReadMax = std::chrono::hours(24);
 // Beside a folder: it stays until somebody removes it.
 constexpr const char* kKept = ".kept";
 
@@ -183,9 +186,23 @@ base::Result<void> SnapshotStore::remove(const std::string& name) {
     return remove_tree(dying);
 }
 
+void SnapshotStore::note_read(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    read_at_ = std::chrono::steady_clock::now();
+    if (read_ == name) return;
+    read_ = name;
+    read_since_ = read_at_;
+}
+
+bool SnapshotStore::is_read(const std::string& name) const {
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock(mutex_);
+    return read_ == name && now < read_at_ + kReadPatience && now < read_since_ + kReadMax;
+}
+
 base::Result<void> SnapshotStore::keep_newest(std::size_t count) {
     std::vector<Listed> free = list();
-    std::erase_if(free, [](const Listed& each) { return each.is_kept; });
+    std::erase_if(free, [this](const Listed& each) { return each.is_kept || is_read(each.name); });
     while (free.size() > count) {
         if (auto removed = remove(free.front().name); !removed) return removed;
         log_.info("removed snapshot={}, the newest {} are kept", free.front().name, count);

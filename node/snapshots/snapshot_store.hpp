@@ -4,6 +4,7 @@
 #include "base/pinned.hpp"
 #include "node/snapshots/snapshot_folder.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -56,7 +57,9 @@ class SnapshotStore : base::Pinned {
     void abandon();
     // not_found: there is none of this name.
     base::Result<void> remove(const std::string& name);
-    // Removes the oldest of those that nobody asked for, until at most `count` are left.
+    // A peer reads it: of those that are read, the last one stays as long as it is, at most a day.
+    void note_read(const std::string& name);
+    // Removes the oldest of those that nobody asked for or reads, until at most `count` are left.
     base::Result<void> keep_newest(std::size_t count);
 
   private:
@@ -66,12 +69,17 @@ class SnapshotStore : base::Pinned {
     [[nodiscard]] base::Result<Listed> read(const std::filesystem::path& path);
     void add(const Listed& listed, const SnapshotFolder& folder);
     void tell_changed() const;
+    [[nodiscard]] bool is_read(const std::string& name) const;
 
     const std::filesystem::path directory_;
     const base::Log log_;
     mutable std::mutex mutex_;
     std::vector<Listed> listed_;  // By height.
     std::function<void()> changed_;
+    // What a peer reads.
+    std::string read_;
+    std::chrono::steady_clock::time_point read_since_;
+    std::chrono::steady_clock::time_point read_at_;
     std::map<std::string, std::vector<base::Hash256>> chunks_of_;  // By the folder's name.
 };
 

@@ -68,8 +68,11 @@ base::Result<void> StateBuild::fill(const SnapshotFolder& folder,
     std::error_code error;
     fs::create_directories(tables(), error);
     if (error) return fail(Errc::unavailable, path_.string() + ": " + error.message());
-    const auto groups = check_chunks(
-        folder, workers, [this](std::size_t group) { return open_table(table(group)); }, show);
+    const OpenGroup open_group = [this](std::size_t group) -> base::Result<RowSink> {
+        if (stopping_) return fail(Errc::unavailable, "the node stops");
+        return open_table(table(group));
+    };
+    const auto groups = check_chunks(folder, workers, open_group, show);
     if (!groups) return fail(groups.error());
     if (auto opened = open(); !opened) return opened;
     std::vector<std::string> paths;

@@ -4,6 +4,7 @@
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/snapshot_check.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 
@@ -12,8 +13,8 @@ namespace node {
 // A state that is made of a snapshot, in a directory of its own (spec 05, "Join"): it counts once
 // DataDirectory::switch_to() has named it. Unless it is kept, it is removed in the end.
 //
-// Thread: one. Errors: unavailable: the disk is full or failing; else the snapshot is not what it
-// should be.
+// Thread: one, but stop(). Errors: unavailable: the disk is full or failing; else the snapshot is
+// not what it should be.
 class StateBuild : base::Pinned {
   public:
     explicit StateBuild(std::filesystem::path path) : path_(std::move(path)) {}
@@ -24,10 +25,12 @@ class StateBuild : base::Pinned {
                                                        const std::filesystem::path& data_dir);
 
     // Writes the rows of all chunks as sorted tables, on workers, each checked, and makes a
-    // database of them.
+    // database of them. unavailable: also, it was stopped.
     base::Result<void> fill(const SnapshotFolder& folder,
                             unsigned workers,
                             const ShowProgress& show);
+    // fill() ends soon. Any thread.
+    void stop() { stopping_ = true; }
     // One that is complete, and closed.
     base::Result<void> open();
     // Compares the rows with `checked`, and adds what is beside them.
@@ -51,6 +54,7 @@ class StateBuild : base::Pinned {
 
     std::filesystem::path path_;
     std::unique_ptr<RocksDbStorage> storage_;
+    std::atomic<bool> stopping_ = false;
     bool kept_ = false;
 };
 

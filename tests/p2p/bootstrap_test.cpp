@@ -28,6 +28,7 @@ struct Play {
     std::vector<Bootstrap::Fault> faults;
     std::optional<SnapshotPoint> load;
     std::size_t checks = 0;
+    chain::Height own_final = 1;
     std::size_t most_under_way = 0;
 
     explicit Play(std::size_t peers, const TestSnapshot& snapshot = TestSnapshot::of(100)) {
@@ -44,7 +45,7 @@ struct Play {
         return sources;
     }
     void pump() {
-        Bootstrap::Plan plan = bootstrap.plan(now, sources());
+        Bootstrap::Plan plan = bootstrap.plan(now, sources(), own_final);
         for (const Bootstrap::Ask& ask : plan.asks) {
             asked[ask.slot].push_back(ask);
             if (ask.request.piece.part != SnapshotPart::chunk) continue;
@@ -390,4 +391,16 @@ TEST_CASE("rows that do not fit the agreement part cost whoever gave that") {
         play.sources());
     REQUIRE(faults.size() == 1);
     CHECK(faults[0].slot == 0);
+}
+
+TEST_CASE("a snapshot that is not above the own final block is never asked for") {
+    Play play(2);
+    play.own_final = 100;
+    play.bootstrap = Bootstrap(7, TestSnapshot::of(100).point);
+    play.run();
+    CHECK(play.asked.empty());
+    CHECK(play.bootstrap.status().waiting_for.find("above block 100") != std::string::npos);
+    play.own_final = 99;
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
 }

@@ -47,6 +47,7 @@ struct SnapshotDesk {
     std::map<base::Hash256, bool> is_wrong;
     std::optional<SnapshotPoint> loaded;
     std::size_t chunks_kept = 0;
+    std::uint64_t rows = 0;  // As a checked one has.
 
     [[nodiscard]] const TestSnapshot* find(const std::vector<TestSnapshot>& all,
                                            const base::Hash256& manifest) const {
@@ -91,6 +92,7 @@ struct SnapshotDesk {
                           [](const auto& item) { return item.first != SnapshotPart::chunk; });
             return checked;
         }
+        checked.rows = rows;
         checked.chunks = snapshot->counts.at(SnapshotPart::chunk);
         for (std::uint32_t i = 0; i < checked.chunks; ++i) {
             if (!pieces.contains({SnapshotPart::chunk, i})) checked.missing.push_back(i);

@@ -217,6 +217,7 @@ struct Node {
     std::size_t sync_blocks = 0;
     bool answers_reads = true;  // Else ReadBlocks are never answered.
     milliseconds read_delay{0};
+    std::size_t read_most = ~std::size_t{0};  // Blocks at once.
     std::function<void(Ledger&, std::vector<SharedBytes>&)> falsify;  // What it serves.
     SnapshotDesk desk;
 };
@@ -489,6 +490,7 @@ class World {
         const auto take = [&](const chain::BlockId& id) {
             const auto found = node.ledger.blocks.find(id);
             if (found == node.ledger.blocks.end() || size > read.bytes_max) return;
+            if (blocks.size() >= node.read_most) return;
             blocks.push_back(
                 std::make_shared<const base::Bytes>(chain::encode_block(*found->second)));
             size += blocks.back()->size();
