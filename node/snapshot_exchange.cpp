@@ -8,7 +8,7 @@
 namespace node {
 
 SnapshotExchange::SnapshotExchange(SnapshotStore& store,
-                                   SnapshotReceiver::Options options,
+                                   const SnapshotReceiver::Options& options,
                                    World world,
                                    const base::Log& log)
     : store_(store),

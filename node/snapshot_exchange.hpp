@@ -32,7 +32,7 @@ class SnapshotExchange : base::Pinned {
 
     // The store outlives this.
     SnapshotExchange(SnapshotStore& store,
-                     SnapshotReceiver::Options options,
+                     const SnapshotReceiver::Options& options,
                      World world,
                      const base::Log& log);
     ~SnapshotExchange();

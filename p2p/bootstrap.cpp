@@ -109,22 +109,25 @@ void Bootstrap::stop() {
 
 // --- What to ask ---
 
+// The one to fetch may be another now.
+void Bootstrap::choose_again(const std::vector<Source>& sources) {
+    const auto chosen = choose(sources);
+    if (chosen) {
+        trouble_.clear();
+        if (stage_ == Stage::idle || *chosen != target_) take(*chosen);
+    } else if (trouble_.empty()) {
+        trouble_ =
+            fmt::format("no peer that is connected has a snapshot above block {}", own_final_);
+    }
+}
+
 Bootstrap::Plan Bootstrap::plan(base::Timestamp now,
                                 const std::vector<Source>& sources,
                                 chain::Height own_final) {
     Plan plan;
     own_final_ = own_final;
     if (stage_ == Stage::loaded || now < not_before_) return plan;
-    const auto chosen = choose(sources);
-    sources_ = 0;
-    if (stage_ != Stage::loading) {
-        if (!chosen && trouble_.empty()) {
-            trouble_ =
-                fmt::format("no peer that is connected has a snapshot above block {}", own_final_);
-        }
-        if (chosen) trouble_.clear();
-        if (chosen && (stage_ == Stage::idle || *chosen != target_)) take(*chosen);
-    }
+    if (stage_ != Stage::loading) choose_again(sources);
     std::vector<const Source*> having;
     for (const Source& source : sources) {
         if (stage_ != Stage::idle && has(source, target_)) having.push_back(&source);

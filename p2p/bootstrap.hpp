@@ -128,6 +128,7 @@ class Bootstrap {
 
     [[nodiscard]] bool has(const Source& source, const SnapshotPoint& snapshot) const;
     [[nodiscard]] std::optional<SnapshotPoint> choose(const std::vector<Source>& sources) const;
+    void choose_again(const std::vector<Source>& sources);
     void take(const SnapshotPoint& snapshot);
     void look();
     void ask(base::Timestamp now, PeerSlot slot, const SnapshotPiece& piece, Plan& plan);

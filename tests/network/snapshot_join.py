@@ -6,6 +6,7 @@ chunks costs few of them. A second node joins from the first alone, a third from
 usage: snapshot_join.py --build BUILD_DIR
 """
 import argparse
+import json
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from snapshots import change, equal_on_all, folder, read, schedule, snapshots
 
 SOURCES = {'borf': 'bora', 'borg': 'borb', 'borh': 'borc'}      # And their organisations.
 LIAR = 'borg'
+BIG = 60                # Accounts with an ABI of 160 KB: chunks of some MiB.
 
 
 def prepare(net, name, organisation, peers, *more):
@@ -38,6 +40,19 @@ def prepare(net, name, organisation, peers, *more):
     net.cli('node', 'add', organisation, name, node.key, '--role', 'observer')
     net.nodes[name] = node
     return node
+
+
+def fill(net):
+    """Rows that do not compress well."""
+    path = os.path.join(net.dir, 'big.abi')
+    for number in range(BIG):
+        name = 'big' + chr(ord('a') + number // 26) + chr(ord('a') + number % 26)
+        fields = [{'name': os.urandom(8).hex(), 'type': 'uint64'} for _ in range(6000)]
+        with open(path, 'w', encoding='utf-8') as f:
+            json.dump({'version': 'eosio::abi/1.2', 'structs': [
+                {'name': 'row', 'base': '', 'fields': fields}]}, f)
+        net.cli('create', 'account', 'eosio', name, net.system_key)
+        net.cli('set', 'abi', name, path, '-p', name)
 
 
 def checkpoint(net):
@@ -245,6 +260,8 @@ def main():
     try:
         net.up()
         with Load(net, rate=50) as load:
+            print('fill', flush=True)
+            fill(net)
             print('sources', flush=True)
             height = sources(net)
             print('first', flush=True)

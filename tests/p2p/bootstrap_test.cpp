@@ -404,3 +404,39 @@ TEST_CASE("a snapshot that is not above the own final block is never asked for")
     play.run();
     CHECK(play.is_loading(TestSnapshot::of(100)));
 }
+
+TEST_CASE("with three of four sources gone the fourth gives the rest, asked at once") {
+    Play play(4);
+    play.begin();
+    for (const PeerSlot slot : {0U, 1U, 2U, 3U})
+        REQUIRE(play.answer(slot));
+    for (const PeerSlot slot : {0U, 1U, 2U})
+        play.leave(slot);
+    const std::size_t before = play.chunks_asked[3];
+    REQUIRE(play.answer(3));
+    CHECK(play.chunks_asked[3] == before + 1);
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.desk.chunks_kept == 40);
+    CHECK(play.faults.empty());
+}
+
+TEST_CASE("the last chunks of a slow peer are asked of another, too, and the first answer counts") {
+    Play play(2);
+    play.begin();
+    while (play.answer(0)) {
+    }
+    REQUIRE(play.asked[1].size() == 4);
+    CHECK(play.asked[0].empty());
+    play.pass(milliseconds(600));
+    CHECK(play.asked[0].size() == 4);
+    while (play.answer(0)) {
+    }
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.desk.chunks_kept == 40);
+    // What the slow one says now is not needed, and no fault.
+    while (play.answer(1)) {
+    }
+    CHECK(play.faults.empty());
+    CHECK(play.desk.chunks_kept == 40);
+}

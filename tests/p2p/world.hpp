@@ -217,7 +217,7 @@ struct Node {
     std::size_t sync_blocks = 0;
     bool answers_reads = true;  // Else ReadBlocks are never answered.
     milliseconds read_delay{0};
-    std::size_t read_most = ~std::size_t{0};  // Blocks at once.
+    std::size_t read_most = ~std::size_t{0};                          // Blocks at once.
     std::function<void(Ledger&, std::vector<SharedBytes>&)> falsify;  // What it serves.
     SnapshotDesk desk;
 };
