@@ -58,7 +58,7 @@ struct SnapshotDesk {
     }
     [[nodiscard]] SnapshotChunk read(const SnapshotPiece& piece) const {
         SnapshotChunk answer{.piece = piece};
-        if (const TestSnapshot* ours_ = find(ours, piece.manifest)) answer = ours_->answer(piece);
+        if (const TestSnapshot* found = find(ours, piece.manifest)) answer = found->answer(piece);
         if (falsify) falsify(answer);
         return answer;
     }

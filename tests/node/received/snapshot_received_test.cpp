@@ -213,7 +213,13 @@ TEST_CASE("a wrong chunk is its sender's fault where its hash is wrong") {
     REQUIRE(joiner.fetch_history(snapshot).verdict == SnapshotVerdict::good);
     const p2p::SnapshotPiece piece{snapshot.manifest, SnapshotPart::chunk, 2};
     const auto other = joiner.read({snapshot.manifest, SnapshotPart::chunk, 3}).bytes;
+    // Well packed, of the right length.
+    const auto ours = SnapshotFolder::open(source.store().path_of(source.store().list().front()));
+    REQUIRE(ours);
+    base::Bytes changed = *ours->chunk(2);
+    changed.back() ^= std::byte{1};
     const std::vector<Joiner::Lie> lies = {
+        [&](auto& chunk) { chunk.bytes = node::pack_chunk(changed); },
         flip_last,
         [](auto& chunk) { chunk.bytes.pop_back(); },
         [](auto& chunk) { chunk.bytes.push_back(std::byte{0}); },
@@ -241,6 +247,35 @@ TEST_CASE("wrong links, proofs and manifests are their sender's fault, and are n
         CHECK(checked.verdict == SnapshotVerdict::bad_piece);
         CHECK_FALSE(fs::exists(joiner.receiver->path_of(snapshot) / SnapshotFolder::kProof));
     }
+}
+
+TEST_CASE("a chunk that has its hash and not its lanes is the fault of everyone who names it") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    const auto folder = SnapshotFolder::open(source.store().path_of(source.store().list().front()));
+    REQUIRE(folder);
+    genesis::Manifest forged = folder->manifest();
+    // The sum stays.
+    std::swap(forged.chunks[2].lanes, forged.chunks[3].lanes);
+    const p2p::SnapshotPoint named{8, genesis::manifest_id(forged)};
+    CHECK(joiner.receiver->check(named).verdict == SnapshotVerdict::absent);
+    const auto keep = [&](SnapshotPart part, std::uint32_t index, const base::Bytes& content) {
+        const p2p::effect::KeepSnapshot piece{
+            {named.manifest, part, index}, 1, std::make_shared<const base::Bytes>(content)};
+        return part == SnapshotPart::chunk ? joiner.receiver->keep_chunk(piece)
+                                           : joiner.receiver->keep(piece);
+    };
+    const auto read = [&](SnapshotPart part, std::uint32_t index) {
+        return joiner.read({snapshot.manifest, part, index}).bytes;
+    };
+    (void)keep(SnapshotPart::proof, 0, read(SnapshotPart::proof, 0));
+    (void)keep(SnapshotPart::manifest, 0, genesis::encode_manifest(forged));
+    REQUIRE(joiner.receiver->check(named).verdict == SnapshotVerdict::good);
+    CHECK(keep(SnapshotPart::chunk, 1, read(SnapshotPart::chunk, 1)).verdict ==
+          SnapshotVerdict::good);
+    CHECK(keep(SnapshotPart::chunk, 2, read(SnapshotPart::chunk, 2)).verdict ==
+          SnapshotVerdict::bad_manifest);
 }
 
 TEST_CASE("a manifest whose lanes are not the digest is the fault of everyone who names it") {
