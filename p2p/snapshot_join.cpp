@@ -16,7 +16,8 @@ constexpr base::Duration kProgressEvery = seconds(5);
 // So far behind a snapshot may be faster; by so much it must be.
 constexpr chain::Height kFarBehind = 10'000;
 constexpr std::uint64_t kFasterTimes = 3;
-// What is not measured yet.
+// What is not measured yet, and until when.
+constexpr base::Duration kMeasuredAfter = seconds(5);
 constexpr std::uint64_t kBytesPerSecond = 10U << 20U;
 constexpr std::uint64_t kDigestNanoseconds = 800;  // Of a row.
 }  // namespace
@@ -55,10 +56,25 @@ SnapshotJoin::Choice SnapshotJoin::choose() {
 bool SnapshotJoin::is_faster() const {
     const std::uint64_t blocks_ms =
         std::uint64_t{catch_up_.missing_blocks()} * 1000 / blocks_per_second_;
-    const std::uint64_t rate = bytes_per_second_ > 0 ? bytes_per_second_ : kBytesPerSecond;
+    const SnapshotStatus now = bootstrap_.status();
+    const std::uint64_t all = std::max<std::uint64_t>(now.chunks_all, 1);
+    const std::uint64_t left = bootstrap_.bytes() / all * (all - now.chunks);
     const std::uint64_t snapshot_ms =
-        bootstrap_.bytes() * 1000 / rate + bootstrap_.rows() * kDigestNanoseconds / 1'000'000;
+        left * 1000 / chunk_bytes_per_second(now) +
+        bootstrap_.rows() / all * (all - now.chunks) * kDigestNanoseconds / 1'000'000;
     return snapshot_ms * kFasterTimes <= blocks_ms;
+}
+
+// Of what the chunks have unpacked, since they began to come.
+std::uint64_t SnapshotJoin::chunk_bytes_per_second(const SnapshotStatus& now) const {
+    const base::Duration passed = peers_.now() - chunks_since_;
+    if (chunks_since_ == base::Timestamp{} || passed < kMeasuredAfter) {
+        return kBytesPerSecond;
+    }
+    const auto elapsed = static_cast<std::uint64_t>(passed / milliseconds(1));
+    const std::uint64_t come = now.chunks - std::min(now.chunks, chunks_before_);
+    const std::uint64_t all = std::max<std::uint64_t>(now.chunks_all, 1);
+    return std::max<std::uint64_t>(bootstrap_.bytes() / all * come * 1000 / elapsed, 1);
 }
 
 void SnapshotJoin::choose_again() {
@@ -155,6 +171,9 @@ void SnapshotJoin::tell_stage() {
         peers_.log().warn("snapshot: {}", now.waiting_for);
     }
     if (bootstrap_.stage() == std::exchange(told_, bootstrap_.stage())) return;
+    const bool is_coming = bootstrap_.stage() == Bootstrap::Stage::chunks;
+    chunks_since_ = is_coming ? peers_.now() : base::Timestamp{};
+    chunks_before_ = now.chunks;
     peers_.log().info("snapshot: {} block={} manifest={} chunks={}/{} received={}",
                       now.stage,
                       now.snapshot.height,

@@ -39,6 +39,7 @@ class SnapshotJoin {
     [[nodiscard]] std::vector<Bootstrap::Source> sources();
     [[nodiscard]] Choice choose();
     [[nodiscard]] bool is_faster() const;
+    [[nodiscard]] std::uint64_t chunk_bytes_per_second(const SnapshotStatus& now) const;
     void choose_again();
     void pump();
     void apply(const std::vector<Bootstrap::Fault>& faults);
@@ -53,6 +54,9 @@ class SnapshotJoin {
     std::uint32_t blocks_per_second_ = 0;  // As measured last; 0: never.
     Bootstrap::Stage told_ = Bootstrap::Stage::idle;
     std::string told_trouble_;
+
+    base::Timestamp chunks_since_{};  // When they began to come; zero: they do not.
+    std::uint32_t chunks_before_ = 0;
 
     base::Timestamp sampled_at_{};
     std::uint64_t sampled_bytes_ = 0;

@@ -48,6 +48,7 @@ struct SnapshotDesk {
     std::optional<SnapshotPoint> loaded;
     std::size_t chunks_kept = 0;
     std::uint64_t rows = 0;  // As a checked one has.
+    std::uint64_t bytes = 0;
 
     [[nodiscard]] const TestSnapshot* find(const std::vector<TestSnapshot>& all,
                                            const base::Hash256& manifest) const {
@@ -93,6 +94,7 @@ struct SnapshotDesk {
             return checked;
         }
         checked.rows = rows;
+        checked.bytes = bytes;
         checked.chunks = snapshot->counts.at(SnapshotPart::chunk);
         for (std::uint32_t i = 0; i < checked.chunks; ++i) {
             if (!pieces.contains({SnapshotPart::chunk, i})) checked.missing.push_back(i);

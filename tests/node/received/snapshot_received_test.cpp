@@ -114,7 +114,8 @@ struct Joiner {
         }
         return receiver->check(snapshot);
     }
-    void fetch_chunks(const p2p::SnapshotPoint& snapshot, std::vector<std::uint32_t> missing) {
+    void fetch_chunks(const p2p::SnapshotPoint& snapshot,
+                      const std::vector<std::uint32_t>& missing) {
         for (const std::uint32_t index : missing) {
             const auto kept = fetch({snapshot.manifest, SnapshotPart::chunk, index});
             INFO(kept.text);
