@@ -103,7 +103,7 @@ class AgreementCheck {
         if (chain::merkle_root(digests) != header.transaction_root) {
             return refuse(header, "its transactions are not those of its header");
         }
-        if (header.height == 1) return {};  // Nobody has signed it.
+        if (header.height == 1) return check_genesis(block);
         const chain::ScheduleEntry& owner = active.producer_of(header.slot, repetitions_);
         const auto digest = header.signing_digest(walk_.trust().chain_id);
         if (!base::crypto::verify(owner.signing_key, block.signature, digest)) {
@@ -112,6 +112,17 @@ class AgreementCheck {
                                       owner.producer.to_string()));
         }
         return check_witness(i);
+    }
+
+    // Nobody has signed it; what its witness said would be believed after a restart.
+    static Result<void> check_genesis(const Block& block) {
+        if (block.signature != chain::Signature{}) {
+            return refuse(block.header, "it is signed, nobody signs the first one");
+        }
+        if (block.witness.justify || block.witness.finalized) {
+            return refuse(block.header, "its witness has a certificate, nothing is below it");
+        }
+        return {};
     }
 
     // What the first block's parent had is not known here: there a certificate may be absent.
