@@ -217,6 +217,15 @@ class AgreementCheck {
     std::vector<ScheduleState> schedules_;  // Of each block so far.
 };
 
+// Each recovery has all of the chain up to then.
+std::vector<chain::Retime> known_retimes(const LinkWalk& walk) {
+    std::vector<chain::Retime> known = walk.trust().retimes;
+    for (const Recovery& recovery : walk.recoveries()) {
+        if (recovery.retimes.size() > known.size()) known = recovery.retimes;
+    }
+    return known;
+}
+
 }  // namespace
 
 Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
@@ -231,7 +240,7 @@ Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
     CheckedAgreement checked{.base = {agreement.blocks.front(), agreement.schedules},
                              .above = {agreement.blocks.begin() + 1, agreement.blocks.end()},
                              .schedules = check.last(),
-                             .retimes = walk.trust().retimes};
+                             .retimes = known_retimes(walk)};
     // The node makes the link to a schedule that is proposed from that block, if it is not there.
     const ScheduleState& last = checked.schedules;
     if (last.proposed == nullptr || last.proposed_at >= agreement.blocks.front()->header.height) {

@@ -36,6 +36,10 @@ std::string chunk_file_name(const base::Hash256& sha256) {
     return base::to_hex(sha256.view()) + ".zst";
 }
 
+base::Error stopped_early() {
+    return {Errc::unavailable, "stopped before it was done"};
+}
+
 base::Result<SnapshotFolder> SnapshotFolder::open(const fs::path& path) {
     const bool is_manifest = path.filename() == kManifest;
     const fs::path folder = is_manifest ? path.parent_path() : path;
@@ -68,29 +72,52 @@ base::Result<genesis::ProofPart> SnapshotFolder::proof() const {
     return part;
 }
 
-base::Result<std::optional<std::vector<chain::Link>>> SnapshotFolder::links(
-    std::size_t part) const {
-    const fs::path file = path_ / links_file_name(part);
-    const auto bytes = read_part(file, genesis::kLinksBytesMax);
+base::Result<std::optional<base::Bytes>> SnapshotFolder::links_part(std::size_t part) const {
+    auto bytes = read_part(path_ / links_file_name(part), genesis::kLinksBytesMax);
     if (!bytes && bytes.error().code == Errc::not_found) return std::nullopt;
     if (!bytes) return fail(bytes.error());
-    auto links = genesis::unpack_links(*bytes);
-    if (!links) return fail(links.error().code, file.string() + ": " + links.error().detail);
-    return *std::move(links);
+    return *std::move(bytes);
 }
 
-base::Result<void> SnapshotFolder::follow_links(genesis::LinkWalk& walk) const {
-    for (std::size_t part = 0;; ++part) {
-        const auto links = this->links(part);
+base::Result<std::vector<chain::Link>> SnapshotFolder::unpack_part(std::size_t part,
+                                                                   base::ByteView bytes) const {
+    auto links = genesis::unpack_links(bytes);
+    if (links) return links;
+    return fail(links.error().code,
+                (path_ / links_file_name(part)).string() + ": " + links.error().detail);
+}
+
+base::Result<std::vector<base::Hash256>> SnapshotFolder::follow_links(
+    genesis::LinkWalk& walk, const IsStopped& is_stopped) const {
+    std::vector<base::Hash256> parts;
+    while (true) {
+        if (is_stopped && is_stopped()) return fail(stopped_early());
+        const auto bytes = links_part(parts.size());
+        if (!bytes) return fail(bytes.error());
+        if (!*bytes) return parts;
+        const auto links = unpack_part(parts.size(), **bytes);
         if (!links) return fail(links.error());
-        if (!*links) return {};
-        for (const chain::Link& link : **links) {
+        for (const chain::Link& link : *links) {
             if (auto taken = walk.take(link); !taken) {
-                return fail(taken.error().code,
-                            (path_ / links_file_name(part)).string() + ": " + taken.error().detail);
+                return fail(
+                    taken.error().code,
+                    (path_ / links_file_name(parts.size())).string() + ": " + taken.error().detail);
             }
         }
+        parts.push_back(base::crypto::sha256(**bytes));
     }
+}
+
+base::Result<std::vector<chain::Link>> SnapshotFolder::followed_links(
+    std::size_t part, const base::Hash256& sha256) const {
+    const auto bytes = links_part(part);
+    if (!bytes) return fail(bytes.error());
+    if (!*bytes || base::crypto::sha256(**bytes) != sha256) {
+        return fail(Errc::invalid,
+                    (path_ / links_file_name(part)).string() +
+                        " changed while the snapshot was loaded; begin anew");
+    }
+    return unpack_part(part, **bytes);
 }
 
 fs::path SnapshotFolder::chunk_path(std::size_t index) const {

@@ -5,11 +5,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace node {
+
+// Whether what takes long is to end; empty: never.
+using IsStopped = std::function<bool()>;
+[[nodiscard]] base::Error stopped_early();
 
 // A snapshot on disk: a folder of files that never change, which any web server can hold.
 //
@@ -37,11 +42,13 @@ class SnapshotFolder {
     [[nodiscard]] std::string name() const;
 
     [[nodiscard]] base::Result<genesis::ProofPart> proof() const;
-    // Takes those of all parts over in their order.
-    [[nodiscard]] base::Result<void> follow_links(genesis::LinkWalk& walk) const;
-    // One part; nothing: there are not so many.
-    [[nodiscard]] base::Result<std::optional<std::vector<chain::Link>>> links(
-        std::size_t part) const;
+    // Takes those of all parts over in their order; SHA-256 of each part. `is_stopped` is asked
+    // before each; unavailable: it said so.
+    [[nodiscard]] base::Result<std::vector<base::Hash256>> follow_links(
+        genesis::LinkWalk& walk, const IsStopped& is_stopped) const;
+    // One part, which was followed before. invalid: it is not the same any more.
+    [[nodiscard]] base::Result<std::vector<chain::Link>> followed_links(
+        std::size_t part, const base::Hash256& sha256) const;
     // Unpacked. Not compared with the manifest but for its length: genesis::check_chunk() does.
     [[nodiscard]] base::Result<base::Bytes> chunk(std::size_t index) const;
     [[nodiscard]] std::filesystem::path chunk_path(std::size_t index) const;
@@ -49,6 +56,11 @@ class SnapshotFolder {
     [[nodiscard]] base::Result<std::uint64_t> packed_bytes() const;
 
   private:
+    // Nothing: there are not so many.
+    [[nodiscard]] base::Result<std::optional<base::Bytes>> links_part(std::size_t part) const;
+    [[nodiscard]] base::Result<std::vector<chain::Link>> unpack_part(std::size_t part,
+                                                                     base::ByteView bytes) const;
+
     SnapshotFolder(std::filesystem::path path, genesis::Manifest manifest, base::Hash256 id)
         : path_(std::move(path)), manifest_(std::move(manifest)), id_(id) {}
 

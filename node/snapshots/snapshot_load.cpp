@@ -4,9 +4,11 @@
 #include "chain/state/views.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/disk/table_file.hpp"
+#include "node/snapshots/recovery_file.hpp"
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <system_error>
@@ -51,11 +53,37 @@ base::Result<void> check_empty(const DataDirectory& directory) {
                     directory.state().string()));
 }
 
-SnapshotTrust trust_of(const GenesisFile& file, const LoadOptions& options) {
+// Other times are no link: only the file of their recovery has them.
+base::Result<void> add_recovery(genesis::Trust& trust, const LoadOptions& options) {
+    const bool is_given = !options.recovery_file.empty();
+    if (options.recoveries.empty() || (!is_given && options.data_dir.empty())) return {};
+    const fs::path path =
+        is_given ? options.recovery_file : options.data_dir / genesis::kRecoveryFile;
+    auto recovery = read_recovery_file(path, options.recoveries, trust.chain_id);
+    if (!recovery && recovery.error().code == Errc::not_found && !is_given) return {};
+    if (!recovery) return fail(recovery.error());
+    trust.retimes = recovery->retimes;
+    if (recovery->reset.schedule.entries.empty()) std::erase(trust.recoveries, recovery->id());
+    return {};
+}
+
+base::Result<SnapshotTrust> trust_of(const GenesisFile& file, const LoadOptions& options) {
     SnapshotTrust trust = trust_in(file.genesis);
     trust.chain.recoveries = options.recoveries;
     trust.checkpoint = options.checkpoint;
+    if (auto added = add_recovery(trust.chain, options); !added) return fail(added.error());
     return trust;
+}
+
+GoodSnapshot good_one(const SnapshotFolder& folder,
+                      const CheckedSnapshot& checked,
+                      const GenesisFile& file,
+                      const LoadOptions& options) {
+    chain::SlotTimes times = file.genesis.times;
+    times.retimes = checked.agreement.retimes;
+    const auto clock = std::chrono::system_clock::now().time_since_epoch();
+    const base::Timestamp now = options.now.value_or(base::Timestamp(clock));
+    return {folder.head(), genesis::freshness_of(checked.proof, times, now)};
 }
 
 // A state that is being made: it is removed unless it was kept.
@@ -126,15 +154,18 @@ base::Result<RowSink> open_table(const fs::path& path) {
         [file] { return file->finish(); }};
 }
 
-base::Result<void> store_links(const SnapshotFolder& folder, RocksDbStorage& storage) {
-    for (std::size_t part = 0;; ++part) {
-        const auto links = folder.links(part);
+// What was followed, and nothing else.
+base::Result<void> store_links(const SnapshotFolder& folder,
+                               const CheckedSnapshot& checked,
+                               RocksDbStorage& storage) {
+    for (std::size_t part = 0; part < checked.link_parts.size(); ++part) {
+        const auto links = folder.followed_links(part, checked.link_parts[part]);
         if (!links) return fail(links.error());
-        if (!*links) return {};
         base::Batch batch;
-        genesis::append_links(batch, **links);
+        genesis::append_links(batch, *links);
         if (auto done = storage.commit(batch, false); !done) return done;
     }
+    return {};
 }
 
 // Where a state has the id of a block below it.
@@ -180,19 +211,34 @@ base::Result<void> finish(const SnapshotFolder& folder,
     auto last = genesis::make_loaded(folder.manifest(), checked.proof, checked.agreement, state);
     if (!fault) return fault;
     if (!last) return fail(last.error());
-    if (auto stored = store_links(folder, storage); !stored) return stored;
+    if (auto stored = store_links(folder, checked, storage); !stored) return stored;
     return storage.commit(*last, true);
 }
 
 }  // namespace
 
-base::Result<genesis::SnapshotHead> load_snapshot(const fs::path& path,
-                                                  const LoadOptions& options) {
+std::string describe(const genesis::Freshness& freshness) {
+    const std::int64_t seconds = freshness.behind_seconds;
+    const std::int64_t far = seconds < 0 ? -seconds : seconds;
+    const std::string lies = fmt::format("what it proves to be final is of {}, {}:{:02}:{:02} {}",
+                                         freshness.time.to_string(),
+                                         far / 3'600,
+                                         far / 60 % 60,
+                                         far % 60,
+                                         seconds < 0 ? "ahead of the clock" : "behind the clock");
+    if (freshness.is_ahead()) return lies + ": this clock is wrong, or those of the chain were";
+    if (freshness.is_stale()) return lies + ": stale until the node has caught up";
+    return lies;
+}
+
+base::Result<GoodSnapshot> load_snapshot(const fs::path& path, const LoadOptions& options) {
     const auto folder = SnapshotFolder::open(path);
     if (!folder) return fail(folder.error());
     const auto file = read_genesis(options.data_dir, options.genesis_json);
     if (!file) return fail(file.error());
-    const auto checked = check_parts(*folder, trust_of(*file, options));
+    const auto trust = trust_of(*file, options);
+    if (!trust) return fail(trust.error());
+    const auto checked = check_parts(*folder, *trust, options.is_stopped);
     if (!checked) return fail(checked.error());
 
     auto directory = DataDirectory::open(options.data_dir);
@@ -208,7 +254,8 @@ base::Result<genesis::SnapshotHead> load_snapshot(const fs::path& path,
         *folder,
         options.workers,
         [&](std::size_t group) { return open_table(state.table(group)); },
-        options.show);
+        options.show,
+        options.is_stopped);
     if (!groups) return fail(groups.error());
     if (auto opened = state.open(*groups); !opened) return fail(opened.error());
     if (auto done = finish(*folder, *checked, state.storage()); !done) return fail(done.error());
@@ -218,13 +265,16 @@ base::Result<genesis::SnapshotHead> load_snapshot(const fs::path& path,
     // made.
     state.keep();
     if (auto done = directory->switch_to(state.path()); !done) return fail(done.error());
-    return folder->head();
+    return good_one(*folder, *checked, *file, options);
 }
 
-base::Result<void> verify_snapshot(const SnapshotFolder& folder, const LoadOptions& options) {
+base::Result<GoodSnapshot> verify_snapshot(const SnapshotFolder& folder,
+                                           const LoadOptions& options) {
     const auto file = read_genesis(options.data_dir, options.genesis_json);
     if (!file) return fail(file.error());
-    const auto checked = check_parts(folder, trust_of(*file, options));
+    const auto trust = trust_of(*file, options);
+    if (!trust) return fail(trust.error());
+    const auto checked = check_parts(folder, *trust, options.is_stopped);
     if (!checked) return fail(checked.error());
     // Of the checkpoint. In the folder of a liar several workers may find it.
     std::optional<base::Bytes> id;
@@ -243,10 +293,15 @@ base::Result<void> verify_snapshot(const SnapshotFolder& folder, const LoadOptio
             return RowSink{take, nullptr};
         };
     }
-    const auto groups = check_chunks(folder, options.workers, look, options.show);
+    const auto groups =
+        check_chunks(folder, options.workers, look, options.show, options.is_stopped);
     if (!groups) return fail(groups.error());
-    if (!checked->checkpoint) return {};
-    return check_checkpoint(*checked->checkpoint, folder.head().height, id ? &*id : nullptr);
+    if (checked->checkpoint) {
+        const base::Bytes* const found = id ? &*id : nullptr;
+        auto good = check_checkpoint(*checked->checkpoint, folder.head().height, found);
+        if (!good) return fail(good.error());
+    }
+    return good_one(folder, *checked, *file, options);
 }
 
 base::Result<genesis::Checkpoint> checkpoint_from(const std::string& text) {

@@ -1,4 +1,6 @@
+#include "base/crypto/hash.hpp"
 #include "chain/chain_manager.hpp"
+#include "chain/state/proof_store.hpp"
 #include "genesis/snapshot_chunk.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/packing.hpp"
@@ -63,6 +65,22 @@ class Source {
         const auto listed = write(capture(height, 1));
         if (!listed) FAIL(listed.error().detail);
         return *SnapshotFolder::open(store_->path_of(*listed));
+    }
+
+    // Members set the time of the chain back: slot 40 begins when slot 13 would have. It goes on.
+    genesis::Recovery set_time_back() {
+        genesis::Recovery recovery;
+        recovery.chain_id = node_.genesis().chain_id();
+        recovery.reset.from = node_.view().finalized->id;
+        recovery.replaced = {node_.genesis().schedule};
+        recovery.retimes = {{recovery.reset.from, 40, node_.genesis().times.time_of(13)}};
+        for (const genesis::Member& member : node_.genesis().members)
+            recovery.members.push_back({member.name, member.authority});
+        recovery.signatures = {support::key_of(7).sign(recovery.id())};
+        node_.start_with(recovery.retimes, 40);
+        for (chain::Slot slot = 40; slot <= 44; ++slot)
+            node_.tick_at(slot);
+        return recovery;
     }
 
     [[nodiscard]] std::string genesis_file() const { return home_ / "genesis.json"; }
@@ -213,6 +231,128 @@ TEST_CASE("a snapshot is not loaded into a directory that has a chain") {
     const auto held = node::DataDirectory::open(source.path("held"));
     REQUIRE(held);
     check_refused(folder.path(), source.into("held"), "in use by another process");
+}
+
+TEST_CASE("a chain whose time was set back is loaded by who confirms that, with its file") {
+    Source source;
+    const genesis::Recovery recovery = source.set_time_back();
+    const SnapshotFolder folder = source.written(source.last());
+    node::LoadOptions how = source.into("data");
+    fs::create_directories(how.data_dir);
+    check_refused(folder.path(), how, "'recover-from' does not name");
+    const auto put = [&](const fs::path& file, const genesis::Recovery& each) {
+        std::ofstream(file, std::ios::trunc) << genesis::to_text(each);
+    };
+    const fs::path file = how.data_dir / genesis::kRecoveryFile;
+    how.recoveries = {recovery.id()};
+    SECTION("with that of the data directory") {
+        put(file, recovery);
+        REQUIRE(node::verify_snapshot(folder, how));
+        const auto head = node::load_snapshot(folder.path(), how);
+        if (!head) FAIL(head.error().detail);
+        const Opened opened(how.data_dir, source.node().genesis());
+        CHECK(opened.chain->finalized()->id == source.block(source.last())->id);
+    }
+    SECTION("with one that lies elsewhere") {
+        how.recovery_file = source.path("elsewhere");
+        check_refused(folder.path(), how, "elsewhere");
+        put(how.recovery_file, recovery);
+        const auto head = node::load_snapshot(folder.path(), how);
+        if (!head) FAIL(head.error().detail);
+    }
+    SECTION("not with another one, or one that members have not signed") {
+        genesis::Recovery other = recovery;
+        other.retimes.at(0).first += 1;
+        put(file, other);
+        check_refused(folder.path(), how, "which 'recover-from' does not name");
+        other = recovery;
+        other.signatures.clear();
+        put(file, other);
+        check_refused(folder.path(), how, "0 of 1 members have signed");
+    }
+}
+
+TEST_CASE("how old a snapshot is, is judged by the newest block that it proves") {
+    Source source;
+    const SnapshotFolder folder = source.written(5);
+    node::LoadOptions how = source.into("none");
+    // The proof was made when the last one was final.
+    const auto last =
+        source.node().genesis().times.time_of(source.block(source.last())->header.slot);
+    const auto judged = [&](std::chrono::seconds later) {
+        how.now = last.to_timestamp() + later;
+        const auto good = node::verify_snapshot(folder, how);
+        if (!good) FAIL(good.error().detail);
+        CHECK(good->freshness.time == last);
+        CHECK(good->freshness.behind_seconds == later.count());
+        return good->freshness;
+    };
+    CHECK_FALSE(judged(std::chrono::minutes(10)).is_stale());
+    const auto stale = judged(std::chrono::seconds(601));
+    CHECK(stale.is_stale());
+    CHECK_FALSE(stale.is_ahead());
+    CHECK(node::describe(stale).find("0:10:01 behind the clock: stale") != std::string::npos);
+    const auto ahead = judged(-std::chrono::hours(26));
+    CHECK_FALSE(ahead.is_stale());
+    CHECK(ahead.is_ahead());
+    CHECK(node::describe(ahead).find("26:00:00 ahead of the clock") != std::string::npos);
+    CHECK_FALSE(judged(-std::chrono::minutes(10)).is_ahead());
+}
+
+namespace {
+
+// It leads on from nothing, and its certificate is of nobody.
+chain::Link forged_link(const genesis::Genesis& genesis) {
+    chain::ScheduleLink link;
+    link.proposing.height = 3;
+    link.proposing.schedule_change = genesis.schedule;
+    link.proposing.schedule_change->version = 1;
+    link.finality.certified = link.proposing;
+    link.finality.certificate.bitmaps = {{std::byte{1}}};
+    link.finality.certificate.signatures = {support::key_of(66).sign({})};
+    return link;
+}
+
+}  // namespace
+
+TEST_CASE("links that were not followed are not stored, whenever they come into the folder") {
+    Source source;
+    const SnapshotFolder folder = source.written(source.last());
+    node::LoadOptions how = source.into("data");
+    const base::Bytes part = genesis::pack_links({forged_link(source.node().genesis())}).at(0);
+    const auto put = [&](base::ByteView bytes) {
+        std::ofstream(folder.path() / "links-0.bin", std::ios::binary | std::ios::trunc)
+            .write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    };
+    // When all chunks were checked.
+    how.show = [&](const node::ChunkProgress&) { put(part); };
+    const auto good = node::load_snapshot(folder.path(), how);
+    if (!good) FAIL(good.error().detail);
+    const Opened opened(how.data_dir, source.node().genesis());
+    CHECK_FALSE(chain::has_link(*opened.storage, 1).value());
+    CHECK(folder.followed_links(0, base::crypto::sha256(part)));
+    put(base::ByteView(part).first(part.size() - 1));
+    const auto other = folder.followed_links(0, base::crypto::sha256(part));
+    REQUIRE_FALSE(other);
+    CHECK(other.error().detail.find("links-0.bin changed while") != std::string::npos);
+}
+
+TEST_CASE("a load that is told to stop leaves the directory as it was") {
+    Source source;
+    const SnapshotFolder folder = source.written(source.last());
+    node::LoadOptions how = source.into("data");
+    fs::create_directories(how.data_dir);
+    int asked = 0;
+    SECTION("before the links") {
+        how.is_stopped = [] { return true; };
+    }
+    SECTION("at the second chunk") {
+        how.workers = 1;
+        how.is_stopped = [&] { return ++asked > 2; };
+    }
+    check_refused(folder.path(), how, "stopped before it was done");
+    CHECK_FALSE(fs::exists(how.data_dir / "current"));
 }
 
 TEST_CASE("what a load left that was cut short does not count") {
