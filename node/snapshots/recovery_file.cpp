@@ -13,9 +13,10 @@ using base::fail;
 
 base::Result<genesis::Recovery> read_recovery_file(const std::filesystem::path& path,
                                                    const std::vector<base::Hash256>& recoveries,
-                                                   const chain::ChainId& chain_id) {
+                                                   const chain::ChainId& chain_id,
+                                                   FileCalls& calls) {
     constexpr std::size_t kBytesMax = std::size_t{1} << 20U;
-    const auto bytes = read_file(path.string(), kBytesMax);
+    const auto bytes = read_file(path.string(), kBytesMax, calls);
     if (!bytes) return fail(bytes.error());
     const auto invalid = [&](const std::string& reason) {
         return fail(Errc::invalid, path.string() + ": " + reason);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "genesis/recovery.hpp"
+#include "node/disk/file_calls.hpp"
 
 #include <filesystem>
 #include <optional>
@@ -14,6 +15,7 @@ namespace node {
 [[nodiscard]] base::Result<genesis::Recovery> read_recovery_file(
     const std::filesystem::path& path,
     const std::vector<base::Hash256>& recoveries,
-    const chain::ChainId& chain_id);
+    const chain::ChainId& chain_id,
+    FileCalls& calls = system_calls());
 
 }  // namespace node

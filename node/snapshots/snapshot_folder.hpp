@@ -2,6 +2,7 @@
 
 #include "genesis/snapshot.hpp"
 #include "genesis/snapshot_agreement.hpp"
+#include "node/disk/file_calls.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -31,13 +32,17 @@ class SnapshotFolder {
     static constexpr const char* kChunks = "chunks";
 
     // Reads the manifest; the chunks are not looked at. `path`: the folder, or its manifest.bin.
-    [[nodiscard]] static base::Result<SnapshotFolder> open(const std::filesystem::path& path);
+    [[nodiscard]] static base::Result<SnapshotFolder> open(const std::filesystem::path& path,
+                                                           FileCalls& files = system_calls());
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] const genesis::Manifest& manifest() const { return manifest_; }
     [[nodiscard]] const genesis::SnapshotHead& head() const { return manifest_.head; }
+    [[nodiscard]] FileCalls& files() const { return *files_; }
     // Of the manifest.
     [[nodiscard]] const base::Hash256& id() const { return id_; }
+    // Of all its files, below path(): each once.
+    [[nodiscard]] std::vector<std::filesystem::path> file_names() const;
     // The folder's name in a store: height, and the first digits of the id.
     [[nodiscard]] std::string name() const;
 
@@ -61,9 +66,13 @@ class SnapshotFolder {
     [[nodiscard]] base::Result<std::vector<chain::Link>> unpack_part(std::size_t part,
                                                                      base::ByteView bytes) const;
 
-    SnapshotFolder(std::filesystem::path path, genesis::Manifest manifest, base::Hash256 id)
-        : path_(std::move(path)), manifest_(std::move(manifest)), id_(id) {}
+    SnapshotFolder(FileCalls& files,
+                   std::filesystem::path path,
+                   genesis::Manifest manifest,
+                   base::Hash256 id)
+        : files_(&files), path_(std::move(path)), manifest_(std::move(manifest)), id_(id) {}
 
+    FileCalls* files_;
     std::filesystem::path path_;
     genesis::Manifest manifest_;
     base::Hash256 id_;
@@ -71,5 +80,8 @@ class SnapshotFolder {
 
 [[nodiscard]] std::string chunk_file_name(const base::Hash256& sha256);
 [[nodiscard]] std::string links_file_name(std::size_t part);
+// Whether a path below a snapshot's folder is that of one of its files, or of the folder for
+// chunks.
+[[nodiscard]] bool is_snapshot_file(const std::filesystem::path& path);
 
 }  // namespace node

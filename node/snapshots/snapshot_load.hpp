@@ -13,6 +13,7 @@ namespace node {
 // durable takes its place by one atomic replacement of the file `current`. Whatever goes wrong
 // before that, also a power cut, leaves the directory's state as it was.
 struct LoadOptions {
+    Disk disk;
     std::filesystem::path data_dir;
     std::filesystem::path genesis_json;  // Empty: the data directory has one.
     std::optional<genesis::Checkpoint> checkpoint;

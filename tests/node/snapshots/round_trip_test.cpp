@@ -6,6 +6,7 @@
 #include "node/snapshots/packing.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
+#include "node/snapshots/stopped_node.hpp"
 #include "tests/support/one_node.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -209,6 +210,59 @@ TEST_CASE("equal chunks of two snapshots are one file") {
     CHECK(shared > 0);
     REQUIRE(source.store().remove(first.name()));
     CHECK(node::verify_snapshot(second, source.into("none")));
+}
+
+TEST_CASE("a chunk that went bad on the disk is not taken over by the next snapshot") {
+    Source source;
+    const SnapshotFolder first = source.written(5);
+    for (std::size_t i = 0; i < first.manifest().chunks.size(); ++i) {
+        std::fstream file(first.chunk_path(i), std::ios::binary | std::ios::in | std::ios::out);
+        file.seekp(static_cast<std::streamoff>(fs::file_size(first.chunk_path(i)) / 2));
+        file.put('\xA5');
+    }
+    REQUIRE_FALSE(node::verify_snapshot(first, source.into("none")));
+    const SnapshotFolder second = source.written(6);
+    const auto good = node::verify_snapshot(second, source.into("none"));
+    if (!good) FAIL(good.error().detail);
+}
+
+TEST_CASE("a copy has files of its own, and takes nobody else's place") {
+    Source source;
+    const SnapshotFolder folder = source.written(5);
+    const auto verified = [&](const std::string& name) {
+        const auto copy = SnapshotFolder::open(source.path(name));
+        if (!copy) FAIL(copy.error().detail);
+        CHECK(fs::hard_link_count(copy->chunk_path(0)) == 1);
+        CHECK(node::verify_snapshot(*copy, source.into("none")));
+        CHECK_FALSE(fs::exists(source.path(name) + ".part"));
+    };
+    SECTION("with a slash at its end") {
+        const auto done = node::export_snapshot(folder, source.path("copy/"));
+        if (!done) FAIL(done.error().detail);
+        verified("copy");
+    }
+    SECTION("beside a copy that was cut short") {
+        fs::create_directories(source.path("copy.part/chunks"));
+        std::ofstream(source.path("copy.part/proof.bin")) << "half";
+        REQUIRE(node::export_snapshot(folder, source.path("copy")));
+        verified("copy");
+    }
+    SECTION("but not beside what is no copy") {
+        const auto refused = [&] {
+            const auto done = node::export_snapshot(folder, source.path("copy"));
+            REQUIRE_FALSE(done);
+            CHECK(done.error().detail.find("copy.part") != std::string::npos);
+            CHECK_FALSE(fs::exists(source.path("copy")));
+        };
+        std::ofstream(source.path("copy.part")) << "mine";
+        refused();
+        CHECK(fs::file_size(source.path("copy.part")) == 4);
+        fs::remove(source.path("copy.part"));
+        fs::create_directories(source.path("copy.part/chunks"));
+        std::ofstream(source.path("copy.part/thesis.tex")) << "mine";
+        refused();
+        CHECK(fs::exists(source.path("copy.part/thesis.tex")));
+    }
 }
 
 TEST_CASE("rows that do not give the header's digest are never listed") {
