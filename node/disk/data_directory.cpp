@@ -95,6 +95,9 @@ base::Result<DataDirectory> DataDirectory::open(const fs::path& path, FileCalls&
     if (auto made = make_directories(path.string(), calls); !made) {
         return base::fail(Errc::unavailable, "data-dir: " + made.error().detail);
     }
+    // One that a process before made may not be durable. Where another user made it, the directory
+    // above need not be readable.
+    (void)sync_directory_of(path.string(), calls);
     auto lock = File::open((path / "lock").string(), O_RDWR | O_CREAT, 0644, calls);
     if (!lock) return base::fail(lock.error());
     if (!lock->lock()) {

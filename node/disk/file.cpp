@@ -155,8 +155,10 @@ base::Result<void> make_directories(const std::string& path, FileCalls& calls) {
     if (!above.empty() && above != path) {
         if (auto made = make_directories(above.string(), calls); !made) return made;
     }
-    if (calls.mkdir(path, 0777) == 0 || errno == EEXIST) return {};
-    return base::fail(failure("cannot make the directory " + path));
+    if (calls.mkdir(path, 0777) != 0 && errno != EEXIST) {
+        return base::fail(failure("cannot make the directory " + path));
+    }
+    return sync_directory_of(path, calls);
 }
 
 base::Result<void> remove_tree(const std::string& path, FileCalls& calls) {

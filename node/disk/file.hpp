@@ -71,7 +71,7 @@ base::Result<void> write_file_atomically(const std::string& path,
 // The names in it, ascending. not_found: there is none.
 [[nodiscard]] base::Result<std::vector<std::string>> list_directory(
     const std::string& path, FileCalls& calls = system_calls());
-// With those above it that are not there. Their names are not durable.
+// With those above it that are not there; durably.
 base::Result<void> make_directories(const std::string& path, FileCalls& calls = system_calls());
 // A file, or a directory with all that is in it; nothing there is fine. Links are not followed.
 base::Result<void> remove_tree(const std::string& path, FileCalls& calls = system_calls());

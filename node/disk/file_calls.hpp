@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ class FileCalls {
 
 // Where files and databases are: on the machine's disks, or on one that is simulated.
 struct Disk {
-    FileCalls& files = system_calls();
+    std::reference_wrapper<FileCalls> files = system_calls();
     std::shared_ptr<rocksdb::Env> env;  // Null: the operating system's.
 };
 

@@ -1,20 +1,17 @@
 #include "base/crypto/hash.hpp"
-#include "chain/chain_manager.hpp"
 #include "chain/state/proof_store.hpp"
 #include "genesis/snapshot_chunk.hpp"
-#include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/packing.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
 #include "node/snapshots/stopped_node.hpp"
-#include "tests/support/one_node.hpp"
+#include "tests/node/snapshots/fixture.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 // A node makes blocks; snapshots are made of them as the node makes them, on a real disk, and
 // loaded into data directories, which then hold the chain at that block: it goes on with the next
@@ -25,63 +22,27 @@ namespace {
 namespace fs = std::filesystem;
 using node::SnapshotFolder;
 using node::SnapshotStore;
+using test::Chain;
+using test::Opened;
 
-// A node with some blocks, and what was told of them.
-class Source {
+// Snapshots of it on a real disk.
+class Source : public Chain {
   public:
     Source() {
-        node_.on_finalized = [this](const node::effect::Finalized& told) { take(told); };
-        for (chain::Slot slot = 1; slot <= 12; ++slot) {
-            if (slot % 3 == 0) {
-                const std::string name = "account" + std::string(1, static_cast<char>('a' + slot));
-                node_.submit(node_.new_account(name));
-            }
-            node_.tick_at(slot);
-        }
-        const auto json = genesis::to_json(node_.genesis());
+        const auto json = genesis::to_json(node().genesis());
         std::ofstream(genesis_file()) << json;
         auto store = SnapshotStore::open(home_ / "snapshots", base::Log(silent_, "snapshot"));
         REQUIRE(store);
         store_ = *std::move(store);
     }
 
-    // Of a block, from the storage of `blocks` before it.
-    [[nodiscard]] node::StateCapture capture(chain::Height height, chain::Height blocks) const {
-        node::StateCapture made;
-        made.block = told_.at(height).block->block;
-        made.before = told_.at(height - blocks + 1).before;
-        for (chain::Height each = height - blocks + 1; each <= height; ++each)
-            made.changes.push_back(told_.at(each).block->changes);
-        return made;
-    }
     base::Result<SnapshotStore::Listed> write(const node::StateCapture& capture) {
-        const std::atomic<bool> never = false;
-        node::SnapshotWriter writer(
-            *store_, [this] { return node_.storage().snapshot(); }, never);
-        return writer.write(capture,
-                            {.chain_id = node_.genesis().chain_id(),
-                             .proof_patience = std::chrono::milliseconds(0)});
+        return Chain::write(capture, *store_);
     }
     SnapshotFolder written(chain::Height height) {
         const auto listed = write(capture(height, 1));
         if (!listed) FAIL(listed.error().detail);
         return *SnapshotFolder::open(store_->path_of(*listed));
-    }
-
-    // Members set the time of the chain back: slot 40 begins when slot 13 would have. It goes on.
-    genesis::Recovery set_time_back() {
-        genesis::Recovery recovery;
-        recovery.chain_id = node_.genesis().chain_id();
-        recovery.reset.from = node_.view().finalized->id;
-        recovery.replaced = {node_.genesis().schedule};
-        recovery.retimes = {{recovery.reset.from, 40, node_.genesis().times.time_of(13)}};
-        for (const genesis::Member& member : node_.genesis().members)
-            recovery.members.push_back({member.name, member.authority});
-        recovery.signatures = {support::key_of(7).sign(recovery.id())};
-        node_.start_with(recovery.retimes, 40);
-        for (chain::Slot slot = 40; slot <= 44; ++slot)
-            node_.tick_at(slot);
-        return recovery;
     }
 
     [[nodiscard]] std::string genesis_file() const { return home_ / "genesis.json"; }
@@ -92,48 +53,12 @@ class Source {
         how.genesis_json = genesis_file();
         return how;
     }
-    support::OneNode& node() { return node_; }
     SnapshotStore& store() { return *store_; }
-    [[nodiscard]] const chain::BlockPtr& block(chain::Height height) const {
-        return told_.at(height).block->block;
-    }
-    [[nodiscard]] chain::Height last() const { return told_.rbegin()->first; }
 
   private:
-    void take(const node::effect::Finalized& told) {
-        told_.insert_or_assign(told.block->block->header.height, told);
-    }
-
     TemporaryDirectory home_;
     support::SilentLog silent_;
-    support::OneNode node_;
-    std::map<chain::Height, node::effect::Finalized> told_;
     std::unique_ptr<SnapshotStore> store_;
-};
-
-// The chain that a data directory holds.
-struct Opened {
-    explicit Opened(const fs::path& data_dir, const genesis::Genesis& genesis)
-        : engine(chain::host_table(), chain::vm::Engine::Options{}, machine),
-          executor(engine, chain::host_table()) {
-        node::RocksDbStorage::Options disk;
-        disk.directory = node::DataDirectory::state_in(data_dir)->string();
-        auto made = node::RocksDbStorage::open(disk);
-        if (!made) FAIL(made.error().detail);
-        storage = *std::move(made);
-        chain::StateManager::Options state;
-        state.on_fault = [](const base::Error& error) { FAIL(error.detail); };
-        auto read =
-            chain::ChainManager::open(node::identity_of(genesis), {*storage, executor, state, {}});
-        if (!read) FAIL(read.error().detail);
-        chain = *std::move(read);
-    }
-
-    node::ContractMachine machine;
-    chain::vm::Engine engine;
-    chain::Executor executor;
-    std::unique_ptr<node::RocksDbStorage> storage;
-    std::unique_ptr<chain::ChainManager> chain;
 };
 
 std::map<std::string, std::string> contents(const fs::path& path) {
