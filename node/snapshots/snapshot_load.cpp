@@ -212,12 +212,12 @@ base::Result<void> finish(const SnapshotFolder& folder,
 std::string describe(const genesis::Freshness& freshness) {
     const std::int64_t seconds = freshness.behind_seconds;
     const std::int64_t far = seconds < 0 ? -seconds : seconds;
-    const std::string lies = fmt::format("what it proves to be final is of {}, {}:{:02}:{:02} {}",
-                                         freshness.time.to_string(),
-                                         far / 3'600,
-                                         far / 60 % 60,
-                                         far % 60,
-                                         seconds < 0 ? "ahead of the clock" : "behind the clock");
+    std::string lies = fmt::format("what it proves to be final is of {}, {}:{:02}:{:02} {}",
+                                   freshness.time.to_string(),
+                                   far / 3'600,
+                                   far / 60 % 60,
+                                   far % 60,
+                                   seconds < 0 ? "ahead of the clock" : "behind the clock");
     if (freshness.is_ahead()) return lies + ": this clock is wrong, or those of the chain were";
     if (freshness.is_stale()) return lies + ": stale until the node has caught up";
     return lies;
