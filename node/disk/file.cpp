@@ -150,27 +150,41 @@ base::Result<std::vector<std::string>> list_directory(const std::string& path, F
 }
 
 base::Result<void> make_directories(const std::string& path, FileCalls& calls) {
-    if (calls.is_directory(path)) return {};
-    const std::filesystem::path above = std::filesystem::path(path).parent_path();
-    if (!above.empty() && above != path) {
-        if (auto made = make_directories(above.string(), calls); !made) return made;
+    std::vector<std::string> missing;  // The lowest first.
+    std::filesystem::path at = path;
+    while (!at.empty() && !calls.is_directory(at.string()) && at != at.parent_path()) {
+        missing.push_back(at.string());
+        at = at.parent_path();
     }
-    if (calls.mkdir(path, 0777) != 0 && errno != EEXIST) {
-        return base::fail(failure("cannot make the directory " + path));
+    for (; !missing.empty(); missing.pop_back()) {
+        if (calls.mkdir(missing.back(), 0777) != 0 && errno != EEXIST) {
+            return base::fail(failure("cannot make the directory " + missing.back()));
+        }
+        if (auto synced = sync_directory_of(missing.back(), calls); !synced) return synced;
     }
-    return sync_directory_of(path, calls);
+    return {};
 }
 
 base::Result<void> remove_tree(const std::string& path, FileCalls& calls) {
-    if (calls.unlink(path) == 0 || errno == ENOENT) return {};
-    if (errno != EISDIR) return base::fail(failure("cannot remove " + path));
-    const auto names = list_directory(path, calls);
-    if (!names) return base::fail(names.error());
-    for (const std::string& name : *names) {
-        if (auto removed = remove_tree(path + "/" + name, calls); !removed) return removed;
+    // The last one first; a directory stays until what is in it is gone.
+    std::vector<std::string> left{path};
+    while (!left.empty()) {
+        const std::string each = left.back();
+        bool is_gone = calls.unlink(each) == 0 || errno == ENOENT;
+        if (!is_gone && errno != EISDIR) return base::fail(failure("cannot remove " + each));
+        is_gone = is_gone || calls.rmdir(each) == 0 || errno == ENOENT;
+        if (is_gone) {
+            left.pop_back();
+            continue;
+        }
+        const base::Error reason = failure("cannot remove " + each);
+        const auto names = list_directory(each, calls);
+        if (!names) return base::fail(names.error());
+        if (names->empty()) return base::fail(reason);
+        for (const std::string& name : *names)
+            left.push_back((std::filesystem::path(each) / name).string());
     }
-    if (calls.rmdir(path) == 0 || errno == ENOENT) return {};
-    return base::fail(failure("cannot remove " + path));
+    return {};
 }
 
 base::Result<void> rename_file(const std::string& from, const std::string& to, FileCalls& calls) {
