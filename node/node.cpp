@@ -86,11 +86,14 @@ http::Options http_options(const Options& options) {
 }
 
 // The option `snapshot`.
-base::Result<void> load_at_start(const Options& options, const base::Log& log) {
+base::Result<void> load_at_start(const Options& options,
+                                 const IsStopped& is_stopped,
+                                 const base::Log& log) {
     LoadOptions how;
     how.data_dir = options.data_dir;
     how.genesis_json = options.genesis_json;
     how.workers = options.chain_threads;
+    how.is_stopped = is_stopped;
     how.show = [&log](const ChunkProgress& done) {
         log.info("loading chunks={}/{} bytes={}/{} ms={}",
                  done.chunks,
@@ -104,17 +107,21 @@ base::Result<void> load_at_start(const Options& options, const base::Log& log) {
         if (!checkpoint) return base::fail(checkpoint.error());
         how.checkpoint = *checkpoint;
     }
-    if (!options.recover_from.empty()) {
-        const auto bytes = base::from_hex(options.recover_from);
-        if (!bytes) return base::fail(bytes.error());
-        const auto id = base::to_hash<32>(*bytes);
-        if (!id) return base::fail(id.error());
-        how.recoveries.push_back(*id);
+    auto recoveries = confirmed_recoveries(options);
+    if (!recoveries) return base::fail(recoveries.error());
+    how.recoveries = *std::move(recoveries);
+    const auto good = load_snapshot(options.snapshot, how);
+    if (!good) return base::fail(good.error());
+    log.info("loaded snapshot={} block={} rows={}",
+             options.snapshot.string(),
+             good->head.height,
+             good->head.rows);
+    const std::string age = describe(good->freshness);
+    if (good->freshness.is_stale() || good->freshness.is_ahead()) {
+        log.warn("snapshot={}: {}", options.snapshot.string(), age);
+    } else {
+        log.info("snapshot={}: {}", options.snapshot.string(), age);
     }
-    const auto head = load_snapshot(options.snapshot, how);
-    if (!head) return base::fail(head.error());
-    log.info(
-        "loaded snapshot={} block={} rows={}", options.snapshot.string(), head->height, head->rows);
     return {};
 }
 
@@ -369,10 +376,12 @@ Node::~Node() {
     stop();
 }
 
-base::Result<std::unique_ptr<Node>> Node::open(const Options& options, Logging& log) {
+base::Result<std::unique_ptr<Node>> Node::open(const Options& options,
+                                               Logging& log,
+                                               const std::function<bool()>& is_stopped) {
     const base::Log node_log(log, "node");
     if (!options.snapshot.empty()) {
-        auto loaded = load_at_start(options, node_log);
+        auto loaded = load_at_start(options, is_stopped, node_log);
         if (!loaded) return base::fail(loaded.error());
     }
     auto ledger = open_ledger(options, node_log);
