@@ -162,6 +162,14 @@ void show_progress(const node::ChunkProgress& done) {
                seconds > 0 ? mebibytes / seconds : 0);
 }
 
+Json to_json(const node::GoodSnapshot& good) {
+    Json json = to_json(good.head);
+    json["final_time"] = good.freshness.time.to_string();
+    json["behind_seconds"] = good.freshness.behind_seconds;
+    json["stale"] = good.freshness.is_stale();
+    return json;
+}
+
 base::Result<node::LoadOptions> load_options(const Arguments& arguments) {
     node::LoadOptions how;
     how.data_dir = arguments.get("data-dir");
@@ -179,6 +187,7 @@ base::Result<node::LoadOptions> load_options(const Arguments& arguments) {
         if (!id) return fail(id.error());
         how.recoveries.push_back(*id);
     }
+    how.recovery_file = arguments.get("recovery");
     return how;
 }
 
@@ -188,13 +197,14 @@ base::Result<void> load(const Session& session, const Arguments& arguments) {
     }
     const auto how = load_options(arguments);
     if (!how) return fail(how.error());
-    const auto head = node::load_snapshot(arguments.at("path"), *how);
-    if (!head) return fail(head.error());
-    if (session.json) return print_json(to_json(*head));
-    fmt::print("loaded: {} begins at block {}, {}\n",
+    const auto good = node::load_snapshot(arguments.at("path"), *how);
+    if (!good) return fail(good.error());
+    if (session.json) return print_json(to_json(*good));
+    fmt::print("loaded: {} begins at block {}, {}\n{}\n",
                how->data_dir.string(),
-               head->height,
-               base::to_hex(head->block.view()));
+               good->head.height,
+               base::to_hex(good->head.block.view()),
+               node::describe(good->freshness));
     return {};
 }
 
@@ -209,10 +219,11 @@ base::Result<void> verify(const Session& session, const Arguments& arguments) {
     if (!how) return fail(how.error());
     const auto good = node::verify_snapshot(*folder, *how);
     if (!good) return fail(good.error());
-    if (session.json) return print_json(to_json(folder->head()));
-    fmt::print("good: the state after block {}, {}, final by the schedules since genesis\n",
-               folder->head().height,
-               base::to_hex(folder->head().block.view()));
+    if (session.json) return print_json(to_json(*good));
+    fmt::print("good: the state after block {}, {}, final by the schedules since genesis\n{}\n",
+               good->head.height,
+               base::to_hex(good->head.block.view()),
+               node::describe(good->freshness));
     return {};
 }
 
@@ -236,6 +247,10 @@ void add_snapshot_commands(std::vector<Command>& commands) {
                             "of a block that the history must have, from somebody trusted"};
     const Option recovery{
         "recover-from", 0, "ID", "of a recovery that the chain went through; several are possible"};
+    const Option file{"recovery",
+                      0,
+                      "FILE",
+                      "of one that set the time back; none: recovery.txt of the data directory"};
     commands.push_back(
         {"snapshot create", "Make a snapshot of the newest final block", {}, {stopped}, create});
     commands.push_back({"snapshot list", "Show the node's snapshots", {}, {stopped}, list});
@@ -243,7 +258,7 @@ void add_snapshot_commands(std::vector<Command>& commands) {
     commands.push_back({"snapshot verify",
                         "Check all of a snapshot",
                         {path},
-                        {genesis, target, checkpoint, recovery},
+                        {genesis, target, checkpoint, recovery, file},
                         verify});
     commands.push_back({"snapshot export",
                         "Copy a snapshot, for a web server or another disk",
@@ -253,7 +268,7 @@ void add_snapshot_commands(std::vector<Command>& commands) {
     commands.push_back({"snapshot load",
                         "Begin an empty data directory with a snapshot",
                         {path},
-                        {target, genesis, checkpoint, recovery},
+                        {target, genesis, checkpoint, recovery, file},
                         load});
     commands.push_back({"snapshot remove",
                         "Remove a snapshot of the node",

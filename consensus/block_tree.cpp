@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace consensus {
@@ -13,6 +14,18 @@ chain::Slot justified_slot(const BlockNode& block) {
 }
 
 }  // namespace
+
+bool may_have_signed(const base::crypto::PublicKey& key,
+                     const TreeBase& base,
+                     std::span<const chain::BlockPtr> above) {
+    if (base.block->header.height == 1 && above.empty()) return false;
+    const auto& [active, proposed, proposed_at, pending_since] = base.schedules;
+    return active->has_key(key) || (proposed != nullptr && proposed->has_key(key)) ||
+           std::ranges::any_of(above, [&](const chain::BlockPtr& block) {
+               const auto& change = block->header.schedule_change;
+               return change && change->has_key(key);
+           });
+}
 
 BlockNode::BlockNode(chain::BlockPtr block_in, chain::ScheduleState schedules_in)
     : block(std::move(block_in)),

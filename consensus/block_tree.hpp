@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace consensus {
@@ -18,6 +19,12 @@ struct TreeBase {
     chain::BlockPtr block;
     chain::ScheduleState schedules;
 };
+
+// Whether a key may have signed something for blocks which rows with this base and these blocks
+// above it have: one is above genesis, and a schedule has the key.
+[[nodiscard]] bool may_have_signed(const base::crypto::PublicKey& key,
+                                   const TreeBase& base,
+                                   std::span<const chain::BlockPtr> above);
 
 // A block of the tree. Owned by the tree; addresses are stable while it is held.
 struct BlockNode {

@@ -282,7 +282,8 @@ bool SafetyJournal::tells_stop(const Mark& mark) {
            });
 }
 
-SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
+SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark,
+                                              bool may_have_signed) {
     const auto ends = std::exchange(ends_, {});
     const auto lose = [&](std::uint64_t sequence) {
         const bool stopped = safety_.stopped || (mark && tells_stop(*mark));
@@ -290,7 +291,9 @@ SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark) {
         return Standing::lost;
     };
     if (is_left_out(Rule::journal_settled)) return Standing::equal;
-    const bool is_new = is_left_out(Rule::journal_beside_its_rows) || is_fresh();
+    const bool is_new =
+        is_left_out(Rule::journal_beside_its_rows) ||
+        (is_fresh() && (!may_have_signed || is_left_out(Rule::journal_beside_a_snapshot)));
     if (!mark) return is_new ? Standing::fresh : lose(0);
     base::Bytes bytes = base::to_bytes(mark->page);
     bytes.resize(kPageBytesMax);
@@ -318,7 +321,8 @@ bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
         replaced.apply(page);
         // What replaced a journal knows all that it knew, and a lost one begins above all that it
         // can have signed: else the rows are of an earlier life of the key, which came further.
-        if (signed_up_to(replaced.safety_) < signed_up_to(safety_)) return false;
+        const bool is_older = signed_up_to(replaced.safety_) < signed_up_to(safety_);
+        if (!is_left_out(Rule::journal_of_this_life) && is_older) return false;
         *this = std::move(replaced);
         return true;
     }

@@ -136,8 +136,10 @@ class SafetyJournal {
     // After read(), once. Nothing that either of the two says is taken back, since nobody knows
     // whether the messages that it allows have left. What differs is to be written anew from
     // compacted(), to the rows and to the log, before anything is signed; a journal that is lost
-    // becomes lost().
-    [[nodiscard]] Standing settle(const std::optional<Mark>& mark);
+    // becomes lost(). `may_have_signed`: the rows have a schedule with this key, and blocks above
+    // genesis. Where they have no page of the key then, they are of another disk or a snapshot's,
+    // and a journal in which nothing is signed may be a copy from the day when the key was made.
+    [[nodiscard]] Standing settle(const std::optional<Mark>& mark, bool may_have_signed);
 
     // Takes the records' promises into account and returns the page to make durable. `lock`: the
     // certificate of the lock that they set, if one is at hand. At most kRecordsPerPage records.

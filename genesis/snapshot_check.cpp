@@ -103,7 +103,7 @@ class AgreementCheck {
         if (chain::merkle_root(digests) != header.transaction_root) {
             return refuse(header, "its transactions are not those of its header");
         }
-        if (header.height == 1) return {};  // Nobody has signed it.
+        if (header.height == 1) return check_genesis(block);
         const chain::ScheduleEntry& owner = active.producer_of(header.slot, repetitions_);
         const auto digest = header.signing_digest(walk_.trust().chain_id);
         if (!base::crypto::verify(owner.signing_key, block.signature, digest)) {
@@ -112,6 +112,17 @@ class AgreementCheck {
                                       owner.producer.to_string()));
         }
         return check_witness(i);
+    }
+
+    // Nobody has signed it; what its witness said would be believed after a restart.
+    static Result<void> check_genesis(const Block& block) {
+        if (block.signature != chain::Signature{}) {
+            return refuse(block.header, "it is signed, nobody signs the first one");
+        }
+        if (block.witness.justify || block.witness.finalized) {
+            return refuse(block.header, "its witness has a certificate, nothing is below it");
+        }
+        return {};
     }
 
     // What the first block's parent had is not known here: there a certificate may be absent.
@@ -206,6 +217,15 @@ class AgreementCheck {
     std::vector<ScheduleState> schedules_;  // Of each block so far.
 };
 
+// Each recovery has all of the chain up to then.
+std::vector<chain::Retime> known_retimes(const LinkWalk& walk) {
+    std::vector<chain::Retime> known = walk.trust().retimes;
+    for (const Recovery& recovery : walk.recoveries()) {
+        if (recovery.retimes.size() > known.size()) known = recovery.retimes;
+    }
+    return known;
+}
+
 }  // namespace
 
 Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
@@ -220,7 +240,7 @@ Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
     CheckedAgreement checked{.base = {agreement.blocks.front(), agreement.schedules},
                              .above = {agreement.blocks.begin() + 1, agreement.blocks.end()},
                              .schedules = check.last(),
-                             .retimes = walk.trust().retimes};
+                             .retimes = known_retimes(walk)};
     // The node makes the link to a schedule that is proposed from that block, if it is not there.
     const ScheduleState& last = checked.schedules;
     if (last.proposed == nullptr || last.proposed_at >= agreement.blocks.front()->header.height) {

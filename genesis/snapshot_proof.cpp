@@ -159,6 +159,16 @@ Result<void> LinkWalk::check_complete() const {
     return {};
 }
 
+Freshness freshness_of(const SnapshotProof& proof,
+                       const chain::SlotTimes& times,
+                       base::Timestamp now) {
+    constexpr std::int64_t kSecond = 1'000'000;
+    const chain::TimePoint time = times.time_of(proof.finality.certified.slot);
+    const std::int64_t behind =
+        chain::TimePoint::from_timestamp(now).microseconds - time.microseconds;
+    return {time, behind / kSecond};
+}
+
 Result<MadeProof> make_proof(const base::StorageView& storage, chain::Height height) {
     auto block = chain::BlockReader(storage).at(height);
     if (!block) return fail(std::move(block).error());

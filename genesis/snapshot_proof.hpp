@@ -4,6 +4,7 @@
 #include "chain/state/proof.hpp"
 #include "genesis/recovery.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -25,7 +26,8 @@ struct Trust {
     chain::ChainId chain_id{};
     chain::Schedule schedule{};               // The genesis file's.
     std::vector<base::Hash256> recoveries{};  // recover-from: those with a new first schedule.
-    std::vector<chain::Retime> retimes{};     // From the recovery's file, as in the genesis times.
+    // From the file of a recovery, as in the genesis times. One that is a link has its own.
+    std::vector<chain::Retime> retimes{};
 };
 
 // The links in their order, in parts: each a list of links one after the other. None: no part.
@@ -74,6 +76,27 @@ struct SnapshotProof {
     friend bool operator==(const SnapshotProof&, const SnapshotProof&) = default;
     static void each_field(auto& self, auto&& visit) { visit(self.header, self.finality); }
 };
+
+// A chain whose final slot is that far behind the clock is stale (spec 05, "Who may connect").
+inline constexpr std::chrono::minutes kStaleAfter{10};
+
+// How what a proof shows to be final lies to a clock (spec 05, "Join").
+struct Freshness {
+    chain::TimePoint time;            // Of the certified block: the newest that it proves.
+    std::int64_t behind_seconds = 0;  // Below 0: it is dated ahead of the clock.
+
+    [[nodiscard]] bool is_stale() const {
+        return behind_seconds > std::chrono::seconds(kStaleAfter).count();
+    }
+    // The clock is wrong, or the chain's was.
+    [[nodiscard]] bool is_ahead() const {
+        return behind_seconds < -std::chrono::seconds(kStaleAfter).count();
+    }
+};
+// `times`: with those that the operator knows of.
+[[nodiscard]] Freshness freshness_of(const SnapshotProof& proof,
+                                     const chain::SlotTimes& times,
+                                     base::Timestamp now);
 
 // From what a node stores, as a storage snapshot has it. would_block: no certificate is above the
 // block yet, ask again after the next final one; not_found: something is not stored here.

@@ -32,6 +32,13 @@ sigset_t handled_signals() {
     return signals;
 }
 
+// Before anybody waits for signals.
+bool is_told_to_end() {
+    sigset_t pending;
+    if (sigpending(&pending) != 0) return false;
+    return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+}
+
 sigset_t block_signals() {
     const sigset_t signals = handled_signals();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -44,7 +51,11 @@ std::optional<int> serve_once(const node::Options& options,
                               node::Logging& log,
                               const sigset_t& signals) {
     const base::Log main_log(log, "main");
-    auto opened = node::Node::open(options, log);
+    auto opened = node::Node::open(options, log, is_told_to_end);
+    if (!opened && is_told_to_end()) {
+        main_log.info("stopped while it opened: {}", opened.error().detail);
+        return EXIT_SUCCESS;
+    }
     if (!opened) return complain(opened.error());
     const std::unique_ptr<node::Node> node = std::move(*opened);
     if (auto started = node->start(); !started) return complain(started.error());

@@ -91,21 +91,19 @@ http::Options http_options(const Options& options) {
 }
 
 // What the operator says of the chain's history: of `checkpoint` and `recover-from`.
-base::Result<void> read_history(const Options& options,
-                                std::optional<genesis::Checkpoint>& checkpoint,
-                                std::vector<base::Hash256>& recoveries) {
+base::Result<LoadOptions> load_options(const Options& options) {
+    LoadOptions how;
+    how.data_dir = options.data_dir;
+    how.genesis_json = options.genesis_json;
     if (!options.checkpoint.empty()) {
         const auto read = checkpoint_from(options.checkpoint);
         if (!read) return base::fail(read.error());
-        checkpoint = *read;
+        how.checkpoint = *read;
     }
-    if (options.recover_from.empty()) return {};
-    const auto bytes = base::from_hex(options.recover_from);
-    if (!bytes) return base::fail(bytes.error());
-    const auto id = base::to_hash<32>(*bytes);
-    if (!id) return base::fail(id.error());
-    recoveries.push_back(*id);
-    return {};
+    auto recoveries = confirmed_recoveries(options);
+    if (!recoveries) return base::fail(recoveries.error());
+    how.recoveries = *std::move(recoveries);
+    return how;
 }
 
 // Where a snapshot of peers is put together.
@@ -128,11 +126,14 @@ base::Result<base::Batch> journal_marks(const base::Storage& storage) {
 }
 
 // The option `snapshot`.
-base::Result<void> load_at_start(const Options& options, const base::Log& log) {
-    LoadOptions how;
-    how.data_dir = options.data_dir;
-    how.genesis_json = options.genesis_json;
+base::Result<void> load_at_start(const Options& options,
+                                 const IsStopped& is_stopped,
+                                 const base::Log& log) {
+    auto read = load_options(options);
+    if (!read) return base::fail(read.error());
+    LoadOptions& how = *read;
     how.workers = options.chain_threads;
+    how.is_stopped = is_stopped;
     how.show = [&log](const ChunkProgress& done) {
         log.info("loading chunks={}/{} bytes={}/{} ms={}",
                  done.chunks,
@@ -141,12 +142,18 @@ base::Result<void> load_at_start(const Options& options, const base::Log& log) {
                  done.bytes_all,
                  done.passed.count());
     };
-    auto read = read_history(options, how.checkpoint, how.recoveries);
-    if (!read) return read;
-    const auto head = load_snapshot(options.snapshot, how);
-    if (!head) return base::fail(head.error());
-    log.info(
-        "loaded snapshot={} block={} rows={}", options.snapshot.string(), head->height, head->rows);
+    const auto good = load_snapshot(options.snapshot, how);
+    if (!good) return base::fail(good.error());
+    log.info("loaded snapshot={} block={} rows={}",
+             options.snapshot.string(),
+             good->head.height,
+             good->head.rows);
+    const std::string age = describe(good->freshness);
+    if (good->freshness.is_stale() || good->freshness.is_ahead()) {
+        log.warn("snapshot={}: {}", options.snapshot.string(), age);
+    } else {
+        log.info("snapshot={}: {}", options.snapshot.string(), age);
+    }
     return {};
 }
 
@@ -294,12 +301,14 @@ base::Result<void> Node::Parts::open_snapshots() {
 
 base::Result<void> Node::Parts::open_exchange() {
     if (!options.has_peers()) return {};
-    SnapshotReceiver::Options how{.directory = joining_in(options),
-                                  .data_dir = options.data_dir,
-                                  .trust = trust_in(ledger.genesis),
-                                  .workers = options.chain_threads};
-    auto read = read_history(options, how.trust.checkpoint, how.trust.chain.recoveries);
-    if (!read) return read;
+    const auto read = load_options(options);
+    if (!read) return base::fail(read.error());
+    const auto trust = trust_of(ledger.genesis, *read);
+    if (!trust) return base::fail(trust.error());
+    const SnapshotReceiver::Options how{.directory = joining_in(options),
+                                        .data_dir = options.data_dir,
+                                        .trust = *trust,
+                                        .workers = options.chain_threads};
     SnapshotExchange::World world;
     world.tell = [this](p2p::Input said) { runtime->tell_peers(std::move(said)); };
     world.own_final = [this] { return own_final(); };
@@ -466,10 +475,12 @@ Node::~Node() {
     stop();
 }
 
-base::Result<std::unique_ptr<Node>> Node::open(const Options& options, Logging& log) {
+base::Result<std::unique_ptr<Node>> Node::open(const Options& options,
+                                               Logging& log,
+                                               const std::function<bool()>& is_stopped) {
     const base::Log node_log(log, "node");
     if (!options.snapshot.empty()) {
-        auto loaded = load_at_start(options, node_log);
+        auto loaded = load_at_start(options, is_stopped, node_log);
         if (!loaded) return base::fail(loaded.error());
     }
     auto ledger = open_ledger(options, node_log);

@@ -5,6 +5,7 @@
 #include "node/logging.hpp"
 #include "node/options.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,9 +18,10 @@ namespace node {
 class Node : base::Pinned {
   public:
     // Opens what the data directory holds, or makes the first state. The log outlives the node.
-    // The error says what to do.
-    [[nodiscard]] static base::Result<std::unique_ptr<Node>> open(const Options& options,
-                                                                  Logging& log);
+    // The error says what to do. `is_stopped` is asked while a snapshot is loaded, which may take
+    // long.
+    [[nodiscard]] static base::Result<std::unique_ptr<Node>> open(
+        const Options& options, Logging& log, const std::function<bool()>& is_stopped = {});
     ~Node();
 
     // Starts threads and serves. unavailable: an address cannot be served.

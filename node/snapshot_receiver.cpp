@@ -215,7 +215,7 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
     }
     auto parts = check_parts(*folder, options_.trust);
     if (!parts) return say(blame(path, parts.error()), parts.error().detail);
-    if (auto room = StateBuild::check_room(*folder, options_.data_dir); !room) {
+    if (auto room = StateBuild::check_room(*folder, options_.data_dir, system_calls()); !room) {
         return say(SnapshotVerdict::unavailable, room.error().detail);
     }
     if (auto taken = take_over_chunks(*folder); !taken) {
@@ -275,12 +275,7 @@ SnapshotVerdict SnapshotReceiver::blame_chunks(const SnapshotFolder& folder) con
     return verdict;
 }
 
-base::Result<void> SnapshotReceiver::fill(StateBuild& state, const SnapshotFolder& folder) {
-    const auto set_building = [this](StateBuild* building) {
-        const std::scoped_lock lock(mutex_);
-        building_ = building;
-        if (building != nullptr && stopping_) building->stop();
-    };
+base::Result<void> SnapshotReceiver::fill(StateBuild& state, const SnapshotFolder& folder) const {
     const auto show = [this](const ChunkProgress& done) {
         log_.info("loading chunks={}/{} bytes={}/{} ms={}",
                   done.chunks,
@@ -289,16 +284,7 @@ base::Result<void> SnapshotReceiver::fill(StateBuild& state, const SnapshotFolde
                   done.bytes_all,
                   done.passed.count());
     };
-    set_building(&state);
-    auto filled = state.fill(folder, options_.workers, show);
-    set_building(nullptr);
-    return filled;
-}
-
-void SnapshotReceiver::stop() {
-    const std::scoped_lock lock(mutex_);
-    stopping_ = true;
-    if (building_ != nullptr) building_->stop();
+    return state.fill(folder, options_.workers, show, [this] { return is_stopped_.load(); });
 }
 
 p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snapshot,
@@ -318,7 +304,7 @@ p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snap
                                snapshot.height,
                                own.height));
     }
-    StateBuild state(next);
+    StateBuild state(next, {});
     if (auto filled = fill(state, folder); !filled) {
         const bool is_disk = filled.error().code == Errc::unavailable;
         return say(is_disk ? SnapshotVerdict::unavailable : blame_chunks(folder),

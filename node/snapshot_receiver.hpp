@@ -8,6 +8,7 @@
 #include "node/snapshots/state_build.hpp"
 #include "p2p/network.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -56,7 +57,7 @@ class SnapshotReceiver : base::Pinned {
     // Where it is put together.
     [[nodiscard]] std::filesystem::path path_of(const p2p::SnapshotPoint& snapshot) const;
     // A load() that is under way ends soon. Any thread.
-    void stop();
+    void stop() { is_stopped_ = true; }
     // Of snapshots that are not above this block nothing is needed any more.
     void forget_up_to(chain::Height height) const;
 
@@ -74,7 +75,7 @@ class SnapshotReceiver : base::Pinned {
     [[nodiscard]] base::Result<void> take_over_chunks(const SnapshotFolder& folder) const;
     [[nodiscard]] p2p::SnapshotVerdict blame(const std::filesystem::path& path,
                                              const base::Error& error) const;
-    base::Result<void> fill(StateBuild& state, const SnapshotFolder& folder);
+    base::Result<void> fill(StateBuild& state, const SnapshotFolder& folder) const;
     [[nodiscard]] p2p::SnapshotVerdict blame_chunks(const SnapshotFolder& folder) const;
 
     const Options options_;
@@ -83,8 +84,7 @@ class SnapshotReceiver : base::Pinned {
     p2p::SnapshotPoint looked_at_;  // Last.
     mutable std::mutex mutex_;
     std::shared_ptr<const Checked> checked_;
-    bool stopping_ = false;
-    StateBuild* building_ = nullptr;  // While load() fills it.
+    std::atomic<bool> is_stopped_ = false;
 };
 
 }  // namespace node

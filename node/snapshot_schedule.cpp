@@ -171,13 +171,17 @@ bool SnapshotSchedule::names(chain::Height height) const {
     return std::ranges::any_of(requests_, [&](const auto& each) { return each.names(height); });
 }
 
-base::Result<void> SnapshotSchedule::forget_before(chain::Height height) {
+base::Result<std::vector<SnapshotRequest>> SnapshotSchedule::forget_before(chain::Height height) {
     const std::scoped_lock lock(writing_);
     std::vector<SnapshotRequest> left = requests_;
-    const auto gone = std::erase_if(left, [&](const SnapshotRequest& each) {
-        return each.spacing == 0 ? each.start < height : each.end < height;
+    const auto past = std::ranges::stable_partition(left, [&](const SnapshotRequest& each) {
+        return each.spacing == 0 ? each.start >= height : each.end >= height;
     });
-    return gone == 0 ? base::Result<void>() : replace(std::move(left), next_id_);
+    std::vector<SnapshotRequest> gone(past.begin(), past.end());
+    left.erase(past.begin(), past.end());
+    if (gone.empty()) return gone;
+    if (auto done = replace(std::move(left), next_id_); !done) return fail(done.error());
+    return gone;
 }
 
 }  // namespace node

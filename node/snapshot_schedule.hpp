@@ -48,8 +48,8 @@ class SnapshotSchedule : base::Pinned {
     [[nodiscard]] base::Result<SnapshotRequest> remove(std::uint32_t id);
     [[nodiscard]] std::vector<SnapshotRequest> list() const;
     [[nodiscard]] bool names(chain::Height height) const;
-    // Drops requests that name no height at or above this one.
-    base::Result<void> forget_before(chain::Height height);
+    // Drops requests that name no height at or above this one; returns them.
+    base::Result<std::vector<SnapshotRequest>> forget_before(chain::Height height);
 
   private:
     explicit SnapshotSchedule(std::filesystem::path file) : file_(std::move(file)) {}

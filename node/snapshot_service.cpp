@@ -73,8 +73,9 @@ void SnapshotService::create(Answered answered) {
 SnapshotService::Counters SnapshotService::counters() const {
     const std::scoped_lock lock(mutex_);
     Counters counters = counters_;
-    if (busy_) {
-        const auto passed = std::chrono::steady_clock::now() - began_;
+    if (busy_ || !scheduled_.empty()) {
+        const auto since = busy_ ? began_ : scheduled_.front().since;
+        const auto passed = std::chrono::steady_clock::now() - since;
         counters.making_ms = static_cast<std::uint64_t>(
             std::chrono::duration_cast<std::chrono::milliseconds>(passed).count() + 1);
     }
@@ -96,6 +97,12 @@ void SnapshotService::on_finalized(const effect::Finalized& finalized) {
     bool keep = false;
     const chain::BlockPtr& block = finalized.block->block;
     if (is_wanted(block->header.height, keep)) begin(block, keep);
+    // Not before it waits: what is below is past.
+    if (told_.exchange(block->header.height) == 0) {
+        const std::scoped_lock lock(mutex_);
+        has_begun_ = true;
+        ready_.notify_all();
+    }
     if (finalized.certificate) {
         // The last of those that became final together: the storage is let go.
         before_.reset();
@@ -113,18 +120,42 @@ void SnapshotService::begin(const chain::BlockPtr& block, bool keep) {
         ++counters_.skipped_syncing;
         return;
     }
-    if (busy_ || scheduled_) {
-        ++counters_.skipped_busy;
-        std::uint64_t skipped = 0;
-        if (skips_.allow(RepeatGuard::Clock::now(), skipped)) {
-            log_.warn("no snapshot at block={}: the one before is still being made; skipped={}",
-                      block->header.height,
-                      skipped);
-        }
-        return;
-    }
-    scheduled_ = Job{StateCapture{block, before_, since_}, keep, {}};
+    const bool has_room = keep ? scheduled_.size() < kWaitingMax : !busy_ && scheduled_.empty();
+    if (!has_room) return say_skipped(block->header.height);
+    scheduled_.push_back(
+        {StateCapture{block, before_, since_}, keep, {}, std::chrono::steady_clock::now()});
     ready_.notify_all();
+}
+
+void SnapshotService::say_skipped(chain::Height height) {
+    ++counters_.skipped_busy;
+    std::uint64_t skipped = 0;
+    if (skips_.allow(RepeatGuard::Clock::now(), skipped)) {
+        log_.warn("no snapshot at block={}: one is still being made, waiting={}; skipped={}",
+                  height,
+                  scheduled_.size(),
+                  skipped);
+    }
+}
+
+// Those that waited, or wait still, are not past.
+void SnapshotService::forget_passed() {
+    chain::Height next = told_ + 1;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!scheduled_.empty()) next = scheduled_.front().capture->block->header.height;
+    }
+    const auto gone = schedule_->forget_before(next);
+    if (!gone) log_.warn("the schedule of snapshots is not stored: {}", gone.error().detail);
+    if (!gone) return;
+    for (const SnapshotRequest& each : *gone) {
+        if (each.spacing != 0 || store_->find(each.start)) continue;
+        log_.warn(
+            "snapshot request={} of block={} is dropped: none was made of it, the block is "
+            "past; 'bor-cli snapshot create' makes one of now",
+            each.id,
+            each.start);
+    }
 }
 
 void SnapshotService::run() {
@@ -132,17 +163,28 @@ void SnapshotService::run() {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
     std::unique_lock lock(mutex_);
     while (true) {
-        ready_.wait(lock, [this] { return stopping_ || scheduled_ || !waiting_.empty(); });
+        ready_.wait(lock, [this] {
+            return stopping_ || has_begun_ || !scheduled_.empty() || !waiting_.empty();
+        });
         if (stopping_) return;
+        if (std::exchange(has_begun_, false)) {
+            // What was asked for while the node did not run.
+            lock.unlock();
+            forget_passed();
+            lock.lock();
+            continue;
+        }
         Job job;
-        if (scheduled_) {
-            job = *std::exchange(scheduled_, std::nullopt);
+        if (!scheduled_.empty()) {
+            job = std::move(scheduled_.front());
+            scheduled_.pop_front();
         } else {
             job.keep = true;
             job.answered.swap(waiting_);
+            job.since = std::chrono::steady_clock::now();
         }
         busy_ = true;
-        began_ = std::chrono::steady_clock::now();
+        began_ = job.since;
         lock.unlock();
         carry_out(std::move(job));
         lock.lock();
@@ -164,16 +206,15 @@ void SnapshotService::carry_out(Job job) {
                   made->packed_bytes,
                   took.count());
     } else {
-        log_.error("no snapshot: {}", made.error().detail);
+        const auto* const block = job.capture ? job.capture->block.get() : nullptr;
+        log_.error("no snapshot of block={}: {}",
+                   block == nullptr ? 0 : block->header.height,
+                   made.error().detail);
     }
     if (auto kept = store_->keep_newest(std::max<std::size_t>(options_.keep, 1)); !kept) {
         log_.warn("old snapshots stay: {}", kept.error().detail);
     }
-    if (made) {
-        if (auto done = schedule_->forget_before(made->head.height + 1); !done) {
-            log_.warn("the schedule of snapshots is not stored: {}", done.error().detail);
-        }
-    }
+    if (!stopping_) forget_passed();
     {
         const std::scoped_lock lock(mutex_);
         ++(made ? counters_.made : counters_.failed);

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -19,12 +20,16 @@
 namespace node {
 
 // Makes snapshots while the node works (spec 05, "Snapshots"): at multiples of a height, at heights
-// that the operator scheduled, and now. One at a time, in a thread that yields to all others; a
-// height that comes meanwhile is skipped and counted.
+// that the operator scheduled, and now. One at a time, in a thread that yields to all others. A
+// multiple that comes meanwhile is skipped and counted; a height that somebody asked for waits,
+// with the storage snapshot that it is made of, while less than kWaitingMax do. One for which none
+// was made is dropped with a line in the log that names its request.
 //
 // Threads: on_finalized() on the core thread, which hands over what is immutable; the rest on any.
 class SnapshotService final : public Plugin {
   public:
+    static constexpr std::size_t kWaitingMax = 8;
+
     struct Options {
         std::filesystem::path directory;  // Of the snapshots.
         chain::ChainId chain_id;
@@ -36,9 +41,10 @@ class SnapshotService final : public Plugin {
     struct Counters {
         std::uint64_t made = 0;
         std::uint64_t failed = 0;
-        std::uint64_t skipped_busy = 0;     // One was being made,
+        std::uint64_t skipped_busy = 0;     // One was being made, or too many waited,
         std::uint64_t skipped_syncing = 0;  // or the node was behind.
-        std::uint64_t making_ms = 0;        // Since when one is being made; 0: none is.
+        // Age of the oldest storage snapshot that one is made of, or waits for that; 0: none is.
+        std::uint64_t making_ms = 0;
     };
     using Answered = std::function<void(base::Result<SnapshotStore::Listed>)>;
 
@@ -66,12 +72,16 @@ class SnapshotService final : public Plugin {
         std::optional<StateCapture> capture;  // Nothing: of the newest final block.
         bool keep = false;
         std::vector<Answered> answered;
+        std::chrono::steady_clock::time_point since;  // Of the capture.
     };
 
     SnapshotService(const Options& options, const base::Storage& storage, const base::Log& log)
         : options_(options), storage_(storage), log_(log) {}
     [[nodiscard]] bool is_wanted(chain::Height height, bool& keep) const;
     void begin(const chain::BlockPtr& block, bool keep);
+    // Under the lock.
+    void say_skipped(chain::Height height);
+    void forget_passed();
     void run();
     void carry_out(Job job);
     [[nodiscard]] base::Result<SnapshotStore::Listed> make(Job& job);
@@ -89,12 +99,14 @@ class SnapshotService final : public Plugin {
 
     mutable std::mutex mutex_;
     std::condition_variable ready_;
-    std::optional<Job> scheduled_;   // Of a height.
+    std::deque<Job> scheduled_;      // Of heights, ascending.
     std::vector<Answered> waiting_;  // For one of now.
+    bool has_begun_ = false;         // A block became final for the first time.
     bool busy_ = false;
     std::chrono::steady_clock::time_point began_;
     Counters counters_;
     std::atomic<bool> stopping_ = false;
+    std::atomic<chain::Height> told_ = 0;  // The last one of on_finalized().
     std::thread thread_;
 };
 

@@ -79,6 +79,8 @@ enum class Rule : std::uint8_t {
     // --- Safety journal ---
     journal_settled,
     journal_beside_its_rows,
+    journal_beside_a_snapshot,
+    journal_of_this_life,
     journal_without_hole,
     journal_record_checksum,
     journal_certificate_checksum,

@@ -13,6 +13,12 @@ constexpr std::size_t kEntryBytesMin = 8 + 34 + 34;
 
 }  // namespace
 
+bool Schedule::has_key(const base::crypto::PublicKey& key) const {
+    return std::ranges::any_of(entries, [&](const ScheduleEntry& entry) {
+        return entry.signing_key == key || entry.vote_key == key;
+    });
+}
+
 std::optional<std::size_t> Schedule::find_producer(Name producer) const {
     const auto found = std::ranges::find(entries, producer, &ScheduleEntry::producer);
     if (found == entries.end()) return std::nullopt;

@@ -35,6 +35,8 @@ struct Schedule {
     }
     // The position of a producer in `entries`.
     [[nodiscard]] std::optional<std::size_t> find_producer(Name producer) const;
+    // Whether anybody signs or votes with this key.
+    [[nodiscard]] bool has_key(const base::crypto::PublicKey& key) const;
     // Whose slot it is; entries must not be empty, repetitions at least 1.
     [[nodiscard]] const ScheduleEntry& producer_of(std::uint64_t slot,
                                                    std::uint32_t repetitions) const;

@@ -69,6 +69,10 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
                                       const base::Log& log,
                                       consensus::Journals& journals) {
     std::vector<consensus::KeyTag> to_mend;
+    const consensus::TreeBase base{chain.stored_base().block, chain.stored_base().schedules};
+    std::vector<chain::BlockPtr> above = chain.above_base();
+    for (const chain::ExecutedBlockPtr& block : chain.held())
+        above.push_back(block->block);
     for (const base::crypto::PublicKey& key : keys) {
         const consensus::KeyTag tag = consensus::key_tag(key);
         const auto stored = chain.stored_journal_marks().find(tag);
@@ -84,7 +88,8 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
             continue;
         }
         const std::uint64_t in_log = found->second.last_sequence();
-        const Standing standing = found->second.settle(mark);
+        const Standing standing =
+            found->second.settle(mark, consensus::may_have_signed(key, base, above));
         tell(log, key.to_string(), standing, in_log, in_rows);
         if (standing != Standing::equal && standing != Standing::lost) to_mend.push_back(tag);
     }

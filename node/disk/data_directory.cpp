@@ -4,7 +4,6 @@
 #include <charconv>
 #include <fcntl.h>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 namespace node {
@@ -32,33 +31,26 @@ std::optional<std::uint32_t> number_of(std::string_view name) {
     return number;
 }
 
-base::Error failed(const fs::path& path, const std::error_code& error) {
-    return {Errc::unavailable, path.string() + ": " + error.message()};
-}
-
 // The names in a directory that are such; none: there is no directory.
 template <class Pick>
-base::Result<std::vector<std::string>> names_in(const fs::path& directory, Pick pick) {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (fs::directory_iterator at(directory, error), end; !error && at != end;
-         at.increment(error)) {
-        std::string name = at->path().filename().string();
-        if (pick(name)) names.push_back(std::move(name));
-    }
-    if (error == std::errc::no_such_file_or_directory) return names;
-    if (error) return base::fail(failed(directory, error));
+base::Result<std::vector<std::string>> names_in(const fs::path& directory,
+                                                FileCalls& calls,
+                                                Pick pick) {
+    auto names = list_directory(directory.string(), calls);
+    if (!names && names.error().code == Errc::not_found) return std::vector<std::string>();
+    if (names) std::erase_if(*names, [&](const std::string& name) { return !pick(name); });
     return names;
 }
 
-base::Result<std::vector<std::string>> states_in(const fs::path& directory) {
-    return names_in(directory, [](const std::string& name) { return number_of(name).has_value(); });
+base::Result<std::vector<std::string>> states_in(const fs::path& directory, FileCalls& calls) {
+    return names_in(
+        directory, calls, [](const std::string& name) { return number_of(name).has_value(); });
 }
 
 // Where nothing names a state: `state`, or the only one that is there, since each is whole. One
 // that a load is making has another name.
-base::Result<std::string> unnamed_state(const fs::path& directory) {
-    auto names = states_in(directory);
+base::Result<std::string> unnamed_state(const fs::path& directory, FileCalls& calls) {
+    auto names = states_in(directory, calls);
     if (!names) return base::fail(names.error());
     if (names->empty() || std::ranges::find(*names, kFirstState) != names->end()) {
         return std::string(kFirstState);
@@ -70,10 +62,10 @@ base::Result<std::string> unnamed_state(const fs::path& directory) {
                           " that names the one that counts; write its name into that file");
 }
 
-base::Result<std::string> read_current(const fs::path& directory) {
+base::Result<std::string> read_current(const fs::path& directory, FileCalls& calls) {
     const fs::path file = directory / kCurrent;
-    auto read = read_file(file.string(), kCurrentBytesMax);
-    if (!read && read.error().code == Errc::not_found) return unnamed_state(directory);
+    auto read = read_file(file.string(), kCurrentBytesMax, calls);
+    if (!read && read.error().code == Errc::not_found) return unnamed_state(directory, calls);
     if (!read) return base::fail(read.error());
     std::string name(base::as_text(*read));
     if (!name.empty() && name.back() == '\n') name.pop_back();
@@ -83,8 +75,7 @@ base::Result<std::string> read_current(const fs::path& directory) {
                               " names no state directory ('state' or 'state.<n>'); "
                               "write the name of the whole one into it");
     }
-    std::error_code error;
-    if (name != kFirstState && !fs::exists(directory / name, error)) {
+    if (name != kFirstState && !calls.exists((directory / name).string())) {
         return base::fail(Errc::corrupt,
                           file.string() + " names " + name + ", which is not there; put it back, " +
                               "or remove that file and load a snapshot");
@@ -94,20 +85,20 @@ base::Result<std::string> read_current(const fs::path& directory) {
 
 }  // namespace
 
-base::Result<fs::path> DataDirectory::state_in(const fs::path& path) {
-    auto current = read_current(path);
+base::Result<fs::path> DataDirectory::state_in(const fs::path& path, FileCalls& calls) {
+    auto current = read_current(path, calls);
     if (!current) return base::fail(current.error());
     return path / *current;
 }
 
-base::Result<DataDirectory> DataDirectory::open(const fs::path& path) {
-    std::error_code error;
-    fs::create_directories(path, error);
-    if (error) {
-        return base::fail(Errc::unavailable,
-                          "cannot make data-dir " + path.string() + ": " + error.message());
+base::Result<DataDirectory> DataDirectory::open(const fs::path& path, FileCalls& calls) {
+    if (auto made = make_directories(path.string(), calls); !made) {
+        return base::fail(Errc::unavailable, "data-dir: " + made.error().detail);
     }
-    auto lock = File::open((path / "lock").string(), O_RDWR | O_CREAT, 0644);
+    // One that a process before made may not be durable. Where another user made it, the directory
+    // above need not be readable.
+    (void)sync_directory_of(path.string(), calls);
+    auto lock = File::open((path / "lock").string(), O_RDWR | O_CREAT, 0644, calls);
     if (!lock) return base::fail(lock.error());
     if (!lock->lock()) {
         return base::fail(Errc::invalid,
@@ -115,15 +106,14 @@ base::Result<DataDirectory> DataDirectory::open(const fs::path& path) {
                               " is in use by another process; stop that one, or give this node a "
                               "directory of its own");
     }
-    auto current = read_current(path);
+    auto current = read_current(path, calls);
     if (!current) return base::fail(current.error());
-    return DataDirectory(path, *std::move(current), *std::move(lock));
+    return DataDirectory(calls, path, *std::move(current), *std::move(lock));
 }
 
 base::Result<void> DataDirectory::remove_others() const {
-    std::error_code none;
-    const bool is_named = fs::exists(path_ / kCurrent, none);
-    const auto names = names_in(path_, [&](const std::string& name) {
+    const bool is_named = calls_->exists((path_ / kCurrent).string());
+    const auto names = names_in(path_, *calls_, [&](const std::string& name) {
         if (name.ends_with(kLoading)) {
             return number_of(std::string_view(name).substr(0, name.size() - kLoading.size()))
                 .has_value();
@@ -132,15 +122,14 @@ base::Result<void> DataDirectory::remove_others() const {
     });
     if (!names) return base::fail(names.error());
     for (const std::string& name : *names) {
-        std::error_code error;
-        fs::remove_all(path_ / name, error);
-        if (error) return base::fail(failed(path_ / name, error));
+        auto removed = remove_tree((path_ / name).string(), *calls_);
+        if (!removed) return removed;
     }
     return {};
 }
 
 base::Result<fs::path> DataDirectory::next_state() const {
-    const auto names = states_in(path_);
+    const auto names = states_in(path_, *calls_);
     if (!names) return base::fail(names.error());
     std::uint32_t highest = number_of(current_).value_or(0);
     for (const std::string& name : *names)
@@ -152,13 +141,11 @@ base::Result<fs::path> DataDirectory::next_state() const {
 
 base::Result<void> DataDirectory::switch_to(const fs::path& state) {
     const std::string name = state.stem().string();
-    std::error_code error;
-    fs::rename(state, path_ / name, error);
-    if (error) return base::fail(failed(state, error));
     const std::string line = name + "\n";
-    auto done = sync_directory_of((path_ / name).string());
+    auto done = rename_file(state.string(), (path_ / name).string(), *calls_);
+    if (done) done = sync_directory_of((path_ / name).string(), *calls_);
     if (!done) return done;
-    done = write_file_atomically((path_ / kCurrent).string(), base::as_bytes(line), 0644);
+    done = write_file_atomically((path_ / kCurrent).string(), base::as_bytes(line), 0644, *calls_);
     if (done) current_ = name;
     return done;
 }

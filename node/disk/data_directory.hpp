@@ -15,10 +15,11 @@ namespace node {
 class DataDirectory {
   public:
     // Makes the directory if it is not there, and holds it against other processes until the end.
-    [[nodiscard]] static base::Result<DataDirectory> open(const std::filesystem::path& path);
+    [[nodiscard]] static base::Result<DataDirectory> open(const std::filesystem::path& path,
+                                                          FileCalls& calls = system_calls());
     // For who only reads, or knows that nobody else works there.
     [[nodiscard]] static base::Result<std::filesystem::path> state_in(
-        const std::filesystem::path& path);
+        const std::filesystem::path& path, FileCalls& calls = system_calls());
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] std::filesystem::path state() const { return path_ / current_; }
@@ -32,9 +33,13 @@ class DataDirectory {
     base::Result<void> switch_to(const std::filesystem::path& state);
 
   private:
-    DataDirectory(std::filesystem::path path, std::string current, File lock)
-        : path_(std::move(path)), current_(std::move(current)), lock_(std::move(lock)) {}
+    DataDirectory(FileCalls& calls, std::filesystem::path path, std::string current, File lock)
+        : calls_(&calls),
+          path_(std::move(path)),
+          current_(std::move(current)),
+          lock_(std::move(lock)) {}
 
+    FileCalls* calls_;
     std::filesystem::path path_;
     std::string current_;
     File lock_;

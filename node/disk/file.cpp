@@ -1,5 +1,6 @@
 #include "node/disk/file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
@@ -101,9 +102,11 @@ base::Result<void> sync_directory_of(const std::string& path, FileCalls& calls) 
                     "cannot sync the directory " + directory + ": " + synced.error().detail});
 }
 
-base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_max) {
+base::Result<base::Bytes> read_file(const std::string& path,
+                                    std::size_t bytes_max,
+                                    FileCalls& calls) {
     // Of a FIFO the other end may never come: it is not waited for, and has no bytes.
-    base::Result<File> opened = File::open(path, O_RDONLY | O_NONBLOCK);
+    base::Result<File> opened = File::open(path, O_RDONLY | O_NONBLOCK, 0, calls);
     if (!opened) return base::fail(opened.error());
     const base::Result<std::uint64_t> size = opened->size();
     if (!size) return base::fail(size.error());
@@ -115,20 +118,78 @@ base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_m
     return opened->read_at(0, static_cast<std::size_t>(*size));
 }
 
-base::Result<void> write_file_atomically(const std::string& path,
-                                         base::ByteView bytes,
-                                         unsigned mode) {
-    const std::string next = path + ".next";
-    base::Result<File> opened = File::open(next, O_WRONLY | O_CREAT | O_TRUNC, mode);
+base::Result<void> write_file(const std::string& path,
+                              base::ByteView bytes,
+                              unsigned mode,
+                              FileCalls& calls) {
+    base::Result<File> opened = File::open(path, O_WRONLY | O_CREAT | O_TRUNC, mode, calls);
     if (!opened) return base::fail(opened.error());
     base::Result<void> done = opened->write_at(0, bytes);
     if (done) done = opened->sync();
-    if (done && ::rename(next.c_str(), path.c_str()) != 0) {
-        done = base::fail(failure("cannot rename " + next + " to " + path));
+    if (done) return {};
+    return base::fail(done.error().code, path + ": " + done.error().detail);
+}
+
+base::Result<void> write_file_atomically(const std::string& path,
+                                         base::ByteView bytes,
+                                         unsigned mode,
+                                         FileCalls& calls) {
+    const std::string next = path + ".next";
+    base::Result<void> done = write_file(next, bytes, mode, calls);
+    if (done) done = rename_file(next, path, calls);
+    if (done) return sync_directory_of(path, calls);
+    calls.unlink(next);
+    return done;
+}
+
+base::Result<std::vector<std::string>> list_directory(const std::string& path, FileCalls& calls) {
+    std::vector<std::string> names;
+    if (calls.list(path, names) != 0) return base::fail(failure(path));
+    std::ranges::sort(names);
+    return names;
+}
+
+base::Result<void> make_directories(const std::string& path, FileCalls& calls) {
+    std::vector<std::string> missing;  // The lowest first.
+    std::filesystem::path at = path;
+    while (!at.empty() && !calls.is_directory(at.string()) && at != at.parent_path()) {
+        missing.push_back(at.string());
+        at = at.parent_path();
     }
-    if (done) return sync_directory_of(path);
-    ::unlink(next.c_str());
-    return base::fail(base::Error{done.error().code, path + ": " + done.error().detail});
+    for (; !missing.empty(); missing.pop_back()) {
+        if (calls.mkdir(missing.back(), 0777) != 0 && errno != EEXIST) {
+            return base::fail(failure("cannot make the directory " + missing.back()));
+        }
+        if (auto synced = sync_directory_of(missing.back(), calls); !synced) return synced;
+    }
+    return {};
+}
+
+base::Result<void> remove_tree(const std::string& path, FileCalls& calls) {
+    // The last one first; a directory stays until what is in it is gone.
+    std::vector<std::string> left{path};
+    while (!left.empty()) {
+        const std::string each = left.back();
+        bool is_gone = calls.unlink(each) == 0 || errno == ENOENT;
+        if (!is_gone && errno != EISDIR) return base::fail(failure("cannot remove " + each));
+        is_gone = is_gone || calls.rmdir(each) == 0 || errno == ENOENT;
+        if (is_gone) {
+            left.pop_back();
+            continue;
+        }
+        const base::Error reason = failure("cannot remove " + each);
+        const auto names = list_directory(each, calls);
+        if (!names) return base::fail(names.error());
+        if (names->empty()) return base::fail(reason);
+        for (const std::string& name : *names)
+            left.push_back((std::filesystem::path(each) / name).string());
+    }
+    return {};
+}
+
+base::Result<void> rename_file(const std::string& from, const std::string& to, FileCalls& calls) {
+    if (calls.rename(from, to) == 0) return {};
+    return base::fail(failure("cannot rename " + from + " to " + to));
 }
 
 }  // namespace node

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace node {
 
@@ -50,11 +51,32 @@ class File {
 base::Result<void> sync_directory_of(const std::string& path, FileCalls& calls = system_calls());
 
 // All of a file of at most `bytes_max` bytes. not_found, unavailable; malformed: it is longer.
-[[nodiscard]] base::Result<base::Bytes> read_file(const std::string& path, std::size_t bytes_max);
+[[nodiscard]] base::Result<base::Bytes> read_file(const std::string& path,
+                                                  std::size_t bytes_max,
+                                                  FileCalls& calls = system_calls());
 
+// Its bytes are durable when it returns, its name is not. Errors name the file.
+base::Result<void> write_file(const std::string& path,
+                              base::ByteView bytes,
+                              unsigned mode,
+                              FileCalls& calls = system_calls());
 // Replaces a file as a whole, durably: after a crash it has the old or the new contents.
 base::Result<void> write_file_atomically(const std::string& path,
                                          base::ByteView bytes,
-                                         unsigned mode = 0600);
+                                         unsigned mode = 0600,
+                                         FileCalls& calls = system_calls());
+
+// Of directories. Errors name the path.
+//
+// The names in it, ascending. not_found: there is none.
+[[nodiscard]] base::Result<std::vector<std::string>> list_directory(
+    const std::string& path, FileCalls& calls = system_calls());
+// With those above it that are not there; durably.
+base::Result<void> make_directories(const std::string& path, FileCalls& calls = system_calls());
+// A file, or a directory with all that is in it; nothing there is fine. Links are not followed.
+base::Result<void> remove_tree(const std::string& path, FileCalls& calls = system_calls());
+base::Result<void> rename_file(const std::string& from,
+                               const std::string& to,
+                               FileCalls& calls = system_calls());
 
 }  // namespace node

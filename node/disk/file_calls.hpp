@@ -3,7 +3,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
+
+namespace rocksdb {
+class Env;
+}
 
 namespace node {
 
@@ -31,12 +38,24 @@ class FileCalls {
     virtual int lock(int descriptor) = 0;  // As flock() with LOCK_EX | LOCK_NB.
 
     virtual bool exists(const std::string& path) = 0;
+    virtual bool is_directory(const std::string& path) = 0;
     virtual int mkdir(const std::string& path, unsigned mode) = 0;
+    virtual int rmdir(const std::string& path) = 0;
+    // Those in a directory but for itself and the one above, in any order.
+    virtual int list(const std::string& path, std::vector<std::string>& names) = 0;
+    // On the device of what is at `path`.
+    virtual std::int64_t free_bytes(const std::string& path) = 0;
     virtual int rename(const std::string& from, const std::string& to) = 0;
     virtual int link(const std::string& from, const std::string& to) = 0;
     virtual int unlink(const std::string& path) = 0;
 };
 
 [[nodiscard]] FileCalls& system_calls();
+
+// Where files and databases are: on the machine's disks, or on one that is simulated.
+struct Disk {
+    std::reference_wrapper<FileCalls> files = system_calls();
+    std::shared_ptr<rocksdb::Env> env;  // Null: the operating system's.
+};
 
 }  // namespace node

@@ -37,11 +37,12 @@ class TableFile::Writer : base::Pinned {
 TableFile::TableFile(std::unique_ptr<Writer> writer) : writer_(std::move(writer)) {}
 TableFile::~TableFile() = default;
 
-base::Result<std::unique_ptr<TableFile>> TableFile::create(const std::string& path,
-                                                           base::Family family) {
+base::Result<std::unique_ptr<TableFile>> TableFile::create(
+    const std::string& path, base::Family family, const std::shared_ptr<rocksdb::Env>& env) {
     using Created = base::Result<std::unique_ptr<TableFile>>;
     return guarded(path, [&]() -> Created {
-        const RocksDbStorage::Options options;
+        RocksDbStorage::Options options;
+        options.env = env;
         const rocksdb::Options all(database_options(options, nullptr),
                                    family_options(family, options, nullptr));
         auto writer = std::make_unique<Writer>(all, path);

@@ -7,6 +7,10 @@
 #include <memory>
 #include <string>
 
+namespace rocksdb {
+class Env;
+}
+
 namespace node {
 
 // A sorted table of rows beside a database, which RocksDbStorage::ingest() takes over as it is.
@@ -15,9 +19,11 @@ namespace node {
 // full or failing.
 class TableFile : base::Pinned {
   public:
-    // Replaces what is at `path`.
-    [[nodiscard]] static base::Result<std::unique_ptr<TableFile>> create(const std::string& path,
-                                                                         base::Family family);
+    // Replaces what is at `path`. `env`: as of the database.
+    [[nodiscard]] static base::Result<std::unique_ptr<TableFile>> create(
+        const std::string& path,
+        base::Family family,
+        const std::shared_ptr<rocksdb::Env>& env = nullptr);
     ~TableFile();
 
     // invalid: the key is not above the one before it.

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kGenesisBytesMax = std::size_t{1} << 20U;
 
-base::Result<GenesisFile> read(const fs::path& path, bool is_kept) {
-    auto bytes = read_file(path.string(), kGenesisBytesMax);
+base::Result<GenesisFile> read(const fs::path& path, bool is_kept, FileCalls& calls) {
+    auto bytes = read_file(path.string(), kGenesisBytesMax, calls);
     if (!bytes) return fail(Errc::invalid, path.string() + ": " + bytes.error().detail);
     auto genesis = genesis::from_json(base::as_text(*bytes));
     if (!genesis) return fail(Errc::invalid, path.string() + ": " + genesis.error().detail);
@@ -24,18 +24,20 @@ base::Result<GenesisFile> read(const fs::path& path, bool is_kept) {
 
 }  // namespace
 
-base::Result<GenesisFile> read_genesis(const fs::path& data_dir, const fs::path& given) {
+base::Result<GenesisFile> read_genesis(const fs::path& data_dir,
+                                       const fs::path& given,
+                                       FileCalls& calls) {
     const fs::path kept = data_dir / kGenesisFile;
-    if (!fs::exists(kept)) {
-        if (!given.empty()) return read(given, false);
+    if (!calls.exists(kept.string())) {
+        if (!given.empty()) return read(given, false, calls);
         return fail(Errc::invalid,
                     kept.string() +
                         " is not there: the first start needs genesis-json (made by 'bor-cli "
                         "genesis init')");
     }
-    auto mine = read(kept, true);
+    auto mine = read(kept, true, calls);
     if (!mine || given.empty()) return mine;
-    const auto other = read(given, false);
+    const auto other = read(given, false, calls);
     if (!other) return fail(other.error());
     if (other->genesis.chain_id() == mine->genesis.chain_id()) return mine;
     return fail(Errc::invalid,
@@ -45,9 +47,11 @@ base::Result<GenesisFile> read_genesis(const fs::path& data_dir, const fs::path&
                     "; use another data-dir or leave the option out");
 }
 
-base::Result<void> keep_genesis(const fs::path& data_dir, const GenesisFile& file) {
+base::Result<void> keep_genesis(const fs::path& data_dir,
+                                const GenesisFile& file,
+                                FileCalls& calls) {
     if (file.is_kept) return {};
-    return write_file_atomically((data_dir / kGenesisFile).string(), file.bytes, 0644);
+    return write_file_atomically((data_dir / kGenesisFile).string(), file.bytes, 0644, calls);
 }
 
 }  // namespace node

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "genesis/genesis.hpp"
+#include "node/disk/file_calls.hpp"
 
 #include <filesystem>
 
@@ -19,8 +20,11 @@ struct GenesisFile {
 // `given`: empty: none. invalid: neither is there, it is no genesis file, or the two are of
 // different chains; says what to do. Writes nothing.
 [[nodiscard]] base::Result<GenesisFile> read_genesis(const std::filesystem::path& data_dir,
-                                                     const std::filesystem::path& given);
+                                                     const std::filesystem::path& given,
+                                                     FileCalls& calls = system_calls());
 // Puts it into the data directory, if it is not there. Durable.
-base::Result<void> keep_genesis(const std::filesystem::path& data_dir, const GenesisFile& file);
+base::Result<void> keep_genesis(const std::filesystem::path& data_dir,
+                                const GenesisFile& file,
+                                FileCalls& calls = system_calls());
 
 }  // namespace node

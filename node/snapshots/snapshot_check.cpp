@@ -50,9 +50,10 @@ struct Border {
 
 class ChunkCheck {
   public:
-    ChunkCheck(const SnapshotFolder& folder, const OpenGroup& open)
+    ChunkCheck(const SnapshotFolder& folder, const OpenGroup& open, const IsStopped& is_stopped)
         : folder_(folder),
           open_(open),
+          is_stopped_(is_stopped),
           groups_(groups_of(folder.manifest())),
           borders_(groups_.size()) {}
 
@@ -110,6 +111,7 @@ class ChunkCheck {
     }
 
     base::Result<void> read_chunk(std::size_t index, Border& border, const RowSink& sink) {
+        if (is_stopped_ && is_stopped_()) return fail(stopped_early());
         const genesis::ChunkInfo& info = folder_.manifest().chunks[index];
         const auto bytes = folder_.chunk(index);
         if (!bytes) return fail(bytes.error());
@@ -151,6 +153,7 @@ class ChunkCheck {
 
     const SnapshotFolder& folder_;
     const OpenGroup& open_;
+    const IsStopped& is_stopped_;
     const std::vector<Group> groups_;
     std::vector<Border> borders_;  // Each its worker's until all have ended.
     std::atomic<std::size_t> next_ = 0;
@@ -172,7 +175,8 @@ SnapshotTrust trust_in(const genesis::Genesis& genesis) {
 }
 
 base::Result<CheckedSnapshot> check_parts(const SnapshotFolder& folder,
-                                          const SnapshotTrust& trust) {
+                                          const SnapshotTrust& trust,
+                                          const IsStopped& is_stopped) {
     const auto of = [&](const char* file, const base::Error& error) {
         return fail(error.code, (folder.path() / file).string() + ": " + error.detail);
     };
@@ -186,7 +190,8 @@ base::Result<CheckedSnapshot> check_parts(const SnapshotFolder& folder,
                                base::to_hex(trust.chain.chain_id.view()))});
     }
     genesis::LinkWalk walk(trust.chain);
-    if (auto followed = folder.follow_links(walk); !followed) return fail(followed.error());
+    auto followed = folder.follow_links(walk, is_stopped);
+    if (!followed) return fail(followed.error());
     auto part = folder.proof();
     if (!part) return fail(part.error());
     if (auto good = genesis::check_proof(walk, part->proof); !good) {
@@ -207,14 +212,16 @@ base::Result<CheckedSnapshot> check_parts(const SnapshotFolder& folder,
     if (!agreement) return of(SnapshotFolder::kProof, agreement.error());
     checked.proof = std::move(part->proof);
     checked.agreement = *std::move(agreement);
+    checked.link_parts = *std::move(followed);
     return checked;
 }
 
 base::Result<std::size_t> check_chunks(const SnapshotFolder& folder,
                                        unsigned workers,
                                        const OpenGroup& open,
-                                       const ShowProgress& show) {
-    return ChunkCheck(folder, open).run(workers, show);
+                                       const ShowProgress& show,
+                                       const IsStopped& is_stopped) {
+    return ChunkCheck(folder, open, is_stopped).run(workers, show);
 }
 
 }  // namespace node

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
+#include <fcntl.h>
+#include <set>
+#include <string_view>
 
 namespace node {
 
@@ -20,8 +22,8 @@ namespace {
 constexpr std::size_t kManifestBytesMax = std::size_t{256} << 20U;
 constexpr std::size_t kPartBytesMax = std::size_t{256} << 20U;
 
-base::Result<base::Bytes> read_part(const fs::path& path, std::size_t bytes_max) {
-    auto read = read_file(path.string(), bytes_max);
+base::Result<base::Bytes> read_part(const fs::path& path, std::size_t bytes_max, FileCalls& files) {
+    auto read = read_file(path.string(), bytes_max, files);
     if (!read) return fail(read.error().code, path.string() + ": " + read.error().detail);
     return read;
 }
@@ -36,11 +38,15 @@ std::string chunk_file_name(const base::Hash256& sha256) {
     return base::to_hex(sha256.view()) + ".zst";
 }
 
-base::Result<SnapshotFolder> SnapshotFolder::open(const fs::path& path) {
+base::Error stopped_early() {
+    return {Errc::unavailable, "stopped before it was done"};
+}
+
+base::Result<SnapshotFolder> SnapshotFolder::open(const fs::path& path, FileCalls& files) {
     const bool is_manifest = path.filename() == kManifest;
     const fs::path folder = is_manifest ? path.parent_path() : path;
     const fs::path file = folder / kManifest;
-    auto bytes = read_part(file, kManifestBytesMax);
+    auto bytes = read_part(file, kManifestBytesMax, files);
     if (!bytes && bytes.error().code == Errc::not_found) {
         return fail(Errc::not_found,
                     path.string() + " is no snapshot: there is no " + file.string() +
@@ -51,7 +57,7 @@ base::Result<SnapshotFolder> SnapshotFolder::open(const fs::path& path) {
     if (!manifest) {
         return fail(manifest.error().code, file.string() + ": " + manifest.error().detail);
     }
-    return SnapshotFolder(folder, *std::move(manifest), base::crypto::sha256(*bytes));
+    return SnapshotFolder(files, folder, *std::move(manifest), base::crypto::sha256(*bytes));
 }
 
 std::string SnapshotFolder::name() const {
@@ -61,36 +67,59 @@ std::string SnapshotFolder::name() const {
 
 base::Result<genesis::ProofPart> SnapshotFolder::proof() const {
     const fs::path file = path_ / kProof;
-    const auto bytes = read_part(file, kPartBytesMax);
+    const auto bytes = read_part(file, kPartBytesMax, *files_);
     if (!bytes) return fail(bytes.error());
     auto part = genesis::decode_proof_part(*bytes);
     if (!part) return fail(part.error().code, file.string() + ": " + part.error().detail);
     return part;
 }
 
-base::Result<std::optional<std::vector<chain::Link>>> SnapshotFolder::links(
-    std::size_t part) const {
-    const fs::path file = path_ / links_file_name(part);
-    const auto bytes = read_part(file, genesis::kLinksBytesMax);
+base::Result<std::optional<base::Bytes>> SnapshotFolder::links_part(std::size_t part) const {
+    auto bytes = read_part(path_ / links_file_name(part), genesis::kLinksBytesMax, *files_);
     if (!bytes && bytes.error().code == Errc::not_found) return std::nullopt;
     if (!bytes) return fail(bytes.error());
-    auto links = genesis::unpack_links(*bytes);
-    if (!links) return fail(links.error().code, file.string() + ": " + links.error().detail);
-    return *std::move(links);
+    return *std::move(bytes);
 }
 
-base::Result<void> SnapshotFolder::follow_links(genesis::LinkWalk& walk) const {
-    for (std::size_t part = 0;; ++part) {
-        const auto links = this->links(part);
+base::Result<std::vector<chain::Link>> SnapshotFolder::unpack_part(std::size_t part,
+                                                                   base::ByteView bytes) const {
+    auto links = genesis::unpack_links(bytes);
+    if (links) return links;
+    return fail(links.error().code,
+                (path_ / links_file_name(part)).string() + ": " + links.error().detail);
+}
+
+base::Result<std::vector<base::Hash256>> SnapshotFolder::follow_links(
+    genesis::LinkWalk& walk, const IsStopped& is_stopped) const {
+    std::vector<base::Hash256> parts;
+    while (true) {
+        if (is_stopped && is_stopped()) return fail(stopped_early());
+        const auto bytes = links_part(parts.size());
+        if (!bytes) return fail(bytes.error());
+        if (!*bytes) return parts;
+        const auto links = unpack_part(parts.size(), **bytes);
         if (!links) return fail(links.error());
-        if (!*links) return {};
-        for (const chain::Link& link : **links) {
+        for (const chain::Link& link : *links) {
             if (auto taken = walk.take(link); !taken) {
-                return fail(taken.error().code,
-                            (path_ / links_file_name(part)).string() + ": " + taken.error().detail);
+                return fail(
+                    taken.error().code,
+                    (path_ / links_file_name(parts.size())).string() + ": " + taken.error().detail);
             }
         }
+        parts.push_back(base::crypto::sha256(**bytes));
     }
+}
+
+base::Result<std::vector<chain::Link>> SnapshotFolder::followed_links(
+    std::size_t part, const base::Hash256& sha256) const {
+    const auto bytes = links_part(part);
+    if (!bytes) return fail(bytes.error());
+    if (!*bytes || base::crypto::sha256(**bytes) != sha256) {
+        return fail(Errc::invalid,
+                    (path_ / links_file_name(part)).string() +
+                        " changed while the snapshot was loaded; begin anew");
+    }
+    return unpack_part(part, **bytes);
 }
 
 fs::path SnapshotFolder::chunk_path(std::size_t index) const {
@@ -100,37 +129,56 @@ fs::path SnapshotFolder::chunk_path(std::size_t index) const {
 base::Result<base::Bytes> SnapshotFolder::chunk(std::size_t index) const {
     const fs::path path = chunk_path(index);
     const std::size_t size = manifest_.chunks.at(index).bytes;
-    auto packed = read_part(path, packed_bytes_max(size));
+    auto packed = read_part(path, packed_bytes_max(size), *files_);
     if (!packed) return packed;
     auto bytes = unpack_chunk(*packed, size);
     if (!bytes) return fail(bytes.error().code, path.string() + ": " + bytes.error().detail);
     return bytes;
 }
 
+std::vector<fs::path> SnapshotFolder::file_names() const {
+    std::vector<fs::path> names{kManifest, kProof};
+    for (std::size_t part = 0; files_->exists((path_ / links_file_name(part)).string()); ++part)
+        names.emplace_back(links_file_name(part));
+    std::set<std::string> chunks;
+    for (const genesis::ChunkInfo& chunk : manifest_.chunks)
+        chunks.insert(chunk_file_name(chunk.sha256));
+    for (const std::string& chunk : chunks)
+        names.push_back(fs::path(kChunks) / chunk);
+    return names;
+}
+
 base::Result<std::uint64_t> SnapshotFolder::packed_bytes() const {
     std::uint64_t sum = 0;
-    const auto add = [&](const fs::path& path) -> base::Result<void> {
-        std::error_code error;
-        const std::uint64_t size = fs::file_size(path, error);
-        if (error) {
-            return fail(
-                error == std::errc::no_such_file_or_directory ? Errc::not_found : Errc::unavailable,
-                path.string() + ": " + error.message());
-        }
-        sum += size;
-        return {};
-    };
-    for (const char* name : {kManifest, kProof}) {
-        if (auto added = add(path_ / name); !added) return fail(added.error());
-    }
-    std::error_code error;
-    for (std::size_t part = 0; fs::exists(path_ / links_file_name(part), error); ++part) {
-        if (auto added = add(path_ / links_file_name(part)); !added) return fail(added.error());
-    }
-    for (std::size_t i = 0; i < manifest_.chunks.size(); ++i) {
-        if (auto added = add(chunk_path(i)); !added) return fail(added.error());
+    for (const fs::path& name : file_names()) {
+        const auto file = File::open((path_ / name).string(), O_RDONLY | O_NONBLOCK, 0, *files_);
+        if (!file) return fail(file.error());
+        const auto size = file->size();
+        if (!size)
+            return fail(size.error().code, (path_ / name).string() + ": " + size.error().detail);
+        sum += *size;
     }
     return sum;
+}
+
+bool is_snapshot_file(const fs::path& path) {
+    const std::string name = path.string();
+    if (name == SnapshotFolder::kManifest || name == SnapshotFolder::kProof ||
+        name == SnapshotFolder::kChunks) {
+        return true;
+    }
+    constexpr std::string_view kDigits = "0123456789";
+    constexpr std::string_view kHexDigits = "0123456789abcdef";
+    constexpr std::string_view kLinks = "links-";
+    const auto is_of = [](std::string_view text, std::string_view digits) {
+        return !text.empty() && text.find_first_not_of(digits) == std::string_view::npos;
+    };
+    const std::string stem = path.stem().string();
+    if (path.parent_path() == SnapshotFolder::kChunks) {
+        return path.extension() == ".zst" && stem.size() == 64 && is_of(stem, kHexDigits);
+    }
+    return !path.has_parent_path() && path.extension() == ".bin" && stem.starts_with(kLinks) &&
+           is_of(std::string_view(stem).substr(kLinks.size()), kDigits);
 }
 
 }  // namespace node

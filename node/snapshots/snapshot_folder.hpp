@@ -2,14 +2,20 @@
 
 #include "genesis/snapshot.hpp"
 #include "genesis/snapshot_agreement.hpp"
+#include "node/disk/file_calls.hpp"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace node {
+
+// Whether what takes long is to end; empty: never.
+using IsStopped = std::function<bool()>;
+[[nodiscard]] base::Error stopped_early();
 
 // A snapshot on disk: a folder of files that never change, which any web server can hold.
 //
@@ -26,22 +32,28 @@ class SnapshotFolder {
     static constexpr const char* kChunks = "chunks";
 
     // Reads the manifest; the chunks are not looked at. `path`: the folder, or its manifest.bin.
-    [[nodiscard]] static base::Result<SnapshotFolder> open(const std::filesystem::path& path);
+    [[nodiscard]] static base::Result<SnapshotFolder> open(const std::filesystem::path& path,
+                                                           FileCalls& files = system_calls());
 
     [[nodiscard]] const std::filesystem::path& path() const { return path_; }
     [[nodiscard]] const genesis::Manifest& manifest() const { return manifest_; }
     [[nodiscard]] const genesis::SnapshotHead& head() const { return manifest_.head; }
+    [[nodiscard]] FileCalls& files() const { return *files_; }
     // Of the manifest.
     [[nodiscard]] const base::Hash256& id() const { return id_; }
+    // Of all its files, below path(): each once.
+    [[nodiscard]] std::vector<std::filesystem::path> file_names() const;
     // The folder's name in a store: height, and the first digits of the id.
     [[nodiscard]] std::string name() const;
 
     [[nodiscard]] base::Result<genesis::ProofPart> proof() const;
-    // Takes those of all parts over in their order.
-    [[nodiscard]] base::Result<void> follow_links(genesis::LinkWalk& walk) const;
-    // One part; nothing: there are not so many.
-    [[nodiscard]] base::Result<std::optional<std::vector<chain::Link>>> links(
-        std::size_t part) const;
+    // Takes those of all parts over in their order; SHA-256 of each part. `is_stopped` is asked
+    // before each; unavailable: it said so.
+    [[nodiscard]] base::Result<std::vector<base::Hash256>> follow_links(
+        genesis::LinkWalk& walk, const IsStopped& is_stopped) const;
+    // One part, which was followed before. invalid: it is not the same any more.
+    [[nodiscard]] base::Result<std::vector<chain::Link>> followed_links(
+        std::size_t part, const base::Hash256& sha256) const;
     // Unpacked. Not compared with the manifest but for its length: genesis::check_chunk() does.
     [[nodiscard]] base::Result<base::Bytes> chunk(std::size_t index) const;
     [[nodiscard]] std::filesystem::path chunk_path(std::size_t index) const;
@@ -49,9 +61,18 @@ class SnapshotFolder {
     [[nodiscard]] base::Result<std::uint64_t> packed_bytes() const;
 
   private:
-    SnapshotFolder(std::filesystem::path path, genesis::Manifest manifest, base::Hash256 id)
-        : path_(std::move(path)), manifest_(std::move(manifest)), id_(id) {}
+    // Nothing: there are not so many.
+    [[nodiscard]] base::Result<std::optional<base::Bytes>> links_part(std::size_t part) const;
+    [[nodiscard]] base::Result<std::vector<chain::Link>> unpack_part(std::size_t part,
+                                                                     base::ByteView bytes) const;
 
+    SnapshotFolder(FileCalls& files,
+                   std::filesystem::path path,
+                   genesis::Manifest manifest,
+                   base::Hash256 id)
+        : files_(&files), path_(std::move(path)), manifest_(std::move(manifest)), id_(id) {}
+
+    FileCalls* files_;
     std::filesystem::path path_;
     genesis::Manifest manifest_;
     base::Hash256 id_;
@@ -59,5 +80,8 @@ class SnapshotFolder {
 
 [[nodiscard]] std::string chunk_file_name(const base::Hash256& sha256);
 [[nodiscard]] std::string links_file_name(std::size_t part);
+// Whether a path below a snapshot's folder is that of one of its files, or of the folder for
+// chunks.
+[[nodiscard]] bool is_snapshot_file(const std::filesystem::path& path);
 
 }  // namespace node

@@ -13,22 +13,43 @@ namespace node {
 // durable takes its place by one atomic replacement of the file `current`. Whatever goes wrong
 // before that, also a power cut, leaves the directory's state as it was.
 struct LoadOptions {
+    Disk disk;
     std::filesystem::path data_dir;
     std::filesystem::path genesis_json;  // Empty: the data directory has one.
     std::optional<genesis::Checkpoint> checkpoint;
     std::vector<base::Hash256> recoveries;  // recover-from.
+    // Of one of these, which gave the chain other times; empty: the data directory has it, if there
+    // is one. A new first schedule needs no file, its link has it.
+    std::filesystem::path recovery_file;
     unsigned workers = 2;
     ShowProgress show;
+    IsStopped is_stopped;
+    std::optional<base::Timestamp> now;  // By which its age is judged; empty: the system's clock.
 };
 
-// The head of what was loaded. invalid: the directory has a chain, or somebody works there, or the
-// snapshot is not what it should be; unavailable: the disk is full or failing. Says what to do.
-[[nodiscard]] base::Result<genesis::SnapshotHead> load_snapshot(const std::filesystem::path& path,
-                                                                const LoadOptions& options);
+// A snapshot that was found good. How old it is decides nothing: whoever names a folder may know
+// why, and a node that is behind the clock says so until it has caught up.
+struct GoodSnapshot {
+    genesis::SnapshotHead head;
+    genesis::Freshness freshness;
+};
+// For people: how far behind the clock, and what follows.
+[[nodiscard]] std::string describe(const genesis::Freshness& freshness);
 
-// The same checks, and nothing is written: `data_dir` is for its genesis file alone. A checkpoint
-// below the block is found among the rows.
-base::Result<void> verify_snapshot(const SnapshotFolder& folder, const LoadOptions& options);
+// What a snapshot is checked against: of the options the checkpoint and the recoveries, with the
+// file of the recovery. invalid: that file is not what it should be.
+[[nodiscard]] base::Result<SnapshotTrust> trust_of(const genesis::Genesis& genesis,
+                                                   const LoadOptions& options);
+
+// invalid: the directory has a chain, or somebody works there, or the snapshot is not what it
+// should be; unavailable: the disk is full or failing, or it was stopped. Says what to do.
+[[nodiscard]] base::Result<GoodSnapshot> load_snapshot(const std::filesystem::path& path,
+                                                       const LoadOptions& options);
+
+// The same checks, and nothing is written: of `data_dir` the files of genesis and recovery are
+// read. A checkpoint below the block is found among the rows.
+[[nodiscard]] base::Result<GoodSnapshot> verify_snapshot(const SnapshotFolder& folder,
+                                                         const LoadOptions& options);
 
 // HEIGHT:ID, where the ID begins with the height.
 [[nodiscard]] base::Result<genesis::Checkpoint> checkpoint_from(const std::string& text);

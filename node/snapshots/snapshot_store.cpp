@@ -3,7 +3,7 @@
 #include "node/disk/file.hpp"
 
 #include <algorithm>
-#include <system_error>
+#include <string_view>
 #include <utility>
 
 namespace node {
@@ -21,48 +21,69 @@ constexpr auto kReadMax = std::chrono::hours(24);
 // Beside a folder: it stays until somebody removes it.
 constexpr const char* kKept = ".kept";
 
-base::Error failed(const fs::path& path, const std::error_code& error) {
-    return {Errc::unavailable, path.string() + ": " + error.message()};
-}
+constexpr std::string_view kRemoving = ".removing-";
 
-base::Result<void> remove_tree(const fs::path& path) {
-    std::error_code error;
-    fs::remove_all(path, error);
-    if (error) return fail(failed(path, error));
-    return {};
+// As SnapshotFolder::name() makes it.
+bool is_snapshot_name(std::string_view name) {
+    constexpr std::size_t kHeightDigits = 10;
+    constexpr std::size_t kIdDigits = 16;
+    if (name.size() != kHeightDigits + 1 + kIdDigits || name[kHeightDigits] != '-') return false;
+    const auto is_of = [](std::string_view text, std::string_view digits) {
+        return text.find_first_not_of(digits) == std::string_view::npos;
+    };
+    return is_of(name.substr(0, kHeightDigits), "0123456789") &&
+           is_of(name.substr(kHeightDigits + 1), "0123456789abcdef");
 }
 
 }  // namespace
 
 base::Result<std::unique_ptr<SnapshotStore>> SnapshotStore::open(const fs::path& directory,
-                                                                 const base::Log& log) {
-    std::unique_ptr<SnapshotStore> store(new SnapshotStore(directory, log));
+                                                                 const base::Log& log,
+                                                                 FileCalls& files) {
+    std::unique_ptr<SnapshotStore> store(new SnapshotStore(directory, log, files));
     if (auto loaded = store->load(); !loaded) return fail(loaded.error());
     return store;
 }
 
+base::Result<void> SnapshotStore::remove_all_of(const fs::path& path) const {
+    return remove_tree(path.string(), files_);
+}
+
+// Nobody but a store makes it, and it counts for nothing.
+bool SnapshotStore::is_left_over(const std::string& name) const {
+    const std::string_view kept = kKept;
+    const std::string_view next = ".next";
+    std::string_view of = name;
+    if (of == kMaking) return true;
+    if (of.starts_with(kRemoving)) return is_snapshot_name(of.substr(kRemoving.size()));
+    const bool is_next = of.ends_with(next);
+    if (is_next) of.remove_suffix(next.size());
+    if (!of.ends_with(kept)) return false;
+    of.remove_suffix(kept.size());
+    return is_snapshot_name(of) && (is_next || !files_.exists((directory_ / of).string()));
+}
+
 base::Result<void> SnapshotStore::load() {
-    std::error_code error;
-    if (!fs::exists(directory_, error)) return {};
-    if (auto removed = remove_tree(directory_ / kMaking); !removed) return removed;
-    for (fs::directory_iterator at(directory_, error), end; !error && at != end;
-         at.increment(error)) {
-        if (!at->is_directory()) continue;
-        if (at->path().filename().string().starts_with('.')) {
-            if (auto removed = remove_tree(at->path()); !removed) return removed;
+    const auto names = list_directory(directory_.string(), files_);
+    if (!names && names.error().code == Errc::not_found) return {};
+    if (!names) return fail(names.error());
+    for (const std::string& name : *names) {
+        const fs::path path = directory_ / name;
+        if (is_left_over(name)) {
+            if (auto removed = remove_all_of(path); !removed) return removed;
             continue;
         }
-        auto listed = read(at->path());
+        if (name.starts_with('.') || !files_.is_directory(path.string())) continue;
+        auto listed = read(path);
         if (listed) continue;
         log_.warn("a snapshot is not listed: {}; remove the folder, or look at the disk",
                   listed.error().detail);
     }
-    if (error) return fail(failed(directory_, error));
     return {};
 }
 
 base::Result<SnapshotStore::Listed> SnapshotStore::read(const fs::path& path) {
-    auto folder = SnapshotFolder::open(path);
+    auto folder = SnapshotFolder::open(path, files_);
     if (!folder) return fail(folder.error());
     const std::string name = path.filename().string();
     if (name != folder->name()) {
@@ -70,8 +91,7 @@ base::Result<SnapshotStore::Listed> SnapshotStore::read(const fs::path& path) {
     }
     const auto bytes = folder->packed_bytes();
     if (!bytes) return fail(bytes.error());
-    std::error_code error;
-    const bool is_kept = fs::exists(directory_ / (name + kKept), error);
+    const bool is_kept = files_.exists((directory_ / (name + kKept)).string());
     Listed listed{name, folder->head(), folder->id(), *bytes, is_kept};
     add(listed, *folder);
     return listed;
@@ -111,35 +131,56 @@ std::optional<fs::path> SnapshotStore::find_chunk(const base::Hash256& sha256) c
     return std::nullopt;
 }
 
+bool SnapshotStore::is_listed(const std::string& name) const {
+    const std::scoped_lock lock(mutex_);
+    return chunks_of_.contains(name);
+}
+
+void SnapshotStore::distrust(const base::Hash256& sha256) {
+    forget_those_with(sha256);
+    tell_changed();
+}
+
+void SnapshotStore::forget_those_with(const base::Hash256& sha256) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(listed_, [&](const Listed& each) {
+        const auto chunks = chunks_of_.find(each.name);
+        if (!std::ranges::binary_search(chunks->second, sha256)) return false;
+        log_.error(
+            "snapshot={} is damaged and not listed any more: its chunk {} is not what its "
+            "name says; look at the disk, then remove the folder",
+            each.name,
+            chunk_file_name(sha256));
+        chunks_of_.erase(chunks);
+        return true;
+    });
+}
+
 base::Result<fs::path> SnapshotStore::begin() {
     const fs::path path = directory_ / kMaking;
-    if (auto removed = remove_tree(path); !removed) return fail(removed.error());
-    std::error_code error;
-    fs::create_directories(path / SnapshotFolder::kChunks, error);
-    if (error) return fail(failed(path, error));
-    if (auto synced = sync_directory_of(directory_.string()); !synced) return fail(synced.error());
+    if (auto removed = remove_all_of(path); !removed) return fail(removed.error());
+    auto made = make_directories((path / SnapshotFolder::kChunks).string(), files_);
+    if (made) made = sync_directory_of(directory_.string(), files_);
+    if (!made) return fail(made.error());
     return path;
 }
 
 base::Result<SnapshotStore::Listed> SnapshotStore::take_over(const fs::path& made, bool keep) {
-    auto folder = SnapshotFolder::open(made);
+    auto folder = SnapshotFolder::open(made, files_);
     if (!folder) return fail(folder.error());
     const std::string name = folder->name();
-    const fs::path path = directory_ / name;
+    const std::string mark = (directory_ / (name + kKept)).string();
     if (keep) {
-        auto marked = write_file_atomically((directory_ / (name + kKept)).string(), {}, 0644);
+        auto marked = write_file_atomically(mark, {}, 0644, files_);
         if (!marked) return fail(marked.error());
     }
-    std::error_code error;
-    fs::create_directories(directory_, error);
-    if (fs::exists(path, error)) {
+    if (is_listed(name)) {
         abandon();
-    } else {
-        fs::rename(made, path, error);
-        if (error) return fail(failed(path, error));
-        if (auto synced = sync_directory_of(path.string()); !synced) return fail(synced.error());
+    } else if (auto named = this->name(made, name); !named) {
+        files_.unlink(mark);
+        return fail(named.error());
     }
-    auto listed = read(path);
+    auto listed = read(directory_ / name);
     tell_changed();
     return listed;
 }
@@ -158,32 +199,49 @@ void SnapshotStore::tell_changed() const {
     if (changed) changed();
 }
 
+base::Result<void> SnapshotStore::name(const fs::path& made, const std::string& name) {
+    const fs::path path = directory_ / name;
+    if (auto there = make_directories(directory_.string(), files_); !there) return there;
+    if (files_.exists(path.string())) {
+        const auto taken = take_name_from(name);
+        if (!taken) return fail(taken.error());
+        if (auto removed = remove_all_of(*taken); !removed) return removed;
+    }
+    auto named = rename_file(made.string(), path.string(), files_);
+    return named ? sync_directory_of(path.string(), files_) : named;
+}
+
 void SnapshotStore::abandon() {
-    if (auto removed = remove_tree(directory_ / kMaking); !removed) {
+    if (auto removed = remove_all_of(directory_ / kMaking); !removed) {
         log_.warn("{}", removed.error().detail);
     }
 }
 
+base::Result<fs::path> SnapshotStore::take_name_from(const std::string& name) {
+    const fs::path dying = directory_ / (std::string(kRemoving) + name);
+    auto done = rename_file((directory_ / name).string(), dying.string(), files_);
+    if (done) done = sync_directory_of(dying.string(), files_);
+    if (!done) return fail(done.error());
+    return dying;
+}
+
 base::Result<void> SnapshotStore::remove(const std::string& name) {
+    if (!is_listed(name)) {
+        return fail(Errc::not_found,
+                    "there is no snapshot '" + name + "' in " + directory_.string() +
+                        "; 'bor-cli snapshot list' shows them");
+    }
+    // The name first, so that a half of it is never taken for one, whatever comes between.
+    const auto dying = take_name_from(name);
+    if (!dying) return fail(dying.error());
     {
         const std::scoped_lock lock(mutex_);
-        const auto gone =
-            std::erase_if(listed_, [&](const Listed& each) { return each.name == name; });
+        std::erase_if(listed_, [&](const Listed& each) { return each.name == name; });
         chunks_of_.erase(name);
-        if (gone == 0) {
-            return fail(Errc::not_found,
-                        "there is no snapshot '" + name + "' in " + directory_.string() +
-                            "; 'bor-cli snapshot list' shows them");
-        }
     }
     tell_changed();
-    // The name first, so that a half of it is never taken for one.
-    std::error_code error;
-    const fs::path dying = directory_ / (".removing-" + name);
-    fs::rename(directory_ / name, dying, error);
-    if (error) return fail(failed(directory_ / name, error));
-    fs::remove(directory_ / (name + kKept), error);
-    return remove_tree(dying);
+    files_.unlink((directory_ / (name + kKept)).string());
+    return remove_all_of(*dying);
 }
 
 void SnapshotStore::note_read(const std::string& name) {

@@ -30,11 +30,14 @@ class SnapshotStore : base::Pinned {
         bool is_kept = false;  // Made at somebody's request: it goes when he removes it.
     };
 
-    // What a making that was cut short left behind is removed; what cannot be read is named in the
-    // log and left alone.
+    // What a making or a removal that was cut short left behind is removed; what cannot be read is
+    // named in the log and left alone, as is what has a name that no store gives.
     [[nodiscard]] static base::Result<std::unique_ptr<SnapshotStore>> open(
-        const std::filesystem::path& directory, const base::Log& log);
+        const std::filesystem::path& directory,
+        const base::Log& log,
+        FileCalls& files = system_calls());
 
+    [[nodiscard]] FileCalls& files() const { return files_; }
     [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
     // By height, ascending.
     [[nodiscard]] std::vector<Listed> list() const;
@@ -48,14 +51,18 @@ class SnapshotStore : base::Pinned {
 
     // Called after the list changed, on the thread that changed it.
     void set_changed(std::function<void()> changed);
+    // A chunk that was found here is not what its name says: no snapshot that has it is whole. They
+    // are not listed any more; the log names them.
+    void distrust(const base::Hash256& sha256);
 
     // Where the next one is made: an empty folder with a folder for chunks.
     base::Result<std::filesystem::path> begin();
-    // Names what was made there, which is whole and synced. Twice is once. Durable.
+    // Names what was made there, which is whole and synced. Twice is once; it takes the place of
+    // one that is not listed, since that is not whole. Durable.
     base::Result<Listed> take_over(const std::filesystem::path& made, bool keep);
     // Throws away what was being made.
     void abandon();
-    // not_found: there is none of this name.
+    // Once its name is gone durably, its files go. not_found: there is none of this name.
     base::Result<void> remove(const std::string& name);
     // A peer reads it: of those that are read, the last one stays as long as it is, at most a day.
     void note_read(const std::string& name);
@@ -63,16 +70,25 @@ class SnapshotStore : base::Pinned {
     base::Result<void> keep_newest(std::size_t count);
 
   private:
-    SnapshotStore(std::filesystem::path directory, const base::Log& log)
-        : directory_(std::move(directory)), log_(log) {}
+    SnapshotStore(std::filesystem::path directory, const base::Log& log, FileCalls& files)
+        : directory_(std::move(directory)), log_(log), files_(files) {}
     [[nodiscard]] base::Result<void> load();
     [[nodiscard]] base::Result<Listed> read(const std::filesystem::path& path);
     void add(const Listed& listed, const SnapshotFolder& folder);
     void tell_changed() const;
+    void forget_those_with(const base::Hash256& sha256);
     [[nodiscard]] bool is_read(const std::string& name) const;
+    [[nodiscard]] bool is_listed(const std::string& name) const;
+    [[nodiscard]] bool is_left_over(const std::string& name) const;
+    // Durably; the files are still there.
+    [[nodiscard]] base::Result<std::filesystem::path> take_name_from(const std::string& name);
+    [[nodiscard]] base::Result<void> name(const std::filesystem::path& made,
+                                          const std::string& name);
+    [[nodiscard]] base::Result<void> remove_all_of(const std::filesystem::path& path) const;
 
     const std::filesystem::path directory_;
     const base::Log log_;
+    FileCalls& files_;
     mutable std::mutex mutex_;
     std::vector<Listed> listed_;  // By height.
     std::function<void()> changed_;

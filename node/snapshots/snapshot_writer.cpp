@@ -12,8 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fcntl.h>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -27,22 +25,14 @@ namespace {
 
 constexpr auto kLooksForStop = std::chrono::milliseconds(100);
 // What the node itself needs to go on: a snapshot leaves at least that.
-constexpr std::uint64_t kFreeBytesMin = std::uint64_t{256} << 20U;
+constexpr std::int64_t kFreeBytesMin = std::int64_t{256} << 20U;
 constexpr auto kLooksForProof = std::chrono::milliseconds(50);
 
 base::Error stopped() {
     return {Errc::unavailable, "the snapshot was not finished: the node stops"};
 }
 
-base::Result<void> write_synced(const fs::path& path, base::ByteView bytes) {
-    auto file = File::open(path.string(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    base::Result<void> done;
-    if (!file) done = fail(file.error());
-    if (done) done = file->write_at(0, bytes);
-    if (done) done = file->sync();
-    if (done) return {};
-    return fail(done.error().code, path.string() + ": " + done.error().detail);
-}
+constexpr unsigned kMode = 0644;
 
 // Keeps what is read below a rate.
 class Pace {
@@ -70,7 +60,7 @@ class Pace {
 // Writes the chunks of a snapshot as they are cut.
 class ChunkFiles {
   public:
-    ChunkFiles(const SnapshotStore& store, fs::path folder, const Pace& pace)
+    ChunkFiles(SnapshotStore& store, fs::path folder, const Pace& pace)
         : store_(store), folder_(std::move(folder)), pace_(pace) {}
 
     base::Result<void> add(const genesis::Chunk& chunk, genesis::Manifest& manifest) {
@@ -92,25 +82,38 @@ class ChunkFiles {
     base::Result<void> write(const genesis::Chunk& chunk) {
         const fs::path path =
             folder_ / SnapshotFolder::kChunks / chunk_file_name(chunk.info.sha256);
-        if (const auto same = store_.find_chunk(chunk.info.sha256)) {
-            std::error_code missing;
-            fs::create_hard_link(*same, path, missing);
-            if (!missing) return {};  // Else it was removed meanwhile.
-        }
-        std::error_code error;
-        const fs::space_info space = fs::space(folder_, error);
-        if (!error && space.available < kFreeBytesMin) {
+        if (share(chunk, path)) return {};
+        const std::int64_t free = store_.files().free_bytes(folder_.string());
+        if (free >= 0 && free < kFreeBytesMin) {
             return fail(Errc::unavailable,
                         fmt::format("no snapshot is made: {} bytes are free on the device of {}, "
                                     "the node keeps {} for itself; free some",
-                                    space.available,
+                                    free,
                                     folder_.string(),
                                     kFreeBytesMin));
         }
-        return write_synced(path, pack_chunk(chunk.bytes));
+        return write_file(path.string(), pack_chunk(chunk.bytes), kMode, store_.files());
     }
 
-    const SnapshotStore& store_;
+    // Makes it one file with an equal chunk of another snapshot. That may have gone bad on the disk
+    // since, so it is read.
+    bool share(const genesis::Chunk& chunk, const fs::path& path) {
+        while (const auto same = store_.find_chunk(chunk.info.sha256)) {
+            const auto packed =
+                read_file(same->string(), packed_bytes_max(chunk.bytes.size()), store_.files());
+            if (!packed && packed.error().code == Errc::not_found) return false;  // Removed now.
+            if (packed) {
+                const auto bytes = unpack_chunk(*packed, chunk.bytes.size());
+                if (bytes && *bytes == chunk.bytes) {
+                    return store_.files().link(same->string(), path.string()) == 0;
+                }
+            }
+            store_.distrust(chunk.info.sha256);
+        }
+        return false;
+    }
+
+    SnapshotStore& store_;
     fs::path folder_;
     Pace pace_;
 };
@@ -140,21 +143,22 @@ base::Result<std::uint32_t> rules_version(const StateCapture& capture,
 base::Result<void> write_parts(const fs::path& folder,
                                const genesis::Manifest& manifest,
                                const std::vector<chain::Link>& links,
-                               const genesis::ProofPart& proof) {
+                               const genesis::ProofPart& proof,
+                               FileCalls& files) {
+    const auto write = [&](const fs::path& name, base::ByteView bytes) {
+        return write_file((folder / name).string(), bytes, kMode, files);
+    };
     const std::vector<base::Bytes> parts = genesis::pack_links(links);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        auto written = write_synced(folder / links_file_name(i), parts[i]);
+        auto written = write(links_file_name(i), parts[i]);
         if (!written) return written;
     }
-    auto written = write_synced(folder / SnapshotFolder::kProof, genesis::encode_proof_part(proof));
-    if (written) {
-        written =
-            write_synced(folder / SnapshotFolder::kManifest, genesis::encode_manifest(manifest));
-    }
+    auto written = write(SnapshotFolder::kProof, genesis::encode_proof_part(proof));
+    if (written) written = write(SnapshotFolder::kManifest, genesis::encode_manifest(manifest));
     if (!written) return written;
     for (const fs::path& inside :
          {folder / SnapshotFolder::kManifest, folder / SnapshotFolder::kChunks / "."}) {
-        if (auto synced = sync_directory_of(inside.string()); !synced) return synced;
+        if (auto synced = sync_directory_of(inside.string(), files); !synced) return synced;
     }
     return {};
 }
@@ -187,14 +191,13 @@ base::Result<void> SnapshotWriter::check_room() const {
     const auto all = store_.list();
     if (all.empty()) return {};
     const std::uint64_t needed = kTimes * all.back().packed_bytes;
-    std::error_code error;
-    const fs::space_info space = fs::space(store_.directory(), error);
-    if (error || space.available >= needed) return {};
+    const std::int64_t free = store_.files().free_bytes(store_.directory().string());
+    if (free < 0 || static_cast<std::uint64_t>(free) >= needed) return {};
     return fail(Errc::unavailable,
                 fmt::format("no snapshot is made: {} bytes are free on the device of {}, the last "
                             "one took {}, and twice that is needed; free some, or remove old ones "
                             "('bor-cli snapshot remove')",
-                            space.available,
+                            free,
                             store_.directory().string(),
                             all.back().packed_bytes));
 }
@@ -229,8 +232,11 @@ base::Result<SnapshotStore::Listed> SnapshotWriter::write_all(const StateCapture
     if (!proof) return fail(proof.error());
     auto agreement = genesis::make_agreement(*capture.before, *now_(), header.height);
     if (!agreement) return fail(agreement.error());
-    const auto parts = write_parts(
-        *folder, *manifest, proof->links, {std::move(proof->proof), *std::move(agreement)});
+    const auto parts = write_parts(*folder,
+                                   *manifest,
+                                   proof->links,
+                                   {std::move(proof->proof), *std::move(agreement)},
+                                   store_.files());
     if (!parts) return fail(parts.error());
     return store_.take_over(*folder, options.keep);
 }

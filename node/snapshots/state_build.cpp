@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,8 +24,8 @@ constexpr std::size_t kCacheBytes = std::size_t{8} << 20U;
 // How far back a state knows the ids of blocks.
 constexpr chain::Height kIdsKept = 65'535;
 
-base::Result<RowSink> open_table(const fs::path& path) {
-    auto created = TableFile::create(path.string(), base::Family::state);
+base::Result<RowSink> open_table(const fs::path& path, const Disk& disk) {
+    auto created = TableFile::create(path.string(), base::Family::state, disk.env);
     if (!created) return fail(created.error());
     const std::shared_ptr<TableFile> file = *std::move(created);
     return RowSink{
@@ -38,22 +37,20 @@ base::Result<RowSink> open_table(const fs::path& path) {
 
 StateBuild::~StateBuild() {
     storage_.reset();
-    if (kept_) return;
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    if (!kept_) (void)remove_tree(path_.string(), disk_.files);  // Else the next start does.
 }
 
-base::Result<void> StateBuild::check_room(const SnapshotFolder& folder, const fs::path& data_dir) {
-    std::error_code error;
-    const fs::space_info space = fs::space(data_dir, error);
-    if (error) return {};
+base::Result<void> StateBuild::check_room(const SnapshotFolder& folder,
+                                          const fs::path& data_dir,
+                                          FileCalls& files) {
+    const std::int64_t free = files.free_bytes(data_dir.string());
     const std::uint64_t needed = folder.head().bytes + kFreeBytesMin;
-    if (space.available >= needed) return {};
+    if (free < 0 || static_cast<std::uint64_t>(free) >= needed) return {};
     return fail(
         Errc::unavailable,
         fmt::format("{} bytes are free on the device of {}; the snapshot's {} bytes of rows "
                     "and 1 GiB are needed; free some, or take another device",
-                    space.available,
+                    free,
                     data_dir.string(),
                     folder.head().bytes));
 }
@@ -64,45 +61,46 @@ fs::path StateBuild::table(std::size_t group) const {
 
 base::Result<void> StateBuild::fill(const SnapshotFolder& folder,
                                     unsigned workers,
-                                    const ShowProgress& show) {
-    std::error_code error;
-    fs::create_directories(tables(), error);
-    if (error) return fail(Errc::unavailable, path_.string() + ": " + error.message());
-    const OpenGroup open_group = [this](std::size_t group) -> base::Result<RowSink> {
-        if (stopping_) return fail(Errc::unavailable, "the node stops");
-        return open_table(table(group));
-    };
-    const auto groups = check_chunks(folder, workers, open_group, show);
+                                    const ShowProgress& show,
+                                    const IsStopped& is_stopped) {
+    if (auto begun = make_directories(tables().string(), disk_.files); !begun) return begun;
+    const auto groups = check_chunks(
+        folder,
+        workers,
+        [this](std::size_t group) { return open_table(table(group), disk_); },
+        show,
+        is_stopped);
     if (!groups) return fail(groups.error());
     if (auto opened = open(); !opened) return opened;
     std::vector<std::string> paths;
     for (std::size_t i = 0; i < *groups; ++i)
         paths.push_back(table(i).string());
     if (auto done = storage_->ingest(base::Family::state, paths); !done) return done;
-    std::error_code ignored;
-    fs::remove_all(tables(), ignored);
-    return {};
+    return remove_tree(tables().string(), disk_.files);
 }
 
 base::Result<void> StateBuild::open() {
     RocksDbStorage::Options options;
     options.directory = path_.string();
     options.cache_bytes = kCacheBytes;
+    options.env = disk_.env;
     auto storage = RocksDbStorage::open(options);
     if (!storage) return fail(storage.error());
     storage_ = *std::move(storage);
     return {};
 }
 
-base::Result<void> StateBuild::store_links(const SnapshotFolder& folder) {
-    for (std::size_t part = 0;; ++part) {
-        const auto links = folder.links(part);
+// What was followed, and nothing else.
+base::Result<void> StateBuild::store_links(const SnapshotFolder& folder,
+                                           const CheckedSnapshot& checked) {
+    for (std::size_t part = 0; part < checked.link_parts.size(); ++part) {
+        const auto links = folder.followed_links(part, checked.link_parts[part]);
         if (!links) return fail(links.error());
-        if (!*links) return {};
         base::Batch batch;
-        genesis::append_links(batch, **links);
+        genesis::append_links(batch, *links);
         if (auto done = storage_->commit(batch, false); !done) return done;
     }
+    return {};
 }
 
 base::Result<void> StateBuild::check_block(const genesis::Checkpoint& block,
@@ -125,14 +123,14 @@ base::Result<void> StateBuild::complete(const SnapshotFolder& folder,
     auto last = genesis::make_loaded(folder.manifest(), checked.proof, checked.agreement, state);
     if (!fault) return fault;
     if (!last) return fail(last.error());
-    if (auto stored = store_links(folder); !stored) return stored;
+    if (auto stored = store_links(folder, checked); !stored) return stored;
     return storage_->commit(*last, true);
 }
 
 base::Result<void> StateBuild::close() {
     storage_.reset();
-    auto synced = sync_directory_of((path_ / ".").string());
-    return synced ? sync_directory_of(path_.string()) : synced;
+    auto synced = sync_directory_of((path_ / ".").string(), disk_.files);
+    return synced ? sync_directory_of(path_.string(), disk_.files) : synced;
 }
 
 base::Bytes block_row_key(const genesis::Checkpoint& block) {

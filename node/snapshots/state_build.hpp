@@ -4,7 +4,6 @@
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/snapshot_check.hpp"
 
-#include <atomic>
 #include <filesystem>
 #include <memory>
 
@@ -13,24 +12,25 @@ namespace node {
 // A state that is made of a snapshot, in a directory of its own (spec 05, "Join"): it counts once
 // DataDirectory::switch_to() has named it. Unless it is kept, it is removed in the end.
 //
-// Thread: one, but stop(). Errors: unavailable: the disk is full or failing; else the snapshot is
+// Thread: one. Errors: unavailable: the disk is full or failing; else the snapshot is
 // not what it should be.
 class StateBuild : base::Pinned {
   public:
-    explicit StateBuild(std::filesystem::path path) : path_(std::move(path)) {}
+    StateBuild(std::filesystem::path path, const Disk& disk)
+        : path_(std::move(path)), disk_(disk) {}
     ~StateBuild();
 
     // unavailable: the device has not room for the rows and 1 GiB; says how much there is.
     [[nodiscard]] static base::Result<void> check_room(const SnapshotFolder& folder,
-                                                       const std::filesystem::path& data_dir);
+                                                       const std::filesystem::path& data_dir,
+                                                       FileCalls& files);
 
     // Writes the rows of all chunks as sorted tables, on workers, each checked, and makes a
-    // database of them. unavailable: also, it was stopped.
+    // database of them. unavailable: also, it was stopped, which is asked on any thread.
     base::Result<void> fill(const SnapshotFolder& folder,
                             unsigned workers,
-                            const ShowProgress& show);
-    // fill() ends soon. Any thread.
-    void stop() { stopping_ = true; }
+                            const ShowProgress& show,
+                            const IsStopped& is_stopped);
     // One that is complete, and closed.
     base::Result<void> open();
     // Compares the rows with `checked`, and adds what is beside them.
@@ -50,11 +50,11 @@ class StateBuild : base::Pinned {
   private:
     [[nodiscard]] std::filesystem::path tables() const { return path_ / "tables"; }
     [[nodiscard]] std::filesystem::path table(std::size_t group) const;
-    base::Result<void> store_links(const SnapshotFolder& folder);
+    base::Result<void> store_links(const SnapshotFolder& folder, const CheckedSnapshot& checked);
 
     std::filesystem::path path_;
+    Disk disk_;
     std::unique_ptr<RocksDbStorage> storage_;
-    std::atomic<bool> stopping_ = false;
     bool kept_ = false;
 };
 

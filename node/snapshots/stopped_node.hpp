@@ -10,13 +10,16 @@ namespace node {
 
 // Of its final block; kept until somebody removes it.
 [[nodiscard]] base::Result<SnapshotStore::Listed> create_snapshot(
-    const std::filesystem::path& data_dir, const base::Log& log);
+    const std::filesystem::path& data_dir, const base::Log& log, const Disk& disk = {});
 [[nodiscard]] base::Result<std::vector<SnapshotStore::Listed>> list_snapshots(
-    const std::filesystem::path& data_dir, const base::Log& log);
+    const std::filesystem::path& data_dir, const base::Log& log, const Disk& disk = {});
 base::Result<void> remove_snapshot(const std::filesystem::path& data_dir,
                                    const std::string& name,
-                                   const base::Log& log);
-// A copy with files of its own at `to`, which is not there yet: all or nothing, durable.
+                                   const base::Log& log,
+                                   const Disk& disk = {});
+// A copy with files of its own at `to`, which is not there yet, on the same disk: all or nothing,
+// durable. It is made beside it, in `to`.part; what a copy left there that was cut short is
+// removed. invalid: there is something else.
 base::Result<void> export_snapshot(const SnapshotFolder& from, const std::filesystem::path& to);
 
 [[nodiscard]] std::filesystem::path snapshots_in(const std::filesystem::path& data_dir);

@@ -227,7 +227,7 @@ TEST_CASE("a key that has stopped signing stays so", "[consensus][journal]") {
     SafetyJournal idle(kKey);
     const std::vector<SafetyRecord> begun{{.kind = RecordKind::base}};
     const std::vector<JournalPage> pages{idle.append(begun), idle.append(stop)};
-    CHECK(read_back(pages).settle(std::nullopt) == Standing::lost);
+    CHECK(read_back(pages).settle(std::nullopt, false) == Standing::lost);
 }
 
 // --- What a start finds: the log, and the rows of the storage ---
@@ -235,12 +235,12 @@ TEST_CASE("a key that has stopped signing stays so", "[consensus][journal]") {
 TEST_CASE("nothing is taken back where the rows are a write behind", "[consensus][journal]") {
     const auto pages = three_pages();
     SafetyJournal journal = read_back(pages);
-    CHECK(journal.settle(mark_of(pages[1])) == Standing::rows_behind);
+    CHECK(journal.settle(mark_of(pages[1]), false) == Standing::rows_behind);
     CHECK(journal.safety().lock_slot == 5);
     CHECK(*journal.safety().lock_certificate == *certificate_of(5));
     SECTION("or many") {
         SafetyJournal other = read_back(pages);
-        CHECK(other.settle(mark_of(pages[0])) == Standing::rows_far_behind);
+        CHECK(other.settle(mark_of(pages[0]), false) == Standing::rows_far_behind);
         CHECK(other.safety().lock_slot == 5);
     }
 }
@@ -259,14 +259,14 @@ TEST_CASE("a page that only the rows have counts as written", "[consensus][journ
     SafetyJournal::Mark mark = mark_of(last);
     while (mark.page.back() == std::byte{})
         mark.page = mark.page.first(mark.page.size() - 1);
-    CHECK(journal.settle(mark) == Standing::log_behind);
+    CHECK(journal.settle(mark, false) == Standing::log_behind);
     CHECK(journal.safety().lock_slot == 5);
     CHECK(journal.safety().lock_certificate != nullptr);
     CHECK(journal.last_sequence() == 4);
     // Written anew both say the same.
     const JournalPage mended = journal.compacted(0);
     SafetyJournal again = read_back({mended});
-    CHECK(again.settle(mark_of(mended)) == Standing::equal);
+    CHECK(again.settle(mark_of(mended), false) == Standing::equal);
     CHECK(again.safety().lock_slot == 5);
     CHECK(again.safety().produced_slot == 5);
     CHECK(again.safety().last_notarize.slot == 5);
@@ -278,7 +278,7 @@ TEST_CASE("a page that was cut short, and of which the rows know nothing, never 
     base::Bytes log = joined(pages);
     log[log.size() - SafetyJournal::kBlockBytes + 40] ^= std::byte{1};
     SafetyJournal journal = SafetyJournal::read(kKey, log).value();
-    CHECK(journal.settle(mark_of(pages[1])) == Standing::torn);
+    CHECK(journal.settle(mark_of(pages[1]), false) == Standing::torn);
     CHECK(journal.safety().lock_slot == 0);
     CHECK(journal.safety().last_notarize.slot == 5);
 }
@@ -286,9 +286,9 @@ TEST_CASE("a page that was cut short, and of which the rows know nothing, never 
 TEST_CASE("a log that lacks more than the page of the rows is lost", "[consensus][journal]") {
     const auto pages = three_pages();
     SafetyJournal whole = read_back(pages);
-    CHECK(whole.settle(mark_of(pages[2])) == Standing::equal);
+    CHECK(whole.settle(mark_of(pages[2]), false) == Standing::equal);
     const auto check_lost = [&](SafetyJournal journal, const JournalPage& page) {
-        CHECK(journal.settle(mark_of(page)) == Standing::lost);
+        CHECK(journal.settle(mark_of(page), false) == Standing::lost);
         CHECK_FALSE(journal.safety().known);
         CHECK(journal.last_sequence() == page.sequence);
         // What is promised next takes its place.
@@ -317,22 +317,25 @@ TEST_CASE("beside the rows of another disk a journal is lost", "[consensus][jour
     const std::vector<SafetyRecord> second{{.kind = RecordKind::produced, .slot = 5}, notarize(6)};
     others.push_back(elsewhere.append(second));
     SafetyJournal behind = read_back(three_pages());
-    CHECK(behind.settle(mark_of(others[1])) == Standing::lost);
+    CHECK(behind.settle(mark_of(others[1]), false) == Standing::lost);
     CHECK_FALSE(behind.safety().known);
     const std::vector<SafetyRecord> third{notarize(7)};
     others.push_back(elsewhere.append(third));
     SafetyJournal as_long = read_back(three_pages());
-    CHECK(as_long.settle(mark_of(others[2])) == Standing::lost);
+    CHECK(as_long.settle(mark_of(others[2]), false) == Standing::lost);
     CHECK(as_long.last_sequence() == 4);
 }
 
 TEST_CASE("beside rows that know nothing of it a journal is lost, or new", "[consensus][journal]") {
     const auto pages = three_pages();
     SafetyJournal used = read_back(pages);
-    CHECK(used.settle(std::nullopt) == Standing::lost);
+    CHECK(used.settle(std::nullopt, false) == Standing::lost);
     CHECK_FALSE(used.safety().known);
+    SafetyJournal old = read_back({pages[0]});
+    CHECK(old.settle(std::nullopt, true) == Standing::lost);
+    CHECK_FALSE(old.safety().known);
     SafetyJournal fresh = read_back({pages[0]});
-    CHECK(fresh.settle(std::nullopt) == Standing::fresh);
+    CHECK(fresh.settle(std::nullopt, false) == Standing::fresh);
     CHECK(fresh.safety().known);
 }
 
@@ -343,7 +346,7 @@ TEST_CASE("a whole journal among the rows takes the place of any older log",
     const JournalPage page = before.compacted(0);
     base::Bytes log = GENERATE_COPY(base::Bytes{}, joined({pages[0]}), joined(pages));
     SafetyJournal journal = SafetyJournal::read(kKey, log).value();
-    REQUIRE(journal.settle(mark_of(page)) == Standing::log_behind);
+    REQUIRE(journal.settle(mark_of(page), false) == Standing::log_behind);
     CHECK(journal.last_sequence() == page.sequence);
     CHECK(journal.safety().lock_slot == 5);
     CHECK(journal.safety().lock_certificate != nullptr);
@@ -363,7 +366,7 @@ TEST_CASE("a whole journal of an earlier life among the rows takes the place of 
     SafetyJournal journal = read_back({again.append(base)});
     REQUIRE(journal.safety().floor == 90);
     REQUIRE(journal.last_sequence() < page.sequence);
-    CHECK(journal.settle(mark_of(page)) == Standing::lost);
+    CHECK(journal.settle(mark_of(page), false) == Standing::lost);
     CHECK_FALSE(journal.safety().known);
 }
 
@@ -375,7 +378,7 @@ TEST_CASE("a compacted journal is good beside rows that are one write behind", "
     REQUIRE(page.replaces);
     SafetyJournal journal = read_back({page});
     REQUIRE(journal.safety().lock_slot == 5);
-    CHECK(journal.settle(mark_of(pages.back())) == Standing::rows_behind);
+    CHECK(journal.settle(mark_of(pages.back()), false) == Standing::rows_behind);
     CHECK(journal.safety().known);
     CHECK(journal.safety().lock_slot == 5);
 }
@@ -388,14 +391,14 @@ TEST_CASE("a key that has answered a recovery signs nothing more, though its jou
     const JournalPage stopped = journal.append(stop);
     SECTION("the log is lost, the rows say it") {
         SafetyJournal other = SafetyJournal::read(kKey, {}).value();
-        (void)other.settle(mark_of(stopped));
+        (void)other.settle(mark_of(stopped), false);
         CHECK(other.safety().stopped);
     }
     SECTION("the log says it, the rows are of elsewhere") {
         pages.push_back(stopped);
         SafetyJournal other = read_back(pages);
         REQUIRE(other.safety().stopped);
-        (void)other.settle(std::nullopt);
+        (void)other.settle(std::nullopt, false);
         CHECK(other.safety().stopped);
     }
 }

@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto journal = SafetyJournal::read(kKey, log);
     if (!journal) return 0;
     const Standing standing =
-        journal->settle(SafetyJournal::Mark{last.sequence, last.bytes, last.replaces});
+        journal->settle(SafetyJournal::Mark{last.sequence, last.bytes, last.replaces}, false);
     // What the rows say of the last page is never lost, unless more is.
     if (standing != Standing::lost) CHECK(journal->last_sequence() >= good.last_sequence());
     if (standing != Standing::equal) test::write_page(logs, journal->compacted(0));

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Four validators under load make snapshots at the same heights, which are equal byte for byte. A fifth
-node begins with one, follows the head, and makes the same ones. Snapshots that were tampered with are
-refused by name and change nothing; kill -9 while one is loaded or made leaves a node that starts.
+"""Four validators under load make snapshots at heights in a row, which are equal byte for byte, also where
+finality jumps over a height. A fifth node begins with one, follows the head, and makes the same ones.
+Snapshots that were tampered with are refused by name and change nothing; kill -9 while one is loaded or made
+leaves a node that starts, and SIGTERM ends a load.
 
 usage: snapshots.py --build BUILD_DIR
 """
@@ -17,8 +18,9 @@ import time
 from members import FOUR, Failure, Load, Network, Node, check, free_port, wait_for
 
 FIFTH = 'bore'
-HEIGHTS = 6
-SPACING = 3
+HEIGHTS = 10
+SPACING = 1
+JUMPED = 6              # Heights that become final at once.
 
 
 def snapshots(node):
@@ -86,9 +88,39 @@ def scheduled(net):
     compared = equal_on_all(net, FOUR, heights)
     print('  %d of %d heights compared on four validators: equal' % (compared, HEIGHTS))
     check(compared >= HEIGHTS // 2, 'too few snapshots were made')
+    nothing_scheduled(net)
+
+
+def nothing_scheduled(net):
     for name in FOUR:
         left = net.nodes[name].ask('/v1/producer/get_snapshot_requests')['snapshot_requests']
         check(left == [], '%s still has requests: %s' % (name, left))
+
+
+def jumped(net):
+    """Two validators stand still, so that nothing becomes final; then several heights do at once."""
+    bora = net.nodes['bora']
+    start = bora.final() + 6
+    heights = [start + i for i in range(JUMPED)]
+    for name in FOUR:
+        schedule(net.nodes[name], start, heights[-1], 1)
+    wait_for('block %d' % (start - 4), lambda: bora.final() >= start - 4, pause=0.02)
+    still = [net.nodes[name] for name in FOUR[2:]]
+    for node in still:
+        os.kill(node.pid, signal.SIGSTOP)
+    try:
+        wait_for('block %d' % (heights[-1] + 2),
+                 lambda: bora.ask('/v1/chain/get_info')['head_block_num'] >= heights[-1] + 2)
+        final = bora.final()
+    finally:
+        for node in still:
+            os.kill(node.pid, signal.SIGCONT)
+    check(final <= start, 'block %d was final before the jump, it was to be below %d' % (final, start))
+    compared = equal_on_all(net, FOUR, heights)
+    print('  from block %d on; %d of %d heights compared on four validators: equal'
+          % (final, compared, JUMPED))
+    check(compared == JUMPED, 'too few snapshots were made')
+    nothing_scheduled(net)
 
 
 def created(net):
@@ -216,6 +248,26 @@ def killed_loads(net, good, checkpoint):
           'a second load: %s' % again.stderr)
 
 
+def stopped_load(net, good):
+    """SIGTERM, which waits from the start on, ends a node that loads a snapshot; nothing has changed."""
+    node = net.nodes[FIFTH]
+    before = contents(node.path('data'))
+
+    def pend():
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    done = subprocess.run(
+        [os.path.join(net.bin, 'bor-node'), '--config-dir', node.path('config'), '--data-dir', node.path('data'),
+         '--genesis-json', os.path.join(net.dir, 'genesis.json'), '--snapshot', good],
+        preexec_fn=pend, capture_output=True, text=True, timeout=30)
+    said = (done.stdout + done.stderr).strip()
+    check(done.returncode == 0 and 'stopped before it was done' in said,
+          'exit %d: %s' % (done.returncode, said))
+    check(contents(node.path('data')) == before, 'a load that was stopped changed the data directory')
+    print('  ' + said.splitlines()[-1][-150:])
+
+
 def prepare_fifth(net):
     """An observer: no key of a validator, so no journal."""
     home = os.path.join(net.dir, FIFTH)
@@ -307,12 +359,16 @@ def main():
                 good = part(net)
             print('tampered', flush=True)
             checkpoint = tampered(net, good)
+            print('stopped load', flush=True)
+            stopped_load(net, good)
             print('killed loads', flush=True)
             killed_loads(net, good, checkpoint)
             print('follows', flush=True)
             follows(net, int(os.path.basename(good).split('-')[0]))
             print('killed capture', flush=True)
             killed_capture(net)
+        print('jumped', flush=True)
+        jumped(net)
         print('stopped node', flush=True)
         stopped_node(net)
         print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))

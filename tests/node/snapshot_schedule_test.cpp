@@ -62,7 +62,10 @@ TEST_CASE("requests are numbered from 0 on, also after a restart") {
     CHECK(schedule->names(110));
     CHECK_FALSE(schedule->names(151));
     // The first is past then, the second is not.
-    REQUIRE(schedule->forget_before(151));
+    const auto gone = schedule->forget_before(151);
+    REQUIRE(gone);
+    REQUIRE(gone->size() == 1);
+    CHECK(gone->front().id == 1);
     REQUIRE(schedule->list().size() == 1);
     CHECK(schedule->list().front().id == 2);
     CHECK(opened(file)->list().size() == 1);

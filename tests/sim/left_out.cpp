@@ -76,6 +76,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "hear-others-first",
     "journal-settled",
     "journal-beside-its-rows",
+    "journal-beside-a-snapshot",
+    "journal-of-this-life",
     "journal-without-hole",
     "journal-record-checksum",
     "journal-certificate-checksum",

@@ -40,6 +40,11 @@ class OneNode {
                           std::chrono::milliseconds(milliseconds));
         machine_.start();
     }
+    // As after a recovery: from a slot on the chain has these times.
+    void start_with(std::vector<chain::Retime> retimes, chain::Slot slot) {
+        machine_.retime(std::move(retimes));
+        start_at(slot, 0);
+    }
     // Goes to the start of this slot and lets the node work.
     void tick_at(chain::Slot slot, int milliseconds = 0) {
         machine_.set_time(genesis().times.time_of(slot).to_timestamp() +

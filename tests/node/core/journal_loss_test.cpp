@@ -4,6 +4,7 @@
 
 // After Catch2, whose macros it uses.
 #include "tests/support/cluster.hpp"
+#include "tests/support/snapshots.hpp"
 
 // A node whose safety journal is gone, damaged or put back from a copy (spec 04).
 
@@ -143,6 +144,35 @@ TEST_CASE("an amnesia that was accepted goes on chain, though the node stops bef
     CHECK_FALSE(cluster[0].view().keys[0].lost);
     cluster.run(4, 12);
     CHECK(chain::find_amnesia(*cluster[0].view().final_state, bank).has_value());
+}
+
+// A disk is lost, the journal put back from the day of its creation: what was signed meanwhile
+// neither of the two knows.
+TEST_CASE("beside a snapshot in which its key is in force a journal without a vote is lost",
+          "[journal]") {
+    Cluster cluster(4);
+    cluster.run(1, 9);
+    cluster.kill(3);
+    const auto& from = cluster[0].view();
+    const auto storage = cluster[0].storage().snapshot();
+    const auto taken = support::take_snapshot(*storage,
+                                              *storage,
+                                              *from.final_state,
+                                              cluster[0].genesis().chain_id(),
+                                              from.finalized->header.height);
+    REQUIRE(taken.has_value());
+    support::wipe(cluster[3].storage());
+    REQUIRE(support::load_snapshot(
+                *taken, support::trust_of(cluster[0].genesis()), cluster[3].storage())
+                .has_value());
+    const auto key = consensus::key_tag(support::key_of(10).public_key());
+    cluster[3].log() = test::fresh_logs({key}).at(key);
+    cluster.start(3);
+    REQUIRE(cluster[3].view().keys.size() == 1);
+    CHECK(cluster[3].view().keys[0].lost);
+    cluster.run(10, 14);
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+    CHECK(voted(cluster, 3, 0) == 14);
 }
 
 TEST_CASE("a journal of which nothing but a torn page is left is lost, and its node starts",

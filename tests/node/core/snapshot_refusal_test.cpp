@@ -245,6 +245,39 @@ TEST_CASE("the agreement part is checked block by block", "[snapshot]") {
     }
 }
 
+TEST_CASE("nobody has signed the first block, or voted in its witness", "[snapshot]") {
+    Cluster cluster(4, 0, 12);
+    cluster.run(1, 1);
+    const auto& view = cluster[0].view();
+    const auto height = view.finalized->header.height;
+    REQUIRE(height == 2);
+    const auto before = cluster[0].storage().snapshot();
+    const auto state = view.final_state;
+    cluster.run(2, 4);
+    const auto now = cluster[0].storage().snapshot();
+    const auto made = genesis::make_proof(*now, height).value();
+    const auto agreement = genesis::make_agreement(*before, *now, height).value();
+    REQUIRE(agreement.blocks.at(0)->header.height == 1);
+    Parts bad{support::trust_of(cluster[0].genesis()),
+              made.links,
+              {made.proof, agreement},
+              support::rows_of(*state)};
+    REQUIRE(load(bad).has_value());
+    // After a restart what is in a stored witness is believed.
+    SECTION("a certificate in its witness") {
+        block(bad, 0).witness.justify = parts().part.agreement.blocks[1]->witness.justify;
+        CHECK_THAT(refusal(bad), Contains("block 1: "));
+    }
+    SECTION("another one") {
+        block(bad, 0).witness.finalized = parts().part.agreement.blocks[1]->witness.finalized;
+        CHECK_THAT(refusal(bad), Contains("block 1: "));
+    }
+    SECTION("a signature") {
+        block(bad, 0).signature = agreement.blocks.at(1)->signature;
+        CHECK_THAT(refusal(bad), Contains("block 1: "));
+    }
+}
+
 TEST_CASE("what the agreement part says of schedules is what the rows say", "[snapshot]") {
     Parts bad = parts();
     // No certificate tells at which height a change was proposed.

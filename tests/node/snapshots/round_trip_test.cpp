@@ -1,17 +1,17 @@
-#include "chain/chain_manager.hpp"
+#include "base/crypto/hash.hpp"
+#include "chain/state/proof_store.hpp"
 #include "genesis/snapshot_chunk.hpp"
-#include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/packing.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
-#include "tests/support/one_node.hpp"
+#include "node/snapshots/stopped_node.hpp"
+#include "tests/node/snapshots/fixture.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 
 // A node makes blocks; snapshots are made of them as the node makes them, on a real disk, and
 // loaded into data directories, which then hold the chain at that block: it goes on with the next
@@ -22,42 +22,22 @@ namespace {
 namespace fs = std::filesystem;
 using node::SnapshotFolder;
 using node::SnapshotStore;
+using test::Chain;
+using test::Opened;
 
-// A node with some blocks, and what was told of them.
-class Source {
+// Snapshots of it on a real disk.
+class Source : public Chain {
   public:
     Source() {
-        node_.on_finalized = [this](const node::effect::Finalized& told) { take(told); };
-        for (chain::Slot slot = 1; slot <= 12; ++slot) {
-            if (slot % 3 == 0) {
-                const std::string name = "account" + std::string(1, static_cast<char>('a' + slot));
-                node_.submit(node_.new_account(name));
-            }
-            node_.tick_at(slot);
-        }
-        const auto json = genesis::to_json(node_.genesis());
+        const auto json = genesis::to_json(node().genesis());
         std::ofstream(genesis_file()) << json;
         auto store = SnapshotStore::open(home_ / "snapshots", base::Log(silent_, "snapshot"));
         REQUIRE(store);
         store_ = *std::move(store);
     }
 
-    // Of a block, from the storage of `blocks` before it.
-    [[nodiscard]] node::StateCapture capture(chain::Height height, chain::Height blocks) const {
-        node::StateCapture made;
-        made.block = told_.at(height).block->block;
-        made.before = told_.at(height - blocks + 1).before;
-        for (chain::Height each = height - blocks + 1; each <= height; ++each)
-            made.changes.push_back(told_.at(each).block->changes);
-        return made;
-    }
     base::Result<SnapshotStore::Listed> write(const node::StateCapture& capture) {
-        const std::atomic<bool> never = false;
-        node::SnapshotWriter writer(
-            *store_, [this] { return node_.storage().snapshot(); }, never);
-        return writer.write(capture,
-                            {.chain_id = node_.genesis().chain_id(),
-                             .proof_patience = std::chrono::milliseconds(0)});
+        return Chain::write(capture, *store_);
     }
     SnapshotFolder written(chain::Height height) {
         const auto listed = write(capture(height, 1));
@@ -73,48 +53,12 @@ class Source {
         how.genesis_json = genesis_file();
         return how;
     }
-    support::OneNode& node() { return node_; }
     SnapshotStore& store() { return *store_; }
-    [[nodiscard]] const chain::BlockPtr& block(chain::Height height) const {
-        return told_.at(height).block->block;
-    }
-    [[nodiscard]] chain::Height last() const { return told_.rbegin()->first; }
 
   private:
-    void take(const node::effect::Finalized& told) {
-        told_.insert_or_assign(told.block->block->header.height, told);
-    }
-
     TemporaryDirectory home_;
     support::SilentLog silent_;
-    support::OneNode node_;
-    std::map<chain::Height, node::effect::Finalized> told_;
     std::unique_ptr<SnapshotStore> store_;
-};
-
-// The chain that a data directory holds.
-struct Opened {
-    explicit Opened(const fs::path& data_dir, const genesis::Genesis& genesis)
-        : engine(chain::host_table(), chain::vm::Engine::Options{}, machine),
-          executor(engine, chain::host_table()) {
-        node::RocksDbStorage::Options disk;
-        disk.directory = node::DataDirectory::state_in(data_dir)->string();
-        auto made = node::RocksDbStorage::open(disk);
-        if (!made) FAIL(made.error().detail);
-        storage = *std::move(made);
-        chain::StateManager::Options state;
-        state.on_fault = [](const base::Error& error) { FAIL(error.detail); };
-        auto read =
-            chain::ChainManager::open(node::identity_of(genesis), {*storage, executor, state, {}});
-        if (!read) FAIL(read.error().detail);
-        chain = *std::move(read);
-    }
-
-    node::ContractMachine machine;
-    chain::vm::Engine engine;
-    chain::Executor executor;
-    std::unique_ptr<node::RocksDbStorage> storage;
-    std::unique_ptr<chain::ChainManager> chain;
 };
 
 std::map<std::string, std::string> contents(const fs::path& path) {
@@ -193,6 +137,59 @@ TEST_CASE("equal chunks of two snapshots are one file") {
     CHECK(node::verify_snapshot(second, source.into("none")));
 }
 
+TEST_CASE("a chunk that went bad on the disk is not taken over by the next snapshot") {
+    Source source;
+    const SnapshotFolder first = source.written(5);
+    for (std::size_t i = 0; i < first.manifest().chunks.size(); ++i) {
+        std::fstream file(first.chunk_path(i), std::ios::binary | std::ios::in | std::ios::out);
+        file.seekp(static_cast<std::streamoff>(fs::file_size(first.chunk_path(i)) / 2));
+        file.put('\xA5');
+    }
+    REQUIRE_FALSE(node::verify_snapshot(first, source.into("none")));
+    const SnapshotFolder second = source.written(6);
+    const auto good = node::verify_snapshot(second, source.into("none"));
+    if (!good) FAIL(good.error().detail);
+}
+
+TEST_CASE("a copy has files of its own, and takes nobody else's place") {
+    Source source;
+    const SnapshotFolder folder = source.written(5);
+    const auto verified = [&](const std::string& name) {
+        const auto copy = SnapshotFolder::open(source.path(name));
+        if (!copy) FAIL(copy.error().detail);
+        CHECK(fs::hard_link_count(copy->chunk_path(0)) == 1);
+        CHECK(node::verify_snapshot(*copy, source.into("none")));
+        CHECK_FALSE(fs::exists(source.path(name) + ".part"));
+    };
+    SECTION("with a slash at its end") {
+        const auto done = node::export_snapshot(folder, source.path("copy/"));
+        if (!done) FAIL(done.error().detail);
+        verified("copy");
+    }
+    SECTION("beside a copy that was cut short") {
+        fs::create_directories(source.path("copy.part/chunks"));
+        std::ofstream(source.path("copy.part/proof.bin")) << "half";
+        REQUIRE(node::export_snapshot(folder, source.path("copy")));
+        verified("copy");
+    }
+    SECTION("but not beside what is no copy") {
+        const auto refused = [&] {
+            const auto done = node::export_snapshot(folder, source.path("copy"));
+            REQUIRE_FALSE(done);
+            CHECK(done.error().detail.find("copy.part") != std::string::npos);
+            CHECK_FALSE(fs::exists(source.path("copy")));
+        };
+        std::ofstream(source.path("copy.part")) << "mine";
+        refused();
+        CHECK(fs::file_size(source.path("copy.part")) == 4);
+        fs::remove(source.path("copy.part"));
+        fs::create_directories(source.path("copy.part/chunks"));
+        std::ofstream(source.path("copy.part/thesis.tex")) << "mine";
+        refused();
+        CHECK(fs::exists(source.path("copy.part/thesis.tex")));
+    }
+}
+
 TEST_CASE("rows that do not give the header's digest are never listed") {
     Source source;
     node::StateCapture capture = source.capture(8, 2);
@@ -213,6 +210,128 @@ TEST_CASE("a snapshot is not loaded into a directory that has a chain") {
     const auto held = node::DataDirectory::open(source.path("held"));
     REQUIRE(held);
     check_refused(folder.path(), source.into("held"), "in use by another process");
+}
+
+TEST_CASE("a chain whose time was set back is loaded by who confirms that, with its file") {
+    Source source;
+    const genesis::Recovery recovery = source.set_time_back();
+    const SnapshotFolder folder = source.written(source.last());
+    node::LoadOptions how = source.into("data");
+    fs::create_directories(how.data_dir);
+    check_refused(folder.path(), how, "'recover-from' does not name");
+    const auto put = [&](const fs::path& file, const genesis::Recovery& each) {
+        std::ofstream(file, std::ios::trunc) << genesis::to_text(each);
+    };
+    const fs::path file = how.data_dir / genesis::kRecoveryFile;
+    how.recoveries = {recovery.id()};
+    SECTION("with that of the data directory") {
+        put(file, recovery);
+        REQUIRE(node::verify_snapshot(folder, how));
+        const auto head = node::load_snapshot(folder.path(), how);
+        if (!head) FAIL(head.error().detail);
+        const Opened opened(how.data_dir, source.node().genesis());
+        CHECK(opened.chain->finalized()->id == source.block(source.last())->id);
+    }
+    SECTION("with one that lies elsewhere") {
+        how.recovery_file = source.path("elsewhere");
+        check_refused(folder.path(), how, "elsewhere");
+        put(how.recovery_file, recovery);
+        const auto head = node::load_snapshot(folder.path(), how);
+        if (!head) FAIL(head.error().detail);
+    }
+    SECTION("not with another one, or one that members have not signed") {
+        genesis::Recovery other = recovery;
+        other.retimes.at(0).first += 1;
+        put(file, other);
+        check_refused(folder.path(), how, "which 'recover-from' does not name");
+        other = recovery;
+        other.signatures.clear();
+        put(file, other);
+        check_refused(folder.path(), how, "0 of 1 members have signed");
+    }
+}
+
+TEST_CASE("how old a snapshot is, is judged by the newest block that it proves") {
+    Source source;
+    const SnapshotFolder folder = source.written(5);
+    node::LoadOptions how = source.into("none");
+    // The proof was made when the last one was final.
+    const auto last =
+        source.node().genesis().times.time_of(source.block(source.last())->header.slot);
+    const auto judged = [&](std::chrono::seconds later) {
+        how.now = last.to_timestamp() + later;
+        const auto good = node::verify_snapshot(folder, how);
+        if (!good) FAIL(good.error().detail);
+        CHECK(good->freshness.time == last);
+        CHECK(good->freshness.behind_seconds == later.count());
+        return good->freshness;
+    };
+    CHECK_FALSE(judged(std::chrono::minutes(10)).is_stale());
+    const auto stale = judged(std::chrono::seconds(601));
+    CHECK(stale.is_stale());
+    CHECK_FALSE(stale.is_ahead());
+    CHECK(node::describe(stale).find("0:10:01 behind the clock: stale") != std::string::npos);
+    const auto ahead = judged(-std::chrono::hours(26));
+    CHECK_FALSE(ahead.is_stale());
+    CHECK(ahead.is_ahead());
+    CHECK(node::describe(ahead).find("26:00:00 ahead of the clock") != std::string::npos);
+    CHECK_FALSE(judged(-std::chrono::minutes(10)).is_ahead());
+}
+
+namespace {
+
+// It leads on from nothing, and its certificate is of nobody.
+chain::Link forged_link(const genesis::Genesis& genesis) {
+    chain::ScheduleLink link;
+    link.proposing.height = 3;
+    link.proposing.schedule_change = genesis.schedule;
+    link.proposing.schedule_change->version = 1;
+    link.finality.certified = link.proposing;
+    link.finality.certificate.bitmaps = {{std::byte{1}}};
+    link.finality.certificate.signatures = {support::key_of(66).sign({})};
+    return link;
+}
+
+}  // namespace
+
+TEST_CASE("links that were not followed are not stored, whenever they come into the folder") {
+    Source source;
+    const SnapshotFolder folder = source.written(source.last());
+    node::LoadOptions how = source.into("data");
+    const base::Bytes part = genesis::pack_links({forged_link(source.node().genesis())}).at(0);
+    const auto put = [&](base::ByteView bytes) {
+        std::ofstream(folder.path() / "links-0.bin", std::ios::binary | std::ios::trunc)
+            .write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    };
+    // When all chunks were checked.
+    how.show = [&](const node::ChunkProgress&) { put(part); };
+    const auto good = node::load_snapshot(folder.path(), how);
+    if (!good) FAIL(good.error().detail);
+    const Opened opened(how.data_dir, source.node().genesis());
+    CHECK_FALSE(chain::has_link(*opened.storage, 1).value());
+    CHECK(folder.followed_links(0, base::crypto::sha256(part)));
+    put(base::ByteView(part).first(part.size() - 1));
+    const auto other = folder.followed_links(0, base::crypto::sha256(part));
+    REQUIRE_FALSE(other);
+    CHECK(other.error().detail.find("links-0.bin changed while") != std::string::npos);
+}
+
+TEST_CASE("a load that is told to stop leaves the directory as it was") {
+    Source source;
+    const SnapshotFolder folder = source.written(source.last());
+    node::LoadOptions how = source.into("data");
+    fs::create_directories(how.data_dir);
+    int asked = 0;
+    SECTION("before the links") {
+        how.is_stopped = [] { return true; };
+    }
+    SECTION("at the second chunk") {
+        how.workers = 1;
+        how.is_stopped = [&] { return ++asked > 2; };
+    }
+    check_refused(folder.path(), how, "stopped before it was done");
+    CHECK_FALSE(fs::exists(how.data_dir / "current"));
 }
 
 TEST_CASE("what a load left that was cut short does not count") {

@@ -101,6 +101,40 @@ TEST_CASE("a snapshot is listed once it is whole, also after a new start") {
         CHECK_FALSE(entry.path().filename().string().starts_with('.'));
 }
 
+TEST_CASE("a start removes what a making or a removal left, and nothing of somebody else") {
+    const TemporaryDirectory home;
+    const fs::path path = home / "snapshots";
+    std::string name;
+    {
+        const auto store = opened(path);
+        name = make(*store, 10, 1, /*keep=*/true).name;
+    }
+    using Names = std::vector<std::string>;
+    const std::string gone = "0000000011-00112233445566aa";
+    const Names own{".making", ".removing-" + gone, gone + ".kept", name + ".kept.next"};
+    const Names others{".git", ".removing-mine", "mine", "mine.kept"};
+    for (const Names& names : {own, others}) {
+        for (const std::string& each : names) {
+            if (each.ends_with("kept") || each.ends_with("next")) {
+                std::ofstream(path / each) << "";
+            } else {
+                fs::create_directories(path / each / "chunks");
+            }
+        }
+    }
+    // Also a mark of one that is not there: nobody asked for the next one of that name.
+    CHECK(heights(*opened(path)) == std::vector<chain::Height>{10});
+    for (const std::string& each : own) {
+        INFO(each);
+        CHECK_FALSE(fs::exists(path / each));
+    }
+    for (const std::string& each : others) {
+        INFO(each);
+        CHECK(fs::exists(path / each));
+    }
+    CHECK(fs::exists(path / (name + ".kept")));
+}
+
 TEST_CASE("the newest are kept, and those that somebody asked for") {
     const TemporaryDirectory home;
     const auto store = opened(home / "snapshots");

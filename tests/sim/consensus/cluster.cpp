@@ -33,18 +33,20 @@ void Faults::add(const Faults& other) {
     old_rows += other.old_rows;
     tails += other.tails;
     damages += other.damages;
+    loads += other.loads;
 }
 
 std::string Faults::describe() const {
     return fmt::format(
         "{} died telling a vote, {} old copies (in {} seeds nobody knew better), {} old rows, "
-        "{} journals cut, {} damaged",
+        "{} journals cut, {} damaged, {} snapshots loaded",
         deaths,
         old_copies,
         excused,
         old_rows,
         tails,
-        damages);
+        damages,
+        loads);
 }
 
 Cluster::Cluster(const Plan& plan)
@@ -322,6 +324,11 @@ void Cluster::lose_data(std::size_t node) {
         case 6:
             faults.damages += host.damage_journal() ? 1U : 0U;
             return;
+        case 7: {
+            const auto& from = hosts_[crash_dice_.below(hosts_.size())];
+            faults.loads += from != nullptr && host.load_snapshot(*from) ? 1U : 0U;
+            return;
+        }
         default:
             return;
     }

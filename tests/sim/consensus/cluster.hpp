@@ -87,6 +87,9 @@ class Host {
     [[nodiscard]] bool put_back_rows();
     // Another one, with nothing on it but an early copy of the journals.
     void replace_disk(bool keeps_journal);
+    // Another one, with what is final at a node and the journals as they are or were once, which
+    // may be the day of their creation. False: nothing is final there.
+    [[nodiscard]] bool load_snapshot(const Host& from);
     // At any time. All of it comes back later; false: there is no copy.
     void copy_disk();
     [[nodiscard]] bool put_back_copy();
@@ -132,6 +135,7 @@ class Host {
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const;
     [[nodiscard]] consensus::Journals read_journals(std::vector<consensus::KeyTag>& to_mend) const;
     [[nodiscard]] std::vector<consensus::KeyTag> tags() const;
+    [[nodiscard]] bool may_have_signed(const base::crypto::PublicKey& key) const;
     void end();
     [[nodiscard]] bool may_lose_part() const;
     void remember_journals();
@@ -180,6 +184,7 @@ struct Faults {
     std::uint64_t old_rows = 0;
     std::uint64_t tails = 0;    // Of journals, lost.
     std::uint64_t damages = 0;  // Of journals.
+    std::uint64_t loads = 0;    // Of snapshots.
 
     void add(const Faults& other);
     [[nodiscard]] std::string describe() const;

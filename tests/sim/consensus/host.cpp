@@ -90,13 +90,22 @@ std::vector<consensus::KeyTag> Host::tags() const {
     return tags;
 }
 
+bool Host::may_have_signed(const base::crypto::PublicKey& key) const {
+    const Rows& rows = disk_.state();
+    std::vector<chain::BlockPtr> above;
+    for (const auto& [id, block] : rows.blocks)
+        above.push_back(block);
+    return consensus::may_have_signed(key, rows.base, above);
+}
+
 // What node/core does when it opens.
 consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend) const {
     using consensus::SafetyJournal;
     using Standing = SafetyJournal::Standing;
     const Stored& state = disk_.state();
     consensus::Journals journals = test::read_journals(state.logs);
-    for (const consensus::KeyTag key : tags()) {
+    for (const base::crypto::PublicKey& own : keys()) {
+        const consensus::KeyTag key = consensus::key_tag(own);
         const auto mark = state.marks.find(key);
         const std::uint64_t stored = mark == state.marks.end() ? 0 : mark->second.sequence;
         const auto found = journals.try_emplace(key, SafetyJournal::lost(key, stored));
@@ -107,7 +116,7 @@ consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend)
             if (mark != state.marks.end()) {
                 rows = SafetyJournal::Mark{stored, mark->second.bytes, mark->second.replaces};
             }
-            standing = journal.settle(rows);
+            standing = journal.settle(rows, may_have_signed(own));
         }
         if (standing != Standing::lost && standing != Standing::equal) to_mend.push_back(key);
     }

@@ -98,6 +98,24 @@ bool DiskCalls::exists(const std::string& path) {
     return files_.exists(process_, path, is_directory) == DiskFiles::Outcome::done;
 }
 
+bool DiskCalls::is_directory(const std::string& path) {
+    bool is_directory = false;
+    const auto found = files_.exists(process_, path, is_directory);
+    return found == DiskFiles::Outcome::done && is_directory;
+}
+
+int DiskCalls::rmdir(const std::string& path) {
+    return answer(files_.remove(process_, path));
+}
+
+int DiskCalls::list(const std::string& path, std::vector<std::string>& names) {
+    return answer(files_.list(process_, path, names));
+}
+
+std::int64_t DiskCalls::free_bytes(const std::string& /*path*/) {
+    return static_cast<std::int64_t>(files_.free_bytes());
+}
+
 int DiskCalls::mkdir(const std::string& path, unsigned /*mode*/) {
     return answer(files_.make_directory(process_, path));
 }
@@ -111,6 +129,10 @@ int DiskCalls::link(const std::string& from, const std::string& to) {
 }
 
 int DiskCalls::unlink(const std::string& path) {
+    if (is_directory(path)) {
+        errno = EISDIR;
+        return -1;
+    }
     return answer(files_.remove(process_, path));
 }
 

@@ -22,6 +22,10 @@ class DiskCalls final : public node::FileCalls {
     int fsync(int descriptor) override;
     int lock(int descriptor) override;
     bool exists(const std::string& path) override;
+    bool is_directory(const std::string& path) override;
+    int rmdir(const std::string& path) override;
+    int list(const std::string& path, std::vector<std::string>& names) override;
+    std::int64_t free_bytes(const std::string& path) override;
     int mkdir(const std::string& path, unsigned mode) override;
     int rename(const std::string& from, const std::string& to) override;
     int link(const std::string& from, const std::string& to) override;

@@ -276,6 +276,12 @@ class Files final : public rocksdb::FileSystem {
                         IODebugContext* /*context*/) override {
         return answer(files_.rename(process_, from, to), from);
     }
+    IOStatus LinkFile(const std::string& from,
+                      const std::string& to,
+                      const IOOptions& /*options*/,
+                      IODebugContext* /*context*/) override {
+        return answer(files_.link(process_, from, to), from);
+    }
     IOStatus LockFile(const std::string& path,
                       const IOOptions& /*options*/,
                       rocksdb::FileLock** lock,

@@ -13,6 +13,10 @@ std::string directory_of(const std::string& path) {
     return path.substr(0, path.rfind('/'));
 }
 
+std::string name_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
 bool is_blank(base::ByteView bytes) {
     return std::ranges::all_of(bytes, [](std::byte each) { return each == std::byte{}; });
 }
@@ -120,6 +124,10 @@ DiskFiles::Outcome DiskFiles::may(Process of) const {
 
 DiskFiles::Outcome DiskFiles::may_change(Process of) {
     if (may(of) != Outcome::done) return Outcome::broken;
+    if (calls_until_full_) {
+        if (*calls_until_full_ == 0) is_full_ = true;
+        if (*calls_until_full_ > 0) --*calls_until_full_;
+    }
     if (!calls_left_) return Outcome::done;
     if (*calls_left_ == 0) return Outcome::broken;
     --*calls_left_;
@@ -131,9 +139,37 @@ DiskFiles::Opened* DiskFiles::opened(FileId file) {
     return found == opened_.end() ? nullptr : &found->second;
 }
 
-DiskFiles::NodePtr DiskFiles::find(const std::string& path) const {
-    const auto found = names_.find(plain(path));
-    return found == names_.end() ? nullptr : found->second;
+DiskFiles::NodePtr DiskFiles::find(const std::string& path, Names Node::*names) const {
+    const std::string whole = plain(path);
+    if (whole == root_ || whole == "/") return top_;
+    if (!whole.starts_with(root_ + "/")) return nullptr;
+    NodePtr at = top_;
+    for (std::size_t from = root_.size() + 1; from <= whole.size();) {
+        const std::size_t end = std::min(whole.find('/', from), whole.size());
+        const auto found = (at.get()->*names).find(whole.substr(from, end - from));
+        if (found == (at.get()->*names).end()) return nullptr;
+        at = found->second;
+        from = end + 1;
+    }
+    return at;
+}
+
+void DiskFiles::collect(const std::string& path,
+                        const NodePtr& node,
+                        bool directories,
+                        Found& found) const {
+    for (const auto& [name, child] : node->names) {
+        const std::string whole = path + "/" + name;
+        if (child->is_directory == directories) found.emplace_back(whole, child);
+        if (child->is_directory) collect(whole, child, directories, found);
+    }
+}
+
+DiskFiles::Found DiskFiles::all(bool directories) const {
+    Found found;
+    collect(root_, top_, directories, found);
+    std::ranges::sort(found, {}, [](const auto& each) { return each.first; });
+    return found;
 }
 
 void DiskFiles::apply(Names& names, const Change& change) {
@@ -146,9 +182,9 @@ void DiskFiles::apply(Names& names, const Change& change) {
     }
 }
 
-void DiskFiles::change(Change change) {
-    apply(names_, change);
-    unsynced_names_[directory_of(change.front().first)].push_back(std::move(change));
+void DiskFiles::change(Node& directory, Change change) {
+    apply(directory.names, change);
+    directory.unsynced_names.push_back(std::move(change));
 }
 
 DiskFiles::Outcome DiskFiles::open(Process of, const std::string& path, Opening how, FileId& file) {
@@ -158,10 +194,10 @@ DiskFiles::Outcome DiskFiles::open(Process of, const std::string& path, Opening 
     if (node == nullptr) {
         const NodePtr parent = find(directory_of(plain(path)));
         if (!how.makes || parent == nullptr || !parent->is_directory) return Outcome::absent;
-        if (is_full_) return Outcome::no_space;
         if (may_change(of) != Outcome::done) return Outcome::broken;
+        if (is_full_) return Outcome::no_space;
         node = make_node();
-        change({{plain(path), node}});
+        change(*parent, {{name_of(plain(path)), node}});
     } else if (how.truncates && node->now.size() > 0) {
         if (may_change(of) != Outcome::done) return Outcome::broken;
         node->unsynced.push_back({0, {}, 0});
@@ -281,21 +317,23 @@ DiskFiles::Outcome DiskFiles::make_directory(Process of, const std::string& path
     const std::lock_guard lock(mutex_);
     if (may(of) != Outcome::done) return Outcome::broken;
     if (find(path) != nullptr) return Outcome::exists;
-    if (find(directory_of(plain(path))) == nullptr) return Outcome::absent;
-    if (is_full_) return Outcome::no_space;
+    const NodePtr parent = find(directory_of(plain(path)));
+    if (parent == nullptr) return Outcome::absent;
     if (may_change(of) != Outcome::done) return Outcome::broken;
+    if (is_full_) return Outcome::no_space;
     const NodePtr node = make_node(/*is_directory=*/true);
-    change({{plain(path), node}});
+    change(*parent, {{name_of(plain(path)), node}});
     return Outcome::done;
 }
 
 DiskFiles::Outcome DiskFiles::sync_directory(Process of, const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (may_change(of) != Outcome::done) return Outcome::broken;
-    if (find(path) == nullptr) return Outcome::absent;
-    for (const Change& each : unsynced_names_[plain(path)])
-        apply(durable_names_, each);
-    unsynced_names_.erase(plain(path));
+    const NodePtr node = find(path);
+    if (node == nullptr) return Outcome::absent;
+    for (const Change& each : node->unsynced_names)
+        apply(node->durable_names, each);
+    node->unsynced_names.clear();
     return Outcome::done;
 }
 
@@ -305,8 +343,12 @@ DiskFiles::Outcome DiskFiles::rename(Process of, const std::string& from, const 
     const NodePtr node = find(from);
     if (node == nullptr) return Outcome::absent;
     CHECK(directory_of(plain(from)) == directory_of(plain(to)));
+    // A directory takes the place of an empty one only.
+    const NodePtr replaced = find(to);
+    if (replaced != nullptr && !replaced->names.empty()) return Outcome::exists;
     if (may_change(of) != Outcome::done) return Outcome::broken;
-    change({{plain(from), nullptr}, {plain(to), node}});
+    change(*find(directory_of(plain(to))),
+           {{name_of(plain(from)), nullptr}, {name_of(plain(to)), node}});
     return Outcome::done;
 }
 
@@ -316,17 +358,22 @@ DiskFiles::Outcome DiskFiles::link(Process of, const std::string& from, const st
     const NodePtr node = find(from);
     if (node == nullptr) return Outcome::absent;
     if (find(to) != nullptr) return Outcome::exists;
+    const NodePtr parent = find(directory_of(plain(to)));
+    if (parent == nullptr) return Outcome::absent;
     if (may_change(of) != Outcome::done) return Outcome::broken;
-    change({{plain(to), node}});
+    if (is_full_) return Outcome::no_space;
+    change(*parent, {{name_of(plain(to)), node}});
     return Outcome::done;
 }
 
 DiskFiles::Outcome DiskFiles::remove(Process of, const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (may(of) != Outcome::done) return Outcome::broken;
-    if (find(path) == nullptr) return Outcome::absent;
+    const NodePtr node = find(path);
+    if (node == nullptr) return Outcome::absent;
+    if (!node->names.empty()) return Outcome::exists;
     if (may_change(of) != Outcome::done) return Outcome::broken;
-    change({{plain(path), nullptr}});
+    change(*find(directory_of(plain(path))), {{name_of(plain(path)), nullptr}});
     removed_at_[directory_of(plain(path))] = mark_;
     return Outcome::done;
 }
@@ -345,13 +392,10 @@ DiskFiles::Outcome DiskFiles::list(Process of,
                                    std::vector<std::string>& names) {
     const std::lock_guard lock(mutex_);
     if (may(of) != Outcome::done) return Outcome::broken;
-    if (find(directory) == nullptr) return Outcome::absent;
-    const std::string prefix = plain(directory) + "/";
-    for (auto at = names_.lower_bound(prefix); at != names_.end() && at->first.starts_with(prefix);
-         ++at) {
-        const std::string name = at->first.substr(prefix.size());
-        if (name.find('/') == std::string::npos) names.push_back(name);
-    }
+    const NodePtr node = find(directory);
+    if (node == nullptr) return Outcome::absent;
+    for (const auto& [name, child] : node->names)
+        names.push_back(name);
     return Outcome::done;
 }
 
@@ -367,6 +411,7 @@ void DiskFiles::forget_process() {
     opened_.clear();
     locked_.clear();
     calls_left_.reset();
+    calls_until_full_.reset();
 }
 
 void DiskFiles::end_process() {
@@ -407,34 +452,47 @@ void DiskFiles::tear(Node& node, Chance& chance) {
     node.unsynced.clear();
 }
 
-void DiskFiles::keep_only_durable_names() {
-    std::erase_if(durable_names_, [&](const auto& entry) {
-        for (std::string at = directory_of(entry.first); at.size() >= root_.size();
-             at = directory_of(at)) {
-            if (!durable_names_.contains(at)) return true;
-        }
-        return false;
-    });
-    names_ = durable_names_;
-    unsynced_names_.clear();
+// Of the directories that there are by the names of now, then of those that only durable names lead
+// to.
+void DiskFiles::settle_names(Node& directory, Chance& chance, std::set<const Node*>& done) {
+    if (!directory.is_directory || !done.insert(&directory).second) return;
+    if (!directory.unsynced_names.empty()) {
+        const std::size_t kept = chance.below(directory.unsynced_names.size() + 1);
+        for (std::size_t i = 0; i < kept; ++i)
+            apply(directory.durable_names, directory.unsynced_names[i]);
+        directory.unsynced_names.clear();
+    }
+    for (const Names* names : {&directory.names, &directory.durable_names}) {
+        for (const auto& [name, child] : *names)
+            settle_names(*child, chance, done);
+    }
+}
+
+void DiskFiles::keep_durable_names(Node& directory) {
+    directory.names = directory.durable_names;
+    for (const auto& [name, child] : directory.names) {
+        if (child->is_directory) keep_durable_names(*child);
+    }
 }
 
 void DiskFiles::cut_power(Chance& chance) {
     const std::lock_guard lock(mutex_);
     forget_process();
-    for (auto& [directory, changes] : unsynced_names_) {
-        const std::size_t kept = chance.below(changes.size() + 1);
-        for (std::size_t i = 0; i < kept; ++i)
-            apply(durable_names_, changes[i]);
-    }
-    keep_only_durable_names();
+    std::set<const Node*> settled;
+    settle_names(*top_, chance, settled);
+    keep_durable_names(*top_);
     // A file may have two names.
     std::set<Node*> done;
-    for (auto& [name, node] : names_) {
+    for (auto& [name, node] : all(/*directories=*/false)) {
         if (!done.insert(node.get()).second || node->unsynced.empty()) continue;
         tear(*node, chance);
         node->now = node->synced;
     }
+}
+
+void DiskFiles::fill_after(std::size_t calls) {
+    const std::lock_guard lock(mutex_);
+    calls_until_full_ = calls;
 }
 
 void DiskFiles::stop_after(std::size_t calls) {
@@ -452,10 +510,12 @@ std::size_t DiskFiles::lose_last_syncs(const std::string& directory) {
     // What the lost sync takes the place of may be gone already.
     const auto removed_at = removed_at_.find(directory);
     if (removed_at != removed_at_.end() && removed_at->second == mark_) return 0;
+    const NodePtr parent = find(directory);
+    if (parent == nullptr) return 0;
     std::size_t lost = 0;
-    for (auto& [name, node] : names_) {
+    for (auto& [name, node] : parent->names) {
         const bool is_undone = node->undoes == mark_ && node->made < mark_ && !node->undo.empty();
-        if (directory_of(name) != directory || !is_undone) continue;
+        if (!is_undone) continue;
         for (auto write = node->undo.rbegin(); write != node->undo.rend(); ++write)
             apply(node->synced, *write);
         node->undo.clear();
@@ -468,6 +528,7 @@ std::size_t DiskFiles::lose_last_syncs(const std::string& directory) {
 void DiskFiles::set_full(bool is_full) {
     const std::lock_guard lock(mutex_);
     is_full_ = is_full;
+    calls_until_full_.reset();
 }
 
 void DiskFiles::break_all() {
@@ -478,12 +539,12 @@ void DiskFiles::break_all() {
 std::string DiskFiles::flip_bit(Chance& chance) {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> names;
-    for (const auto& [name, node] : names_) {
+    for (const auto& [name, node] : all(/*directories=*/false)) {
         if (!node->now.used().empty()) names.push_back(name);
     }
     if (names.empty()) return {};
     std::string name = chance.pick(names);
-    Node& node = *names_.at(name);
+    Node& node = *find(name);
     // More often near the end, where it was written last.
     const std::vector<std::uint64_t> used = node.now.used();
     const std::uint64_t block = chance.percent(50) ? used.back() : used[chance.below(used.size())];
@@ -500,61 +561,56 @@ void DiskFiles::clear() {
     const std::lock_guard lock(mutex_);
     forget_process();
     is_broken_ = false;
-    names_ = {{root_, make_node(/*is_directory=*/true)}, {"/", make_node(/*is_directory=*/true)}};
-    durable_names_ = names_;
-    unsynced_names_.clear();
+    top_ = make_node(/*is_directory=*/true);
 }
 
 void DiskFiles::remove_all(const std::string& directory) {
     const std::lock_guard lock(mutex_);
-    for (Names* names : {&names_, &durable_names_}) {
-        std::erase_if(*names,
-                      [&](const auto& entry) { return directory_of(entry.first) == directory; });
-    }
-    unsynced_names_.erase(directory);
+    const NodePtr node = find(directory);
+    if (node == nullptr) return;
+    node->names.clear();
+    node->durable_names.clear();
+    node->unsynced_names.clear();
 }
 
 std::shared_ptr<const DiskFiles::Image> DiskFiles::image() const {
     const std::lock_guard lock(mutex_);
     auto made = std::make_shared<Image>();
-    for (const auto& [name, node] : names_) {
-        if (node->is_directory) {
-            made->directories.insert(name);
-        } else {
-            made->files.emplace(name, node->now);
-        }
-    }
+    for (const auto& [name, node] : all(/*directories=*/true))
+        made->directories.insert(name);
+    for (const auto& [name, node] : all(/*directories=*/false))
+        made->files.emplace(name, node->now);
     return made;
 }
 
 void DiskFiles::put_back(const Image& image) {
     clear();
     const std::lock_guard lock(mutex_);
-    for (const std::string& name : image.directories) {
-        const NodePtr node = make_node(/*is_directory=*/true);
-        names_.insert_or_assign(name, node);
-    }
+    const auto put = [&](const std::string& path, const NodePtr& node) {
+        Node& parent = *find(directory_of(path));
+        parent.names.insert_or_assign(name_of(path), node);
+        parent.durable_names = parent.names;
+    };
+    for (const std::string& name : image.directories)
+        put(name, make_node(/*is_directory=*/true));
     for (const auto& [name, bytes] : image.files) {
         const NodePtr node = make_node();
         node->now = node->synced = bytes;
-        names_.insert_or_assign(name, node);
+        put(name, node);
     }
-    durable_names_ = names_;
 }
 
 base::Bytes DiskFiles::durable(const std::string& path, std::size_t size) const {
     const std::lock_guard lock(mutex_);
-    const auto found = durable_names_.find(plain(path));
-    if (found == durable_names_.end()) return {};
-    return found->second->synced.read(0, size);
+    const NodePtr node = find(path, &Node::durable_names);
+    return node == nullptr ? base::Bytes() : node->synced.read(0, size);
 }
 
 std::vector<std::string> DiskFiles::names() const {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> names;
-    for (const auto& [name, node] : names_) {
-        if (!node->is_directory) names.push_back(name);
-    }
+    for (const auto& [name, node] : all(/*directories=*/false))
+        names.push_back(name);
     return names;
 }
 

@@ -46,8 +46,9 @@ class SparseBytes {
 // What a process wrote is there for whoever reads. After a power cut there is what was synced, and
 // of the rest what chance leaves: the first of the writes to a file and a part of the next, or any
 // sectors of them. A name is there after a cut if its directory was synced since, and else if all
-// that was done in that directory before is. Directories: one level is enough for a node, so a name
-// is of the form "/ROOT/DIRECTORY/NAME"; "/ROOT" is always there.
+// that was done in that directory before is. A name is of the form "/ROOT/DIRECTORY/.../NAME";
+// "/ROOT" is always there. A directory may get another name beside the one that it has, with all in
+// it.
 //
 // Each process has a number; when it is over, what it had open does nothing more.
 // Thread: any, since RocksDB has threads of its own.
@@ -97,6 +98,8 @@ class DiskFiles : base::Pinned {
     // After so many more calls that change something none does anything any more, until the
     // process ends.
     void stop_after(std::size_t calls);
+    // After so many more such calls the disk is full.
+    void fill_after(std::size_t calls);
     // Of what was synced after now, a file's last sync may be taken back.
     void mark();
     // Of the files in this directory that were there at the mark; after a power cut. Returns how
@@ -127,8 +130,16 @@ class DiskFiles : base::Pinned {
         base::Bytes bytes;
         std::optional<std::uint64_t> size;  // It was made as long as this, and nothing else.
     };
+    struct Node;
+    using NodePtr = std::shared_ptr<Node>;
+    using Names = std::map<std::string, NodePtr>;
+    // A change of names in one directory, whole or not at all. Null: the name is gone.
+    using Change = std::vector<std::pair<std::string, NodePtr>>;
     struct Node {
         bool is_directory = false;
+        Names names;                         // In a directory, with
+        Names durable_names;                 // those that a power cut leaves,
+        std::vector<Change> unsynced_names;  // and what may be.
         SparseBytes now;
         SparseBytes synced;
         std::vector<Write> unsynced;
@@ -136,10 +147,6 @@ class DiskFiles : base::Pinned {
         std::vector<Write> undo;   // Takes its last sync back, from the last on.
         std::uint64_t undoes = 0;  // At which mark that sync was.
     };
-    using NodePtr = std::shared_ptr<Node>;
-    using Names = std::map<std::string, NodePtr>;
-    // A change of names in one directory, whole or not at all. Null: the name is gone.
-    using Change = std::vector<std::pair<std::string, NodePtr>>;
     struct Opened {
         NodePtr node;
         bool has_lock = false;
@@ -148,28 +155,37 @@ class DiskFiles : base::Pinned {
     [[nodiscard]] Outcome may(Process of) const;
     [[nodiscard]] Outcome may_change(Process of);
     [[nodiscard]] Opened* opened(FileId file);
-    [[nodiscard]] NodePtr find(const std::string& path) const;
-    void change(Change change);
+    // By the names of now, or by those that are durable.
+    [[nodiscard]] NodePtr find(const std::string& path, Names Node::*names = &Node::names) const;
+    static void change(Node& directory, Change change);
+    // The files below a directory, or the directories, by the names of now: path and node, in the
+    // order of their paths.
+    using Found = std::vector<std::pair<std::string, NodePtr>>;
+    [[nodiscard]] Found all(bool directories) const;
+    void collect(const std::string& path,
+                 const NodePtr& node,
+                 bool directories,
+                 Found& found) const;
     static void apply(Names& names, const Change& change);
     [[nodiscard]] NodePtr make_node(bool is_directory = false) const;
     static void apply(SparseBytes& bytes, const Write& write);
     static void note_undo(Node& node);
     static void tear(Node& node, Chance& chance);
     void forget_process();
-    void keep_only_durable_names();
+    static void settle_names(Node& directory, Chance& chance, std::set<const Node*>& done);
+    static void keep_durable_names(Node& directory);
 
     mutable std::mutex mutex_;
     const std::string root_;
     Process process_ = 1;
     std::uint64_t mark_ = 0;
     std::map<std::string, std::uint64_t> removed_at_;  // By directory: the mark of the last time.
-    Names names_;
-    Names durable_names_;
-    std::map<std::string, std::vector<Change>> unsynced_names_;  // By directory.
+    NodePtr top_;                                      // The root's.
     std::map<FileId, Opened> opened_;
     FileId last_file_ = 2;
     std::set<NodePtr> locked_;
     std::optional<std::size_t> calls_left_;
+    std::optional<std::size_t> calls_until_full_;
     bool is_full_ = false;
     bool is_broken_ = false;
 };

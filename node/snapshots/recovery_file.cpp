@@ -1,0 +1,40 @@
+#include "node/snapshots/recovery_file.hpp"
+
+#include "consensus/certificate.hpp"
+#include "node/disk/file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace node {
+
+using base::Errc;
+using base::fail;
+
+base::Result<genesis::Recovery> read_recovery_file(const std::filesystem::path& path,
+                                                   const std::vector<base::Hash256>& recoveries,
+                                                   const chain::ChainId& chain_id,
+                                                   FileCalls& calls) {
+    constexpr std::size_t kBytesMax = std::size_t{1} << 20U;
+    const auto bytes = read_file(path.string(), kBytesMax, calls);
+    if (!bytes) return fail(bytes.error());
+    const auto invalid = [&](const std::string& reason) {
+        return fail(Errc::invalid, path.string() + ": " + reason);
+    };
+    auto recovery = genesis::recovery_from_text(base::as_text(*bytes));
+    if (!recovery) return invalid(recovery.error().detail);
+    const base::Hash256 id = recovery->id();
+    if (std::ranges::find(recoveries, id) == recoveries.end()) {
+        return invalid("is recovery " + base::to_hex(id.view()) +
+                       ", which 'recover-from' does not name");
+    }
+    const auto verify = [&](const auto& certificate, const auto& schedules) {
+        return consensus::verify(certificate, schedules, chain_id);
+    };
+    if (auto good = genesis::check(*recovery, chain_id, verify); !good) {
+        return invalid(good.error().detail);
+    }
+    return recovery;
+}
+
+}  // namespace node

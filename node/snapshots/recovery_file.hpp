@@ -1,0 +1,21 @@
+#pragma once
+
+#include "genesis/recovery.hpp"
+#include "node/disk/file_calls.hpp"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace node {
+
+// A recovery that the operator confirms. `recoveries`: the ids that recover-from names. not_found:
+// there is no such file; invalid: it is none of these, or too few of the members that it names have
+// signed it.
+[[nodiscard]] base::Result<genesis::Recovery> read_recovery_file(
+    const std::filesystem::path& path,
+    const std::vector<base::Hash256>& recoveries,
+    const chain::ChainId& chain_id,
+    FileCalls& calls = system_calls());
+
+}  // namespace node
