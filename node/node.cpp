@@ -10,6 +10,7 @@
 #include "node/option_names.hpp"
 #include "node/page.hpp"
 #include "node/peers.hpp"
+#include "node/pruning_service.hpp"
 #include "node/recovery.hpp"
 #include "node/run_timer.hpp"
 #include "node/snapshot_service.hpp"
@@ -153,10 +154,12 @@ class Node::Parts {
     std::unique_ptr<DryRun> dry_runs;
     std::unique_ptr<StreamHub> stream;
     std::unique_ptr<SnapshotService> snapshots;
+    std::unique_ptr<PruningService> pruning;
     std::unique_ptr<Metrics> metrics;
     http::Router router;
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
+    std::vector<chain::Height> recoveries;  // From which blocks those begin that are confirmed.
     std::vector<p2p::input::Dial> dials;
     p2p::input::ListsChanged lists;
 
@@ -166,6 +169,7 @@ class Node::Parts {
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
     base::Result<void> open_core();
     base::Result<void> open_snapshots();
+    base::Result<void> open_pruning();
     void add_routes();
 };
 
@@ -187,6 +191,9 @@ base::Result<void> Node::Parts::open_core() {
             core_options.reset = genesis::reset_of(**recovery);
         }
         ledger.genesis.times.retimes = (*recovery)->retimes;
+        for (const chain::Retime& each : (*recovery)->retimes)
+            recoveries.push_back(chain::height_of(each.from));
+        if (core_options.reset) recoveries.push_back(chain::height_of(core_options.reset->from));
     }
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
@@ -202,7 +209,6 @@ base::Result<void> Node::Parts::open_core() {
                                   *ledger.signer,
                                   limits,
                                   state_options(log("storage")),
-                                  {.blocks = 0, .traces = options.history_blocks},
                                   log("core")};
     environment.timer = &core_timer;
     Effects first;
@@ -251,6 +257,24 @@ base::Result<void> Node::Parts::open_snapshots() {
     return {};
 }
 
+base::Result<void> Node::Parts::open_pruning() {
+    chain::PruningRules rules{.blocks = *chain::Retention::from_string(options.history),
+                              .traces = *chain::Retention::from_string(options.trace_history),
+                              .times = ledger.genesis.times,
+                              .recoveries = std::move(recoveries)};
+    PruningService::Environment environment;
+    environment.snapshot = [this] { return snapshots->newest_at_rest(); };
+    environment.on_pruned = [this](chain::Height earliest) {
+        history.set_earliest_block(earliest);
+        runtime->set_earliest_block(earliest);
+    };
+    auto opened =
+        PruningService::open(*ledger.storage, rules, std::move(environment), log("history"));
+    if (!opened) return base::fail(opened.error());
+    pruning = *std::move(opened);
+    return {};
+}
+
 void Node::Parts::read_lists_again() {
     if (options.p2p_access_file.empty()) return;
     auto read = read_lists(options.p2p_access_file.string());
@@ -288,11 +312,13 @@ base::Result<void> Node::Parts::open() {
         std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times}, std::move(lanes));
     stream = std::make_unique<StreamHub>(*context);
     if (auto opened = open_snapshots(); !opened) return opened;
+    if (auto opened = open_pruning(); !opened) return opened;
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
                                                          transports.get(),
-                                                         snapshots.get()});
+                                                         snapshots.get(),
+                                                         pruning.get()});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -343,6 +369,7 @@ void Node::Parts::add_routes() {
 base::Result<void> Node::Parts::start() {
     snapshots->start();
     runtime->start();
+    pruning->start();
     compile_ahead(*dry_runs, runtime->published(), history, programs);
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
@@ -357,6 +384,7 @@ base::Result<void> Node::Parts::start() {
 // From the outside inwards: nobody asks, nothing runs, the disk has it all.
 void Node::Parts::stop() {
     snapshots->stop();  // Somebody may wait for one.
+    pruning->stop();
     server->stop();
     runtime->stop();
     if (transport != nullptr) transport->stop();

@@ -1,0 +1,62 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/time.hpp"
+#include "chain/pruning.hpp"
+#include "node/disk/rocksdb_storage.hpp"
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace node {
+
+// Prunes the history of one storage, in two steps: raise() makes durable from where on there is
+// one, and reclaim() gives the bytes below that back. What a crash cuts short is done after the
+// next start.
+//
+// Thread: one, beside those that read and commit.
+class Pruning : base::Pinned {
+  public:
+    // `storage` outlives this. Rows that an earlier process pruned may vanish from now on.
+    [[nodiscard]] static base::Result<std::unique_ptr<Pruning>> open(
+        RocksDbStorage& storage, const chain::PruningRules& rules);
+
+    [[nodiscard]] const chain::HistoryFloor& floor() const { return floor_; }
+    // Raises the floor as far as the rules allow. `snapshot`: the newest one of this node. True: it
+    // has risen.
+    [[nodiscard]] base::Result<bool> raise(std::optional<chain::Height> snapshot);
+
+    // Called between pieces of work; false: no more of it.
+    using Pause = std::function<bool()>;
+    // Files that hold nothing else go at once; others are written anew when that is worth while:
+    // when an eighth of what is stored was pruned since the last time, or after kPatience. True:
+    // something was.
+    base::Result<bool> reclaim(base::Timestamp now, const Pause& pause);
+
+  private:
+    Pruning(RocksDbStorage& storage, const chain::PruningRules& rules)
+        : storage_(storage), rules_(rules) {}
+    void tell_needless();
+    [[nodiscard]] base::Result<bool> drop_files(base::Family family,
+                                                chain::Height to,
+                                                const Pause& pause);
+    // The lowest block that is still there and below the floor; nothing: none is.
+    [[nodiscard]] base::Result<std::optional<chain::Height>> lowest_past(base::Family family) const;
+    [[nodiscard]] base::Result<bool> rewrite(base::Family family,
+                                             chain::Height to,
+                                             base::Timestamp now);
+    [[nodiscard]] base::Result<bool> sweep_index(const Pause& pause);
+    [[nodiscard]] base::Result<bool> is_worth_while(chain::Height pruned) const;
+
+    RocksDbStorage& storage_;
+    const chain::PruningRules rules_;
+    chain::HistoryFloor floor_;
+    std::array<chain::Height, base::kFamilies> dropped_{};  // Up to where files were looked for.
+    std::array<chain::Height, base::kFamilies>
+        rewritten_{};                                       // Up to where files were written anew.
+    std::array<base::Timestamp, base::kFamilies> since_{};  // When needless rows were seen first.
+};
+
+}  // namespace node
