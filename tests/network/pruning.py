@@ -4,7 +4,7 @@ system in bounded time, counted by du, and no slot is missed meanwhile. Nothing 
 snapshot; a history is shortened again and lengthened again; kill -9 amid pruning; a node that begins with
 a snapshot follows the head where all others have pruned.
 
-usage: pruning.py --build BUILD_DIR [--blocks N] [--keep N] [--rate N]
+usage: pruning.py --build BUILD_DIR [--blocks N] [--keep N] [--rate N] [--interval MS]
 """
 import argparse
 import json
@@ -18,14 +18,14 @@ import urllib.request
 from members import FOUR, Failure, Load, Network, Node, check, wait_for
 from snapshots import FIFTH, prepare_fifth
 
-INTERVAL_MS = 100
 WITHIN = 60             # Seconds, in which
 SHARE = 0.95            # of the bytes of what was removed come back.
+PRUNED, KILLED = 'borb', 'borc'     # Transfers are sent to another.
 
 
 class FastNetwork(Network):
-    def up(self):
-        self.cli('network', 'up', '-n', '4', '--open', '--block-interval', str(INTERVAL_MS))
+    def up(self, interval):
+        self.cli('network', 'up', '-n', '4', '--open', '--block-interval', str(interval))
         with open(os.path.join(self.dir, 'network.json'), encoding='utf-8') as f:
             file = json.load(f)
         self.system_key = file['system_key']['public']
@@ -90,7 +90,7 @@ def missed_slots(node, first, last):
 
 def grow(net, blocks):
     wait_for('%d blocks' % blocks, lambda: net.nodes['bora'].final() >= blocks,
-             patience=blocks / 5 + 300, pause=0.5)
+             patience=blocks / 2 + 300, pause=0.5)
 
 
 def refused(node, path, body, text):
@@ -104,15 +104,15 @@ def refused(node, path, body, text):
 
 def waits_for_snapshot(net, keep):
     """Without a snapshot no block goes."""
-    net.restart('bora', *lengths('%db' % keep, 'full'))
+    net.restart(PRUNED, *lengths('%db' % keep, 'full'))
     time.sleep(5)
-    check(earliest(net.nodes['bora']) == 1, 'blocks were pruned without a snapshot')
-    check(metric(net.nodes['bora'], 'bor_pruning_passes') == 0, 'something was pruned')
+    check(earliest(net.nodes[PRUNED]) == 1, 'blocks were pruned without a snapshot')
+    check(metric(net.nodes[PRUNED], 'bor_pruning_passes') == 0, 'something was pruned')
 
 
 def pruned(net, keep):
     """From a snapshot on: how long it takes, how many bytes come back, which slots are missed."""
-    node = net.nodes['bora']
+    node = net.nodes[PRUNED]
     time.sleep(2)               # Its restart has cost slots; these are over.
     started = node.final()
     time.sleep(6)
@@ -147,7 +147,7 @@ def pruned(net, keep):
 
 def says_so(net):
     """Calls for what is gone name the earliest that is there."""
-    node = net.nodes['bora']
+    node = net.nodes[PRUNED]
     gone, below = 2, earliest(node)
     text = 'the earliest block that is stored here is'
     refused(node, '/v1/chain/get_block', {'block_num_or_id': gone}, text)
@@ -155,7 +155,7 @@ def says_so(net):
     refused(node, '/v1/trace_api/get_block', {'block_num': gone}, 'are not stored here')
     there = node.ask('/v1/chain/get_block', {'block_num_or_id': below + 5})
     check(there['block_num'] == below + 5, str(there)[:200])
-    full = net.nodes['borb'].ask('/v1/chain/get_block', {'block_num_or_id': gone})
+    full = net.nodes['bora'].ask('/v1/chain/get_block', {'block_num_or_id': gone})
     refused(node, '/v1/chain/get_block', {'block_num_or_id': full['id']}, text)
     status = node.ask('/v1/chain/get_transaction_status', {'id': 'ab' * 32})
     check(status['earliest_tracked_block_number'] >= below, str(status))
@@ -168,25 +168,25 @@ def says_so(net):
 
 
 def shortened_and_lengthened(net, keep):
-    node = net.nodes['bora']
+    node = net.nodes[PRUNED]
     before = earliest(node)
-    net.restart('bora', *lengths('%db' % (keep // 2)))
+    net.restart(PRUNED, *lengths('%db' % (keep // 2)))
     node.ask('/v1/producer/create_snapshot')
     wait_for('a shorter history', lambda: earliest(node) > before + keep // 2 - 1, patience=WITHIN)
     below = earliest(node)
-    net.restart('bora', *lengths('%db' % (10 * keep)))
+    net.restart(PRUNED, *lengths('%db' % (10 * keep)))
     node.ask('/v1/producer/create_snapshot')
     time.sleep(5)
     check(earliest(node) == below, 'a longer history begins at %d, not at %d' % (earliest(node), below))
-    net.restart('bora', *lengths('full'))
+    net.restart(PRUNED, *lengths('full'))
     check(earliest(node) == below, 'a full history begins at %d, not at %d' % (earliest(node), below))
-    net.goes_on()
+    net.goes_on(by=PRUNED)
     print('  earliest block %d, then %d and no lower' % (before, below))
 
 
 def killed(net, keep):
     """kill -9 at moments around the pruning, again and again; the node starts on what is there."""
-    node, name = net.nodes['borb'], 'borb'
+    node, name = net.nodes[KILLED], KILLED
     net.restart(name, *lengths('%db' % keep))
     node.ask('/v1/producer/create_snapshot')
     for wait in (0.0, 0.2, 0.5, 1.0, 1.5, 2.0, 2.2):
@@ -225,18 +225,20 @@ def main():
     parser.add_argument('--blocks', type=int, default=1500)
     parser.add_argument('--keep', type=int, default=300)
     parser.add_argument('--rate', type=int, default=100)
+    parser.add_argument('--interval', type=int, default=100, help='of blocks, ms')
     given = parser.parse_args()
     net = FastNetwork(given.build)
     began = time.monotonic()
     try:
-        net.up()
+        net.up(given.interval)
         with Load(net, rate=given.rate) as load:
             grow(net, given.blocks)
             for part, more in ((waits_for_snapshot, (given.keep,)), (pruned, (given.keep,)), (says_so, ()),
-                               (shortened_and_lengthened, (given.keep,)), (killed, (given.keep,)),
-                               (joinable, ())):
+                               (shortened_and_lengthened, (given.keep,)), (killed, (given.keep,))):
                 print(part.__name__, flush=True)
                 part(net, *more)
+        print('joinable', flush=True)
+        joinable(net)
         print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))
     except Failure as failure:
         print('FAILED: %s' % failure, file=sys.stderr)
