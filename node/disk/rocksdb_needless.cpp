@@ -14,6 +14,7 @@ class Filter final : public rocksdb::CompactionFilter {
         : which_(std::move(which)) {}
 
     [[nodiscard]] const char* Name() const override { return "bor.NeedlessRows"; }
+    // NOLINTNEXTLINE(readability-function-size): the form is RocksDB's.
     [[nodiscard]] Decision FilterV2(int /*level*/,
                                     const rocksdb::Slice& key,
                                     ValueType type,

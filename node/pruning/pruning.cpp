@@ -4,6 +4,7 @@
 #include "chain/state/state_manager.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace node {
@@ -87,26 +88,28 @@ base::Result<bool> Pruning::reclaim(base::Timestamp now, const Pause& pause) {
     return has_worked || *swept;
 }
 
+// The next heights from `from` on whose blocks go, at most kStep new ones, up to the next block
+// that stays. A file reaches over the borders of steps: so they begin behind the last that stays.
+Pruning::Heights Pruning::step_of(Family family, Height from, Height to) const {
+    Heights step{0, from + std::min(kStep, to - from)};
+    if (family != Family::blocks) return step;
+    const auto above = std::ranges::upper_bound(floor_.kept, from);
+    if (above != floor_.kept.begin()) step.begin = *std::prev(above) + 1;
+    if (above != floor_.kept.end()) step.end = std::min(step.end, *above);
+    return step;
+}
+
 // False: there was no time for all.
 base::Result<bool> Pruning::drop_files(Family family, Height to, const Pause& pause) {
     Height& from = dropped_.at(static_cast<std::size_t>(family));
     while (from < to) {
-        // Up to the next block that stays. A file reaches over the borders of steps: hence from 0,
-        // or from behind the last that stays.
-        Height begin = 0;
-        Height end = std::min<Height>(to, from + std::min(kStep, to - from));
-        if (family == Family::blocks) {
-            for (const Height kept : floor_.kept) {
-                if (kept <= from) begin = kept + 1;
-                if (kept > from) end = std::min(end, kept);
-            }
-        }
-        if (begin < end) {
-            auto done =
-                storage_.drop_files(family, chain::height_key(begin), chain::height_key(end));
+        const Heights step = step_of(family, from, to);
+        if (step.begin < step.end) {
+            auto done = storage_.drop_files(
+                family, chain::height_key(step.begin), chain::height_key(step.end));
             if (!done) return fail(done.error());
         }
-        from = std::max(from + 1, end);
+        from = std::max(from + 1, step.end);
         if (!pause()) return false;
     }
     return true;

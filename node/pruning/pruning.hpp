@@ -38,7 +38,12 @@ class Pruning : base::Pinned {
   private:
     Pruning(RocksDbStorage& storage, const chain::PruningRules& rules)
         : storage_(storage), rules_(rules) {}
+    struct Heights {
+        chain::Height begin = 0;
+        chain::Height end = 0;  // Not included.
+    };
     void tell_needless();
+    [[nodiscard]] Heights step_of(base::Family family, chain::Height from, chain::Height to) const;
     [[nodiscard]] base::Result<bool> drop_files(base::Family family,
                                                 chain::Height to,
                                                 const Pause& pause);

@@ -3,6 +3,7 @@
 #include "chain/chain_manager.hpp"
 #include "chain/pruning.hpp"
 #include "chain/state/block_store.hpp"
+#include "chain/state/proof_store.hpp"
 #include "chain/state/state_manager.hpp"
 #include "tests/support/one_node.hpp"
 
@@ -138,6 +139,21 @@ TEST_CASE("blocks from which a recovery begins stay, with their children") {
     CHECK(reader.at(7).value() != nullptr);
     CHECK(reader.at(9).value() == nullptr);
     CHECK(reader.earliest().value() == floor.blocks);
+}
+
+TEST_CASE("so do those of the recoveries that the chain went through, which are links") {
+    Chain chain(40);
+    const auto from = chain::BlockReader(chain.node.storage()).at(20).value();
+    chain::RecoveryLink link{from->header, {.from = from->id, .schedule = {}}};
+    link.reset.schedule = chain.node.genesis().schedule;
+    link.reset.schedule.version = 100;
+    base::Batch batch;
+    chain::append_link(batch, link);
+    REQUIRE(chain.node.storage().commit(batch, true));
+    CHECK(chain.next("10b", "full", 38).kept == std::vector<Height>{20, 21});
+    CHECK(chain.next("10b", "full", 38, {20, 5}).kept == std::vector<Height>{5, 6, 20, 21});
+    // Above the floor there is nothing to keep.
+    CHECK(chain.next("25b", "full", 38).kept.empty());
 }
 
 TEST_CASE("days are counted back from the final block, in the chain's time") {

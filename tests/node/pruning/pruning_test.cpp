@@ -11,6 +11,8 @@
 #include <catch2/catch.hpp>
 #include <sys/wait.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -63,8 +65,8 @@ std::unique_ptr<RocksDbStorage> open(const std::string& directory) {
     return std::move(*opened);
 }
 
-void fill(RocksDbStorage& storage) {
-    for (Height height = 1; height <= kBlocks; ++height) {
+void fill(RocksDbStorage& storage, Height last_height = kBlocks) {
+    for (Height height = 1; height <= last_height; ++height) {
         base::Batch batch;
         batch.put(Family::blocks, chain::height_key(height), noise(height, kBlockBytes));
         batch.put(Family::traces, chain::height_key(height), noise(height, kTraceBytes));
@@ -76,7 +78,7 @@ void fill(RocksDbStorage& storage) {
         REQUIRE(storage.commit(batch, false));
     }
     base::Batch last;
-    chain::append_state_block(last, {kBlocks, {}}, {});
+    chain::append_state_block(last, {last_height, {}}, {});
     REQUIRE(storage.commit(last, true));
     REQUIRE(storage.flush());
 }
@@ -215,6 +217,50 @@ TEST_CASE("work that is interrupted goes on with the next call, and with the nex
     CHECK(pruning_of(*storage)->reclaim(base::Timestamp{}, kNoPause));
     check_whole(*storage, floor);
     check_gone(*storage, floor);
+}
+
+// Its figures are for bench/README.md; minutes.
+TEST_CASE("many blocks are pruned to the newest 1,000 beside commits", "[.][long]") {
+    constexpr Height kMany = 100'000;
+    const TemporaryDirectory home;
+    const auto storage = open(home / "state");
+    fill(*storage, kMany);
+    const std::uint64_t before = bytes_in(home / "state");
+    set_floor(*storage, {.blocks = kMany - 999, .traces = kMany - 999, .swept = 0, .kept = {}});
+    const auto pruning = pruning_of(*storage);
+    std::atomic<bool> is_done = false;
+    std::chrono::steady_clock::duration worst{};
+    std::thread commits([&] {
+        for (Height height = kMany + 1; !is_done; ++height) {
+            const auto began = std::chrono::steady_clock::now();
+            base::Batch batch;
+            batch.put(Family::blocks, chain::height_key(height), noise(height, kBlockBytes));
+            batch.put(Family::traces, chain::height_key(height), noise(height, kTraceBytes));
+            if (!storage->commit(batch, true)) std::abort();
+            worst = std::max(worst, std::chrono::steady_clock::now() - began);
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        }
+    });
+    const auto began = std::chrono::steady_clock::now();
+    auto since = began;
+    const auto rest = [&] {
+        std::this_thread::sleep_for(std::chrono::steady_clock::now() - since);
+        since = std::chrono::steady_clock::now();
+        return true;
+    };
+    const auto reclaimed = pruning->reclaim(base::Timestamp{}, rest);
+    const auto took = std::chrono::steady_clock::now() - began;
+    is_done = true;
+    commits.join();
+    REQUIRE(reclaimed);
+    const std::uint64_t after = bytes_in(home / "state");
+    const double freed = static_cast<double>(before - after) / (static_cast<double>(before) * 0.99);
+    using Seconds = std::chrono::duration<double>;
+    WARN("MiB " << (before >> 20U) << " before, " << (after >> 20U)
+                << " after, of what was removed " << freed << " in " << Seconds(took).count()
+                << " s; the longest commit " << Seconds(worst).count() * 1000 << " ms");
+    CHECK(freed >= 0.95);
+    CHECK(took < std::chrono::seconds(60));
 }
 
 // The process that is killed: a run of this program, since a fork has no threads of RocksDB.
