@@ -264,9 +264,11 @@ base::Result<void> Node::Parts::open_pruning() {
                               .recoveries = std::move(recoveries)};
     PruningService::Environment environment;
     environment.snapshot = [this] { return snapshots->newest_at_rest(); };
+    environment.on_planned = [this](chain::Height earliest) {
+        runtime->set_earliest_block(earliest);
+    };
     environment.on_pruned = [this](chain::Height earliest) {
         history.set_earliest_block(earliest);
-        runtime->set_earliest_block(earliest);
     };
     auto opened =
         PruningService::open(*ledger.storage, rules, std::move(environment), log("history"));

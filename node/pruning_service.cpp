@@ -28,6 +28,7 @@ base::Result<std::unique_ptr<PruningService>> PruningService::open(RocksDbStorag
     if (!pruning) return base::fail(pruning.error());
     std::unique_ptr<PruningService> made(
         new PruningService(*std::move(pruning), std::move(environment), log));
+    made->planned_ = made->pruning_->floor();
     made->counters_.earliest = made->pruning_->floor().blocks;
     made->counters_.earliest_traces = made->pruning_->floor().traces;
     return made;
@@ -81,10 +82,14 @@ void PruningService::run() {
 }
 
 base::Result<bool> PruningService::pass() {
+    // What was planned before: who heard of it asks for none of these blocks any more.
     const chain::Height before = pruning_->floor().blocks;
-    auto risen = pruning_->raise(environment_.snapshot());
-    if (!risen) return risen;
-    if (pruning_->floor().blocks != before) environment_.on_pruned(pruning_->floor().blocks);
+    if (auto done = pruning_->raise(planned_); !done) return base::fail(done.error());
+    if (pruning_->floor().blocks > before) environment_.on_pruned(pruning_->floor().blocks);
+    auto next = pruning_->plan(environment_.snapshot());
+    if (!next) return base::fail(next.error());
+    if (next->blocks > planned_.blocks) environment_.on_planned(next->blocks);
+    planned_ = *std::move(next);
     auto since = Clock::now();
     return pruning_->reclaim(steady_time(), [&] {
         // Others may want the disk and the cores.

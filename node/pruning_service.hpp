@@ -30,7 +30,9 @@ class PruningService : base::Pinned {
         // The newest complete snapshot of this node, unless one is being made: what that needs must
         // stay. Nothing: none, or just now.
         std::function<std::optional<chain::Height>()> snapshot;
-        // Before the first row below it goes.
+        // That blocks below this height go with the next pass: peers hear of it before.
+        std::function<void(chain::Height earliest)> on_planned;
+        // That they count as gone.
         std::function<void(chain::Height earliest)> on_pruned;
     };
 
@@ -57,6 +59,7 @@ class PruningService : base::Pinned {
 
     const std::unique_ptr<Pruning> pruning_;
     const Environment environment_;
+    chain::HistoryFloor planned_;  // By the last pass.
     const base::Log log_;
     mutable std::mutex mutex_;
     std::condition_variable woken_;

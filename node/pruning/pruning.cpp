@@ -58,18 +58,22 @@ void Pruning::tell_needless() {
     }
 }
 
-base::Result<bool> Pruning::raise(std::optional<Height> snapshot) {
+base::Result<chain::HistoryFloor> Pruning::plan(std::optional<Height> snapshot) const {
     const auto view = storage_.snapshot();
-    auto next = chain::next_floor(*view, rules_, snapshot);
-    if (!next) return fail(std::move(next).error());
-    if (*next == floor_) return false;
+    return chain::next_floor(*view, rules_, snapshot);
+}
+
+base::Result<void> Pruning::raise(const chain::HistoryFloor& to) {
+    if (to.blocks <= floor_.blocks && to.traces <= floor_.traces) return {};
+    chain::HistoryFloor next = to;
+    next.swept = floor_.swept;  // The index may have been swept since.
     base::Batch batch;
-    chain::append_floor(batch, *next);
+    chain::append_floor(batch, next);
     // Durable before the first row goes: a later start must not count on it.
-    if (auto done = storage_.commit(batch, /*sync=*/true); !done) return fail(done.error());
-    floor_ = *std::move(next);
+    if (auto done = storage_.commit(batch, /*sync=*/true); !done) return done;
+    floor_ = std::move(next);
     tell_needless();
-    return true;
+    return {};
 }
 
 base::Result<bool> Pruning::reclaim(base::Timestamp now, const Pause& pause) {

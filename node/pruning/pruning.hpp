@@ -12,9 +12,9 @@
 
 namespace node {
 
-// Prunes the history of one storage, in two steps: raise() makes durable from where on there is
-// one, and reclaim() gives the bytes below that back. What a crash cuts short is done after the
-// next start.
+// Prunes the history of one storage: plan() says from where on there is to be one, raise() makes
+// that durable, and reclaim() gives the bytes below it back. What a crash cuts short is done after
+// the next start.
 //
 // Thread: one, beside those that read and commit.
 class Pruning : base::Pinned {
@@ -24,9 +24,11 @@ class Pruning : base::Pinned {
         RocksDbStorage& storage, const chain::PruningRules& rules);
 
     [[nodiscard]] const chain::HistoryFloor& floor() const { return floor_; }
-    // Raises the floor as far as the rules allow. `snapshot`: the newest one of this node. True: it
-    // has risen.
-    [[nodiscard]] base::Result<bool> raise(std::optional<chain::Height> snapshot);
+    // As high as the rules allow now. `snapshot`: the newest one of this node.
+    [[nodiscard]] base::Result<chain::HistoryFloor> plan(
+        std::optional<chain::Height> snapshot) const;
+    // `to` was planned since the start; nothing happens where it is the floor already.
+    base::Result<void> raise(const chain::HistoryFloor& to);
 
     // Called between pieces of work; false: no more of it.
     using Pause = std::function<bool()>;

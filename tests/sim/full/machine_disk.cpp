@@ -126,9 +126,10 @@ base::Result<void> MachineDisk::write(const node::effect::Write& write) {
 base::Result<void> MachineDisk::prune() {
     const auto final = chain::stored_final(*storage_);
     if (!final) return base::fail(final.error());
-    auto risen = pruning_->raise(final->height);
-    if (!risen) return base::fail(risen.error());
-    if (*risen) pruned_ = pruning_->floor().blocks;
+    const auto next = pruning_->plan(final->height);
+    if (!next) return base::fail(next.error());
+    if (next->blocks > pruning_->floor().blocks) pruned_ = next->blocks;
+    if (auto done = pruning_->raise(*next); !done) return done;
     // What is hardly worth while goes after its time: the second call comes later.
     for (int i = 0; i < 2; ++i) {
         pruning_time_ += std::chrono::hours(1);
