@@ -12,6 +12,7 @@
 #include "node/option_names.hpp"
 #include "node/page.hpp"
 #include "node/peers.hpp"
+#include "node/pruning_service.hpp"
 #include "node/recovery.hpp"
 #include "node/run_timer.hpp"
 #include "node/snapshot_exchange.hpp"
@@ -194,10 +195,12 @@ class Node::Parts {
     std::unique_ptr<StreamHub> stream;
     std::unique_ptr<SnapshotService> snapshots;
     std::unique_ptr<SnapshotExchange> exchange;  // Null: there are no peers.
+    std::unique_ptr<PruningService> pruning;
     std::unique_ptr<Metrics> metrics;
     http::Router router;
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
+    std::vector<chain::Height> recoveries;  // From which blocks those begin that are confirmed.
     std::vector<p2p::input::Dial> dials;
     p2p::input::ListsChanged lists;
 
@@ -209,6 +212,7 @@ class Node::Parts {
     base::Result<void> open_core();
     base::Result<void> open_snapshots();
     base::Result<void> open_exchange();
+    base::Result<void> open_pruning();
     void add_routes();
 };
 
@@ -230,6 +234,9 @@ base::Result<void> Node::Parts::open_core() {
             core_options.reset = genesis::reset_of(**recovery);
         }
         ledger.genesis.times.retimes = (*recovery)->retimes;
+        for (const chain::Retime& each : (*recovery)->retimes)
+            recoveries.push_back(chain::height_of(each.from));
+        if (core_options.reset) recoveries.push_back(chain::height_of(core_options.reset->from));
     }
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
@@ -245,7 +252,6 @@ base::Result<void> Node::Parts::open_core() {
                                   *ledger.signer,
                                   limits,
                                   state_options(log("storage")),
-                                  {.blocks = 0, .traces = options.history_blocks},
                                   log("core")};
     environment.timer = &core_timer;
     Effects first;
@@ -332,7 +338,7 @@ base::Result<void> Node::Parts::take_new_state() {
     CHECK(made);
     auto marks = journal_marks(*ledger.storage);
     if (!marks) return base::fail(marks.error());
-    StateBuild state(made->state);
+    StateBuild state(made->state, {});
     if (auto opened = state.open(); !opened) return opened;
     const genesis::Checkpoint own = own_final();
     if (own.height >= made->snapshot.height) {
@@ -351,6 +357,26 @@ base::Result<void> Node::Parts::take_new_state() {
     }
     if (auto done = ledger.directory.switch_to(state.path()); !done) return done;
     log("join").info("begins with the snapshot of block={}", made->snapshot.height);
+    return {};
+}
+
+base::Result<void> Node::Parts::open_pruning() {
+    chain::PruningRules rules{.blocks = *chain::Retention::from_string(options.history),
+                              .traces = *chain::Retention::from_string(options.trace_history),
+                              .times = ledger.genesis.times,
+                              .recoveries = std::move(recoveries)};
+    PruningService::Environment environment;
+    environment.snapshot = [this] { return snapshots->newest_at_rest(); };
+    environment.on_planned = [this](chain::Height earliest) {
+        runtime->set_earliest_block(earliest);
+    };
+    environment.on_pruned = [this](chain::Height earliest) {
+        history.set_earliest_block(earliest);
+    };
+    auto opened =
+        PruningService::open(*ledger.storage, rules, std::move(environment), log("history"));
+    if (!opened) return base::fail(opened.error());
+    pruning = *std::move(opened);
     return {};
 }
 
@@ -392,11 +418,13 @@ base::Result<void> Node::Parts::open() {
     stream = std::make_unique<StreamHub>(*context);
     if (auto opened = open_snapshots(); !opened) return opened;
     if (auto opened = open_exchange(); !opened) return opened;
+    if (auto opened = open_pruning(); !opened) return opened;
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
                                                          transports.get(),
-                                                         snapshots.get()});
+                                                         snapshots.get(),
+                                                         pruning.get()});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -447,6 +475,7 @@ void Node::Parts::add_routes() {
 base::Result<void> Node::Parts::start() {
     snapshots->start();
     runtime->start();
+    pruning->start();
     compile_ahead(*dry_runs, runtime->published(), history, programs);
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
@@ -462,6 +491,7 @@ base::Result<void> Node::Parts::start() {
 // From the outside inwards: nobody asks, nothing runs, the disk has it all.
 void Node::Parts::stop() {
     snapshots->stop();  // Somebody may wait for one.
+    pruning->stop();
     server->stop();
     if (exchange != nullptr) exchange->stop();
     runtime->stop();

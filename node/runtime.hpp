@@ -110,6 +110,8 @@ class Runtime : public transport::Host, base::Pinned {
     // input::AnswerRecovery: what the core says of it, once its keys have stopped durably. Null: it
     // has said nothing yet; it may all the same. Any thread but the core's.
     [[nodiscard]] std::shared_ptr<const base::Result<genesis::Recovery>> answer_recovery();
+    // input::HistoryPruned.
+    void set_earliest_block(chain::Height height) { post(Input(input::HistoryPruned{height})); }
     // For the conversation with peers: Dial, Hangup, ListsChanged, Stop.
     void tell_peers(p2p::Input said);
     // Who is connected, as of the last second; null: there is no network.

@@ -74,6 +74,7 @@ class CatchUp {
     [[nodiscard]] std::pair<Peer*, Peer*> next_to_compare(const std::vector<Peer*>& ahead) const;
     void compare_finals(Peer& one, Peer& other);
     void on_compared(Peer& peer, const Blocks& blocks);
+    void cannot_compare(const Peer& higher);
     void contradict();
     void pump();
     void hand_over();

@@ -63,6 +63,10 @@ struct ClockSet {
 struct SetDelay {
     base::Duration delay{};
 };
+// Blocks below this height are not stored any more: peers are told so.
+struct HistoryPruned {
+    chain::Height earliest = 0;
+};
 // An effect::Recover was carried out: the transactions in their order, or what is wrong with the
 // first that is wrong.
 struct Recovered {
@@ -79,6 +83,7 @@ using Input = std::variant<input::Tick,
                            input::FromPeers,
                            input::ClockSet,
                            input::SetDelay,
+                           input::HistoryPruned,
                            input::Recovered>;
 
 // What reading threads see: one consistent moment. Immutable; replaced as a whole.
@@ -290,7 +295,6 @@ class Core : base::Pinned {
         // How a new transaction is executed: the producer's own limits.
         chain::ExecutionOptions limits;
         chain::StateManager::Options state;
-        chain::Retention retention;
         base::Log log;
         // Makes the agreement; empty: as it is. The simulator keeps an eye on it.
         std::function<std::unique_ptr<consensus::Consensus>(

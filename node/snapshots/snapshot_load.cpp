@@ -140,8 +140,8 @@ base::Result<GoodSnapshot> verify_snapshot(const SnapshotFolder& folder,
     if (!groups) return fail(groups.error());
     if (checked->checkpoint) {
         const base::Bytes* const found = id ? &*id : nullptr;
-        auto good = check_block_row(
-            *checked->checkpoint, folder.head().height, found, "checkpoint");
+        auto good =
+            check_block_row(*checked->checkpoint, folder.head().height, found, "checkpoint");
         if (!good) return fail(good.error());
     }
     return good_one(folder, *checked, *file, options);

@@ -131,7 +131,7 @@ struct Ledger {
     chain::BlockPtr head = genesis();
     chain::BlockPtr finalized = head;
     chain::Slot latest = ~chain::Slot{0};  // Blocks of later slots are too early.
-    chain::Height earliest = 1;            // Of the final blocks that it still has.
+    chain::Height earliest = 1;            // It has pruned what is final below.
 
     Ledger() {
         blocks[head->id] = head;
@@ -140,8 +140,8 @@ struct Ledger {
     [[nodiscard]] input::LedgerChanged view() const {
         input::LedgerChanged view{.head = {head->header.height, head->id},
                                   .finalized = {finalized->header.height, finalized->id},
-                                  .branch = {},
-                                  .earliest_height = earliest};
+                                  .branch = {}};
+        view.earliest_height = earliest;
         for (chain::BlockPtr at = head; at->id != finalized->id;
              at = blocks.at(at->header.previous)) {
             view.branch.insert(view.branch.begin(), at->id);
@@ -500,7 +500,7 @@ class World {
         for (chain::Height h = read.from; h != 0 && h <= read.to; ++h) {
             if (h < node.ledger.earliest) break;
             const auto found = node.ledger.finals.find(h);
-            if (found == node.ledger.finals.end()) break;
+            if (found == node.ledger.finals.end() || h < node.ledger.earliest) break;
             take(found->second);
         }
         if (node.falsify) node.falsify(node.ledger, blocks);
