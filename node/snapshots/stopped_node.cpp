@@ -134,11 +134,11 @@ base::Result<void> remove_snapshot(const fs::path& data_dir,
     if (!directory) return fail(directory.error());
     const auto store = SnapshotStore::open(snapshots_in(data_dir), log, disk.files);
     if (!store) return fail(store.error());
-    std::error_code error;
-    if (fs::exists(directory->state(), error)) {
-        RocksDbStorage::Options disk;
-        disk.directory = directory->state().string();
-        const auto storage = RocksDbStorage::open(disk);
+    if (disk.files.get().exists(directory->state().string())) {
+        RocksDbStorage::Options database;
+        database.directory = directory->state().string();
+        database.env = disk.env;
+        const auto storage = RocksDbStorage::open(database);
         if (!storage) return fail(storage.error());
         if (auto free = check_removal(**store, name, **storage); !free) return free;
     }
