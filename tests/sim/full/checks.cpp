@@ -148,6 +148,12 @@ void Fleet::note_view(std::size_t i) {
     const consensus::Consensus& agreement = machines_[i]->agreement();
     const Seen* head = observer_.find(agreement.head());
     if (head == nullptr) return fail(fmt::format("node {} builds on what nobody made", i));
+    const auto recent = std::min<std::ptrdiff_t>(8, std::ssize(forged_));
+    if (std::any_of(forged_.end() - recent, forged_.end(), [&](const chain::BlockId& id) {
+            return agreement.holds(id);
+        })) {
+        return fail(fmt::format("node {} holds a block that says a wrong state", i));
+    }
     const auto* schedules = agreement.schedules_of(head->data(chain::VoteKind::notarize));
     observer_.schedules_on(i, agreement.head(), *schedules);
     check_variants(i);
