@@ -20,8 +20,8 @@ struct TreeBase {
     chain::ScheduleState schedules;
 };
 
-// Whether a key may have signed something for blocks which rows with this base and these blocks
-// above it have: one is above genesis, and a schedule has the key.
+// Whether a key may have signed for a block of a storage with this base and these blocks above it:
+// the storage has a block above genesis, and a schedule with the key.
 [[nodiscard]] bool may_have_signed(const base::crypto::PublicKey& key,
                                    const TreeBase& base,
                                    std::span<const chain::BlockPtr> above);

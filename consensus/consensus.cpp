@@ -436,13 +436,9 @@ const chain::ScheduleState& Consensus::voters(const BlockNode& block) const {
 }
 
 bool Consensus::serves(const base::crypto::PublicKey& key) const {
-    const auto signs = [&](const std::shared_ptr<const chain::Schedule>& schedule) {
-        return schedule != nullptr &&
-               std::ranges::find(schedule->entries, key, &chain::ScheduleEntry::signing_key) !=
-                   schedule->entries.end();
-    };
     for (const BlockNode* block : {&tree_.head(), &tree_.finalized()}) {
-        if (signs(block->schedules.active) || signs(block->schedules.proposed)) return true;
+        const auto& [active, proposed, proposed_at, pending_since] = block->schedules;
+        if (active->has_key(key) || (proposed != nullptr && proposed->has_key(key))) return true;
     }
     return is_validator(key);
 }

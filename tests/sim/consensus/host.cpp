@@ -93,6 +93,7 @@ std::vector<consensus::KeyTag> Host::tags() const {
 bool Host::may_have_signed(const base::crypto::PublicKey& key) const {
     const Rows& rows = disk_.state();
     std::vector<chain::BlockPtr> above;
+    above.reserve(rows.blocks.size());
     for (const auto& [id, block] : rows.blocks)
         above.push_back(block);
     return consensus::may_have_signed(key, rows.base, above);

@@ -198,14 +198,16 @@ bool Host::load_snapshot(const Host& from) {
         id = block->header.previous;
     }
     const chain::Slot final = rows.commit->data.slot;
-    const test::Logs now = disk_.state().logs;
+    Chance& chance = cluster_.chance();
+    test::Logs logs = disk_.state().logs;
+    if (chance.percent(50)) {
+        logs = test::fresh_logs(tags());
+    } else if (chance.percent(50)) {
+        logs = early_logs_;
+    }
     disk_ = {};
     static_cast<Rows&>(disk_.state()) = std::move(rows);
-    Chance& chance = cluster_.chance();
-    disk_.state().logs = chance.percent(50)   ? test::fresh_logs(tags())
-                         : chance.percent(50) ? early_logs_
-                                              : now;
-    early_logs_ = disk_.state().logs;
+    disk_.state().logs = early_logs_ = std::move(logs);
     cluster_.observer().starts_over(index_);
     shown_final_ = final;
     return true;

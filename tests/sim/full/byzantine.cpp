@@ -110,7 +110,7 @@ void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
 void Byzantine::act() {
     if (divider_ != nullptr && divider_->has_divided()) return;
     if (chance_.percent(forges_)) forge_votes();
-    if (chance_.percent(forges_ / 8)) forge_header();
+    if (chance_.percent(forges_ / 8)) forge_header(one_of_them());
     if (babbles_ && chance_.percent(2)) babble();
     impostor_.act();
     if (flooder_ != nullptr) flooder_->act();
@@ -163,8 +163,7 @@ void Byzantine::forge_votes(std::size_t member, const Seen& block) {
 }
 
 // Another block in the slot of one that it made, of which it says a wrong state; or its header.
-void Byzantine::forge_header() {
-    const std::size_t member = one_of_them();
+void Byzantine::forge_header(std::size_t member) {
     const Made& made = made_[member];
     if (!made.header || made.header->header.slot + kRecent < fleet_.slot()) return;
     p2p::HeaderPush push{*made.header, {}};
@@ -181,6 +180,7 @@ void Byzantine::forge_header() {
     if (!has_body || chance_.percent(30)) return;
     const auto block =
         chain::make_block(push.signed_header, made.block->transactions, made.block->witness);
+    fleet_.note_forged(block->id);
     tell(p2p::pack_message(p2p::Blocks{{block}}), 100);
 }
 
@@ -222,6 +222,8 @@ void Byzantine::keep_block(std::size_t machine,
         if (block->header != made.header->header) continue;
         made.block = block;
         if (divider_ != nullptr && divider_->divide(machine, block, *variants_)) continue;
+        // At once: a moment later another block is final there.
+        if (dice_.percent(forges_ / 4)) forge_header(fleet_.world().member_of(machine));
         if (!spreads_variants_ || !dice_.percent(kVariantsPercent)) continue;
         fleet_.at(std::chrono::microseconds(1),
                   [this, machine, block] { spread_variants(machine, block); });

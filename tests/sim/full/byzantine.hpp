@@ -52,7 +52,7 @@ class Byzantine {
 
     void forge_votes();
     void forge_votes(std::size_t member, const Seen& block);
-    void forge_header();
+    void forge_header(std::size_t member);
     void keep_block(std::size_t machine,
                     const p2p::Envelope& envelope,
                     const p2p::SharedBytes& bytes);

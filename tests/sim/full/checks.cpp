@@ -17,6 +17,7 @@ constexpr chain::Slot kBehindMax = 12;
 constexpr chain::Slot kBehindMaxHard = 40;  // A Byzantine member may cost a recovery.
 constexpr std::size_t kReversibleMax = 200;
 constexpr std::size_t kPoolMax = 2'000;
+constexpr std::ptrdiff_t kForgedKept = 8;  // Of the blocks that say a wrong state, the last.
 // Without a final block for nearly so long, blocks may be those of recovery.
 constexpr base::Duration kRecoveryNear = std::chrono::seconds(5);
 
@@ -148,6 +149,12 @@ void Fleet::note_view(std::size_t i) {
     const consensus::Consensus& agreement = machines_[i]->agreement();
     const Seen* head = observer_.find(agreement.head());
     if (head == nullptr) return fail(fmt::format("node {} builds on what nobody made", i));
+    const auto recent = std::min(kForgedKept, std::ssize(forged_));
+    if (std::any_of(forged_.end() - recent, forged_.end(), [&](const chain::BlockId& id) {
+            return agreement.holds(id);
+        })) {
+        return fail(fmt::format("node {} holds a block that says a wrong state", i));
+    }
     const auto* schedules = agreement.schedules_of(head->data(chain::VoteKind::notarize));
     observer_.schedules_on(i, agreement.head(), *schedules);
     check_variants(i);

@@ -71,6 +71,11 @@ class Fleet : public Watch {
     [[nodiscard]] std::shared_ptr<const node::Published> view_of(std::size_t machine) const {
         return machines_[machine]->view;
     }
+    // A block is sent that says a wrong state.
+    void note_forged(const chain::BlockId& id) {
+        forged_.push_back(id);
+        ++outcome_.counts["forged"];
+    }
     // All these are of one producer and slot.
     void note_variants(const std::vector<chain::BlockPtr>& blocks);
     void note_division() { ++outcome_.counts["divisions"]; }
@@ -209,6 +214,7 @@ class Fleet : public Watch {
     p2p::SharedBytes last_certificate_;                         // That an honest node sent.
     // Of Byzantine members, by slot and producer, in their order.
     std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>> variants_;
+    std::vector<chain::BlockId> forged_;
     // Of those, what one life of a machine has worked on.
     std::map<std::tuple<std::size_t, std::uint64_t, chain::Slot, chain::Name>,
              std::set<chain::BlockId>>
