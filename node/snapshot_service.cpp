@@ -85,7 +85,7 @@ SnapshotService::Counters SnapshotService::counters() const {
 std::optional<chain::Height> SnapshotService::newest_at_rest() const {
     {
         const std::scoped_lock lock(mutex_);
-        if (busy_ || scheduled_ || !waiting_.empty()) return std::nullopt;
+        if (busy_ || !scheduled_.empty() || !waiting_.empty()) return std::nullopt;
     }
     const auto listed = store_->list();
     return listed.empty() ? std::nullopt : std::optional(listed.back().head.height);
