@@ -268,9 +268,6 @@ ChainManager::BecameFinal ChainManager::make_final(const BlockId& id,
     }
     final_ = became.blocks.back()->block;
     final_schedules_ = became.blocks.back()->schedules;
-    const base::Result<void> pruned =
-        append_pruned(batch, environment_.storage, final_->header.height, environment_.retention);
-    if (!pruned) environment_.state.on_fault(pruned.error());
     append_schedules(batch, final_schedules_, base);
     std::erase_if(blocks_, [&](const auto& entry) {
         const Block& block = *entry.second->block;

@@ -52,7 +52,6 @@ class ChainManager : base::Pinned {
         const base::Storage& storage;  // Outlives this.
         Executor& executor;            // Outlives this.
         StateManager::Options state;
-        Retention retention;
         // False: of what becomes final the state alone is stored, for who executes blocks that
         // are stored elsewhere. Such a storage can't be opened again.
         bool store_blocks = true;

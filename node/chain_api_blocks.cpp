@@ -8,6 +8,17 @@ namespace node {
 
 using chain::Exception;
 
+namespace {
+
+// What to add where this block is not found.
+std::string why_missing(const ApiContext& context, chain::Height height) {
+    const chain::Height earliest = context.history.earliest_block();
+    if (height == 0 || height >= earliest) return {};
+    return fmt::format("; the earliest block that is stored here is {}", earliest);
+}
+
+}  // namespace
+
 base::Result<chain::BlockPtr> find_block(const ApiContext& context,
                                          const Moment& moment,
                                          const std::string& text,
@@ -17,9 +28,11 @@ base::Result<chain::BlockPtr> find_block(const ApiContext& context,
                            "Invalid Block number or ID, must be greater than 0 and less than 65 "
                            "characters");
     }
+    chain::Height height = 0;
     const auto unknown = [&] {
-        return chain::fail(Exception::unknown_block_exception,
-                           fmt::format("Could not find {}: {}", what, text));
+        return chain::fail(
+            Exception::unknown_block_exception,
+            fmt::format("Could not find {}: {}{}", what, text, why_missing(context, height)));
     };
     std::int64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -27,12 +40,14 @@ base::Result<chain::BlockPtr> find_block(const ApiContext& context,
     base::Result<chain::BlockPtr> found = chain::BlockPtr();
     if (is_number) {
         if (number < 1 || number > INT64_C(0xFFFFFFFF)) return unknown();
-        found = context.history.find_block(*moment.view, static_cast<chain::Height>(number));
+        height = static_cast<chain::Height>(number);
+        found = context.history.find_block(*moment.view, height);
     } else {
         auto id = chain::abi::hash_from_json(Json(text));
         if (!id) {
             return chain::fail(Exception::block_id_type_exception, "Invalid block ID: " + text);
         }
+        height = chain::height_of(*id);
         found = context.history.find_block(*moment.view, *id);
     }
     if (found && *found == nullptr) return unknown();
@@ -72,8 +87,9 @@ Answer get_block_info(const ApiContext& context, const Moment& moment, Params& p
     auto block = context.history.find_block(*moment.view, height);
     if (!block) return refuse(block.error());
     if (*block == nullptr) {
-        return refuse(Exception::unknown_block_exception,
-                      "Could not find block: " + std::to_string(height));
+        return refuse(
+            Exception::unknown_block_exception,
+            "Could not find block: " + std::to_string(height) + why_missing(context, height));
     }
     return api::block_info_to_json(**block, context.times());
 }

@@ -4,6 +4,7 @@
 #include "base/storage.hpp"
 #include "node/core/core.hpp"
 
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -31,12 +32,14 @@ class History : base::Pinned {
         const Published& view, const chain::TransactionId& id) const;
 
     [[nodiscard]] const base::Storage& storage() const { return storage_; }
-    // The lowest final block that is stored: a data directory may begin with a snapshot.
+    // The lowest final block that is stored: a data directory may begin with a snapshot, and what
+    // is old may be pruned.
     [[nodiscard]] chain::Height earliest_block() const { return earliest_; }
+    void set_earliest_block(chain::Height height) { earliest_ = height; }
 
   private:
     const base::Storage& storage_;
-    chain::Height earliest_ = 1;
+    std::atomic<chain::Height> earliest_ = 1;
 };
 
 }  // namespace node

@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <pthread.h>
 #include <string>
 #include <vector>
@@ -19,13 +20,15 @@ int complain(const base::Error& error) {
     return EXIT_FAILURE;
 }
 
-// The signals that end the node, and SIGHUP; blocked in all threads and waited for here.
+// The signals that end the node, SIGHUP, and SIGUSR1 of the node itself; blocked in all threads and
+// waited for here.
 sigset_t handled_signals() {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     return signals;
 }
 
@@ -36,11 +39,18 @@ bool is_told_to_end() {
     return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
 }
 
-int serve(const node::Options& options, node::Logging& log) {
-    const base::Log main_log(log, "main");
+sigset_t block_signals() {
     const sigset_t signals = handled_signals();
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // A client that went away is an error of its socket.
+    return signals;
+}
+
+// Until a signal ends it. Nothing: the node goes on, opened anew with another state.
+std::optional<int> serve_once(const node::Options& options,
+                              node::Logging& log,
+                              const sigset_t& signals) {
+    const base::Log main_log(log, "main");
     auto opened = node::Node::open(options, log, is_told_to_end);
     if (!opened && is_told_to_end()) {
         main_log.info("stopped while it opened: {}", opened.error().detail);
@@ -53,14 +63,31 @@ int serve(const node::Options& options, node::Logging& log) {
         main_log.info("serving address={}", address);
     }
     node::tell_service_manager("READY=1");
-    int signal = 0;
-    for (sigwait(&signals, &signal); signal == SIGHUP; sigwait(&signals, &signal))
-        node->reload();
+    int signal = SIGHUP;
+    while (signal == SIGHUP || (signal == SIGUSR1 && !node->has_new_state())) {
+        sigwait(&signals, &signal);
+        if (signal == SIGHUP) node->reload();
+    }
+    if (signal == SIGUSR1) {
+        node->stop();
+        auto taken = node->take_new_state();
+        if (!taken) main_log.error("the old state stays: {}", taken.error().detail);
+        return std::nullopt;
+    }
     main_log.info("stopping signal={}", signal);
     node::tell_service_manager("STOPPING=1");
     node->stop();
     main_log.info("stopped");
     return EXIT_SUCCESS;
+}
+
+int serve(node::Options options, node::Logging& log) {
+    const sigset_t signals = block_signals();
+    while (true) {
+        const std::optional<int> code = serve_once(options, log, signals);
+        if (code) return *code;
+        options.snapshot.clear();  // The state is above genesis.
+    }
 }
 
 int run(const std::vector<std::string>& arguments) {

@@ -22,6 +22,37 @@ double number(T value) {
     return static_cast<double>(value);
 }
 
+// Of blocks, their traces and their index.
+void set_history(const RocksDbStorage::Statistics& disk,
+                 const PruningService& service,
+                 prometheus::Registry& registry) {
+    std::uint64_t on_disk = 0;
+    std::uint64_t in_memory = 0;
+    for (const base::Family family :
+         {base::Family::blocks, base::Family::traces, base::Family::index}) {
+        const auto& each = disk.families.at(static_cast<std::size_t>(family));
+        on_disk += each.table_bytes + each.blob_bytes;
+        in_memory += each.memory_bytes;
+    }
+    const PruningService::Counters counters = service.counters();
+    set_gauge(registry, "bor_history_disk_bytes", "Blocks, traces and index on disk", on_disk);
+    set_gauge(registry, "bor_history_memory_bytes", "The same, not on disk yet", in_memory);
+    set_gauge(registry,
+              "bor_history_earliest_block_height",
+              "Below it blocks were pruned; 0: none were",
+              counters.earliest);
+    set_gauge(registry,
+              "bor_history_earliest_traces_height",
+              "Below it traces were pruned; 0: none were",
+              counters.earliest_traces);
+    set_gauge(registry,
+              "bor_pruning_passes",
+              "Times that pruning gave bytes back since the start",
+              counters.passes);
+    set_gauge(
+        registry, "bor_pruning_failures", "Times that it failed since the start", counters.failed);
+}
+
 void set_snapshots(const SnapshotService& service, prometheus::Registry& registry) {
     const auto set = [&](const char* name, const char* help, auto value) {
         set_gauge(registry, name, help, value);
@@ -84,6 +115,9 @@ std::string Metrics::text() {
     set("bor_pool_transactions", "Transactions that wait", view->pool_transactions);
     set("bor_trouble", "1: the node cannot go on, see its log", view->trouble.empty() ? 0 : 1);
     if (sources_.snapshots != nullptr) set_snapshots(*sources_.snapshots, out.registry);
+    if (sources_.pruning != nullptr) {
+        set_history(sources_.storage.statistics(), *sources_.pruning, out.registry);
+    }
     const RuntimeCounters runtime = sources_.runtime.counters();
     set("bor_transactions_submitted", "Transactions received since the start", runtime.submitted);
     set("bor_transactions_refused",

@@ -3,6 +3,7 @@
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/http/server.hpp"
 #include "node/plugin.hpp"
+#include "node/pruning_service.hpp"
 #include "node/runtime.hpp"
 #include "node/snapshot_service.hpp"
 #include "node/transports.hpp"
@@ -24,6 +25,7 @@ class Metrics : public Plugin {
         std::function<http::Counters()> http;
         const Transports* transports = nullptr;      // Null: there are no peers.
         const SnapshotService* snapshots = nullptr;  // Null: none are made.
+        const PruningService* pruning = nullptr;     // Null: nothing is pruned.
     };
 
     explicit Metrics(const Sources& sources);

@@ -1,5 +1,7 @@
 #include "node/node.hpp"
 
+#include "base/check.hpp"
+#include "chain/meta_keys.hpp"
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
 #include "node/core/recovery_origin.hpp"
@@ -10,8 +12,10 @@
 #include "node/option_names.hpp"
 #include "node/page.hpp"
 #include "node/peers.hpp"
+#include "node/pruning_service.hpp"
 #include "node/recovery.hpp"
 #include "node/run_timer.hpp"
+#include "node/snapshot_exchange.hpp"
 #include "node/snapshot_service.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/stream.hpp"
@@ -20,7 +24,9 @@
 #include "transport/tcp/thread.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
+#include <unistd.h>
 #include <utility>
 
 namespace node {
@@ -85,13 +91,48 @@ http::Options http_options(const Options& options) {
     return http;
 }
 
+// What the operator says of the chain's history: of `checkpoint` and `recover-from`.
+base::Result<LoadOptions> load_options(const Options& options) {
+    LoadOptions how;
+    how.data_dir = options.data_dir;
+    how.genesis_json = options.genesis_json;
+    if (!options.checkpoint.empty()) {
+        const auto read = checkpoint_from(options.checkpoint);
+        if (!read) return base::fail(read.error());
+        how.checkpoint = *read;
+    }
+    auto recoveries = confirmed_recoveries(options);
+    if (!recoveries) return base::fail(recoveries.error());
+    how.recoveries = *std::move(recoveries);
+    return how;
+}
+
+// Where a snapshot of peers is put together.
+std::filesystem::path joining_in(const Options& options) {
+    return options.data_dir / "joining";
+}
+
+// What a journal is compared with at the start, of every key that voted here.
+base::Result<base::Batch> journal_marks(const base::Storage& storage) {
+    base::Batch batch;
+    const base::Bytes prefix = chain::meta_key(chain::kMetaJournal);
+    auto scanned =
+        storage.scan(base::Family::meta, prefix, [&](base::ByteView key, base::ByteView value) {
+            if (!base::equal(key.first(std::min(key.size(), prefix.size())), prefix)) return false;
+            batch.put(base::Family::meta, base::to_bytes(key), base::to_bytes(value));
+            return true;
+        });
+    if (!scanned) return base::fail(scanned.error());
+    return batch;
+}
+
 // The option `snapshot`.
 base::Result<void> load_at_start(const Options& options,
                                  const IsStopped& is_stopped,
                                  const base::Log& log) {
-    LoadOptions how;
-    how.data_dir = options.data_dir;
-    how.genesis_json = options.genesis_json;
+    auto read = load_options(options);
+    if (!read) return base::fail(read.error());
+    LoadOptions& how = *read;
     how.workers = options.chain_threads;
     how.is_stopped = is_stopped;
     how.show = [&log](const ChunkProgress& done) {
@@ -102,14 +143,6 @@ base::Result<void> load_at_start(const Options& options,
                  done.bytes_all,
                  done.passed.count());
     };
-    if (!options.checkpoint.empty()) {
-        const auto checkpoint = checkpoint_from(options.checkpoint);
-        if (!checkpoint) return base::fail(checkpoint.error());
-        how.checkpoint = *checkpoint;
-    }
-    auto recoveries = confirmed_recoveries(options);
-    if (!recoveries) return base::fail(recoveries.error());
-    how.recoveries = *std::move(recoveries);
     const auto good = load_snapshot(options.snapshot, how);
     if (!good) return base::fail(good.error());
     log.info("loaded snapshot={} block={} rows={}",
@@ -141,6 +174,7 @@ class Node::Parts {
     base::Result<void> open();
     base::Result<void> start();
     void stop();
+    base::Result<void> take_new_state();
 
     const Options options;
     Logging& log_sink;
@@ -160,19 +194,25 @@ class Node::Parts {
     std::unique_ptr<DryRun> dry_runs;
     std::unique_ptr<StreamHub> stream;
     std::unique_ptr<SnapshotService> snapshots;
+    std::unique_ptr<SnapshotExchange> exchange;  // Null: there are no peers.
+    std::unique_ptr<PruningService> pruning;
     std::unique_ptr<Metrics> metrics;
     http::Router router;
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
+    std::vector<chain::Height> recoveries;  // From which blocks those begin that are confirmed.
     std::vector<p2p::input::Dial> dials;
     p2p::input::ListsChanged lists;
 
     void read_lists_again();
+    [[nodiscard]] genesis::Checkpoint own_final() const;
 
   private:
     [[nodiscard]] base::Log log(std::string_view module) const { return {log_sink, module}; }
     base::Result<void> open_core();
     base::Result<void> open_snapshots();
+    base::Result<void> open_exchange();
+    base::Result<void> open_pruning();
     void add_routes();
 };
 
@@ -194,6 +234,9 @@ base::Result<void> Node::Parts::open_core() {
             core_options.reset = genesis::reset_of(**recovery);
         }
         ledger.genesis.times.retimes = (*recovery)->retimes;
+        for (const chain::Retime& each : (*recovery)->retimes)
+            recoveries.push_back(chain::height_of(each.from));
+        if (core_options.reset) recoveries.push_back(chain::height_of(core_options.reset->from));
     }
     core_options.genesis = ledger.genesis;
     core_options.pool_bytes_max = options.pool_bytes_max;
@@ -209,7 +252,6 @@ base::Result<void> Node::Parts::open_core() {
                                   *ledger.signer,
                                   limits,
                                   state_options(log("storage")),
-                                  {.blocks = 0, .traces = options.history_blocks},
                                   log("core")};
     environment.timer = &core_timer;
     Effects first;
@@ -220,6 +262,11 @@ base::Result<void> Node::Parts::open_core() {
     if (origin != nullptr) {
         if (auto same = check_origin(**recovery, *origin); !same) return same;
     }
+    auto network = network_options(options, *peers, ledger);
+    if (network) {
+        network->takes_snapshots = true;
+        network->begun_snapshot = SnapshotReceiver::begun_in(joining_in(options));
+    }
     Runtime::Options how;
     how.workers = options.chain_threads;
     runtime = std::make_unique<Runtime>(
@@ -227,7 +274,7 @@ base::Result<void> Node::Parts::open_core() {
         Runtime::Environment{*ledger.storage, ledger.journals, log("runtime")},
         ledger.genesis.chain_id(),
         std::make_unique<NetworkedCore>(
-            std::move(*core), network_options(options, *peers, ledger), *ledger.signer, log("p2p")),
+            std::move(*core), std::move(network), *ledger.signer, log("p2p")),
         std::move(first));
     if (!options.has_peers()) return {};
     transport::tcp::Options tcp;
@@ -255,6 +302,81 @@ base::Result<void> Node::Parts::open_snapshots() {
     auto opened = SnapshotService::open(how, *ledger.storage, log("snapshot"));
     if (!opened) return base::fail(opened.error());
     snapshots = *std::move(opened);
+    return {};
+}
+
+base::Result<void> Node::Parts::open_exchange() {
+    if (!options.has_peers()) return {};
+    const auto read = load_options(options);
+    if (!read) return base::fail(read.error());
+    const auto trust = trust_of(ledger.genesis, *read);
+    if (!trust) return base::fail(trust.error());
+    const SnapshotReceiver::Options how{.directory = joining_in(options),
+                                        .data_dir = options.data_dir,
+                                        .trust = *trust,
+                                        .workers = options.chain_threads};
+    SnapshotExchange::World world;
+    world.tell = [this](p2p::Input said) { runtime->tell_peers(std::move(said)); };
+    world.own_final = [this] { return own_final(); };
+    world.next_state = [this] { return ledger.directory.next_state(); };
+    world.made = [] { ::kill(::getpid(), SIGUSR1); };
+    exchange =
+        std::make_unique<SnapshotExchange>(snapshots->store(), how, std::move(world), log("join"));
+    runtime->set_snapshots([this](p2p::Effect asked) { exchange->carry_out(std::move(asked)); });
+    return {};
+}
+
+genesis::Checkpoint Node::Parts::own_final() const {
+    const chain::BlockPtr block = runtime->published()->finalized;
+    return {block->header.height, block->id};
+}
+
+// What became final since the state was made must be below the snapshot, too; and a journal is
+// compared with what the old state says of it.
+base::Result<void> Node::Parts::take_new_state() {
+    const auto made = exchange->made();
+    CHECK(made);
+    auto marks = journal_marks(*ledger.storage);
+    if (!marks) return base::fail(marks.error());
+    StateBuild state(made->state, {});
+    if (auto opened = state.open(); !opened) return opened;
+    const genesis::Checkpoint own = own_final();
+    if (own.height >= made->snapshot.height) {
+        return base::fail(base::Errc::invalid, "the own final block has passed the snapshot's");
+    }
+    if (own.height > 1) {
+        auto good = state.check_block(own, made->snapshot.height, "forked: the own final block");
+        if (!good) return good;
+    }
+    if (auto stored = state.storage().commit(*marks, true); !stored) return stored;
+    if (auto closed = state.close(); !closed) return closed;
+    state.keep();
+    // The other nodes can have it from here at once.
+    if (auto taken = exchange->take_over(*made); !taken) {
+        log("join").warn("the snapshot is not kept: {}", taken.error().detail);
+    }
+    if (auto done = ledger.directory.switch_to(state.path()); !done) return done;
+    log("join").info("begins with the snapshot of block={}", made->snapshot.height);
+    return {};
+}
+
+base::Result<void> Node::Parts::open_pruning() {
+    chain::PruningRules rules{.blocks = *chain::Retention::from_string(options.history),
+                              .traces = *chain::Retention::from_string(options.trace_history),
+                              .times = ledger.genesis.times,
+                              .recoveries = std::move(recoveries)};
+    PruningService::Environment environment;
+    environment.snapshot = [this] { return snapshots->newest_at_rest(); };
+    environment.on_planned = [this](chain::Height earliest) {
+        runtime->set_earliest_block(earliest);
+    };
+    environment.on_pruned = [this](chain::Height earliest) {
+        history.set_earliest_block(earliest);
+    };
+    auto opened =
+        PruningService::open(*ledger.storage, rules, std::move(environment), log("history"));
+    if (!opened) return base::fail(opened.error());
+    pruning = *std::move(opened);
     return {};
 }
 
@@ -295,11 +417,14 @@ base::Result<void> Node::Parts::open() {
         std::make_unique<DryRun>(DryRun::Options{chain_id, ledger.genesis.times}, std::move(lanes));
     stream = std::make_unique<StreamHub>(*context);
     if (auto opened = open_snapshots(); !opened) return opened;
+    if (auto opened = open_exchange(); !opened) return opened;
+    if (auto opened = open_pruning(); !opened) return opened;
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
                                                          transports.get(),
-                                                         snapshots.get()});
+                                                         snapshots.get(),
+                                                         pruning.get()});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -350,10 +475,12 @@ void Node::Parts::add_routes() {
 base::Result<void> Node::Parts::start() {
     snapshots->start();
     runtime->start();
+    pruning->start();
     compile_ahead(*dry_runs, runtime->published(), history, programs);
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
         runtime->tell_peers(lists);
+        exchange->start(own_final().height);
         if (auto started = transport->start(); !started) return started;
         for (p2p::input::Dial& dial : std::exchange(dials, {}))
             runtime->tell_peers(std::move(dial));
@@ -364,7 +491,9 @@ base::Result<void> Node::Parts::start() {
 // From the outside inwards: nobody asks, nothing runs, the disk has it all.
 void Node::Parts::stop() {
     snapshots->stop();  // Somebody may wait for one.
+    pruning->stop();
     server->stop();
+    if (exchange != nullptr) exchange->stop();
     runtime->stop();
     if (transport != nullptr) transport->stop();
     stream->stop();
@@ -401,6 +530,14 @@ void Node::reload() {
 
 void Node::stop() {
     parts_->stop();
+}
+
+bool Node::has_new_state() const {
+    return parts_->exchange != nullptr && parts_->exchange->made().has_value();
+}
+
+base::Result<void> Node::take_new_state() {
+    return parts_->take_new_state();
 }
 
 std::vector<std::string> Node::addresses() const {

@@ -30,6 +30,11 @@ class Node : base::Pinned {
     void reload();
     // Lets answers under way finish, ends the threads, syncs the disk.
     void stop();
+    // A state was made of a snapshot of peers: stop(), take it and open a node anew. SIGUSR1 to
+    // this process says when to look.
+    [[nodiscard]] bool has_new_state() const;
+    // After stop(): the new state is the one that counts. An error leaves the old one.
+    base::Result<void> take_new_state();
 
     // The addresses served, with their real ports.
     [[nodiscard]] std::vector<std::string> addresses() const;

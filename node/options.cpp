@@ -1,5 +1,6 @@
 #include "node/options.hpp"
 
+#include "chain/pruning.hpp"
 #include "node/option_names.hpp"
 #include "p2p/messages.hpp"
 
@@ -155,8 +156,13 @@ po::options_description ledger_options(Options& out) {
         "ms a minute that failing transactions of an account may take here, at most 60000; over "
         "it they are refused at once; 0: no limit");
     add("history",
-        number(out.history_blocks, std::uint32_t{0}),
-        "blocks whose traces are kept; 0: all");
+        text(out.history, "full"),
+        "blocks that stay stored: full; the newest, as 1000b or 30d; none, which is as few as "
+        "others "
+        "need to join with a snapshot of this node");
+    add("trace-history",
+        text(out.trace_history, "full"),
+        "blocks whose traces stay stored, as history");
     add("snapshot-every",
         number(out.snapshot_every, std::uint32_t{0}),
         "blocks from one snapshot to the next, made at multiples of it; 0: as many as an hour has "
@@ -430,6 +436,29 @@ base::Result<void> check_peers(const Options& options) {
     return check_transports(options.transports);
 }
 
+base::Result<void> check_history(const Options& options) {
+    const auto blocks = chain::Retention::from_string(options.history);
+    if (!blocks) {
+        const bool is_number = options.history.find_first_not_of("0123456789") == std::string::npos;
+        return base::fail(
+            base::Errc::invalid,
+            "history = " + blocks.error().detail +
+                (is_number ? "; for how many blocks traces are kept says "
+                             "trace-history = " +
+                                 (options.history == "0" ? "full" : options.history + "b")
+                           : ""));
+    }
+    const auto traces = chain::Retention::from_string(options.trace_history);
+    if (!traces) {
+        return base::fail(base::Errc::invalid, "trace-history = " + traces.error().detail);
+    }
+    if (*blocks == chain::Retention{} || options.snapshot_keep != 0) return {};
+    return base::fail(base::Errc::invalid,
+                      "history = " + options.history +
+                          ": blocks are pruned only below a snapshot of this node, so that others "
+                          "can join; set snapshot-keep to 1 or more");
+}
+
 // What each option allows alone but not together.
 base::Result<void> check(const Options& options) {
     const auto invalid = [](const std::string& text) {
@@ -459,6 +488,7 @@ base::Result<void> check(const Options& options) {
     if (options.failures_per_minute > std::chrono::minutes(1)) {
         return invalid("subjective-failure-ms-per-minute must be 0 to 60000");
     }
+    if (auto good = check_history(options); !good) return good;
     if (auto good = check_peers(options); !good) return good;
     const bool by_category = options.http_server_address == "http-category-address";
     if (by_category && options.category_addresses.empty()) {

@@ -45,7 +45,8 @@ struct Options {
     std::size_t pool_bytes_max = 0;
     std::chrono::milliseconds max_transaction_time{0};
     std::chrono::milliseconds failures_per_minute{0};  // By account, and by sender; 0: no limit.
-    std::uint32_t history_blocks = 0;                  // Blocks whose traces are kept; 0: all.
+    std::string history;        // How many blocks stay: see chain::Retention.
+    std::string trace_history;  // The same of their traces.
 
     // Snapshots.
     std::uint32_t snapshot_every = 0;       // Blocks; 0: as many as an hour has slots.

@@ -59,6 +59,15 @@ transport::ChannelStatus channel_of(const PeerStatus& peer,
     return found == channels.end() ? transport::ChannelStatus{} : *found;
 }
 
+Json snapshots_json(const std::vector<p2p::SnapshotPoint>& snapshots) {
+    Json list = Json::array();
+    for (const p2p::SnapshotPoint& each : snapshots) {
+        list.push_back(
+            {{"block_num", each.height}, {"manifest", base::to_hex(each.manifest.view())}});
+    }
+    return list;
+}
+
 Json peer_json(const PeerStatus& peer,
                const chain::Schedule& schedule,
                const transport::ChannelStatus& channel) {
@@ -87,7 +96,8 @@ Json peer_json(const PeerStatus& peer,
             {"messages_dropped", json_integer(peer.messages_dropped)},
             {"head", point_json(peer.head)},
             {"final", point_json(peer.finalized)},
-            {"earliest_block_num", peer.earliest_height},
+            {"earliest_block_num", peer.stored.earliest_height},
+            {"snapshots", snapshots_json(peer.stored.snapshots)},
             {"rules_version", peer.rules_version},
             {"vote_keys", std::move(keys)}};
 }
@@ -119,6 +129,18 @@ Answer get_peers(const Moment& moment, const ApiContext& context, const Transpor
                 {"duplicates_dropped", json_integer(status->duplicates_dropped)}};
 }
 
+Json snapshot_json(const p2p::SnapshotStatus& snapshot) {
+    return {{"stage", snapshot.stage},
+            {"block_num", snapshot.snapshot.height},
+            {"manifest", base::to_hex(snapshot.snapshot.manifest.view())},
+            {"chunks", snapshot.chunks},
+            {"chunks_all", snapshot.chunks_all},
+            {"bytes", json_integer(snapshot.bytes_received)},
+            {"bytes_per_second", json_integer(snapshot.bytes_per_second)},
+            {"peers", snapshot.sources},
+            {"waiting_for", snapshot.waiting_for}};
+}
+
 Answer get_sync(const ApiContext& context) {
     const auto status = context.peers();
     const p2p::SyncStatus& sync = status->sync;
@@ -130,7 +152,8 @@ Answer get_sync(const ApiContext& context) {
                 {"ranges_in_flight", sync.ranges_in_flight},
                 {"bytes_waiting", json_integer(sync.bytes_waiting)},
                 {"eta_ms", milliseconds(sync.eta)},
-                {"waiting_for", sync.waiting_for}};
+                {"waiting_for", sync.waiting_for},
+                {"snapshot", sync.snapshot ? snapshot_json(*sync.snapshot) : Json(nullptr)}};
 }
 
 Json path_json(const PeerStatus& peer,

@@ -81,7 +81,9 @@ Answer get_headers(const ApiContext& context, const Moment& moment, Params& para
         if (!block) return refuse(block.error());
         if (*block == nullptr) {
             return refuse(Exception::unknown_block_exception,
-                          "no final block " + std::to_string(height) + " is stored");
+                          "no final block " + std::to_string(height) +
+                              " is stored; the earliest is " +
+                              std::to_string(earliest->value_or(1)));
         }
         chain::Block bare = **block;
         bare.transactions.clear();

@@ -341,6 +341,7 @@ void Runtime::carry_out(Effects& effects) {
                               [&](effect::Recover& recover) { carry_out(std::move(recover)); },
                               [&](effect::ReadBlocks& read) { carry_out(std::move(read)); },
                               [&](effect::ToTransport& asked) { carry_out(asked); },
+                              [&](effect::ToSnapshots& to) { snapshots_(std::move(to.asked)); },
                               [&](effect::ToPeers&) {},  // NetworkedCore took them.
                               [&](effect::PublishPeers& publish) {
                                   const std::scoped_lock lock(view_mutex_);

@@ -70,6 +70,9 @@ class Runtime : public transport::Host, base::Pinned {
     };
     // What is refused before it reaches the core: subjective lists.
     using Admission = std::function<base::Result<void>(const chain::DecodedTransaction&)>;
+    // Carries out what p2p asks of snapshots; answers come as tell_peers(). Core thread; must not
+    // block.
+    using Snapshots = std::function<void(p2p::Effect)>;
     // Called once, on a worker.
     using Answered = std::function<void(effect::Answer)>;
 
@@ -84,6 +87,7 @@ class Runtime : public transport::Host, base::Pinned {
     // Before start().
     void add_plugin(Plugin& plugin) { plugins_.push_back(&plugin); }
     void set_admission(Admission admission) { admission_ = std::move(admission); }
+    void set_snapshots(Snapshots snapshots) { snapshots_ = std::move(snapshots); }
     // Started after this; outlives what this sends to it. Ended by its owner, after stop().
     void set_transport(transport::IoThread& transport) { transport_ = &transport; }
 
@@ -106,6 +110,8 @@ class Runtime : public transport::Host, base::Pinned {
     // input::AnswerRecovery: what the core says of it, once its keys have stopped durably. Null: it
     // has said nothing yet; it may all the same. Any thread but the core's.
     [[nodiscard]] std::shared_ptr<const base::Result<genesis::Recovery>> answer_recovery();
+    // input::HistoryPruned.
+    void set_earliest_block(chain::Height height) { post(Input(input::HistoryPruned{height})); }
     // For the conversation with peers: Dial, Hangup, ListsChanged, Stop.
     void tell_peers(p2p::Input said);
     // Who is connected, as of the last second; null: there is no network.
@@ -155,6 +161,7 @@ class Runtime : public transport::Host, base::Pinned {
     Effects first_;
     std::vector<Plugin*> plugins_;
     Admission admission_;
+    Snapshots snapshots_ = [](const p2p::Effect&) {};
     KeyRecovery recovery_;
     WorkerPool workers_;
     WorkerPool journal_{1};  // Writes the disk thread's pages beside its rows.

@@ -1,5 +1,6 @@
 #include "node/operator_api.hpp"
 #include "node/snapshot_service.hpp"
+#include "node/snapshots/needed_snapshot.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -85,9 +86,11 @@ Answer get_snapshots(const SnapshotService& service) {
                 {"making_ms", chain::abi::json_integer(counters.making_ms)}};
 }
 
-Answer remove_snapshot(SnapshotService& service, Params& params) {
+Answer remove_snapshot(const ApiContext& context, SnapshotService& service, Params& params) {
     const std::string name = params.text("name");
     if (!params.ok()) return refuse(params.error());
+    auto free = check_removal(service.store(), name, context.history.storage());
+    if (!free) return refuse(free.error());
     if (auto removed = service.store().remove(name); !removed) return refuse(removed.error());
     return Json{{"result", "ok"}};
 }
@@ -121,8 +124,9 @@ void add_snapshot_calls(Calls& calls, SnapshotService& service) {
                 [&service](Params&) { return get_requests(service); });
     calls.plain(options("/v1/bor/snapshots", Need::none, 200),
                 [&service](Params&) { return get_snapshots(service); });
-    calls.plain(options("/v1/bor/remove_snapshot", Need::required, 200),
-                [&service](Params& params) { return remove_snapshot(service, params); });
+    calls.plain(
+        options("/v1/bor/remove_snapshot", Need::required, 200),
+        [&context, &service](Params& params) { return remove_snapshot(context, service, params); });
 }
 
 }  // namespace node

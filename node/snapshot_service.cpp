@@ -82,6 +82,15 @@ SnapshotService::Counters SnapshotService::counters() const {
     return counters;
 }
 
+std::optional<chain::Height> SnapshotService::newest_at_rest() const {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (busy_ || !scheduled_.empty() || !waiting_.empty()) return std::nullopt;
+    }
+    const auto listed = store_->list();
+    return listed.empty() ? std::nullopt : std::optional(listed.back().head.height);
+}
+
 bool SnapshotService::is_wanted(chain::Height height, bool& keep) const {
     keep = schedule_->names(height);
     if (keep) return true;

@@ -63,6 +63,9 @@ class SnapshotService final : public Plugin {
     [[nodiscard]] SnapshotStore& store() const { return *store_; }
     [[nodiscard]] SnapshotSchedule& schedule() const { return *schedule_; }
     [[nodiscard]] Counters counters() const;
+    // The height of the newest snapshot; nothing: there is none, or one is being made or about to
+    // be, which reads blocks.
+    [[nodiscard]] std::optional<chain::Height> newest_at_rest() const;
 
     void on_finalized(const effect::Finalized& finalized) override;
 

@@ -106,6 +106,8 @@ class StreamConsumer : base::Pinned {
         if (!last_id_ || next_ < 2) return false;
         auto block = hub_.context_.history.find_block(view, next_ - 1);
         if (!block || (*block != nullptr && (*block)->id == *last_id_)) return false;
+        // Pruned while the consumer was slow.
+        if (*block == nullptr && next_ <= hub_.context_.history.earliest_block()) return false;
         --next_;
         waiting_ = chain::abi::dump_json({{"type", "undo"}, {"block_num", next_}});
         sent_.pop_back();

@@ -1,6 +1,8 @@
+#include "chain/state/block_store.hpp"
 #include "node/operator_api.hpp"
 
 #include <algorithm>
+#include <string>
 
 namespace node {
 
@@ -115,12 +117,24 @@ base::Result<std::optional<TracedBlock>> find_traced(const ApiContext& context,
     return std::optional(TracedBlock{*block, std::move(**traces)});
 }
 
+// Of a block whose traces are not stored, or which is not there.
+std::string why_missing(const ApiContext& context, const Moment& moment, chain::Height height) {
+    const auto earliest = chain::BlockReader(context.history.storage()).earliest_traces();
+    if (!earliest || height == 0 || height > moment.view->finalized->header.height) return {};
+    if (!*earliest) return "; no traces are stored here";
+    if (height >= **earliest) return {};
+    return "; traces of blocks below " + std::to_string(**earliest) + " are not stored here";
+}
+
 Answer get_block(const ApiContext& context, const Moment& moment, Params& params) {
     const auto height = params.optional_u32("block_num");
     if (!params.ok() || !height) return refuse_trace(400, "Bad or missing block_num");
     auto found = find_traced(context, moment, *height);
     if (!found) return refuse(found.error());
-    if (!*found) return refuse_trace(404, "Trace API: block trace missing");
+    if (!*found) {
+        return refuse_trace(
+            404, "Trace API: block trace missing" + why_missing(context, moment, *height));
+    }
     const chain::Block& block = *(*found)->block;
     const auto resolver = context.abis.resolver(moment.state);
     Json transactions = Json::array();
@@ -157,7 +171,8 @@ Answer get_transaction_trace(const ApiContext& context, const Moment& moment, Pa
                 context, *(*found)->block, trace, context.abis.resolver(moment.state));
         }
     }
-    return refuse_trace(404, "Trace API: transaction trace missing");
+    return refuse_trace(
+        404, "Trace API: transaction trace missing" + why_missing(context, moment, **height));
 }
 
 }  // namespace

@@ -65,10 +65,12 @@ base::Result<std::string> replay(const chain::BlockReader& blocks, Replay& made)
     const auto earliest = blocks.earliest();
     if (!earliest) return base::fail(earliest.error());
     if (earliest->value_or(1) > 1) {
-        return base::fail(Errc::invalid,
-                          fmt::format("the data directory begins with a snapshot: its first block "
-                                      "is {}, and what comes before is not there to be replayed",
-                                      **earliest));
+        return base::fail(
+            Errc::invalid,
+            fmt::format("the first block of the data directory is {}: it begins with "
+                        "a snapshot or was pruned, and what comes before is not there "
+                        "to be replayed",
+                        **earliest));
     }
     chain::BlockPtr last = made.chain->finalized();
     auto genesis = blocks.at(1);
@@ -124,7 +126,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) identity.reset = (*recovery)->reset;
     auto chain = chain::ChainManager::open(
-        identity, {*made.storage, execution.executor(), reading, {}, /*store_blocks=*/false});
+        identity, {*made.storage, execution.executor(), reading, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());
     made.chain = std::move(*chain);
     auto outcome = replay(chain::BlockReader(**stored), made);

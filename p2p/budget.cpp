@@ -27,7 +27,7 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
         {20'000, 40'000},                                      // transaction
         {votes, 2 * votes},                                    // vote
         {16 * slots + 16, 64 + 16 * slots},                    // certificate
-        {10, 100},                                             // snapshot_request
+        {1'000, 1'000},                                        // snapshot_request
         {10, 100},                                             // snapshot_chunk
         {1'000, 1'000},                                        // ack
         {2 * chain::kProducersMax, 4 * chain::kProducersMax},  // clock

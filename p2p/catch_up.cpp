@@ -22,6 +22,11 @@ constexpr base::Duration kProgressEvery = seconds(5);
 constexpr base::Duration kWarnEvery = seconds(10);
 constexpr std::uint64_t kGateCorrelation = std::uint64_t{1} << 62U;
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
+
+// The lowest block that it stores.
+chain::Height earliest_of(const Peer& peer) {
+    return peer.stored.earliest_height;
+}
 }  // namespace
 
 CatchUp::CatchUp(Peers& peers, BlockGossip& blocks, const input::LedgerChanged& ledger)
@@ -84,7 +89,23 @@ void CatchUp::evaluate() {
     if (must_verify) mode_ = SyncMode::catch_up;
     if (!is_behind || !must_start) return;
     mode_ = SyncMode::last_irr_catch_up;
+    if (is_held_) return sync_.stop();
     if (!sync_.is_active() && may_sync()) start_sync();
+}
+
+std::size_t CatchUp::block_sources() {
+    const chain::Height next = ledger_.finalized.height + 1;
+    std::size_t count = 0;
+    peers_.for_each_ready([&](const Peer& peer) {
+        if (earliest_of(peer) <= next && next <= peer.finalized.height) ++count;
+    });
+    return count;
+}
+
+void CatchUp::hold(bool is_held) {
+    if (is_held == is_held_) return;
+    is_held_ = is_held;
+    evaluate();
 }
 
 void CatchUp::start_sync() {
@@ -167,6 +188,7 @@ void CatchUp::compare_finals(Peer& one, Peer& other) {
     Peer& higher = &lower == &one ? other : one;
     gate_.point = lower.finalized;
     gate_.compared = {one.slot, other.slot};
+    if (lower.finalized.height < earliest_of(higher)) return cannot_compare(higher);
     if (lower.finalized.height == higher.finalized.height) {
         gate_.is_open = lower.finalized.id == higher.finalized.id;
         if (!gate_.is_open) contradict();
@@ -182,6 +204,8 @@ void CatchUp::compare_finals(Peer& one, Peer& other) {
 void CatchUp::on_compared(Peer& peer, const Blocks& blocks) {
     gate_.asked.reset();
     if (blocks.blocks.empty()) {
+        // It may have pruned since, and has said so.
+        if (gate_.point.height < earliest_of(peer)) return cannot_compare(peer);
         gate_.contradicted.insert(gate_.compared);
         return peers_.charge(peer, 10, Reason::behind, "has not the blocks that it named");
     }
@@ -189,6 +213,18 @@ void CatchUp::on_compared(Peer& peer, const Blocks& blocks) {
     gate_.is_open = true;
     gate_.trouble.clear();
     evaluate();
+}
+
+// Nobody's fault; of any other two it may be seen.
+void CatchUp::cannot_compare(const Peer& higher) {
+    gate_.contradicted.insert(gate_.compared);
+    gate_.trouble = fmt::format(
+        "final block {} of one peer cannot be compared with {}, which has pruned what is below "
+        "block {}; waiting for others, or set checkpoint = HEIGHT:ID",
+        gate_.point.height,
+        higher.address,
+        earliest_of(higher));
+    warn(gate_.trouble);
 }
 
 // Any other two may agree.
@@ -210,7 +246,11 @@ bool CatchUp::is_asked(const Peer& peer, const Envelope& envelope) const {
 
 void CatchUp::on_blocks(Peer& peer, const Envelope& envelope, const Blocks& blocks) {
     if (envelope.correlation == kGateCorrelation) return on_compared(peer, blocks);
-    if (auto fault = sync_.on_blocks(peers_.now(), peer.slot, envelope, blocks)) apply(*fault);
+    if (auto fault = sync_.on_blocks(peers_.now(), peer.slot, envelope, blocks)) {
+        // Who has pruned since it was asked pays nothing: it says so before the blocks go.
+        const bool has_pruned = fault->lacks != 0 && fault->lacks < earliest_of(peer);
+        if (!has_pruned) apply(*fault);
+    }
     pump();
 }
 
@@ -227,7 +267,7 @@ void CatchUp::pump() {
     std::vector<SyncManager::Source> sources;
     peers_.for_each_ready([&](Peer& peer) {
         sources.push_back({.slot = peer.slot,
-                           .first = peer.hello.earliest_height,
+                           .first = earliest_of(peer),
                            .last = peer.finalized.height,
                            .round_trip = peer.round_trip_or(milliseconds(50))});
     });

@@ -5,6 +5,7 @@
 #include "p2p/peers.hpp"
 #include "p2p/sync.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +30,20 @@ class CatchUp {
     bool on_judged(const input::Judged& judged);
     void on_time();
     void forget(PeerSlot slot);
+
+    // Whether peers have final blocks that we lack, and may be believed.
+    [[nodiscard]] bool is_behind() const {
+        return mode_ == SyncMode::last_irr_catch_up && gate_.is_open;
+    }
+    // How many peers can give the block after our final one.
+    [[nodiscard]] std::size_t block_sources();
+    // A snapshot is taken: no blocks are asked for until it is let go.
+    void hold(bool is_held);
+    // Final blocks of others that we lack, and how fast they come.
+    [[nodiscard]] chain::Height missing_blocks() const {
+        return target_ - std::min(target_, ledger_.finalized.height);
+    }
+    [[nodiscard]] std::uint32_t blocks_per_second() const { return blocks_per_second_; }
 
     // Whether we have been up with all peers once.
     [[nodiscard]] bool has_joined() const { return has_joined_; }
@@ -59,6 +74,7 @@ class CatchUp {
     [[nodiscard]] std::pair<Peer*, Peer*> next_to_compare(const std::vector<Peer*>& ahead) const;
     void compare_finals(Peer& one, Peer& other);
     void on_compared(Peer& peer, const Blocks& blocks);
+    void cannot_compare(const Peer& higher);
     void contradict();
     void pump();
     void hand_over();
@@ -77,6 +93,7 @@ class CatchUp {
     Gate gate_;
     SyncMode mode_ = SyncMode::none;
     bool has_joined_ = false;
+    bool is_held_ = false;
     chain::Height target_ = 0;
 
     // Progress: what was there at the last sample, and rates since then.

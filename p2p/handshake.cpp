@@ -32,11 +32,18 @@ Notice make_notice(Peer& peer, const input::LedgerChanged& ledger, bool with_ids
     return notice;
 }
 
+Notice make_notice(Peer& peer, const input::LedgerChanged& ledger, const Stored& stored) {
+    Notice notice = make_notice(peer, ledger, false);
+    if (peer.told_stored != stored) notice.stored = peer.told_stored = stored;
+    return notice;
+}
+
 Handshake::Handshake(Peers& peers,
                      BlockServer& server,
                      VoteGossip& votes,
-                     const input::LedgerChanged& ledger)
-    : peers_(peers), server_(server), votes_(votes), ledger_(ledger) {}
+                     const input::LedgerChanged& ledger,
+                     const Stored& stored)
+    : peers_(peers), server_(server), votes_(votes), ledger_(ledger), stored_(stored) {}
 
 // --- Who may connect ---
 
@@ -87,6 +94,7 @@ void Handshake::set_joined() {
 
 void Handshake::say_hello(Peer& peer) {
     const Options& options = peers_.options();
+    peer.told_stored = stored_;
     peers_.send(peer,
                 Hello{.chain_id = options.chain_id,
                       .roles = options.roles,
@@ -94,8 +102,7 @@ void Handshake::say_hello(Peer& peer) {
                       .agent = options.agent,
                       .finalized = ledger_.finalized,
                       .head = ledger_.head,
-                      .earliest_height = ledger_.earliest_height,
-                      .snapshot_heights = {},
+                      .stored = stored_,
                       .rules_version = options.rules_version,
                       .vote_keys = peer.statements});
 }
@@ -114,6 +121,7 @@ void Handshake::on_hello(Peer& peer, Hello hello) {
     peer.hello = std::move(hello);
     peer.finalized = peer.hello.finalized;
     peer.head = peer.hello.head;
+    peer.stored = peer.hello.stored;
     remember(peer);
     if (auto fork = check_fork(peer)) return peers_.close(peer, fork->reason, fork->text);
     if (peer.fork_check == 0) accept(peer);

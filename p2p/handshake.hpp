@@ -17,7 +17,8 @@ class Handshake {
     Handshake(Peers& peers,
               BlockServer& server,
               VoteGossip& votes,
-              const input::LedgerChanged& ledger);
+              const input::LedgerChanged& ledger,
+              const Stored& stored);
 
     // A channel came up: says hello, or closes it. False: there is no peer for it.
     bool on_up(const input::ChannelUp& up, std::optional<PublicKey> pinned);
@@ -64,6 +65,7 @@ class Handshake {
     BlockServer& server_;
     VoteGossip& votes_;
     const input::LedgerChanged& ledger_;
+    const Stored& stored_;
     Access access_;
     bool is_joining_ = true;
     std::map<PublicKey, Boot> boots_;
@@ -71,5 +73,9 @@ class Handshake {
 
 // Where we stand, for a peer; with the ids of our reversible blocks if it lacks our head.
 [[nodiscard]] Notice make_notice(Peer& peer, const input::LedgerChanged& ledger, bool with_ids);
+// The same with what we have stored, if the peer does not know.
+[[nodiscard]] Notice make_notice(Peer& peer,
+                                 const input::LedgerChanged& ledger,
+                                 const Stored& stored);
 
 }  // namespace p2p

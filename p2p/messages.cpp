@@ -43,7 +43,7 @@ constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::data, 4, chain::kPackedTransactionBytesMax},
     {Lane::control, 0, 4U << 10U},             // vote
     {Lane::control, 0, kCertificateBytesMax},  // certificate
-    {Lane::control, 2, 8},                     // snapshot_request
+    {Lane::control, 2, 45},                    // snapshot_request
     {Lane::data, 7, kDataBytesMax},            // snapshot_chunk
     {Lane::control, 2, 8},                     // ack
     {Lane::control, 1, 4U << 10U},             // clock
@@ -61,16 +61,22 @@ void decode(Reader& in, BlockPoint& point, std::string_view field) {
     point.id = in.hash<kHashBytes>(field);
 }
 
-void encode_words(Writer& out, const std::vector<std::uint32_t>& values) {
-    out.varuint32(static_cast<std::uint32_t>(values.size()));
-    for (const std::uint32_t value : values)
-        out.u32(value);
+void encode(Writer& out, const Stored& stored) {
+    out.u32(stored.earliest_height);
+    out.varuint32(static_cast<std::uint32_t>(stored.snapshots.size()));
+    for (const SnapshotPoint& snapshot : stored.snapshots) {
+        out.u32(snapshot.height);
+        out.hash(snapshot.manifest);
+    }
 }
 
-void decode_snapshots(Reader& in, std::vector<chain::Height>& heights) {
-    const std::size_t count = in.count("snapshot_heights", kSnapshotsMax, 4);
+void decode(Reader& in, Stored& stored) {
+    stored.earliest_height = in.u32("earliest_height");
+    const std::size_t count = in.count("snapshots", kSnapshotsMax, 4 + kHashBytes);
     for (std::size_t i = 0; i < count && in.ok(); ++i) {
-        heights.push_back(in.u32("snapshot_heights"));
+        SnapshotPoint& snapshot = stored.snapshots.emplace_back();
+        snapshot.height = in.u32("snapshots");
+        snapshot.manifest = in.hash<kHashBytes>("snapshots");
     }
 }
 
@@ -116,6 +122,12 @@ Enum read_enum(Reader& in, std::string_view field, std::uint8_t last) {
     return static_cast<Enum>(value);
 }
 
+bool read_flag(Reader& in, std::string_view field) {
+    const std::uint8_t value = in.u8(field);
+    if (in.ok() && value > 1) in.set_error(field, fmt::format("{} is not 0 or 1", value));
+    return in.ok() && value == 1;
+}
+
 // --- Bodies ---
 
 void encode(Writer& out, const Hello& hello) {
@@ -127,8 +139,7 @@ void encode(Writer& out, const Hello& hello) {
     out.string(hello.agent);
     encode(out, hello.finalized);
     encode(out, hello.head);
-    out.u32(hello.earliest_height);
-    encode_words(out, hello.snapshot_heights);
+    encode(out, hello.stored);
     out.u32(hello.rules_version);
     out.varuint32(static_cast<std::uint32_t>(hello.vote_keys.size()));
     for (const VoteKeyStatement& statement : hello.vote_keys)
@@ -147,8 +158,7 @@ void decode(Reader& in, Hello& hello) {
     if (in.ok() && (hello.finalized.height == 0 || hello.head.height < hello.finalized.height)) {
         in.set_error("head", "below final, or final below genesis");
     }
-    hello.earliest_height = in.u32("earliest_height");
-    decode_snapshots(in, hello.snapshot_heights);
+    decode(in, hello.stored);
     hello.rules_version = in.u32("rules_version");
     const std::size_t keys = in.count("vote_keys", kVoteKeysMax, kStatementBytesMin);
     for (std::size_t i = 0; i < keys && in.ok(); ++i) {
@@ -162,6 +172,8 @@ void encode(Writer& out, const Notice& notice) {
     encode(out, notice.finalized);
     encode(out, notice.head);
     chain::encode_list(out, notice.newest_votes);
+    out.u8(notice.stored ? 1 : 0);
+    if (notice.stored) encode(out, *notice.stored);
 }
 
 void decode(Reader& in, Notice& notice) {
@@ -173,6 +185,7 @@ void decode(Reader& in, Notice& notice) {
         in.set_error("head", "below final, or final below genesis");
     }
     chain::decode_list(in, notice.newest_votes, {kNewestVotesMax, kVoteBytesMin}, "newest_votes");
+    if (read_flag(in, "stored")) decode(in, notice.stored.emplace());
 }
 
 void encode(Writer& out, const GoAway& away) {
@@ -271,26 +284,55 @@ void decode(Reader& in, Blocks& blocks) {
     }
 }
 
+void encode(Writer& out, const SnapshotPiece& piece) {
+    out.hash(piece.manifest);
+    out.u8(static_cast<std::uint8_t>(piece.part));
+    out.u32(piece.index);
+}
+
+void decode(Reader& in, SnapshotPiece& piece) {
+    piece.manifest = in.hash<kHashBytes>("manifest");
+    const std::uint8_t part = in.u8("part");
+    if (in.ok() && part > 3) in.set_error("part", fmt::format("{} is not from 0 to 3", part));
+    piece.part = static_cast<SnapshotPart>(part);
+    piece.index = in.u32("index");
+}
+
 void encode(Writer& out, const SnapshotRequest& request) {
-    out.u32(request.height);
-    out.u32(request.index);
+    encode(out, request.piece);
+    out.u64(request.landing_token);
 }
 
 void decode(Reader& in, SnapshotRequest& request) {
-    request.height = in.u32("height");
-    request.index = in.u32("index");
+    decode(in, request.piece);
+    request.landing_token = in.u64("landing_token");
+}
+
+void encode_chunk(Writer& out,
+                  const SnapshotPiece& piece,
+                  std::uint32_t count,
+                  base::ByteView bytes) {
+    encode(out, piece);
+    out.u8(1);
+    out.u32(count);
+    out.bytes(bytes);
 }
 
 void encode(Writer& out, const SnapshotChunk& chunk) {
-    out.u32(chunk.height);
-    out.u32(chunk.index);
-    out.bytes(chunk.bytes);
+    if (chunk.is_known) return encode_chunk(out, chunk.piece, chunk.count, chunk.bytes);
+    encode(out, chunk.piece);
+    out.u8(0);
 }
 
 void decode(Reader& in, SnapshotChunk& chunk) {
-    chunk.height = in.u32("height");
-    chunk.index = in.u32("index");
+    decode(in, chunk.piece);
+    chunk.is_known = read_flag(in, "is_known");
+    if (!chunk.is_known) return;
+    chunk.count = in.u32("count");
     chunk.bytes = base::to_bytes(in.bytes("bytes", kDataBytesMax));
+    if (in.ok() && (chunk.piece.index < chunk.count) == chunk.bytes.empty()) {
+        in.set_error("bytes", "there are some of each piece that the part has, and of no other");
+    }
 }
 
 void encode(Writer& out, const Ack& ack) {
@@ -404,6 +446,15 @@ SharedBytes pack_blocks(const std::vector<base::ByteView>& blocks, Mark mark) {
     return with_envelope(MessageType::blocks, mark, out.view());
 }
 
+SharedBytes pack_snapshot_chunk(const SnapshotPiece& piece,
+                                std::uint32_t count,
+                                base::ByteView bytes,
+                                Mark mark) {
+    Writer out;
+    encode_chunk(out, piece, count, bytes);
+    return with_envelope(MessageType::snapshot_chunk, mark, out.view());
+}
+
 base::Result<Envelope> read_envelope(base::ByteView message) {
     Reader in(message);
     Envelope envelope;
@@ -461,6 +512,11 @@ std::string_view to_string(MessageType type) {
                                                                     "ack",
                                                                     "clock"};
     return kNames[static_cast<std::size_t>(type)];
+}
+
+std::string_view to_string(SnapshotPart part) {
+    constexpr std::array<std::string_view, 4> kNames = {"links", "proof", "manifest", "chunk"};
+    return kNames[static_cast<std::size_t>(part)];
 }
 
 std::string_view to_string(Reason reason) {

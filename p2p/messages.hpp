@@ -6,6 +6,7 @@
 #include "transport/types.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -69,7 +70,7 @@ inline constexpr transport::Priority kSyncPriority = 6;
 inline constexpr std::size_t kTextBytesMax = 256;
 inline constexpr std::size_t kVoteKeysMax = 16;     // Of one node.
 inline constexpr std::size_t kIdsMax = 4'096;       // Of a notice or a request: > max_reversible.
-inline constexpr std::size_t kSnapshotsMax = 16;    // Heights named in hello.
+inline constexpr std::size_t kSnapshotsMax = 16;    // Named by one node.
 inline constexpr std::size_t kBlocksMax = 1'024;    // Of one message.
 inline constexpr std::uint32_t kRangeMax = 65'536;  // Heights of one sync_request.
 inline constexpr std::size_t kRangeBytesMax = 4U << 20U;  // An answer to it ends after this.
@@ -86,6 +87,22 @@ struct BlockPoint {
     chain::BlockId id{};
 
     friend auto operator<=>(const BlockPoint&, const BlockPoint&) = default;
+};
+
+// A snapshot that a node has: its block, and the id of its manifest (genesis/snapshot.hpp).
+struct SnapshotPoint {
+    chain::Height height = 0;
+    base::Hash256 manifest{};
+
+    friend auto operator<=>(const SnapshotPoint&, const SnapshotPoint&) = default;
+};
+
+// What a node has stored for others.
+struct Stored {
+    chain::Height earliest_height = 1;  // Of its blocks.
+    std::vector<SnapshotPoint> snapshots{};
+
+    friend bool operator==(const Stored&, const Stored&) = default;
 };
 
 // "I vote with this key": signed with it, so that a second machine with the key is found out.
@@ -120,8 +137,7 @@ struct Hello {
     std::string agent{};           // "bor/0.1.0"
     BlockPoint finalized{};
     BlockPoint head{};
-    chain::Height earliest_height = 1;  // Of the blocks stored there.
-    std::vector<chain::Height> snapshot_heights{};
+    Stored stored{};
     std::uint32_t rules_version = 0;
     std::vector<VoteKeyStatement> vote_keys{};
 
@@ -148,6 +164,7 @@ struct Notice {
     BlockPoint finalized{};
     BlockPoint head{};
     std::vector<chain::Vote> newest_votes{};  // Seen of the receiver's vote keys; answers hello.
+    std::optional<Stored> stored{};           // If it changed since it was said last.
 
     friend bool operator==(const Notice&, const Notice&) = default;
 };
@@ -245,16 +262,33 @@ struct Blocks {
     std::vector<chain::BlockPtr> blocks{};
 };
 
+// A snapshot travels in pieces (spec 05, "Snapshots"): links in parts of at most 4 MiB; the proof
+// with the agreement part, and the manifest, in pages of kSnapshotPageBytes; chunks as they are
+// stored, one each.
+enum class SnapshotPart : std::uint8_t { links = 0, proof = 1, manifest = 2, chunk = 3 };
+[[nodiscard]] std::string_view to_string(SnapshotPart part);
+inline constexpr std::size_t kSnapshotPageBytes = 4U << 20U;
+inline constexpr std::size_t kSnapshotRequestsMax = 4;  // Outstanding at a peer.
+
+struct SnapshotPiece {
+    base::Hash256 manifest{};  // Id of the snapshot's manifest.
+    SnapshotPart part = SnapshotPart::links;
+    std::uint32_t index = 0;  // In the part.
+
+    friend auto operator<=>(const SnapshotPiece&, const SnapshotPiece&) = default;
+};
+
 struct SnapshotRequest {
-    chain::Height height = 0;
-    std::uint32_t index = 0;  // 0: the manifest; else chunk index - 1.
+    SnapshotPiece piece{};
+    std::uint64_t landing_token = 0;  // Of a transport that can write into it; 0: none.
 
     friend bool operator==(const SnapshotRequest&, const SnapshotRequest&) = default;
 };
 
 struct SnapshotChunk {
-    chain::Height height = 0;
-    std::uint32_t index = 0;
+    SnapshotPiece piece{};
+    bool is_known = false;  // Else the sender has no such snapshot, or no more; then all is empty.
+    std::uint32_t count = 0;  // Pieces of the part. Of one with an index below it there are bytes.
     base::Bytes bytes{};
 
     friend bool operator==(const SnapshotChunk&, const SnapshotChunk&) = default;
@@ -297,6 +331,12 @@ struct Mark {
                                   Mark mark = {});
 // A `blocks` message of blocks that are packed already.
 [[nodiscard]] SharedBytes pack_blocks(const std::vector<base::ByteView>& blocks, Mark mark);
+
+// A `snapshot_chunk` message of bytes that lie elsewhere; at most 4 MiB and what packing adds.
+[[nodiscard]] SharedBytes pack_snapshot_chunk(const SnapshotPiece& piece,
+                                              std::uint32_t count,
+                                              base::ByteView bytes,
+                                              Mark mark);
 
 // malformed: unknown type, another version, a length that is not that of the rest or above the
 // type's limit.

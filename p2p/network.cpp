@@ -7,6 +7,8 @@
 #include "p2p/handshake.hpp"
 #include "p2p/peers.hpp"
 #include "p2p/server.hpp"
+#include "p2p/snapshot_join.hpp"
+#include "p2p/snapshot_server.hpp"
 #include "p2p/transactions.hpp"
 #include "p2p/votes.hpp"
 
@@ -52,6 +54,12 @@ std::int64_t nanoseconds_of(base::Timestamp time) {
 
 }  // namespace
 
+std::string_view to_string(SnapshotVerdict verdict) {
+    constexpr std::array<std::string_view, 6> kNames = {
+        "good", "absent", "bad piece", "useless", "bad manifest", "unavailable"};
+    return kNames[static_cast<std::size_t>(verdict)];
+}
+
 // Sends each input to the part whose business it is.
 class Network::Impl {
   public:
@@ -63,8 +71,10 @@ class Network::Impl {
           transactions_(peers_),
           blocks_(peers_, transactions_, ledger_),
           server_(peers_),
-          handshake_(peers_, server_, votes_, ledger_),
+          snapshots_(peers_, server_),
+          handshake_(peers_, server_, votes_, ledger_, stored_),
           catch_up_(peers_, blocks_, ledger_),
+          join_(peers_, catch_up_, ledger_),
           dialer_(options_.seed) {}
 
     void step(base::Timestamp now, const Input& input, Effects& out) {
@@ -78,9 +88,11 @@ class Network::Impl {
     }
 
     [[nodiscard]] Status status() const {
+        SyncStatus sync = catch_up_.status();
+        sync.snapshot = join_.status();
         return {.peers = peers_.statuses(),
                 .dials = dialer_.status(),
-                .sync = catch_up_.status(),
+                .sync = std::move(sync),
                 .go_aways_sent = peers_.go_aways_sent,
                 .go_aways_received = peers_.go_aways_received,
                 .duplicates_dropped = peers_.duplicates_dropped};
@@ -108,9 +120,11 @@ class Network::Impl {
         if (peer == nullptr) return;
         peer->unwritten -= std::min(peer->unwritten, written.bytes);
         server_.serve(*peer);
+        snapshots_.serve(*peer);
     }
     void on(const input::LedgerChanged& changed) {
         ledger_ = changed;
+        stored_.earliest_height = changed.earliest_height;
         blocks_.on_ledger();
         catch_up_.on_ledger();
     }
@@ -143,6 +157,11 @@ class Network::Impl {
         if (!handshake_.on_read(read)) (void)server_.on_read(read);
         greet_ready();
     }
+    void on(const input::SnapshotsChanged& changed) { stored_.snapshots = changed.snapshots; }
+    void on(const input::SnapshotRead& read) { snapshots_.on_read(read); }
+    void on(const input::SnapshotKept& kept) { join_.on(kept); }
+    void on(const input::SnapshotChecked& checked) { join_.on(checked); }
+    void on(const input::SnapshotLoaded& loaded) { join_.on(loaded); }
     void on(const input::RegistryChanged& changed) {
         handshake_.access().set_registry(changed.nodes);
         handshake_.check_again();
@@ -214,6 +233,8 @@ class Network::Impl {
     // What answers a question of ours is bounded by the question.
     [[nodiscard]] bool is_within_budget(Peer& peer, const Envelope& envelope, std::size_t bytes) {
         if (envelope.type == MessageType::blocks && catch_up_.is_asked(peer, envelope)) return true;
+        const bool is_snapshot = envelope.type == MessageType::snapshot_chunk;
+        if (is_snapshot && join_.is_asked(peer, envelope)) return true;
         return peer.budget.take_message(peers_.now(), envelope.type) &&
                peer.budget.take_bytes(peers_.now(), bytes);
     }
@@ -231,6 +252,10 @@ class Network::Impl {
             }
             const base::Bytes packed = chain::pack(vote);
             votes_.on_vote(peer, std::move(vote), packed);
+        }
+        if (notice.stored) {
+            peer.stored = *std::move(notice.stored);
+            join_.on_stored(peer);
         }
         greet_ready();
         catch_up_.on_notice(peer, at.envelope, notice);
@@ -308,11 +333,15 @@ class Network::Impl {
     void receive(const Arrival& at, const ClockStatement& statement) {
         clocks_.on_clock(at.peer, statement, at.body);
     }
-    void receive(const Arrival& at, SnapshotRequest&) {
-        peers_.charge(at.peer, kUnknownWish, Reason::flooding, "asks for snapshots; we named none");
+    void receive(const Arrival& at, const SnapshotRequest& request) {
+        snapshots_.on_request(at.peer, request, at.envelope.correlation);
     }
-    void receive(const Arrival& at, SnapshotChunk&) {
-        peers_.charge(at.peer, kUnknownWish, Reason::flooding, "sends an unwanted snapshot");
+    void receive(const Arrival& at, SnapshotChunk& chunk) {
+        if (!join_.is_asked(at.peer, at.envelope)) {
+            return peers_.charge(
+                at.peer, kUnknownWish, Reason::flooding, "sends an unwanted piece of a snapshot");
+        }
+        join_.on_answer(at.peer, at.envelope, std::move(chunk));
     }
     void receive(const Arrival&, Ack&) {}
 
@@ -350,6 +379,7 @@ class Network::Impl {
         peers_.for_each([this](Peer& peer) { tend(peer); });
         blocks_.on_time();
         catch_up_.on_time();
+        join_.on_time();
         return true;
     }
     void tend(Peer& peer) {
@@ -369,8 +399,9 @@ class Network::Impl {
         peer.next_heartbeat = now + kHeartbeatEvery;
         peer.asked_time = peers_.clock();
         peers_.send(peer, TimeStamps{.transmit = nanoseconds_of(peer.asked_time)});
-        if (peer.told_head != ledger_.head || peer.told_final != ledger_.finalized) {
-            peers_.send(peer, make_notice(peer, ledger_, false));
+        if (peer.told_head != ledger_.head || peer.told_final != ledger_.finalized ||
+            peer.told_stored != stored_) {
+            peers_.send(peer, make_notice(peer, ledger_, stored_));
         }
     }
 
@@ -383,8 +414,10 @@ class Network::Impl {
                 transactions_.forget(peer.slot);
                 blocks_.forget(peer.slot);
                 server_.forget(peer.slot);
+                snapshots_.forget(peer.slot);
                 handshake_.forget(peer.slot);
                 catch_up_.forget(peer.slot);
+                join_.forget(peer.slot);
                 if (!peer.outbound) continue;
                 dialer_.on_failed(
                     peers_.now(), peer.address, {.stays = peer.stays, .text = peer.text});
@@ -413,14 +446,17 @@ class Network::Impl {
 
     Options options_;
     input::LedgerChanged ledger_;
+    Stored stored_;
     Peers peers_;
     VoteGossip votes_;
     ClockGossip clocks_;
     TransactionGossip transactions_;
     BlockGossip blocks_;
     BlockServer server_;
+    SnapshotServer snapshots_;
     Handshake handshake_;
     CatchUp catch_up_;
+    SnapshotJoin join_;
     Dialer dialer_;
     base::Timestamp next_tick_{};
     base::Timestamp wake_at_{};

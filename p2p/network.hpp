@@ -44,6 +44,17 @@ enum class Verdict : std::uint8_t {
     bad,
 };
 
+// What the node says of a snapshot that comes from peers, or of a piece of it.
+enum class SnapshotVerdict : std::uint8_t {
+    good,
+    absent,        // Not all of it but the chunks is stored here.
+    bad_piece,     // What one peer sent is wrong: proves that peer faulty.
+    useless,       // Is right, and not for this node; the peer that sent it pays a little.
+    bad_manifest,  // The manifest contradicts itself: every peer that names it is faulty.
+    unavailable,   // Our disk is full or failing: nobody's fault.
+};
+[[nodiscard]] std::string_view to_string(SnapshotVerdict verdict);
+
 namespace input {
 struct Tick {};  // Time passed.
 struct ChannelUp {
@@ -130,6 +141,35 @@ struct BlocksRead {
     ReadTicket ticket = 0;
     std::vector<SharedBytes> blocks;
 };
+// The snapshots that this node has for others, whole and verified; at most kSnapshotsMax.
+struct SnapshotsChanged {
+    std::vector<SnapshotPoint> snapshots;
+};
+// The answer to effect::ReadSnapshot: a snapshot_chunk message.
+struct SnapshotRead {
+    ReadTicket ticket = 0;
+    SharedBytes message;
+};
+// The answers to effect::KeepSnapshot, CheckSnapshot and LoadSnapshot; one for each.
+struct SnapshotKept {
+    SnapshotPiece piece;
+    SnapshotVerdict verdict = SnapshotVerdict::good;
+    std::string text;
+};
+struct SnapshotChecked {
+    base::Hash256 manifest;
+    SnapshotVerdict verdict = SnapshotVerdict::good;
+    std::string text;
+    std::uint32_t chunks = 0;            // Of a good one: how many there are,
+    std::uint64_t bytes = 0;             // what they have unpacked,
+    std::uint64_t rows = 0;              // and in rows;
+    std::vector<std::uint32_t> missing;  // those that are not stored here, ascending.
+};
+struct SnapshotLoaded {
+    base::Hash256 manifest;
+    SnapshotVerdict verdict = SnapshotVerdict::good;
+    std::string text;
+};
 // The nodes that may connect, from the final state; before there is one, the genesis list.
 struct RegistryChanged {
     std::vector<RegisteredNode> nodes;
@@ -166,6 +206,11 @@ using Input = std::variant<input::Tick,
                            input::Certified,
                            input::Judged,
                            input::BlocksRead,
+                           input::SnapshotsChanged,
+                           input::SnapshotRead,
+                           input::SnapshotKept,
+                           input::SnapshotChecked,
+                           input::SnapshotLoaded,
                            input::RegistryChanged,
                            input::ListsChanged,
                            input::Dial,
@@ -236,6 +281,27 @@ struct ReadBlocks {
     std::vector<chain::BlockId> ids;
     std::size_t bytes_max = kRangeBytesMax;
 };
+// Read a piece of a snapshot of ours. Answered by SnapshotRead, with this correlation.
+struct ReadSnapshot {
+    ReadTicket ticket = 0;
+    SnapshotPiece piece;
+    std::uint64_t correlation = 0;
+};
+// Store a piece that a peer sent, a chunk after it was checked.
+struct KeepSnapshot {
+    SnapshotPiece piece;
+    std::uint32_t count = 0;  // Pieces of its part.
+    SharedBytes bytes;
+};
+// Look what of this snapshot is stored here, and check all but its chunks. What of links, proof and
+// manifest is there in part only, or is wrong, is removed.
+struct CheckSnapshot {
+    SnapshotPoint snapshot;
+};
+// All of it is stored: make a state of it. If that is good, the node is opened anew with it.
+struct LoadSnapshot {
+    SnapshotPoint snapshot;
+};
 // A peer may be spoken to: send it the highest certificates (spec 04).
 struct PeerReady {
     ChannelId channel;
@@ -262,6 +328,10 @@ using Effect = std::variant<effect::Send,
                             effect::CertificateArrived,
                             effect::ClockArrived,
                             effect::ReadBlocks,
+                            effect::ReadSnapshot,
+                            effect::KeepSnapshot,
+                            effect::CheckSnapshot,
+                            effect::LoadSnapshot,
                             effect::PeerReady,
                             effect::TwinKey,
                             effect::WakeAt>;
@@ -281,8 +351,10 @@ struct Options {
     std::uint32_t rules_version = 0;
     std::vector<PublicKey> vote_keys;
     std::optional<Checkpoint> checkpoint;
-    std::uint64_t seed = 0;      // Of jitter.
-    std::size_t peers_max = 64;  // At most 64.
+    std::optional<SnapshotPoint> begun_snapshot;  // Of which there are chunks here.
+    bool takes_snapshots = false;  // Somebody carries Keep-, Check-, LoadSnapshot out.
+    std::uint64_t seed = 0;        // Of jitter, and of the order of chunks.
+    std::size_t peers_max = 64;    // At most 64.
     // Checks a vote-key statement; simulators have their own.
     bool (*verify)(const PublicKey&,
                    const Signature&,

@@ -80,18 +80,18 @@ Peer* Peers::add(const input::ChannelUp& up) {
     const auto* free = std::find(slots_.begin(), slots_.begin() + most, nullptr);
     if (free == slots_.begin() + most) return nullptr;
     const auto slot = static_cast<PeerSlot>(free - slots_.begin());
-    auto peer = std::make_unique<Peer>(Peer{.channel = up.channel,
-                                            .slot = slot,
-                                            .key = up.key,
-                                            .address = up.address,
-                                            .outbound = up.outbound,
-                                            .exporter = up.exporter,
-                                            .statements = up.statements,
-                                            .since = now_,
-                                            .budget = Budget(options_.times.interval_milliseconds),
-                                            .scored_at = now_,
-                                            .last_message = now_,
-                                            .next_heartbeat = now_});
+    std::unique_ptr<Peer> peer(new Peer{.channel = up.channel,
+                                        .slot = slot,
+                                        .key = up.key,
+                                        .address = up.address,
+                                        .outbound = up.outbound,
+                                        .exporter = up.exporter,
+                                        .statements = up.statements,
+                                        .since = now_,
+                                        .budget = Budget(options_.times.interval_milliseconds),
+                                        .scored_at = now_,
+                                        .last_message = now_,
+                                        .next_heartbeat = now_});
     slots_[slot] = peer.get();
     return peers_.insert_or_assign(up.channel, std::move(peer)).first->second.get();
 }
@@ -205,7 +205,7 @@ PeerStatus Peers::status_of(const Peer& peer) const {
                       .last_message = peer.last_message,
                       .finalized = peer.finalized,
                       .head = peer.head,
-                      .earliest_height = peer.hello.earliest_height,
+                      .stored = peer.stored,
                       .rules_version = peer.hello.rules_version,
                       .vote_keys = {}};
     for (const VoteKeyStatement& statement : peer.hello.vote_keys) {

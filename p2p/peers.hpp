@@ -46,8 +46,10 @@ struct Peer {
     SyncMode mode = SyncMode::none;
     BlockPoint finalized{};
     BlockPoint head{};
+    Stored stored{};         // What it has.
     BlockPoint told_head{};  // What our last notice said of us.
     BlockPoint told_final{};
+    Stored told_stored{};
     base::Timestamp ahead_since{};  // Since when it has what we lack; zero: it does not.
     base::Timestamp verified_at{};  // Of the last verify_catchup().
 

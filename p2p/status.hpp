@@ -41,7 +41,7 @@ struct PeerStatus {
     base::Timestamp last_message{};
     BlockPoint finalized;
     BlockPoint head;
-    chain::Height earliest_height = 1;
+    Stored stored;
     std::uint32_t rules_version = 0;
     std::vector<PublicKey> vote_keys;  // Proved to be there.
 };
@@ -56,6 +56,18 @@ struct DialStatus {
     std::string last_error;
 };
 
+// How far a snapshot is that comes from peers.
+struct SnapshotStatus {
+    std::string stage;
+    SnapshotPoint snapshot;
+    std::uint32_t chunks = 0;  // Stored here, of
+    std::uint32_t chunks_all = 0;
+    std::uint64_t bytes_received = 0;
+    std::uint64_t bytes_per_second = 0;
+    std::uint32_t sources = 0;  // Peers that have it.
+    std::string waiting_for;    // As in SyncStatus.
+};
+
 // How far this node is, for the log, /v1/bor/sync and progress bars.
 struct SyncStatus {
     SyncMode mode = SyncMode::none;  // none: no peer yet.
@@ -64,9 +76,10 @@ struct SyncStatus {
     std::uint32_t blocks_per_second = 0;
     std::uint64_t bytes_per_second = 0;
     std::uint32_t ranges_in_flight = 0;
-    std::uint64_t bytes_waiting = 0;      // Received, not taken by the ledger yet.
-    std::optional<base::Duration> eta{};  // Absent: not known, or there.
-    std::string waiting_for;              // Why nothing moves, in a sentence; empty: it does.
+    std::uint64_t bytes_waiting = 0;           // Received, not taken by the ledger yet.
+    std::optional<base::Duration> eta{};       // Absent: not known, or there.
+    std::string waiting_for;                   // Why nothing moves, in a sentence; empty: it does.
+    std::optional<SnapshotStatus> snapshot{};  // While one is fetched.
 };
 
 struct Status {

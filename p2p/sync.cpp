@@ -291,13 +291,15 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
     if (range.next > range.to) {
         finish(now, range);
     } else if ((envelope.flags & kFlagLast) != 0) {
-        const bool has_nothing = range.blocks.empty() && range.next == at->first;
+        const chain::Height first = at->first;
+        const bool has_nothing = range.blocks.empty() && range.next == first;
         finish(now, range);
         cut(at, has_nothing ? std::optional(slot) : std::nullopt);
         if (has_nothing) {
             speeds_[slot].rests_until = now + kRest;
             if (only_ == slot) only_.reset();
-            return Fault{slot, kHasNothing, Reason::behind, "has not the blocks that it named"};
+            return Fault{
+                slot, kHasNothing, Reason::behind, "has not the blocks that it named", first};
         }
     }
     return {};

@@ -41,6 +41,7 @@ class SyncManager {
         int points = 0;  // 0: is proved, costs the connection.
         Reason reason = Reason::unlinkable;
         std::string text;
+        chain::Height lacks = 0;  // It was asked for this block and sent nothing; 0: it did.
     };
     struct Delivery {
         PeerSlot slot = 0;

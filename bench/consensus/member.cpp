@@ -87,7 +87,6 @@ std::unique_ptr<node::NetworkedCore> Member::open_core(node::Effects& first) {
                                               *ledger_.signer,
                                               chain::ExecutionOptions{},
                                               state,
-                                              {.blocks = 0, .traces = 0},
                                               base::Log(log_, "core")};
     auto core = must(node::Core::open(options, environment, std::move(ledger_.safety), first));
     return std::make_unique<node::NetworkedCore>(std::move(core),

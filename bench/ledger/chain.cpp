@@ -153,7 +153,7 @@ std::unique_ptr<node::Core> Ledger::open_core(base::Timestamp started, node::Eff
     options.started = started;
     options.clock_bound = {};  // There is one clock.
     const node::Core::Environment environment{
-        *storage, executor, signer, {}, state_options(), {}, base::Log(log, "core")};
+        *storage, executor, signer, {}, state_options(), base::Log(log, "core")};
     return must(node::Core::open(options, environment, std::move(read), first));
 }
 

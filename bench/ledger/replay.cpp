@@ -19,7 +19,7 @@ struct Target {
         storage = must(node::RocksDbStorage::open(options));
         must(storage->commit(must(node::Core::first_batch(ledger.genesis)), true));
         chain = must(chain::ChainManager::open(
-            ledger.identity(), {*storage, ledger.executor, Ledger::state_options(), {}, false}));
+            ledger.identity(), {*storage, ledger.executor, Ledger::state_options(), false}));
     }
 
     void make_final(const chain::Block& block) {

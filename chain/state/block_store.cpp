@@ -17,25 +17,6 @@ using base::Family;
 // Traces are ours: the limit only keeps a damaged length from costing memory.
 constexpr ListLimit kTracesLimit{kBlockTransactionsMax, 8};
 
-constexpr int kPrunedMax = 16;  // Blocks, and traces of blocks, at a time.
-
-// Big-endian, so that the order of keys is the order of heights.
-base::Bytes height_key(Height height) {
-    base::Bytes key;
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        key.push_back(static_cast<std::byte>((height >> shift) & 0xFFU));
-    }
-    return key;
-}
-
-Height height_from(base::ByteView key) {
-    Height height = 0;
-    for (const std::byte byte : key.first(4)) {
-        height = height << 8U | std::to_integer<Height>(byte);
-    }
-    return height;
-}
-
 base::Bytes reversible_key(Height height, const BlockId& id) {
     base::Bytes key = height_key(height);
     key.insert(key.end(), id.bytes.begin(), id.bytes.end());
@@ -64,45 +45,14 @@ base::Result<std::optional<Height>> read_height(const base::StorageView& storage
     return std::optional(height_from(**value));
 }
 
-// Where pruning goes on. Kept, because to search for the first entry means to pass all that
-// were erased before it.
-struct Earliest {
-    Height blocks = 0;
-    Height traces = 0;
-
-    friend bool operator==(const Earliest&, const Earliest&) = default;
-    static void each_field(auto& self, auto&& visit) { visit(self.blocks, self.traces); }
-};
-
-base::Bytes earliest_key() {
-    return base::to_bytes(base::as_bytes("earliest"));
-}
-
-// The first height at or after `from` that has an entry; 0: none has.
-base::Result<Height> next_height(const base::StorageView& storage, Family family, Height from) {
+// The first height at or after `from` that has an entry; nothing: none has.
+base::Result<std::optional<Height>> next_height(const base::StorageView& storage,
+                                                Family family,
+                                                Height from) {
     auto next = storage.at_or_after(family, height_key(from));
     if (!next) return fail(std::move(next).error());
-    return next->has_value() && (*next)->key.size() == 4 ? height_from((*next)->key) : 0;
-}
-
-base::Result<Earliest> read_earliest(const base::StorageView& storage) {
-    auto kept = storage.get(Family::meta, earliest_key());
-    if (!kept) return fail(std::move(kept).error());
-    if (kept->has_value()) {
-        auto earliest = unpack<Earliest>(**kept, "earliest");
-        if (!earliest) return fail(Errc::corrupt, earliest.error().detail);
-        return earliest;
-    }
-    auto blocks = next_height(storage, Family::blocks, 0);
-    if (!blocks) return fail(std::move(blocks).error());
-    auto traces = next_height(storage, Family::traces, 0);
-    if (!traces) return fail(std::move(traces).error());
-    return Earliest{*blocks, *traces};
-}
-
-// Whether what belongs to `at` is to go when `height` is final.
-bool outlived(Height at, Height height, std::uint32_t retention) {
-    return retention != 0 && height > retention && at <= height - retention;
+    if (!next->has_value() || (*next)->key.size() != 4) return std::optional<Height>();
+    return std::optional(height_from((*next)->key));
 }
 
 // The transactions of a block, of which it knows no more than their packed form.
@@ -117,15 +67,6 @@ std::vector<TransactionId> ids_of(const Block& block) {
         }
     }
     return ids;
-}
-
-// A final block and the entries of the index that lead to it.
-void erase_final(base::Batch& batch, const Block& block) {
-    batch.erase(Family::blocks, height_key(block.header.height));
-    batch.erase(Family::index, index_key('b', block.id));
-    for (const TransactionId& id : ids_of(block)) {
-        batch.erase(Family::index, index_key('t', id));
-    }
 }
 
 }  // namespace
@@ -144,7 +85,7 @@ void append_final(base::Batch& batch,
                   const std::vector<TransactionTrace>& traces) {
     const Height height = block.header.height;
     batch.put(Family::blocks, height_key(height), encode_block(block));
-    batch.put(Family::index, index_key('b', block.id), height_key(height));
+    batch.put(Family::index, index_key(kIndexedBlock, block.id), height_key(height));
     // In the order of the keys, which RocksDB takes in faster.
     std::vector<TransactionId> ids;
     ids.reserve(traces.size());
@@ -153,7 +94,7 @@ void append_final(base::Batch& batch,
     }
     std::ranges::sort(ids);
     for (const TransactionId& id : ids) {
-        batch.put(Family::index, index_key('t', id), height_key(height));
+        batch.put(Family::index, index_key(kIndexedTransaction, id), height_key(height));
     }
     base::Writer packed;
     encode_list(packed, traces);
@@ -164,45 +105,23 @@ void append_final(base::Batch& batch,
 void append_without_traces(base::Batch& batch, const Block& block) {
     const Height height = block.header.height;
     batch.put(Family::blocks, height_key(height), encode_block(block));
-    batch.put(Family::index, index_key('b', block.id), height_key(height));
+    batch.put(Family::index, index_key(kIndexedBlock, block.id), height_key(height));
     for (const TransactionId& id : ids_of(block)) {
-        batch.put(Family::index, index_key('t', id), height_key(height));
+        batch.put(Family::index, index_key(kIndexedTransaction, id), height_key(height));
     }
 }
 
-base::Result<void> append_pruned(base::Batch& batch,
-                                 const base::StorageView& storage,
-                                 Height height,
-                                 const Retention& retention) {
-    if (retention.blocks == 0 && retention.traces == 0) return {};
-    auto first = read_earliest(storage);
-    if (!first) return fail(std::move(first).error());
-    const Earliest before = *first;
-    base::Batch pruned;
-    for (int i = 0; i < kPrunedMax && outlived(first->blocks, height, retention.blocks); ++i) {
-        auto block = BlockReader(storage).at(first->blocks);
-        if (!block) return fail(std::move(block).error());
-        if (*block != nullptr) erase_final(pruned, **block);
-        auto next = next_height(storage, Family::blocks, first->blocks + 1);
-        if (!next) return fail(std::move(next).error());
-        if (*next == 0) break;
-        first->blocks = *next;
+base::Result<const HistoryFloor*> BlockReader::floor() const {
+    if (!floor_) {
+        auto floor = read_floor(*storage_);
+        if (!floor) return fail(std::move(floor).error());
+        floor_ = *std::move(floor);
     }
-    for (int i = 0; i < kPrunedMax && outlived(first->traces, height, retention.traces); ++i) {
-        pruned.erase(Family::traces, height_key(first->traces));
-        auto next = next_height(storage, Family::traces, first->traces + 1);
-        if (!next) return fail(std::move(next).error());
-        if (*next == 0) break;
-        first->traces = *next;
-    }
-    if (*first == before) return {};
-    pruned.put(Family::meta, earliest_key(), pack(*first));
-    std::ranges::move(pruned.changes, std::back_inserter(batch.changes));
-    return {};
+    return &*floor_;
 }
 
 base::Result<BlockPtr> BlockReader::at(Height height) const {
-    auto bytes = storage_->get(Family::blocks, height_key(height));
+    auto bytes = packed_at(height);
     if (!bytes) return fail(std::move(bytes).error());
     if (!bytes->has_value()) return BlockPtr();
     auto block = decode_block(**bytes);
@@ -216,21 +135,36 @@ base::Result<BlockPtr> BlockReader::at(Height height) const {
 }
 
 base::Result<std::optional<base::Bytes>> BlockReader::packed_at(Height height) const {
+    auto from = floor();
+    if (!from) return fail(std::move(from).error());
+    if (!(*from)->has_block(height)) return std::optional<base::Bytes>();
     return storage_->get(Family::blocks, height_key(height));
 }
 
+base::Result<std::optional<Height>> BlockReader::height_at(char kind,
+                                                           const base::Hash256& id) const {
+    auto height = read_height(*storage_, index_key(kind, id));
+    if (!height || !*height) return height;
+    auto from = floor();
+    if (!from) return fail(std::move(from).error());
+    return (*from)->has_block(**height) ? height : std::optional<Height>();
+}
+
 base::Result<std::optional<Height>> BlockReader::height_of(const BlockId& id) const {
-    return read_height(*storage_, index_key('b', id));
+    return height_at(kIndexedBlock, id);
 }
 
 base::Result<std::optional<Height>> BlockReader::height_of_transaction(
     const TransactionId& id) const {
-    return read_height(*storage_, index_key('t', id));
+    return height_at(kIndexedTransaction, id);
 }
 
 base::Result<std::optional<std::vector<TransactionTrace>>> BlockReader::traces(
     Height height) const {
     using Traces = std::optional<std::vector<TransactionTrace>>;
+    auto from = floor();
+    if (!from) return fail(std::move(from).error());
+    if (height < (*from)->traces) return Traces();
     auto bytes = storage_->get(Family::traces, height_key(height));
     if (!bytes) return fail(std::move(bytes).error());
     if (!bytes->has_value()) return Traces();
@@ -245,9 +179,15 @@ base::Result<std::optional<std::vector<TransactionTrace>>> BlockReader::traces(
 }
 
 base::Result<std::optional<Height>> BlockReader::earliest() const {
-    auto first = read_earliest(*storage_);
-    if (!first) return fail(std::move(first).error());
-    return first->blocks == 0 ? std::optional<Height>() : std::optional(first->blocks);
+    auto from = floor();
+    if (!from) return fail(std::move(from).error());
+    return next_height(*storage_, Family::blocks, (*from)->blocks);
+}
+
+base::Result<std::optional<Height>> BlockReader::earliest_traces() const {
+    auto from = floor();
+    if (!from) return fail(std::move(from).error());
+    return next_height(*storage_, Family::traces, (*from)->traces);
 }
 
 base::Result<std::vector<BlockPtr>> BlockReader::reversible() const {

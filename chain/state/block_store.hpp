@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/storage.hpp"
+#include "chain/state/history_floor.hpp"
 #include "chain/types/block.hpp"
 #include "chain/types/trace.hpp"
 
@@ -9,12 +10,6 @@
 #include <vector>
 
 namespace chain {
-
-// How long what is not needed for agreement is kept, in blocks; 0: for ever.
-struct Retention {
-    std::uint32_t blocks = 0;
-    std::uint32_t traces = 0;
-};
 
 // Where blocks, their traces and their indexes lie in the storage (spec 03, "State"). Pure: it
 // adds to batches and reads views; the caller commits.
@@ -35,16 +30,8 @@ void append_final(base::Batch& batch,
 // transactions did.
 void append_without_traces(base::Batch& batch, const Block& block);
 
-// What falls out of `retention` now that the block at `height` is final: blocks with their
-// indexes, and traces, the oldest first. At most a few at a time, so that a retention that was
-// shortened costs every block a little. Never the block at `height`.
-// corrupt, unavailable: an old block could not be read; nothing was added.
-base::Result<void> append_pruned(base::Batch& batch,
-                                 const base::StorageView& storage,
-                                 Height height,
-                                 const Retention& retention);
-
-// Reads what was stored. Thread: any, that of the view.
+// Reads what was stored and not pruned, as of the HistoryFloor of its first call: one for each
+// question. Thread: any, one at a time.
 class BlockReader {
   public:
     // `storage` outlives this.
@@ -60,13 +47,20 @@ class BlockReader {
     // Of the block at this height, in the order of its receipts; nothing as above.
     [[nodiscard]] base::Result<std::optional<std::vector<TransactionTrace>>> traces(
         Height height) const;
-    // The lowest final block that is stored; nothing: none is.
+    // The lowest final block from which on all are stored; nothing: none is.
     [[nodiscard]] base::Result<std::optional<Height>> earliest() const;
+    // The lowest block whose traces are stored; nothing: none is.
+    [[nodiscard]] base::Result<std::optional<Height>> earliest_traces() const;
     // Every block that is not final, parents before children.
     [[nodiscard]] base::Result<std::vector<BlockPtr>> reversible() const;
 
   private:
+    [[nodiscard]] base::Result<const HistoryFloor*> floor() const;
+    [[nodiscard]] base::Result<std::optional<Height>> height_at(char kind,
+                                                                const base::Hash256& id) const;
+
     const base::StorageView* storage_;
+    mutable std::optional<HistoryFloor> floor_;
 };
 
 }  // namespace chain

@@ -62,6 +62,12 @@ void append_state_row(base::Batch& batch, Table table, base::ByteView key, base:
     batch.put(base::Family::state, stored_key(table, key), std::move(value));
 }
 
+base::Result<BlockAt> stored_final(const base::StorageView& storage) {
+    const base::Result<StateBlock> read = read_state_block(storage);
+    if (!read) return base::fail(read.error());
+    return read->block;
+}
+
 void append_state_block(base::Batch& batch, const BlockAt& block, const StateLanes& lanes) {
     base::Writer out;
     out.u32(block.height);

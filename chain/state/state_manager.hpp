@@ -44,6 +44,8 @@ class FinalState {
 // For who fills an empty storage (snapshots): a row; and, last, whose state the rows are.
 void append_state_row(base::Batch& batch, Table table, base::ByteView key, base::Bytes value);
 void append_state_block(base::Batch& batch, const BlockAt& block, const StateLanes& lanes);
+// The final block, whose state the stored rows are; all zero: there is none.
+[[nodiscard]] base::Result<BlockAt> stored_final(const base::StorageView& storage);
 
 // The state at every block that can still matter: the final state, which lies in storage, and
 // a tree of the changes of each block above it (spec 02 and 03, "State"). Changing forks is

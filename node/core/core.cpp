@@ -39,6 +39,9 @@ void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
         on_clock_set(*set, out);
     } else if (const auto* delay = std::get_if<input::SetDelay>(&input)) {
         consensus_.set_delay(delay->delay);
+    } else if (const auto* pruned = std::get_if<input::HistoryPruned>(&input)) {
+        earliest_height_ = pruned->earliest;
+        tell_ledger(out);
     } else if (const auto* recovered = std::get_if<input::Recovered>(&input)) {
         on_recovered(*recovered, out);
     } else {

@@ -63,6 +63,10 @@ struct ClockSet {
 struct SetDelay {
     base::Duration delay{};
 };
+// Blocks below this height are not stored any more: peers are told so.
+struct HistoryPruned {
+    chain::Height earliest = 0;
+};
 // An effect::Recover was carried out: the transactions in their order, or what is wrong with the
 // first that is wrong.
 struct Recovered {
@@ -79,6 +83,7 @@ using Input = std::variant<input::Tick,
                            input::FromPeers,
                            input::ClockSet,
                            input::SetDelay,
+                           input::HistoryPruned,
                            input::Recovered>;
 
 // What reading threads see: one consistent moment. Immutable; replaced as a whole.
@@ -152,6 +157,10 @@ struct ToPeers {
 struct ToTransport {
     p2p::Effect asked;
 };
+// Of snapshots of peers and for peers: ReadSnapshot, KeepSnapshot, CheckSnapshot or LoadSnapshot.
+struct ToSnapshots {
+    p2p::Effect asked;
+};
 // Who is connected, and how far the sync is; at most once a second.
 struct PublishPeers {
     std::shared_ptr<const p2p::Status> status;
@@ -189,6 +198,7 @@ using Effect = std::variant<effect::Write,
                             effect::ReadBlocks,
                             effect::ToPeers,
                             effect::ToTransport,
+                            effect::ToSnapshots,
                             effect::PublishPeers,
                             effect::Accused,
                             effect::Pending,
@@ -285,7 +295,6 @@ class Core : base::Pinned {
         // How a new transaction is executed: the producer's own limits.
         chain::ExecutionOptions limits;
         chain::StateManager::Options state;
-        chain::Retention retention;
         base::Log log;
         // Makes the agreement; empty: as it is. The simulator keeps an eye on it.
         std::function<std::unique_ptr<consensus::Consensus>(

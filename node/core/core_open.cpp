@@ -153,8 +153,7 @@ base::Result<std::unique_ptr<Core>> Core::open(const Options& options,
     chain::ChainIdentity identity = identity_of(options.genesis);
     identity.reset = options.reset;
     auto chain = chain::ChainManager::open(
-        identity,
-        {environment.storage, environment.executor, environment.state, environment.retention});
+        identity, {environment.storage, environment.executor, environment.state});
     if (!chain) return fail(std::move(chain).error());
     const std::vector<consensus::KeyTag> to_mend =
         settle(environment.signer.keys(), **chain, environment.log, journals);

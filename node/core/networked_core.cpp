@@ -16,6 +16,13 @@ bool is_for_transport(const p2p::Effect& effect) {
            std::holds_alternative<p2p::effect::Connect>(effect);
 }
 
+bool is_of_snapshots(const p2p::Effect& effect) {
+    return std::holds_alternative<p2p::effect::ReadSnapshot>(effect) ||
+           std::holds_alternative<p2p::effect::KeepSnapshot>(effect) ||
+           std::holds_alternative<p2p::effect::CheckSnapshot>(effect) ||
+           std::holds_alternative<p2p::effect::LoadSnapshot>(effect);
+}
+
 }  // namespace
 
 NetworkedCore::NetworkedCore(std::unique_ptr<Core> core,
@@ -90,6 +97,8 @@ void NetworkedCore::sort(p2p::Effects& asked, Effects& out) {
             out.push_back(effect::WakeAt{wake->time});
         } else if (is_for_transport(effect)) {
             out.push_back(effect::ToTransport{std::move(effect)});
+        } else if (is_of_snapshots(effect)) {
+            out.push_back(effect::ToSnapshots{std::move(effect)});
         } else {
             work_.push(Input(input::FromPeers{std::move(effect)}));
         }

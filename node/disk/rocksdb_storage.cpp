@@ -1,10 +1,12 @@
 #include "node/disk/rocksdb_storage.hpp"
 
 #include "base/codec.hpp"
+#include "node/disk/needless_rows.hpp"
 #include "node/disk/rocksdb_internal.hpp"
 
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/db.h>
 #include <rocksdb/env.h>
 #include <rocksdb/write_batch.h>
@@ -85,8 +87,11 @@ class RocksDbStorage::Database : base::Pinned {
         std::vector<rocksdb::ColumnFamilyDescriptor> families;
         families.reserve(base::kFamilies + 1);
         for (std::size_t i = 0; i < base::kFamilies; ++i) {
-            families.emplace_back(std::string(family_name(static_cast<base::Family>(i))),
-                                  family_options(static_cast<base::Family>(i), options_, cache_));
+            const auto each = static_cast<base::Family>(i);
+            families.emplace_back(std::string(family_name(each)),
+                                  family_options(each, options_, cache_));
+            needless_.at(i) = std::make_shared<NeedlessRows>();
+            families.back().options.compaction_filter_factory = needless_.at(i);
         }
         // RocksDB insists on this one. It stays empty, but the size of its buffer counts when
         // RocksDB decides whether a full disk has room again.
@@ -251,6 +256,32 @@ class RocksDbStorage::Database : base::Pinned {
         return {};
     }
 
+    void set_needless(base::Family family, Needless which) {
+        needless_.at(number(family))->set(std::move(which));
+    }
+
+    base::Result<void> drop_files(base::Family of, base::ByteView from, base::ByteView to) {
+        const rocksdb::Slice first = slice(from);
+        const rocksdb::Slice end = slice(to);
+        const rocksdb::Status done =
+            rocksdb::DeleteFilesInRange(db_.get(), family(of), &first, &end, /*include_end=*/false);
+        if (!done.ok()) return base::fail(error_of(done, options_.directory));
+        return {};
+    }
+
+    base::Result<void> rewrite(base::Family of, base::ByteView from, base::ByteView to) {
+        rocksdb::CompactRangeOptions how;
+        how.exclusive_manual_compaction = false;
+        how.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+        how.blob_garbage_collection_policy = rocksdb::BlobGarbageCollectionPolicy::kForce;
+        how.blob_garbage_collection_age_cutoff = 1.0;
+        const rocksdb::Slice first = slice(from);
+        const rocksdb::Slice end = slice(to);
+        const rocksdb::Status done = db_->CompactRange(how, family(of), &first, &end);
+        if (!done.ok()) return base::fail(error_of(done, options_.directory));
+        return {};
+    }
+
     [[nodiscard]] Statistics statistics() const;
 
     [[nodiscard]] const std::string& directory() const { return options_.directory; }
@@ -317,6 +348,7 @@ class RocksDbStorage::Database : base::Pinned {
 
     Options options_;
     std::shared_ptr<rocksdb::Cache> cache_;
+    std::array<std::shared_ptr<NeedlessRows>, base::kFamilies> needless_;
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // In the order of base::Family.
 };
@@ -469,6 +501,22 @@ base::Result<void> RocksDbStorage::flush() {
 base::Result<void> RocksDbStorage::ingest(base::Family family,
                                           const std::vector<std::string>& paths) {
     return guarded(database_->directory(), [&] { return database_->ingest(family, paths); });
+}
+
+void RocksDbStorage::set_needless(base::Family family, Needless which) {
+    database_->set_needless(family, std::move(which));
+}
+
+base::Result<void> RocksDbStorage::drop_files(base::Family family,
+                                              base::ByteView from,
+                                              base::ByteView to) {
+    return guarded(database_->directory(), [&] { return database_->drop_files(family, from, to); });
+}
+
+base::Result<void> RocksDbStorage::rewrite(base::Family family,
+                                           base::ByteView from,
+                                           base::ByteView to) {
+    return guarded(database_->directory(), [&] { return database_->rewrite(family, from, to); });
 }
 
 RocksDbStorage::Statistics RocksDbStorage::statistics() const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,7 +25,8 @@ inline constexpr std::uint32_t kSchemaVersion = 2;
 // base::Storage over RocksDB: one column family a key space, big values of blocks and traces in
 // blob files of their own, one write-ahead log for all.
 //
-// Thread: any may read; one commits. Snapshots may outlive the storage.
+// Thread: any. Who commits batches that depend on each other waits for the first. Snapshots may
+// outlive the storage.
 // Errors: unavailable: the disk is full or failing, the batch did not happen; once there is
 // room again commits succeed by themselves, within some seconds. corrupt: a checksum is wrong.
 class RocksDbStorage final : public base::Storage {
@@ -66,6 +68,18 @@ class RocksDbStorage final : public base::Storage {
     // Takes over tables that TableFile wrote on the same device, all or none, durably. Their keys
     // lie apart and are above none that is here.
     base::Result<void> ingest(base::Family family, const std::vector<std::string>& paths);
+
+    // --- Rows that nobody needs ---
+    // Says of a row whether it may vanish, at any moment and for every reader, those of snapshots
+    // too. Of blocks and traces the value may be empty. Pure; any thread; does not throw.
+    using Needless = std::function<bool(base::ByteView key, base::ByteView value)>;
+    // In place of what was said of this family before; empty: all rows are needed.
+    void set_needless(base::Family family, Needless which);
+    // Removes the files whose rows all lie in [from, to), which must all be needless. Costs little.
+    base::Result<void> drop_files(base::Family family, base::ByteView from, base::ByteView to);
+    // Writes the files with rows in [from, to) anew, without those that are needless, and gives the
+    // space of these back. Takes long: a core and the disk for each byte that stays.
+    base::Result<void> rewrite(base::Family family, base::ByteView from, base::ByteView to);
 
     // Estimates by RocksDB, cheap enough for every scrape.
     struct FamilyStatistics {

@@ -36,6 +36,11 @@ struct GoodSnapshot {
 // For people: how far behind the clock, and what follows.
 [[nodiscard]] std::string describe(const genesis::Freshness& freshness);
 
+// What a snapshot is checked against: of the options the checkpoint and the recoveries, with the
+// file of the recovery. invalid: that file is not what it should be.
+[[nodiscard]] base::Result<SnapshotTrust> trust_of(const genesis::Genesis& genesis,
+                                                   const LoadOptions& options);
+
 // invalid: the directory has a chain, or somebody works there, or the snapshot is not what it
 // should be; unavailable: the disk is full or failing, or it was stopped. Says what to do.
 [[nodiscard]] base::Result<GoodSnapshot> load_snapshot(const std::filesystem::path& path,

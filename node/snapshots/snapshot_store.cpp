@@ -15,6 +15,9 @@ using base::fail;
 namespace {
 
 constexpr const char* kMaking = ".making";
+// Whoever was silent so long has it all, or has gone.
+constexpr auto kReadPatience = std::chrono::minutes(1);
+constexpr auto kReadMax = std::chrono::hours(24);
 // Beside a folder: it stays until somebody removes it.
 constexpr const char* kKept = ".kept";
 
@@ -134,6 +137,11 @@ bool SnapshotStore::is_listed(const std::string& name) const {
 }
 
 void SnapshotStore::distrust(const base::Hash256& sha256) {
+    forget_those_with(sha256);
+    tell_changed();
+}
+
+void SnapshotStore::forget_those_with(const base::Hash256& sha256) {
     const std::scoped_lock lock(mutex_);
     std::erase_if(listed_, [&](const Listed& each) {
         const auto chunks = chunks_of_.find(each.name);
@@ -172,11 +180,28 @@ base::Result<SnapshotStore::Listed> SnapshotStore::take_over(const fs::path& mad
         files_.unlink(mark);
         return fail(named.error());
     }
-    return read(directory_ / name);
+    auto listed = read(directory_ / name);
+    tell_changed();
+    return listed;
+}
+
+void SnapshotStore::set_changed(std::function<void()> changed) {
+    const std::scoped_lock lock(mutex_);
+    changed_ = std::move(changed);
+}
+
+void SnapshotStore::tell_changed() const {
+    std::function<void()> changed;
+    {
+        const std::scoped_lock lock(mutex_);
+        changed = changed_;
+    }
+    if (changed) changed();
 }
 
 base::Result<void> SnapshotStore::name(const fs::path& made, const std::string& name) {
     const fs::path path = directory_ / name;
+    if (auto there = make_directories(directory_.string(), files_); !there) return there;
     if (files_.exists(path.string())) {
         const auto taken = take_name_from(name);
         if (!taken) return fail(taken.error());
@@ -214,13 +239,28 @@ base::Result<void> SnapshotStore::remove(const std::string& name) {
         std::erase_if(listed_, [&](const Listed& each) { return each.name == name; });
         chunks_of_.erase(name);
     }
+    tell_changed();
     files_.unlink((directory_ / (name + kKept)).string());
     return remove_all_of(*dying);
 }
 
+void SnapshotStore::note_read(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    read_at_ = std::chrono::steady_clock::now();
+    if (read_ == name) return;
+    read_ = name;
+    read_since_ = read_at_;
+}
+
+bool SnapshotStore::is_read(const std::string& name) const {
+    const auto now = std::chrono::steady_clock::now();
+    const std::scoped_lock lock(mutex_);
+    return read_ == name && now < read_at_ + kReadPatience && now < read_since_ + kReadMax;
+}
+
 base::Result<void> SnapshotStore::keep_newest(std::size_t count) {
     std::vector<Listed> free = list();
-    std::erase_if(free, [](const Listed& each) { return each.is_kept; });
+    std::erase_if(free, [this](const Listed& each) { return each.is_kept || is_read(each.name); });
     while (free.size() > count) {
         if (auto removed = remove(free.front().name); !removed) return removed;
         log_.info("removed snapshot={}, the newest {} are kept", free.front().name, count);

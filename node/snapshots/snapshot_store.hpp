@@ -4,8 +4,10 @@
 #include "base/pinned.hpp"
 #include "node/snapshots/snapshot_folder.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -47,6 +49,8 @@ class SnapshotStore : base::Pinned {
     [[nodiscard]] std::optional<std::filesystem::path> find_chunk(
         const base::Hash256& sha256) const;
 
+    // Called after the list changed, on the thread that changed it.
+    void set_changed(std::function<void()> changed);
     // A chunk that was found here is not what its name says: no snapshot that has it is whole. They
     // are not listed any more; the log names them.
     void distrust(const base::Hash256& sha256);
@@ -60,7 +64,9 @@ class SnapshotStore : base::Pinned {
     void abandon();
     // Once its name is gone durably, its files go. not_found: there is none of this name.
     base::Result<void> remove(const std::string& name);
-    // Removes the oldest of those that nobody asked for, until at most `count` are left.
+    // A peer reads it: of those that are read, the last one stays as long as it is, at most a day.
+    void note_read(const std::string& name);
+    // Removes the oldest of those that nobody asked for or reads, until at most `count` are left.
     base::Result<void> keep_newest(std::size_t count);
 
   private:
@@ -69,6 +75,9 @@ class SnapshotStore : base::Pinned {
     [[nodiscard]] base::Result<void> load();
     [[nodiscard]] base::Result<Listed> read(const std::filesystem::path& path);
     void add(const Listed& listed, const SnapshotFolder& folder);
+    void tell_changed() const;
+    void forget_those_with(const base::Hash256& sha256);
+    [[nodiscard]] bool is_read(const std::string& name) const;
     [[nodiscard]] bool is_listed(const std::string& name) const;
     [[nodiscard]] bool is_left_over(const std::string& name) const;
     // Durably; the files are still there.
@@ -81,7 +90,12 @@ class SnapshotStore : base::Pinned {
     const base::Log log_;
     FileCalls& files_;
     mutable std::mutex mutex_;
-    std::vector<Listed> listed_;                                   // By height.
+    std::vector<Listed> listed_;  // By height.
+    std::function<void()> changed_;
+    // What a peer reads.
+    std::string read_;
+    std::chrono::steady_clock::time_point read_since_;
+    std::chrono::steady_clock::time_point read_at_;
     std::map<std::string, std::vector<base::Hash256>> chunks_of_;  // By the folder's name.
 };
 

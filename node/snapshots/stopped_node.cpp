@@ -4,6 +4,7 @@
 #include "node/disk/file.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/genesis_file.hpp"
+#include "node/snapshots/needed_snapshot.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
 
 #include <algorithm>
@@ -133,6 +134,14 @@ base::Result<void> remove_snapshot(const fs::path& data_dir,
     if (!directory) return fail(directory.error());
     const auto store = SnapshotStore::open(snapshots_in(data_dir), log, disk.files);
     if (!store) return fail(store.error());
+    if (disk.files.get().exists(directory->state().string())) {
+        RocksDbStorage::Options database;
+        database.directory = directory->state().string();
+        database.env = disk.env;
+        const auto storage = RocksDbStorage::open(database);
+        if (!storage) return fail(storage.error());
+        if (auto free = check_removal(**store, name, **storage); !free) return free;
+    }
     return (*store)->remove(name);
 }
 

@@ -34,16 +34,20 @@ struct Play {
     p2p::Effects out;
     std::uint64_t channels = 0;
     std::vector<input::Judged> unjudged;
+    std::vector<p2p::Effect> unread;  // Of snapshots.
 
     static p2p::Options options() {
         p2p::Options options;
         options.node_key = key(1);
         options.vote_keys = {key(1)};
+        options.takes_snapshots = true;
+        options.checkpoint = p2p::Checkpoint{1, {}};
         options.verify = [](const auto&, const auto&, const auto&) { return true; };
         return options;
     }
     Play() : network(options(), base::Log(sink, "p2p")) {
         step(input::LedgerChanged{.head = {5, {}}, .finalized = {5, {}}, .branch = {}});
+        step(input::SnapshotsChanged{{{4, {}}}});
         step(input::RegistryChanged{{{key(2), {}, 1}, {key(3), {}, 1}}});
         greet(2);
         greet(3);
@@ -80,6 +84,35 @@ struct Play {
             add(Item::certificate, certificate->id, certificate->channel);
         } else if (const auto* clock = std::get_if<effects::ClockArrived>(&effect)) {
             add(Item::clock, clock->id, clock->channel);
+        } else if (std::holds_alternative<effects::ReadSnapshot>(effect) ||
+                   std::holds_alternative<effects::KeepSnapshot>(effect) ||
+                   std::holds_alternative<effects::CheckSnapshot>(effect) ||
+                   std::holds_alternative<effects::LoadSnapshot>(effect)) {
+            unread.push_back(effect);
+        }
+    }
+    // The node's answer to what was asked of it last about snapshots.
+    void answer(std::uint8_t how) {
+        if (unread.empty()) return;
+        namespace effects = p2p::effect;
+        const p2p::Effect asked = unread.back();
+        unread.pop_back();
+        const auto verdict = static_cast<p2p::SnapshotVerdict>(how % 6);
+        if (const auto* read = std::get_if<effects::ReadSnapshot>(&asked)) {
+            step(input::SnapshotRead{read->ticket,
+                                     p2p::pack_message(p2p::SnapshotChunk{.piece = read->piece})});
+        } else if (const auto* keep = std::get_if<effects::KeepSnapshot>(&asked)) {
+            step(input::SnapshotKept{keep->piece, verdict, "kept"});
+        } else if (const auto* load = std::get_if<effects::LoadSnapshot>(&asked)) {
+            step(input::SnapshotLoaded{load->snapshot.manifest, verdict, "loaded"});
+        } else if (const auto* check = std::get_if<effects::CheckSnapshot>(&asked)) {
+            input::SnapshotChecked checked;
+            checked.manifest = check->snapshot.manifest;
+            checked.verdict = verdict;
+            checked.chunks = how / 6U;
+            for (std::uint32_t i = 0; i < checked.chunks; i += 2)
+                checked.missing.push_back(i);
+            step(checked);
         }
     }
     void judge(std::uint8_t verdict) {
@@ -124,6 +157,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             play.greet(static_cast<unsigned char>(2 + what % 2U));
         } else if (what >= 0xE0U) {
             play.step(input::BlocksRead{said, {}});
+        } else if (what >= 0xD8U) {
+            play.answer(static_cast<std::uint8_t>(said));
         } else {
             play.say_type(channel, what, bytes);
         }

@@ -74,6 +74,18 @@ TEST_CASE("an unknown option is named with file, line and the nearest name") {
     CHECK(has(refusal("plugin = trace_api_plugn\n"), "did you mean trace_api_plugin?"));
 }
 
+TEST_CASE("lengths of history are of blocks and of traces, and an old number is refused by name") {
+    CHECK(read("").history == "full");
+    CHECK(read("").trace_history == "full");
+    CHECK(read("history = 1000b\ntrace-history = none\n").history == "1000b");
+    CHECK(has(refusal("history = 1000\n"), "trace-history = 1000b"));
+    CHECK(has(refusal("history = 0\n"), "trace-history = full"));
+    CHECK(has(refusal("history = much\n"), "history = 'much' is not a length of history"));
+    CHECK(has(refusal("trace-history = 5\n"), "trace-history = '5' is not a length of history"));
+    CHECK(has(refusal("history = 30d\nsnapshot-keep = 0\n"), "snapshot-keep to 1 or more"));
+    CHECK(read("trace-history = 5b\nsnapshot-keep = 0\n").trace_history == "5b");
+}
+
 TEST_CASE("malformed and contradictory values are refused with their remedy") {
     CHECK(has(refusal("a = 1\nmax-body-size = many\n"), "unknown option 'a'"));
     CHECK(has(refusal("\n\nmax-body-size = many\n"), "config.ini:3"));

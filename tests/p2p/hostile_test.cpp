@@ -30,8 +30,10 @@ std::vector<std::pair<Body, Mark>> one_of_each(const Stranger& test) {
             {transaction_of(4), {}},
             {vote_of(*block, 5), {}},
             {certificate, {}},
-            {SnapshotRequest{.height = 5, .index = 1}, {}},
-            {SnapshotChunk{.height = 5, .index = 1, .bytes = base::Bytes(100)}, {}},
+            {SnapshotRequest{.piece = {.part = SnapshotPart::chunk, .index = 1}}, {}},
+            {SnapshotChunk{
+                 .piece = {.index = 1}, .is_known = true, .count = 2, .bytes = base::Bytes(100)},
+             {}},
             {Ack{.messages = 7}, {}},
             {ClockStatement{.key = test.options.vote_keys.front(), .life = 1, .shown = 5}, {}}};
 }

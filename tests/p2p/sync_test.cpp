@@ -310,6 +310,26 @@ TEST_CASE("a new node waits for a second organisation, and then for an equal ans
         world.run(seconds(2));
         CHECK(world[0].sync_blocks > 120);
     }
+    SECTION("two of which one has pruned what the other calls final") {
+        world[2].ledger.earliest = 110;
+        world.tell_ledger(world[2]);
+        world.join(0, 1);
+        world.join(0, 2);
+        world.run(seconds(30));
+        CHECK(world[0].sync_blocks == 0);
+        CHECK(world[0].network->status().sync.waiting_for.find("which has pruned what is below "
+                                                               "block 110") != std::string::npos);
+        for (const PeerStatus& peer : world[0].network->status().peers)
+            CHECK(peer.score == 100);
+        // They can, as soon as the one comes to what the other has.
+        world[1].ledger = world[2].ledger;
+        world[1].ledger.earliest = 1;
+        world.tell_ledger(world[1]);
+        for (std::size_t i = 1; i < 3; ++i)
+            (void)world.make(world[i]);
+        world.run(seconds(30));
+        CHECK(world[0].sync_blocks > 120);
+    }
     SECTION("two that do not") {
         world[2].ledger = {};
         world[2].ledger.grow(130, {.producer = "q"});

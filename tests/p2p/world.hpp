@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "p2p/network.hpp"
+#include "p2p/snapshot_desk.hpp"
 
 #include <algorithm>
 #include <map>
@@ -130,6 +131,7 @@ struct Ledger {
     chain::BlockPtr head = genesis();
     chain::BlockPtr finalized = head;
     chain::Slot latest = ~chain::Slot{0};  // Blocks of later slots are too early.
+    chain::Height earliest = 1;            // It has pruned what is final below.
 
     Ledger() {
         blocks[head->id] = head;
@@ -139,6 +141,7 @@ struct Ledger {
         input::LedgerChanged view{.head = {head->header.height, head->id},
                                   .finalized = {finalized->header.height, finalized->id},
                                   .branch = {}};
+        view.earliest_height = earliest;
         for (chain::BlockPtr at = head; at->id != finalized->id;
              at = blocks.at(at->header.previous)) {
             view.branch.insert(view.branch.begin(), at->id);
@@ -214,7 +217,9 @@ struct Node {
     std::size_t sync_blocks = 0;
     bool answers_reads = true;  // Else ReadBlocks are never answered.
     milliseconds read_delay{0};
+    std::size_t read_most = ~std::size_t{0};                          // Blocks at once.
     std::function<void(Ledger&, std::vector<SharedBytes>&)> falsify;  // What it serves.
+    SnapshotDesk desk;
 };
 
 class World {
@@ -485,6 +490,7 @@ class World {
         const auto take = [&](const chain::BlockId& id) {
             const auto found = node.ledger.blocks.find(id);
             if (found == node.ledger.blocks.end() || size > read.bytes_max) return;
+            if (blocks.size() >= node.read_most) return;
             blocks.push_back(
                 std::make_shared<const base::Bytes>(chain::encode_block(*found->second)));
             size += blocks.back()->size();
@@ -492,13 +498,34 @@ class World {
         for (const chain::BlockId& id : read.ids)
             take(id);
         for (chain::Height h = read.from; h != 0 && h <= read.to; ++h) {
+            if (h < node.ledger.earliest) break;
             const auto found = node.ledger.finals.find(h);
-            if (found == node.ledger.finals.end()) break;
+            if (found == node.ledger.finals.end() || h < node.ledger.earliest) break;
             take(found->second);
         }
         if (node.falsify) node.falsify(node.ledger, blocks);
         at(now + node.read_delay, [this, &node, ticket = read.ticket, blocks] {
             input(node, input::BlocksRead{ticket, blocks});
+        });
+    }
+    void carry_out(Node& node, const effect::ReadSnapshot& read) {
+        if (!node.desk.answers) return;
+        const SnapshotChunk answer = node.desk.read(read.piece);
+        const SharedBytes message = pack_message(answer, {.correlation = read.correlation});
+        at(now + node.read_delay, [this, &node, ticket = read.ticket, message] {
+            input(node, input::SnapshotRead{ticket, message});
+        });
+    }
+    void carry_out(Node& node, const effect::KeepSnapshot& keep) {
+        at(now, [this, &node, kept = node.desk.keep(keep)] { input(node, kept); });
+    }
+    void carry_out(Node& node, const effect::CheckSnapshot& check) {
+        at(now, [this, &node, checked = node.desk.check(check.snapshot)] { input(node, checked); });
+    }
+    void carry_out(Node& node, const effect::LoadSnapshot& load) {
+        node.desk.loaded = load.snapshot;
+        at(now, [this, &node, load] {
+            input(node, input::SnapshotLoaded{load.snapshot.manifest, SnapshotVerdict::good, {}});
         });
     }
     void carry_out(Node& node, const effect::PeerReady& ready) { node.ready.push_back(ready); }

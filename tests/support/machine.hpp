@@ -95,7 +95,7 @@ class Machine {
         chain::ExecutionOptions limits;
         limits.is_stopped = [this] { return timer.has_fired(); };
         node::Core::Environment environment{
-            storage_, *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
+            storage_, *executor_, signer_, limits, state, base::Log(log_, "core")};
         environment.timer = &timer;
         auto core = node::Core::open(options, environment, test::read_journals(logs_), out);
         if (!core) return base::fail(core.error());

@@ -53,6 +53,11 @@ run_campaign() {
       build_preset release
       bench/patterns/measure.py --build build/release --validators --json build/patterns.json || outcome=FAILED
       ;;
+    pruning)
+      amount="100,000 blocks of four validators under load, pruned to 1,000"
+      build_preset release
+      tests/network/pruning.py --build build/release --blocks 100000 --keep 1000 || outcome=FAILED
+      ;;
     rdma)
       amount="the driver of kernel 6.12; four validators and a blank node on rxe, all that can happen to a link, a device and a process"
       build_preset release
@@ -90,7 +95,7 @@ run_campaign() {
       simulate beyond "${BEYOND:-5000}" "${FROM:-1}" || outcome=FAILED
       simulate full "${FULL:-3000}" "${FROM:-1}" || outcome=FAILED
       ;;
-    *) echo "unknown campaign '$1'; known are crash, engine, fuzz, mutants, patterns, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
+    *) echo "unknown campaign '$1'; known are crash, engine, fuzz, mutants, patterns, pruning, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac
   note_campaign "$1" "$amount" "$(((SECONDS - start + 59) / 60))" "$outcome"
   [ "$outcome" = passed ]

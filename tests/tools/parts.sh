@@ -80,6 +80,8 @@ run_network() {
   tests/network/fork.py --build build/release
   tests/network/transports.py --build build/release
   tests/network/snapshots.py --build build/release
+  tests/network/snapshot_join.py --build build/release
+  tests/network/pruning.py --build build/release
   for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only
   done

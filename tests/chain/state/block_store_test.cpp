@@ -41,10 +41,14 @@ struct Fixture {
     support::MemoryStorage storage;
     BlockReader reader{storage};
 
-    void add_final(const BlockPtr& block, const chain::Retention& retention = {}) {
+    void add_final(const BlockPtr& block) {
         base::Batch batch;
         chain::append_final(batch, *block, traces_of(*block));
-        REQUIRE(chain::append_pruned(batch, storage, block->header.height, retention));
+        REQUIRE(storage.commit(batch, true));
+    }
+    void set_floor(const chain::HistoryFloor& floor) {
+        base::Batch batch;
+        chain::append_floor(batch, floor);
         REQUIRE(storage.commit(batch, true));
     }
     std::size_t entries(Family family) {
@@ -102,62 +106,81 @@ TEST_CASE("blocks that are not final come back parents first, until they are fin
     CHECK(f.reader.reversible().value().size() == 2);
 }
 
-TEST_CASE("without a retention everything is kept") {
+TEST_CASE("what is below the floor counts as gone, whatever the tables still hold") {
     Fixture f;
     for (Height height = 1; height <= 50; ++height)
         f.add_final(block_at(height));
-    CHECK(f.entries(Family::blocks) == 50);
-    CHECK(f.entries(Family::traces) == 50);
-    CHECK(f.entries(Family::index) == 100);
-}
-
-TEST_CASE("what falls out of the retention goes with its indexes") {
-    Fixture f;
-    for (Height height = 1; height <= 50; ++height) {
-        f.add_final(block_at(height), {.blocks = 10, .traces = 3});
+    CHECK(BlockReader(f.storage).earliest().value() == Height{1});
+    f.set_floor({.blocks = 41, .traces = 48, .swept = 0, .kept = {7, 8}});
+    const BlockReader reader(f.storage);
+    CHECK(reader.earliest().value() == Height{41});
+    CHECK(reader.earliest_traces().value() == Height{48});
+    for (const Height height : {1U, 6U, 9U, 40U}) {
+        CHECK(reader.at(height).value() == nullptr);
+        CHECK_FALSE(reader.packed_at(height).value());
+        CHECK_FALSE(reader.height_of(block_at(height)->id).value());
+        CHECK_FALSE(reader.height_of_transaction(transaction_of(*block_at(height))).value());
     }
-    CHECK(f.reader.earliest().value() == Height{41});
-    CHECK(f.reader.at(40).value() == nullptr);
-    CHECK(f.reader.at(41).value() != nullptr);
-    CHECK_FALSE(f.reader.traces(47).value());
-    CHECK(f.reader.traces(48).value());
-    CHECK(f.entries(Family::blocks) == 10);
-    CHECK(f.entries(Family::traces) == 3);
-    CHECK(f.entries(Family::index) == 20);
-    CHECK_FALSE(f.reader.height_of_transaction(transaction_of(*block_at(40))).value());
-    CHECK(f.reader.height_of_transaction(transaction_of(*block_at(41))).value());
-}
-
-TEST_CASE("a retention that was shortened is caught up with, a few blocks at a time") {
-    Fixture f;
-    for (Height height = 1; height <= 100; ++height)
-        f.add_final(block_at(height));
-    f.add_final(block_at(101), {.blocks = 5, .traces = 0});
-    CHECK(f.entries(Family::blocks) > 60);
-    CHECK(f.entries(Family::blocks) < 101);
-    for (Height height = 102; height <= 115; ++height) {
-        f.add_final(block_at(height), {.blocks = 5, .traces = 0});
+    for (const Height height : {7U, 8U, 41U, 50U}) {
+        REQUIRE(reader.at(height).value() != nullptr);
+        CHECK(reader.at(height).value()->id == block_at(height)->id);
+        CHECK(reader.packed_at(height).value());
+        CHECK(reader.height_of(block_at(height)->id).value() == height);
+        CHECK(reader.height_of_transaction(transaction_of(*block_at(height))).value() == height);
     }
-    CHECK(f.entries(Family::blocks) == 5);
-    CHECK(f.entries(Family::index) == 10);
-    CHECK(f.entries(Family::traces) == 115);
+    CHECK_FALSE(reader.traces(47).value());
+    CHECK(reader.traces(48).value());
 }
 
-TEST_CASE("a retention of one keeps the final block, also when many become final at once") {
+TEST_CASE("which rows are past is said for each family") {
+    const chain::HistoryFloor floor{.blocks = 41, .traces = 48, .swept = 0, .kept = {7}};
+    const auto key = [](Height height) { return chain::height_key(height); };
+    CHECK(floor.is_past(Family::blocks, key(40), {}));
+    CHECK_FALSE(floor.is_past(Family::blocks, key(7), {}));
+    CHECK_FALSE(floor.is_past(Family::blocks, key(41), {}));
+    CHECK(floor.is_past(Family::traces, key(47), {}));
+    CHECK(floor.is_past(Family::traces, key(7), {}));
+    CHECK_FALSE(floor.is_past(Family::traces, key(48), {}));
+    const auto index = [](char kind, std::size_t size) {
+        base::Bytes made(size, std::byte{1});
+        made.front() = static_cast<std::byte>(kind);
+        return made;
+    };
+    for (const char kind : {'b', 't'}) {
+        CHECK(floor.is_past(Family::index, index(kind, 33), key(40)));
+        CHECK_FALSE(floor.is_past(Family::index, index(kind, 33), key(7)));
+        CHECK_FALSE(floor.is_past(Family::index, index(kind, 33), key(41)));
+    }
+    // Nodes of the mountain range and links, which proofs need.
+    CHECK_FALSE(floor.is_past(Family::index, index('n', 10), base::Bytes(32)));
+    CHECK_FALSE(floor.is_past(Family::index, index('n', 33), key(1)));
+    CHECK_FALSE(floor.is_past(Family::index, index('s', 5), key(1)));
+    CHECK_FALSE(floor.is_past(Family::state, key(1), {}));
+    CHECK_FALSE(floor.is_past(Family::meta, key(1), {}));
+}
+
+TEST_CASE("the floor is stored and read strictly") {
     Fixture f;
+    CHECK(chain::read_floor(f.storage).value() == chain::HistoryFloor{});
+    const chain::HistoryFloor floor{.blocks = 9, .traces = 12, .swept = 5, .kept = {2, 3}};
+    f.set_floor(floor);
+    CHECK(chain::read_floor(f.storage).value() == floor);
     base::Batch batch;
-    for (Height height = 1; height <= 30; ++height) {
-        const BlockPtr block = block_at(height);
-        chain::append_final(batch, *block, traces_of(*block));
+    chain::append_floor(batch, floor);
+    base::Bytes& value = *batch.changes.front().value;
+    SECTION("cut") {
+        value.pop_back();
     }
-    REQUIRE(chain::append_pruned(batch, f.storage, 30, {.blocks = 1, .traces = 1}));
+    SECTION("longer") {
+        value.push_back(std::byte{0});
+    }
+    SECTION("more blocks than there may be") {
+        value.at(13) = std::byte{0xFF};
+        value.at(14) = std::byte{0xFF};
+    }
     REQUIRE(f.storage.commit(batch, true));
-    for (Height height = 31; height <= 34; ++height) {
-        f.add_final(block_at(height), {.blocks = 1, .traces = 1});
-    }
-    CHECK(f.entries(Family::blocks) == 1);
-    CHECK(f.entries(Family::index) == 2);
-    CHECK(f.reader.at(34).value() != nullptr);
+    CHECK(chain::read_floor(f.storage).error().code == base::Errc::corrupt);
+    CHECK(BlockReader(f.storage).at(9).error().code == base::Errc::corrupt);
 }
 
 TEST_CASE("damage is told as damage") {
@@ -171,11 +194,6 @@ TEST_CASE("damage is told as damage") {
         batch.put(Family::blocks, first, base::Bytes(10));
         REQUIRE(f.storage.commit(batch, true));
         CHECK(f.reader.at(1).error().code == base::Errc::corrupt);
-        base::Batch pruning;
-        const auto pruned = chain::append_pruned(pruning, f.storage, 9, {.blocks = 1, .traces = 1});
-        REQUIRE_FALSE(pruned);
-        CHECK(pruned.error().code == base::Errc::corrupt);
-        CHECK(pruning.changes.empty());
     }
     SECTION("a block at another's height") {
         base::Bytes second = key;

@@ -83,11 +83,10 @@ class Listener {
         options.started = now_;
         options.has_peers = true;
         options.produce = false;
-        return node::Core::open(
-            options,
-            {storage_, executor_, signer_, {}, state, {}, base::Log(log_, "core")},
-            test::fresh_journals({consensus::key_tag(signer_.keys().front())}),
-            asked);
+        return node::Core::open(options,
+                                {storage_, executor_, signer_, {}, state, base::Log(log_, "core")},
+                                test::fresh_journals({consensus::key_tag(signer_.keys().front())}),
+                                asked);
     }
     void greet(std::size_t number) {
         const auto first = chain::BlockReader(storage_).at(1);

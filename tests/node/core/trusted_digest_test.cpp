@@ -21,9 +21,8 @@ struct Follower {
         REQUIRE(storage.commit(node::Core::first_batch(genesis).value(), true));
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error&) {};
-        chain =
-            chain::ChainManager::open(node::identity_of(genesis), {storage, executor, state, {}})
-                .value();
+        chain = chain::ChainManager::open(node::identity_of(genesis), {storage, executor, state})
+                    .value();
     }
 
     support::MemoryStorage storage;

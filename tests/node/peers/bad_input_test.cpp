@@ -29,8 +29,10 @@ std::vector<std::pair<p2p::Body, p2p::Mark>> one_of_each(const Server& server) {
             {transaction, {}},
             {chain::Vote{data, server.validator.public_key(), signature}, {}},
             {chain::Certificate{data, {base::Bytes{std::byte{1}}}, {signature}}, {}},
-            {p2p::SnapshotRequest{.height = 5, .index = 1}, {}},
-            {p2p::SnapshotChunk{.height = 5, .index = 1, .bytes = base::Bytes(100)}, {}},
+            {p2p::SnapshotRequest{.piece = {.part = p2p::SnapshotPart::chunk, .index = 1}}, {}},
+            {p2p::SnapshotChunk{
+                 .piece = {.index = 1}, .is_known = true, .count = 2, .bytes = base::Bytes(100)},
+             {}},
             {p2p::Ack{.messages = 7}, {}}};
 }
 

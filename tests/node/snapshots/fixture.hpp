@@ -92,7 +92,7 @@ struct Opened {
         chain::StateManager::Options state;
         state.on_fault = [](const base::Error& error) { FAIL(error.detail); };
         auto read =
-            chain::ChainManager::open(node::identity_of(genesis), {*storage, executor, state, {}});
+            chain::ChainManager::open(node::identity_of(genesis), {*storage, executor, state});
         if (!read) FAIL(read.error().detail);
         chain = *std::move(read);
     }

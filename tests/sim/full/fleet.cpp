@@ -42,6 +42,7 @@ Fleet::Fleet(std::uint64_t seed)
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }
+    if (world_.pruner) machines_[*world_.pruner]->set_prunes();
     uses_disk_faults_ = chance_.percent(30);
     if (!world_.byzantine.empty()) byzantine_ = std::make_unique<Byzantine>(*this, seed);
 }
@@ -193,6 +194,10 @@ void Fleet::write(std::size_t i, node::effect::Write write) {
         if (same.life() != life) return;
         const auto done = same.finish_write();
         if (ticket != 0) later(i, microseconds(1), node::input::Written{ticket, done});
+        if (const auto earliest = same.take_pruned()) {
+            ++outcome_.counts["prunings"];
+            later(i, microseconds(2), node::input::HistoryPruned{*earliest});
+        }
     });
 }
 

@@ -132,7 +132,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     chain::ExecutionOptions limits;
     limits.is_stopped = [timer = timer_.get()] { return timer->has_fired(); };
     node::Core::Environment environment{
-        disk_.storage(), *executor_, signer_, limits, state, {}, base::Log(log_, "core")};
+        disk_.storage(), *executor_, signer_, limits, state, base::Log(log_, "core")};
     environment.timer = timer_.get();
     environment.make_consensus = [this](auto rules, auto base, auto safety) {
         auto made = std::make_unique<consensus::Consensus>(

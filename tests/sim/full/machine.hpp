@@ -124,6 +124,10 @@ class Machine : base::Pinned {
     // The next `count` writes that are waited for fail: the disk is full.
     void fill_disk(int count) { disk_.fill(count); }
 
+    // As of its next start.
+    void set_prunes() { disk_.set_prunes(); }
+    [[nodiscard]] std::optional<chain::Height> take_pruned() { return disk_.take_pruned(); }
+
     // --- What happens to the disk ---
     // While the machine is down: the journal is gone.
     void lose_journal() { disk_.lose_journals(); }

@@ -67,6 +67,15 @@ base::Result<consensus::Journals> MachineDisk::open(const base::Log& log, std::u
     last_pages_.clear();
     note_promises();
     if (auto made = make_first_state(); !made) return base::fail(made.error());
+    pruned_.reset();
+    if (prunes_) {
+        auto pruning = node::Pruning::open(*storage_,
+                                           {.blocks = {chain::Retention::Unit::blocks, 3},
+                                            .traces = {chain::Retention::Unit::blocks, 1},
+                                            .times = genesis_.times});
+        if (!pruning) return base::fail(pruning.error());
+        pruning_ = *std::move(pruning);
+    }
     return std::move(journals->safety);
 }
 
@@ -107,9 +116,27 @@ base::Result<void> MachineDisk::write(const node::effect::Write& write) {
     if (done && is_waited_for && flushes_ < kFlushesMax &&
         chance_.below(kWritesBetweenFlushes) == 0) {
         ++flushes_;
-        return storage_->flush();
+        if (pruning_ != nullptr) done = prune();
+        return done ? storage_->flush() : done;
     }
     return done;
+}
+
+// As the thread does that prunes; here what it writes anew is done when this returns.
+base::Result<void> MachineDisk::prune() {
+    const auto final = chain::stored_final(*storage_);
+    if (!final) return base::fail(final.error());
+    const auto next = pruning_->plan(final->height);
+    if (!next) return base::fail(next.error());
+    if (next->blocks > pruning_->floor().blocks) pruned_ = next->blocks;
+    if (auto done = pruning_->raise(*next); !done) return done;
+    // What is hardly worth while goes after its time: the second call comes later.
+    for (int i = 0; i < 2; ++i) {
+        pruning_time_ += std::chrono::hours(1);
+        auto done = pruning_->reclaim(pruning_time_, [] { return true; });
+        if (!done) return base::fail(done.error());
+    }
+    return {};
 }
 
 // Pages and rows are written side by side; which are first is chance. A page that takes the place
@@ -158,6 +185,7 @@ void MachineDisk::kill(const node::effect::Write* write) {
 
 void MachineDisk::close() {
     logs_.clear();
+    pruning_.reset();
     storage_.reset();
 }
 

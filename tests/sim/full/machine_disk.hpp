@@ -4,6 +4,7 @@
 #include "node/core/core.hpp"
 #include "node/disk/journals.hpp"
 #include "node/disk/rocksdb_storage.hpp"
+#include "node/pruning/pruning.hpp"
 #include "tests/sim/chance.hpp"
 #include "tests/sim/files/disk_calls.hpp"
 #include "tests/sim/files/disk_environment.hpp"
@@ -11,7 +12,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sim::full {
@@ -33,6 +36,14 @@ class MachineDisk : base::Pinned {
     // The same, and what was not durable is gone, too, or a part of it. `loses_synced`: the rows,
     // or the journals, lose the last write that was durable, too.
     void cut_power(const node::effect::Write* write, Chance& chance, bool loses_synced);
+
+    // From the next open() on as little of the past stays as a node may do with that has a snapshot
+    // of its final block.
+    void set_prunes() { prunes_ = true; }
+    // The lowest block of the history, if it has risen since the last call.
+    [[nodiscard]] std::optional<chain::Height> take_pruned() {
+        return std::exchange(pruned_, std::nullopt);
+    }
 
     // What was open, after the process is gone: snapshots of the storage must be gone, too.
     void close();
@@ -68,6 +79,7 @@ class MachineDisk : base::Pinned {
     void make_journals();
     void note_promises();
     void begin(const node::effect::Write* write);
+    base::Result<void> prune();
 
     const genesis::Genesis& genesis_;
     std::vector<base::crypto::PublicKey> keys_;
@@ -76,6 +88,10 @@ class MachineDisk : base::Pinned {
     Chance chance_{0};  // Of the process.
     std::unique_ptr<DiskCalls> calls_;
     std::unique_ptr<node::RocksDbStorage> storage_;
+    bool prunes_ = false;
+    std::unique_ptr<node::Pruning> pruning_;  // Null: it does not prune.
+    base::Timestamp pruning_time_{};
+    std::optional<chain::Height> pruned_;
     node::JournalLogs logs_;
     std::map<consensus::KeyTag, base::Bytes> last_pages_;
     int writes_to_fail_ = 0;

@@ -18,8 +18,8 @@ Variants::Variants(const World& world) : world_(world) {
         std::make_unique<chain::Executor>(*engine_, chain::host_table(), chain::kRulesKnown + 1);
     chain::StateManager::Options state;
     state.on_fault = [](const base::Error& error) { CHECK(error.detail.empty()); };
-    auto chain = chain::ChainManager::open(node::identity_of(world.genesis),
-                                           {storage_, *executor_, state, {}});
+    auto chain =
+        chain::ChainManager::open(node::identity_of(world.genesis), {storage_, *executor_, state});
     CHECK(chain.has_value());
     chain_ = *std::move(chain);
 }

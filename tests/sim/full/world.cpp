@@ -14,6 +14,7 @@ namespace sim::full {
 namespace {
 
 constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
+constexpr std::uint64_t kPrunerSalt = 0x9E3779B97F4A7C15;
 constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
 constexpr int kAheadPercent = 10;
 constexpr int kHalfPercent = 30;
@@ -101,6 +102,14 @@ bool World::is_honest(std::size_t machine) const {
     return !is_twin(machine) && std::ranges::find(byzantine, machine) == byzantine.end();
 }
 
+// Whoever gets a new disk, or comes late, finds all blocks at others. By dice of its own.
+void choose_pruner(World& world, std::uint64_t seed) {
+    Chance dice(seed ^ kPrunerSalt);
+    const std::size_t one = dice.below(world.validators);
+    const bool is_free = world.is_honest(one) && !world.loses_two && !world.loses_half;
+    if (is_free && dice.percent(50)) world.pruner = one;
+}
+
 World make_world(Chance& chance, std::uint64_t seed) {
     Chance dice(seed ^ kSalt);
     World world;
@@ -123,6 +132,7 @@ World make_world(Chance& chance, std::uint64_t seed) {
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     choose_disaster(world, dice);
     make_genesis(world, chance);
+    choose_pruner(world, seed);
     world.universe.times = world.genesis.times;
     world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);
     world.universe.period = world.genesis.parameters.schedule_period;

@@ -25,6 +25,8 @@ struct World {
     bool loses_half = false;                // Two validators are lost for ever.
     // A machine that comes when all has healed, with nothing but the genesis file.
     std::optional<std::size_t> joiner;
+    // A validator that keeps as little of the past as it may.
+    std::optional<std::size_t> pruner;
     // From this height on other rules hold, which no program knows at first.
     std::optional<chain::Height> upgrade_at;
     genesis::Genesis genesis;

@@ -1,0 +1,339 @@
+#include "node/snapshot_receiver.hpp"
+
+#include "base/crypto/hash.hpp"
+#include "genesis/snapshot_chunk.hpp"
+#include "node/disk/file.hpp"
+#include "node/snapshots/packing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fcntl.h>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace node {
+
+namespace fs = std::filesystem;
+using base::Errc;
+using base::fail;
+using p2p::SnapshotPart;
+using p2p::SnapshotVerdict;
+
+namespace {
+
+constexpr std::size_t kHeightDigits = 10;
+constexpr std::size_t kIdDigits = 64;
+
+// Of a folder's name; nothing: it is none of ours.
+std::optional<p2p::SnapshotPoint> point_of(const std::string& name) {
+    if (name.size() != kHeightDigits + 1 + kIdDigits || name[kHeightDigits] != '-') return {};
+    const std::string digits = name.substr(0, kHeightDigits);
+    if (digits.find_first_not_of("0123456789") != std::string::npos) return {};
+    const std::uint64_t height = std::stoull(digits);
+    if (height > UINT32_MAX) return {};
+    const auto bytes = base::from_hex(std::string_view(name).substr(kHeightDigits + 1));
+    if (!bytes) return {};
+    const auto id = base::to_hash<32>(*bytes);
+    if (!id) return {};
+    return p2p::SnapshotPoint{static_cast<chain::Height>(height), *id};
+}
+
+std::string file_of(const p2p::SnapshotPiece& piece) {
+    if (piece.part == SnapshotPart::links) return links_file_name(piece.index);
+    return piece.part == SnapshotPart::proof ? SnapshotFolder::kProof : SnapshotFolder::kManifest;
+}
+
+// A page goes to its place; links have files of their own. What is cut short by a crash is found
+// out when all of it is checked.
+base::Result<void> write_page(const fs::path& path,
+                              const p2p::SnapshotPiece& piece,
+                              base::ByteView bytes) {
+    auto file = File::open(path.string(), O_WRONLY | O_CREAT, 0644);
+    if (!file) return fail(file.error());
+    const bool is_paged = piece.part != SnapshotPart::links;
+    return file->write_at(is_paged ? std::uint64_t{piece.index} * p2p::kSnapshotPageBytes : 0,
+                          bytes);
+}
+
+void remove_parts(const fs::path& folder) {
+    std::error_code error;
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& each : fs::directory_iterator(folder, error)) {
+        if (!each.is_directory(error)) files.push_back(each.path());
+    }
+    for (const fs::path& file : files)
+        fs::remove(file, error);
+}
+
+SnapshotVerdict verdict_of(const base::Error& error) {
+    return error.code == Errc::unavailable ? SnapshotVerdict::unavailable
+                                           : SnapshotVerdict::bad_piece;
+}
+
+}  // namespace
+
+fs::path SnapshotReceiver::path_of(const p2p::SnapshotPoint& snapshot) const {
+    return options_.directory /
+           fmt::format("{:010}-{}", snapshot.height, base::to_hex(snapshot.manifest.view()));
+}
+
+std::optional<p2p::SnapshotPoint> SnapshotReceiver::begun_in(const fs::path& directory) {
+    std::optional<p2p::SnapshotPoint> newest;
+    std::error_code error;
+    for (const fs::directory_entry& each : fs::directory_iterator(directory, error)) {
+        const auto point = point_of(each.path().filename().string());
+        const bool has_chunks = fs::exists(each.path() / SnapshotFolder::kChunks, error) &&
+                                !fs::is_empty(each.path() / SnapshotFolder::kChunks, error);
+        if (point && has_chunks && (!newest || *newest < *point)) newest = point;
+    }
+    return newest;
+}
+
+std::shared_ptr<const SnapshotReceiver::Checked> SnapshotReceiver::checked() const {
+    const std::scoped_lock lock(mutex_);
+    return checked_;
+}
+
+void SnapshotReceiver::set_checked(std::shared_ptr<const Checked> checked) {
+    const std::scoped_lock lock(mutex_);
+    checked_ = std::move(checked);
+}
+
+std::vector<fs::path> SnapshotReceiver::others(const fs::path& path) const {
+    std::error_code error;
+    std::vector<fs::path> others;
+    for (const fs::directory_entry& each : fs::directory_iterator(options_.directory, error)) {
+        if (each.path() != path) others.push_back(each.path());
+    }
+    return others;
+}
+
+// Of others only what has chunks is of use: it was found good.
+base::Result<void> SnapshotReceiver::begin(const fs::path& path) const {
+    std::error_code error;
+    fs::create_directories(path / SnapshotFolder::kChunks, error);
+    if (error) return fail(Errc::unavailable, path.string() + ": " + error.message());
+    for (const fs::path& other : others(path)) {
+        if (fs::is_empty(other / SnapshotFolder::kChunks, error) || error) {
+            fs::remove_all(other, error);
+        }
+    }
+    return {};
+}
+
+// --- Pieces ---
+
+p2p::input::SnapshotKept SnapshotReceiver::keep(const p2p::effect::KeepSnapshot& piece) {
+    if (piece.piece.manifest != looked_at_.manifest) {
+        return {piece.piece, SnapshotVerdict::unavailable, "another one is fetched"};
+    }
+    auto done = write_page(path_of(looked_at_) / file_of(piece.piece), piece.piece, *piece.bytes);
+    if (done) return {piece.piece, SnapshotVerdict::good, {}};
+    return {piece.piece, SnapshotVerdict::unavailable, done.error().detail};
+}
+
+p2p::input::SnapshotKept SnapshotReceiver::keep_chunk(const p2p::effect::KeepSnapshot& piece) {
+    const auto checked = this->checked();
+    const std::uint32_t index = piece.piece.index;
+    const bool is_ours = checked != nullptr && checked->folder.id() == piece.piece.manifest &&
+                         index < checked->folder.manifest().chunks.size();
+    if (!is_ours) return {piece.piece, SnapshotVerdict::unavailable, "another one is fetched"};
+    const genesis::ChunkInfo& info = checked->folder.manifest().chunks[index];
+    const auto named = [&](const base::Error& error) {
+        return fmt::format("chunk {} of the snapshot of block {}: {}",
+                           chunk_file_name(info.sha256),
+                           checked->folder.head().height,
+                           error.detail);
+    };
+    const auto bytes = unpack_chunk(*piece.bytes, info.bytes);
+    if (!bytes) return {piece.piece, SnapshotVerdict::bad_piece, named(bytes.error())};
+    const auto rows = genesis::check_chunk(*bytes, info);
+    if (!rows) {
+        const bool is_senders = rows.error().code == Errc::malformed;
+        return {piece.piece,
+                is_senders ? SnapshotVerdict::bad_piece : SnapshotVerdict::bad_manifest,
+                named(rows.error())};
+    }
+    const fs::path path = checked->folder.chunk_path(index);
+    auto written = write_file_atomically(path.string(), *piece.bytes, 0644);
+    if (written) return {piece.piece, SnapshotVerdict::good, {}};
+    return {piece.piece, SnapshotVerdict::unavailable, written.error().detail};
+}
+
+// --- What is there ---
+
+// Chunks of others that were begun are taken over, then those are removed; chunks of the node's own
+// snapshots are shared with them.
+base::Result<void> SnapshotReceiver::take_over_chunks(const SnapshotFolder& folder) const {
+    const std::vector<fs::path> others = this->others(folder.path());
+    for (std::size_t i = 0; i < folder.manifest().chunks.size(); ++i) {
+        std::error_code error;
+        const fs::path chunk = folder.chunk_path(i);
+        if (fs::exists(chunk, error)) continue;
+        for (const fs::path& other : others)
+            fs::rename(other / SnapshotFolder::kChunks / chunk.filename(), chunk, error);
+        const auto ours = store_.find_chunk(folder.manifest().chunks[i].sha256);
+        if (ours && !fs::exists(chunk, error)) fs::create_hard_link(*ours, chunk, error);
+    }
+    for (const fs::path& other : others) {
+        std::error_code error;
+        fs::remove_all(other, error);
+    }
+    return sync_directory_of((folder.path() / SnapshotFolder::kChunks / ".").string());
+}
+
+p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& snapshot) {
+    const fs::path path = path_of(snapshot);
+    const auto say = [&](SnapshotVerdict verdict, std::string text) {
+        const bool stays = verdict == SnapshotVerdict::unavailable;
+        if (!stays) remove_parts(path);
+        p2p::input::SnapshotChecked checked;
+        checked.manifest = snapshot.manifest;
+        checked.verdict = verdict;
+        checked.text = std::move(text);
+        return checked;
+    };
+    set_checked(nullptr);
+    looked_at_ = snapshot;
+    if (auto begun = begin(path); !begun) {
+        return say(SnapshotVerdict::unavailable, begun.error().detail);
+    }
+    std::error_code error;
+    if (!fs::exists(path / SnapshotFolder::kManifest, error) ||
+        !fs::exists(path / SnapshotFolder::kProof, error)) {
+        return say(SnapshotVerdict::absent, {});
+    }
+    auto folder = SnapshotFolder::open(path);
+    if (!folder) return say(verdict_of(folder.error()), folder.error().detail);
+    if (folder->id() != snapshot.manifest || folder->head().height != snapshot.height) {
+        return say(SnapshotVerdict::bad_piece,
+                   fmt::format("its manifest is that of block {}, {}",
+                               folder->head().height,
+                               base::to_hex(folder->id().view())));
+    }
+    auto parts = check_parts(*folder, options_.trust);
+    if (!parts) return say(blame(path, parts.error()), parts.error().detail);
+    if (auto room = StateBuild::check_room(*folder, options_.data_dir, system_calls()); !room) {
+        return say(SnapshotVerdict::unavailable, room.error().detail);
+    }
+    if (auto taken = take_over_chunks(*folder); !taken) {
+        return say(SnapshotVerdict::unavailable, taken.error().detail);
+    }
+    p2p::input::SnapshotChecked good;
+    good.manifest = snapshot.manifest;
+    const auto& chunks = folder->manifest().chunks;
+    good.chunks = static_cast<std::uint32_t>(chunks.size());
+    good.bytes = folder->head().bytes;
+    good.rows = folder->head().rows;
+    for (std::uint32_t i = 0; i < good.chunks; ++i) {
+        if (!fs::exists(folder->chunk_path(i), error)) good.missing.push_back(i);
+    }
+    set_checked(std::make_shared<const Checked>(Checked{*std::move(folder), *std::move(parts)}));
+    return good;
+}
+
+// Whose fault it is that links, proof, agreement part and manifest do not fit together. A header's
+// id is of all of it: where the manifest names the block of this very header, and its lanes do not
+// give the header's digest, no other proof makes it right.
+SnapshotVerdict SnapshotReceiver::blame(const fs::path& path, const base::Error& error) const {
+    if (error.code == Errc::unavailable) return SnapshotVerdict::unavailable;
+    const auto folder = SnapshotFolder::open(path);
+    if (!folder) return SnapshotVerdict::bad_piece;
+    if (folder->head().chain_id != options_.trust.chain.chain_id) {
+        return SnapshotVerdict::bad_manifest;
+    }
+    const auto part = folder->proof();
+    if (!part) return SnapshotVerdict::bad_piece;
+    const chain::BlockHeader& header = part->proof.header;
+    if (header.id() == folder->head().block) {
+        const auto good =
+            genesis::check_manifest(folder->manifest(), options_.trust.chain.chain_id, header);
+        if (!good) return SnapshotVerdict::bad_manifest;
+    }
+    const auto& checkpoint = options_.trust.checkpoint;
+    if (checkpoint && checkpoint->height > header.height) return SnapshotVerdict::useless;
+    return SnapshotVerdict::bad_piece;
+}
+
+// --- The state ---
+
+// Each chunk was good when it came. One that is not any more is fetched again; if there is none,
+// they do not fit together.
+SnapshotVerdict SnapshotReceiver::blame_chunks(const SnapshotFolder& folder) const {
+    SnapshotVerdict verdict = SnapshotVerdict::bad_manifest;
+    for (std::size_t i = 0; i < folder.manifest().chunks.size(); ++i) {
+        const auto bytes = folder.chunk(i);
+        if (bytes && base::crypto::sha256(*bytes) == folder.manifest().chunks[i].sha256) continue;
+        std::error_code error;
+        fs::remove(folder.chunk_path(i), error);
+        log_.warn("a chunk is not what was stored, it is fetched again: {}",
+                  folder.chunk_path(i).string());
+        verdict = SnapshotVerdict::absent;
+    }
+    return verdict;
+}
+
+base::Result<void> SnapshotReceiver::fill(StateBuild& state, const SnapshotFolder& folder) const {
+    const auto show = [this](const ChunkProgress& done) {
+        log_.info("loading chunks={}/{} bytes={}/{} ms={}",
+                  done.chunks,
+                  done.chunks_all,
+                  done.bytes,
+                  done.bytes_all,
+                  done.passed.count());
+    };
+    return state.fill(folder, options_.workers, show, [this] { return is_stopped_.load(); });
+}
+
+p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snapshot,
+                                                  const fs::path& next,
+                                                  const genesis::Checkpoint& own) {
+    const auto say = [&](SnapshotVerdict verdict, std::string text) {
+        return p2p::input::SnapshotLoaded{snapshot.manifest, verdict, std::move(text)};
+    };
+    const auto checked = this->checked();
+    if (checked == nullptr || checked->folder.id() != snapshot.manifest) {
+        return say(SnapshotVerdict::absent, "it was not checked");
+    }
+    const SnapshotFolder& folder = checked->folder;
+    if (own.height >= snapshot.height) {
+        return say(SnapshotVerdict::useless,
+                   fmt::format("the snapshot of block {} is not above the own final block {}",
+                               snapshot.height,
+                               own.height));
+    }
+    StateBuild state(next, {});
+    if (auto filled = fill(state, folder); !filled) {
+        const bool is_disk = filled.error().code == Errc::unavailable;
+        return say(is_disk ? SnapshotVerdict::unavailable : blame_chunks(folder),
+                   filled.error().detail);
+    }
+    if (own.height > 1) {
+        auto good = state.check_block(own, snapshot.height, "forked: the own final block");
+        if (!good) return say(SnapshotVerdict::useless, good.error().detail);
+    }
+    if (auto done = state.complete(folder, checked->parts); !done) {
+        // The rows are right: they give the digest. What lies beside them is not.
+        const SnapshotVerdict verdict = verdict_of(done.error());
+        if (verdict == SnapshotVerdict::bad_piece) remove_parts(folder.path());
+        return say(verdict, done.error().detail);
+    }
+    if (auto closed = state.close(); !closed) {
+        return say(SnapshotVerdict::unavailable, closed.error().detail);
+    }
+    state.keep();
+    return say(SnapshotVerdict::good, {});
+}
+
+void SnapshotReceiver::forget_up_to(chain::Height height) const {
+    for (const fs::path& path : others({})) {
+        const auto point = point_of(path.filename().string());
+        if (point && point->height > height) continue;
+        std::error_code ignored;
+        fs::remove_all(path, ignored);
+    }
+}
+
+}  // namespace node

@@ -1,0 +1,395 @@
+#include "genesis/snapshot_chunk.hpp"
+#include "node/disk/data_directory.hpp"
+#include "node/snapshot_pieces.hpp"
+#include "node/snapshot_receiver.hpp"
+#include "node/snapshots/packing.hpp"
+#include "node/snapshots/snapshot_writer.hpp"
+#include "tests/support/one_node.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+
+// A snapshot goes from one node's files to another's piece by piece, on a real disk: what the
+// receiver says of each lie, whom it blames, and what is left after it was cut short.
+
+namespace {
+
+namespace fs = std::filesystem;
+using node::SnapshotFolder;
+using node::SnapshotStore;
+using p2p::SnapshotPart;
+using p2p::SnapshotVerdict;
+
+class Source {
+  public:
+    Source() {
+        node_.on_finalized = [this](const node::effect::Finalized& told) {
+            told_.insert_or_assign(told.block->block->header.height, told);
+        };
+        for (chain::Slot slot = 1; slot <= 12; ++slot) {
+            if (slot % 3 == 0) node_.submit(node_.new_account("account" + std::string(slot, 'a')));
+            node_.tick_at(slot);
+        }
+        store_ = open(home_ / "snapshots");
+    }
+    std::unique_ptr<SnapshotStore> open(const fs::path& path) {
+        auto store = SnapshotStore::open(path, base::Log(silent_, "snapshot"));
+        REQUIRE(store);
+        return *std::move(store);
+    }
+    p2p::SnapshotPoint written(chain::Height height) {
+        const std::atomic<bool> never = false;
+        node::SnapshotWriter writer(
+            *store_, [this] { return node_.storage().snapshot(); }, never);
+        const auto& told = told_.at(height);
+        const auto listed = writer.write({told.block->block, told.before, {told.block->changes}},
+                                         {.chain_id = node_.genesis().chain_id(),
+                                          .proof_patience = std::chrono::milliseconds(0)});
+        if (!listed) FAIL(listed.error().detail);
+        return {height, listed->id};
+    }
+    [[nodiscard]] genesis::Checkpoint block(chain::Height height) const {
+        return {height, told_.at(height).block->block->id};
+    }
+    [[nodiscard]] SnapshotStore& store() { return *store_; }
+    [[nodiscard]] const genesis::Genesis& genesis() const { return node_.genesis(); }
+    [[nodiscard]] fs::path path(const std::string& name) const { return home_ / name; }
+    [[nodiscard]] base::Log log() { return {silent_, "join"}; }
+
+  private:
+    TemporaryDirectory home_;
+    support::SilentLog silent_;
+    support::OneNode node_;
+    std::map<chain::Height, node::effect::Finalized> told_;
+    std::unique_ptr<SnapshotStore> store_;
+};
+
+// A node that fetches from the source.
+struct Joiner {
+    using Lie = std::function<void(p2p::SnapshotChunk&)>;
+
+    explicit Joiner(Source& from, std::optional<genesis::Checkpoint> checkpoint = {})
+        : source(from),
+          pieces(from.store(), from.log()),
+          own(from.open(from.path("own"))),
+          how{from.path("data") / "joining", from.path("data"), node::trust_in(from.genesis()), 2} {
+        how.trust.checkpoint = checkpoint;
+        fs::create_directories(how.data_dir);
+        restart();
+    }
+    void restart() { receiver = std::make_unique<node::SnapshotReceiver>(how, *own, source.log()); }
+    p2p::SnapshotChunk read(const p2p::SnapshotPiece& piece) {
+        const auto message = pieces.read({.ticket = 1, .piece = piece, .correlation = 7}).message;
+        const auto envelope = p2p::read_envelope(*message);
+        REQUIRE(envelope);
+        CHECK(envelope->correlation == 7);
+        auto body = p2p::read_body(*envelope, *message);
+        REQUIRE(body);
+        return std::get<p2p::SnapshotChunk>(*std::move(body));
+    }
+    p2p::input::SnapshotKept fetch(const p2p::SnapshotPiece& piece, const Lie& lie = {}) {
+        p2p::SnapshotChunk chunk = read(piece);
+        REQUIRE(chunk.is_known);
+        if (lie) lie(chunk);
+        const p2p::effect::KeepSnapshot keep{
+            piece, chunk.count, std::make_shared<const base::Bytes>(chunk.bytes)};
+        return piece.part == SnapshotPart::chunk ? receiver->keep_chunk(keep)
+                                                 : receiver->keep(keep);
+    }
+    // Links, proof and manifest.
+    p2p::input::SnapshotChecked fetch_history(const p2p::SnapshotPoint& snapshot,
+                                              SnapshotPart lied = SnapshotPart::chunk,
+                                              const Lie& lie = {}) {
+        for (const auto part : {SnapshotPart::links, SnapshotPart::proof, SnapshotPart::manifest}) {
+            const std::uint32_t count = read({snapshot.manifest, part, 0}).count;
+            for (std::uint32_t i = 0; i < count; ++i) {
+                const auto kept = fetch({snapshot.manifest, part, i}, part == lied ? lie : Lie{});
+                CHECK(kept.verdict == SnapshotVerdict::good);
+            }
+        }
+        return receiver->check(snapshot);
+    }
+    void fetch_chunks(const p2p::SnapshotPoint& snapshot,
+                      const std::vector<std::uint32_t>& missing) {
+        for (const std::uint32_t index : missing) {
+            const auto kept = fetch({snapshot.manifest, SnapshotPart::chunk, index});
+            INFO(kept.text);
+            CHECK(kept.verdict == SnapshotVerdict::good);
+        }
+    }
+    // All of it.
+    void fetch_all(const p2p::SnapshotPoint& snapshot) {
+        CHECK(receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+        const auto checked = fetch_history(snapshot);
+        INFO(checked.text);
+        REQUIRE(checked.verdict == SnapshotVerdict::good);
+        CHECK(checked.missing.size() == checked.chunks);
+        fetch_chunks(snapshot, checked.missing);
+    }
+    p2p::input::SnapshotLoaded load(const p2p::SnapshotPoint& snapshot,
+                                    const genesis::Checkpoint& own_final) {
+        return receiver->load(snapshot, how.data_dir / "state.1.loading", own_final);
+    }
+    [[nodiscard]] fs::path chunk_file(const p2p::SnapshotPoint& snapshot, std::size_t index) const {
+        return SnapshotFolder::open(receiver->path_of(snapshot))->chunk_path(index);
+    }
+
+    Source& source;
+    node::SnapshotPieces pieces;
+    std::unique_ptr<SnapshotStore> own;
+    node::SnapshotReceiver::Options how;
+    std::unique_ptr<node::SnapshotReceiver> receiver;
+};
+
+const genesis::Checkpoint kGenesis{.height = 1, .block = {}};
+
+void flip_last(p2p::SnapshotChunk& chunk) {
+    chunk.bytes.back() ^= std::byte{1};
+}
+
+}  // namespace
+
+TEST_CASE("a snapshot that came in pieces is a state, and a snapshot of this node's own") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    joiner.fetch_all(snapshot);
+    const auto loaded = joiner.load(snapshot, source.block(3));
+    INFO(loaded.text);
+    REQUIRE(loaded.verdict == SnapshotVerdict::good);
+    CHECK(fs::exists(joiner.how.data_dir / "state.1.loading" / "CURRENT"));
+    const auto taken = joiner.own->take_over(joiner.receiver->path_of(snapshot), false);
+    REQUIRE(taken);
+    CHECK(taken->id == snapshot.manifest);
+    joiner.receiver->forget_up_to(snapshot.height);
+    CHECK_FALSE(node::SnapshotReceiver::begun_in(joiner.how.directory));
+}
+
+TEST_CASE("after a restart what was received is there, and nothing else is missing") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    const auto first = joiner.fetch_history(snapshot);
+    REQUIRE(first.missing.size() > 4);
+    joiner.fetch_chunks(snapshot, {first.missing[1], first.missing[3]});
+    joiner.restart();
+    CHECK(node::SnapshotReceiver::begun_in(joiner.how.directory) == snapshot);
+    const auto second = joiner.receiver->check(snapshot);
+    REQUIRE(second.verdict == SnapshotVerdict::good);
+    std::vector<std::uint32_t> left = first.missing;
+    left.erase(left.begin() + 3);
+    left.erase(left.begin() + 1);
+    CHECK(second.missing == left);
+}
+
+TEST_CASE("of a snapshot before, and of this node's own, equal chunks are taken over") {
+    Source source;
+    Joiner joiner(source);
+    const auto old = source.written(7);
+    const auto snapshot = source.written(8);
+    joiner.fetch_all(old);
+    CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    const auto checked = joiner.fetch_history(snapshot);
+    REQUIRE(checked.verdict == SnapshotVerdict::good);
+    CHECK(checked.missing.size() < checked.chunks);
+    CHECK_FALSE(fs::exists(joiner.receiver->path_of(old)));
+    joiner.fetch_chunks(snapshot, checked.missing);
+    REQUIRE(joiner.load(snapshot, kGenesis).verdict == SnapshotVerdict::good);
+    REQUIRE(joiner.own->take_over(joiner.receiver->path_of(snapshot), false));
+    CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    CHECK(joiner.fetch_history(snapshot).missing.empty());
+}
+
+TEST_CASE("a wrong chunk is its sender's fault where its hash is wrong") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    REQUIRE(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    REQUIRE(joiner.fetch_history(snapshot).verdict == SnapshotVerdict::good);
+    const p2p::SnapshotPiece piece{snapshot.manifest, SnapshotPart::chunk, 2};
+    const auto other = joiner.read({snapshot.manifest, SnapshotPart::chunk, 3}).bytes;
+    // Well packed, of the right length.
+    const auto ours = SnapshotFolder::open(source.store().path_of(source.store().list().front()));
+    REQUIRE(ours);
+    base::Bytes changed = *ours->chunk(2);
+    changed.back() ^= std::byte{1};
+    const std::vector<Joiner::Lie> lies = {
+        [&](auto& chunk) { chunk.bytes = node::pack_chunk(changed); },
+        flip_last,
+        [](auto& chunk) { chunk.bytes.pop_back(); },
+        [](auto& chunk) { chunk.bytes.push_back(std::byte{0}); },
+        [](auto& chunk) { chunk.bytes.assign(100, std::byte{0}); },
+        [&](auto& chunk) { chunk.bytes = other; },
+        [](auto& chunk) { chunk.bytes = node::pack_chunk(base::Bytes(4U << 20U)); },
+    };
+    for (const auto& lie : lies) {
+        const auto kept = joiner.fetch(piece, lie);
+        CHECK(kept.verdict == SnapshotVerdict::bad_piece);
+        CHECK(kept.text.find(".zst of the snapshot of block 8") != std::string::npos);
+        CHECK_FALSE(fs::exists(joiner.chunk_file(snapshot, 2)));
+    }
+    CHECK(joiner.fetch(piece).verdict == SnapshotVerdict::good);
+}
+
+TEST_CASE("wrong links, proofs and manifests are their sender's fault, and are not kept") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    for (const auto part : {SnapshotPart::proof, SnapshotPart::manifest}) {
+        CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+        const auto checked = joiner.fetch_history(snapshot, part, flip_last);
+        INFO(checked.text);
+        CHECK(checked.verdict == SnapshotVerdict::bad_piece);
+        CHECK_FALSE(fs::exists(joiner.receiver->path_of(snapshot) / SnapshotFolder::kProof));
+    }
+}
+
+TEST_CASE("a chunk that has its hash and not its lanes is the fault of everyone who names it") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    const auto folder = SnapshotFolder::open(source.store().path_of(source.store().list().front()));
+    REQUIRE(folder);
+    genesis::Manifest forged = folder->manifest();
+    // The sum stays.
+    std::swap(forged.chunks[2].lanes, forged.chunks[3].lanes);
+    const p2p::SnapshotPoint named{8, genesis::manifest_id(forged)};
+    CHECK(joiner.receiver->check(named).verdict == SnapshotVerdict::absent);
+    const auto keep = [&](SnapshotPart part, std::uint32_t index, const base::Bytes& content) {
+        const p2p::effect::KeepSnapshot piece{
+            {named.manifest, part, index}, 1, std::make_shared<const base::Bytes>(content)};
+        return part == SnapshotPart::chunk ? joiner.receiver->keep_chunk(piece)
+                                           : joiner.receiver->keep(piece);
+    };
+    const auto read = [&](SnapshotPart part, std::uint32_t index) {
+        return joiner.read({snapshot.manifest, part, index}).bytes;
+    };
+    (void)keep(SnapshotPart::proof, 0, read(SnapshotPart::proof, 0));
+    (void)keep(SnapshotPart::manifest, 0, genesis::encode_manifest(forged));
+    REQUIRE(joiner.receiver->check(named).verdict == SnapshotVerdict::good);
+    CHECK(keep(SnapshotPart::chunk, 1, read(SnapshotPart::chunk, 1)).verdict ==
+          SnapshotVerdict::good);
+    CHECK(keep(SnapshotPart::chunk, 2, read(SnapshotPart::chunk, 2)).verdict ==
+          SnapshotVerdict::bad_manifest);
+}
+
+TEST_CASE("a manifest whose lanes are not the digest is the fault of everyone who names it") {
+    Source source;
+    Joiner joiner(source);
+    auto snapshot = source.written(8);
+    const auto folder = SnapshotFolder::open(source.store().path_of(source.store().list().front()));
+    REQUIRE(folder);
+    genesis::Manifest forged = folder->manifest();
+    forged.chunks[0].lanes += forged.chunks[1].lanes;
+    const base::Bytes bytes = genesis::encode_manifest(forged);
+    const p2p::SnapshotPoint named{8, genesis::manifest_id(forged)};
+    CHECK(joiner.receiver->check(named).verdict == SnapshotVerdict::absent);
+    const auto keep = [&](SnapshotPart part, const base::Bytes& content) {
+        const auto kept = joiner.receiver->keep(
+            {{named.manifest, part, 0}, 1, std::make_shared<const base::Bytes>(content)});
+        CHECK(kept.verdict == SnapshotVerdict::good);
+    };
+    keep(SnapshotPart::proof, joiner.read({snapshot.manifest, SnapshotPart::proof, 0}).bytes);
+    keep(SnapshotPart::manifest, bytes);
+    CHECK(joiner.receiver->check(named).verdict == SnapshotVerdict::bad_manifest);
+}
+
+TEST_CASE("a snapshot below the checkpoint is of no use") {
+    Source source;
+    Joiner joiner(source, source.block(9));
+    const auto snapshot = source.written(8);
+    CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    const auto checked = joiner.fetch_history(snapshot);
+    CHECK(checked.verdict == SnapshotVerdict::useless);
+    CHECK(checked.text.find("checkpoint 9 is above block 8") != std::string::npos);
+}
+
+TEST_CASE("only a snapshot above the own final block, and of its chain, takes the state's place") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    joiner.fetch_all(snapshot);
+    genesis::Checkpoint forked = source.block(5);
+    forked.block.bytes[31] ^= std::byte{1};
+    for (const auto& own : {source.block(8), source.block(9), forked}) {
+        const auto loaded = joiner.load(snapshot, own);
+        CHECK(loaded.verdict == SnapshotVerdict::useless);
+        CHECK_FALSE(fs::exists(joiner.how.data_dir / "state.1.loading"));
+        if (own.height == 5) CHECK(loaded.text.find("forked") != std::string::npos);
+    }
+    CHECK(joiner.load(snapshot, source.block(5)).verdict == SnapshotVerdict::good);
+}
+
+TEST_CASE("a chunk that the disk has damaged since is fetched again") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    joiner.fetch_all(snapshot);
+    std::ofstream(joiner.chunk_file(snapshot, 4), std::ios::trunc) << "torn";
+    CHECK(joiner.load(snapshot, kGenesis).verdict == SnapshotVerdict::absent);
+    const auto again = joiner.receiver->check(snapshot);
+    REQUIRE(again.verdict == SnapshotVerdict::good);
+    CHECK(again.missing == std::vector<std::uint32_t>{4});
+    joiner.fetch_chunks(snapshot, again.missing);
+    CHECK(joiner.load(snapshot, kGenesis).verdict == SnapshotVerdict::good);
+}
+
+TEST_CASE("of a snapshot that is not there, or no more, nothing is known") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    const p2p::SnapshotPiece links{snapshot.manifest, SnapshotPart::links, 0};
+    CHECK(joiner.read(links).is_known);
+    CHECK_FALSE(joiner.read({base::Hash256{}, SnapshotPart::links, 0}).is_known);
+    REQUIRE(source.store().remove(source.store().list().front().name));
+    for (const auto part :
+         {SnapshotPart::links, SnapshotPart::proof, SnapshotPart::manifest, SnapshotPart::chunk}) {
+        CHECK_FALSE(joiner.read({snapshot.manifest, part, 0}).is_known);
+    }
+}
+
+TEST_CASE("a piece beyond the last is known to be none") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    for (const auto part :
+         {SnapshotPart::links, SnapshotPart::proof, SnapshotPart::manifest, SnapshotPart::chunk}) {
+        const std::uint32_t count = joiner.read({snapshot.manifest, part, 0}).count;
+        const auto beyond = joiner.read({snapshot.manifest, part, count});
+        CHECK(beyond.is_known);
+        CHECK(beyond.bytes.empty());
+    }
+}
+
+TEST_CASE("a snapshot that a peer reads is not removed for newer ones") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(6);
+    for (const chain::Height height : {7U, 8U, 9U})
+        (void)source.written(height);
+    (void)joiner.read({snapshot.manifest, SnapshotPart::chunk, 1});
+    REQUIRE(source.store().keep_newest(2));
+    std::vector<chain::Height> left;
+    for (const SnapshotStore::Listed& each : source.store().list())
+        left.push_back(each.head.height);
+    CHECK(left == std::vector<chain::Height>{6, 8, 9});
+}
+
+TEST_CASE("a node that stops does not go on to make a state") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    joiner.fetch_all(snapshot);
+    joiner.receiver->stop();
+    CHECK(joiner.load(snapshot, kGenesis).verdict == SnapshotVerdict::unavailable);
+    CHECK_FALSE(fs::exists(joiner.how.data_dir / "state.1.loading"));
+    joiner.restart();
+    CHECK(joiner.receiver->check(snapshot).missing.empty());
+    CHECK(joiner.load(snapshot, kGenesis).verdict == SnapshotVerdict::good);
+}

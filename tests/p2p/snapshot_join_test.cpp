@@ -1,0 +1,206 @@
+#include "p2p/world.hpp"
+
+#include <catch2/catch.hpp>
+
+// A node that takes a snapshot from its peers, message by message.
+
+namespace {
+
+using namespace p2p;        // NOLINT(google-build-using-namespace): the tests are about it.
+using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
+
+// Node 0 is new; the others have a chain, of which they have only the newest blocks.
+struct Joining {
+    World world;
+    TestSnapshot snapshot;
+
+    explicit Joining(std::size_t peers,
+                     chain::Height earliest = 40,
+                     std::size_t blocks = 60,
+                     std::uint32_t chunks = 40)
+        : world(peers + 1) {
+        snapshot = TestSnapshot::of(static_cast<chain::Height>(blocks - 10));
+        snapshot.counts[SnapshotPart::chunk] = chunks;
+        Node& joiner = world[0];
+        joiner.options.takes_snapshots = true;
+        joiner.desk.right = {snapshot};
+        world.start(joiner);
+        std::vector<RegisteredNode> nodes;
+        for (std::size_t i = 0; i <= peers; ++i)
+            nodes.push_back({key_of(i), World::organisation(i), kValidator});
+        world.input(joiner, input::RegistryChanged{nodes});
+        Ledger ledger;
+        ledger.grow(blocks);
+        ledger.earliest = earliest;
+        for (std::size_t i = 1; i <= peers; ++i) {
+            world[i].ledger = ledger;
+            world[i].desk.ours = {snapshot};
+            world.tell_ledger(world[i]);
+            world.input(world[i], input::SnapshotsChanged{{snapshot.point}});
+        }
+    }
+    void join() {
+        for (std::size_t i = 1; i < 4; ++i)
+            world.join(0, i);
+    }
+    [[nodiscard]] std::size_t asked() const { return world.count(MessageType::snapshot_request); }
+};
+
+// Blocks come slowly: some hundreds in a long round trip.
+void far_behind(std::uint64_t rows, bool takes_snapshot) {
+    Joining test(3, 1, 30'000);
+    test.world[0].desk.rows = rows;
+    test.world[0].desk.bytes = 50U << 20U;
+    for (std::size_t i = 1; i < 4; ++i) {
+        test.world[i].read_delay = milliseconds(400);
+        test.world[i].read_most = 300;
+    }
+    test.join();
+    test.world.run(seconds(14));
+    INFO("final " << test.world[0].ledger.finalized->header.height);
+    CHECK(test.world[0].ledger.finalized->header.height > 1);
+    CHECK(test.world[0].desk.loaded.has_value() == takes_snapshot);
+    if (takes_snapshot) {
+        // What it decided stays: how little is asked for at first says nothing of how fast it is.
+        CHECK(std::ranges::count_if(test.world.log.lines, [](const std::string& line) {
+                  return line.find("snapshot: one is taken") != std::string::npos;
+              }) == 1);
+        // It held on to what it had while the chunks came, and was still far from the end.
+        CHECK(test.world[0].ledger.finalized->header.height < 25'000);
+    } else {
+        // Links, proof and manifest told what it costs, and no chunk was asked for.
+        CHECK(test.world[0].desk.chunks_kept == 0);
+        CHECK(test.asked() == 4);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a new node whose peers have no old blocks takes their snapshot") {
+    Joining test(3);
+    test.join();
+    test.world.run(seconds(10));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+    CHECK(test.world[0].desk.chunks_kept == 40);
+    // Each piece once.
+    CHECK(test.asked() == 44);
+    CHECK(test.world.closes.empty());
+    for (const PeerStatus& peer : test.world[0].network->status().peers) {
+        CHECK(peer.stored.earliest_height == 40);
+        CHECK(peer.messages_dropped == 0);
+    }
+}
+
+TEST_CASE("where one peer has the block after ours, blocks are taken") {
+    Joining test(3);
+    test.world[2].ledger.earliest = 1;
+    test.world.tell_ledger(test.world[2]);
+    test.join();
+    test.world.run(seconds(10));
+    CHECK_FALSE(test.world[0].desk.loaded);
+    CHECK(test.asked() == 0);
+    CHECK(test.world[0].ledger.finalized->header.height > 50);
+}
+
+TEST_CASE("a new node believes no single organisation a snapshot without waiting for another") {
+    Joining test(3);
+    test.world.join(0, 1);
+    test.world.run(seconds(3));
+    CHECK(test.asked() == 0);
+    test.world.join(0, 2);
+    test.world.run(seconds(5));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+}
+
+TEST_CASE(
+    "a peer with a flipped bit in a chunk is closed by name, the rest comes from the others") {
+    Joining test(3);
+    test.world[2].desk.falsify = [](SnapshotChunk& chunk) {
+        if (chunk.piece.part == SnapshotPart::chunk) chunk.bytes[0] ^= std::byte{1};
+    };
+    test.join();
+    test.world.run(seconds(10));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+    CHECK(test.world.closes.front() == "A: bad_block");
+    CHECK(test.world.log.has("c:1"));
+    CHECK(test.world.log.has("its SHA-256 is another"));
+}
+
+TEST_CASE("a snapshot that comes to a peer later is heard of, and taken") {
+    Joining test(3);
+    for (std::size_t i = 1; i < 4; ++i)
+        test.world.input(test.world[i], input::SnapshotsChanged{{}});
+    test.join();
+    test.world.run(seconds(5));
+    CHECK(test.asked() == 0);
+    const auto status = test.world[0].network->status().sync;
+    REQUIRE(status.snapshot);
+    CHECK(status.snapshot->waiting_for == "no peer that is connected has a snapshot above block 1");
+    test.world.input(test.world[1], input::SnapshotsChanged{{test.snapshot.point}});
+    test.world.run(seconds(5));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+}
+
+TEST_CASE("a snapshot that its last peers have no more is not waited for") {
+    Joining test(3);
+    test.join();
+    test.world.at(test.world.now + milliseconds(20), [&] {
+        for (std::size_t i = 1; i < 4; ++i)
+            test.world[i].desk.ours.clear();
+    });
+    test.world.run(seconds(5));
+    CHECK_FALSE(test.world[0].desk.loaded);
+    CHECK(test.world.closes.empty());
+    const TestSnapshot newer = TestSnapshot::of(55, 2);
+    test.world[0].desk.right.push_back(newer);
+    for (std::size_t i = 1; i < 4; ++i) {
+        test.world[i].desk.ours = {newer};
+        test.world.input(test.world[i], input::SnapshotsChanged{{newer.point}});
+    }
+    test.world.run(seconds(5));
+    CHECK(test.world[0].desk.loaded == newer.point);
+}
+
+TEST_CASE("far behind, a snapshot is taken if that is three times as fast as blocks") {
+    far_behind(0, true);
+}
+
+TEST_CASE("far behind, blocks are taken if a snapshot is not much faster") {
+    far_behind(1'000'000'000, false);
+}
+
+TEST_CASE(
+    "who is asked for more pieces at once than four says so, and what is unasked is dropped") {
+    Joining test(1);
+    Node& server = test.world[1];
+    test.world.join(0, 1);
+    test.world.run(seconds(1));
+    const auto peers = server.network->status().peers;
+    REQUIRE(peers.size() == 1);
+    server.desk.answers = false;
+    const SharedBytes ask = pack_message(
+        SnapshotRequest{.piece = {test.snapshot.point.manifest, SnapshotPart::chunk, 1}});
+    for (int i = 0; i < 4; ++i)
+        test.world.input(server, input::Message{peers[0].channel, *ask});
+    CHECK(server.network->status().peers[0].score == 100);
+    test.world.input(server, input::Message{peers[0].channel, *ask});
+    CHECK(server.network->status().peers[0].score == 90);
+    const SharedBytes unasked =
+        pack_message(test.snapshot.answer({test.snapshot.point.manifest, SnapshotPart::chunk, 1}));
+    test.world.input(server, input::Message{peers[0].channel, *unasked});
+    CHECK(server.network->status().peers[0].score == 85);
+}
+
+TEST_CASE("a joiner that asks as fast as it is answered is within its budget") {
+    Joining test(3, 40, 60, 900);
+    test.join();
+    test.world.run(seconds(10));
+    CHECK(test.world[0].desk.chunks_kept == 900);
+    CHECK(test.asked() == 904);
+    for (std::size_t i = 1; i < 4; ++i) {
+        for (const PeerStatus& peer : test.world[i].network->status().peers) {
+            CHECK(peer.messages_dropped == 0);
+            CHECK(peer.score == 100);
+        }
+    }
+}
