@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -18,7 +19,7 @@ namespace support {
 // not synced, full disks, and reads that fail.
 //
 // Every value is kept with the number of the commit that wrote it, for as long as a snapshot
-// or a power cut can still ask for it. Thread: one.
+// or a power cut can still ask for it. Thread: one; after share() any.
 class MemoryStorage final : public base::Storage {
   public:
     base::Result<void> commit(const base::Batch& batch, bool sync) override {
@@ -26,8 +27,8 @@ class MemoryStorage final : public base::Storage {
             --commits_to_fail_;
             return base::fail(base::Errc::unavailable, "the disk is full (simulated)");
         }
-        ++commits_;
-        contents_->latest = commits_;
+        const auto lock = contents_->lock();
+        contents_->latest = ++commits_;
         for (const base::Batch::Change& change : batch.changes) {
             Versions& versions = contents_->families[index(change.family)][change.key];
             versions.insert_or_assign(commits_, change.value);
@@ -61,6 +62,10 @@ class MemoryStorage final : public base::Storage {
                                           const Visit& visit) const override {
         return contents_->scan(family, from, commits_, visit);
     }
+
+    // From now on snapshots are read by other threads, too, while this one commits. Simulators have
+    // one thread, and pay for no lock.
+    void share() { contents_->is_shared = true; }
 
     // Faults -----------------------------------------------------------------------------
 
@@ -99,6 +104,21 @@ class MemoryStorage final : public base::Storage {
         std::uint64_t durable = 0;
         std::uint64_t durable_before = 0;  // The sync before the last one.
         std::optional<base::Error> read_error;
+        mutable std::mutex mutex;
+        bool is_shared = false;
+
+        [[nodiscard]] std::unique_lock<std::mutex> lock() const {
+            return is_shared ? std::unique_lock(mutex) : std::unique_lock<std::mutex>();
+        }
+
+        std::multiset<std::uint64_t>::iterator hold() {
+            const auto guard = lock();
+            return snapshots.insert(latest);
+        }
+        void let_go(std::multiset<std::uint64_t>::iterator held) {
+            const auto guard = lock();
+            snapshots.erase(held);
+        }
 
         // Drops what neither a snapshot nor a power cut can ask for.
         void prune(Versions& versions) const {
@@ -119,6 +139,7 @@ class MemoryStorage final : public base::Storage {
         [[nodiscard]] base::Result<std::optional<base::Bytes>> get(base::Family family,
                                                                    base::ByteView key,
                                                                    std::uint64_t commit) const {
+            const auto guard = lock();
             if (read_error) return base::fail(*read_error);
             const Rows& rows = families[index(family)];
             const auto found = rows.find(key);
@@ -127,6 +148,7 @@ class MemoryStorage final : public base::Storage {
 
         [[nodiscard]] base::Result<std::optional<base::StoredRow>> at_or_after(
             base::Family family, base::ByteView key, std::uint64_t commit) const {
+            const auto guard = lock();
             if (read_error) return base::fail(*read_error);
             const Rows& rows = families[index(family)];
             for (auto row = rows.lower_bound(key); row != rows.end(); ++row) {
@@ -139,6 +161,7 @@ class MemoryStorage final : public base::Storage {
 
         [[nodiscard]] base::Result<std::optional<base::StoredRow>> before(
             base::Family family, base::ByteView key, std::uint64_t commit) const {
+            const auto guard = lock();
             if (read_error) return base::fail(*read_error);
             const Rows& rows = families[index(family)];
             for (auto row = rows.lower_bound(key); row != rows.begin();) {
@@ -154,6 +177,7 @@ class MemoryStorage final : public base::Storage {
                                               base::ByteView from,
                                               std::uint64_t commit,
                                               const Visit& visit) const {
+            if (is_shared) return scan_shared(family, from, commit, visit);
             if (read_error) return base::fail(*read_error);
             const Rows& rows = families[index(family)];
             for (auto row = rows.lower_bound(from); row != rows.end(); ++row) {
@@ -163,14 +187,28 @@ class MemoryStorage final : public base::Storage {
             }
             return {};
         }
+
+        // No lock is held while a row is visited: that may read others, or rest.
+        [[nodiscard]] base::Result<void> scan_shared(base::Family family,
+                                                     base::ByteView from,
+                                                     std::uint64_t commit,
+                                                     const Visit& visit) const {
+            base::Bytes next = base::to_bytes(from);
+            while (true) {
+                const auto row = at_or_after(family, next, commit);
+                if (!row) return base::fail(row.error());
+                if (!*row || !visit((*row)->key, (*row)->value)) return {};
+                next = (*row)->key;
+                next.push_back(std::byte{0});
+            }
+        }
     };
 
     class Snapshot final : public base::StorageView, base::Pinned {
       public:
         explicit Snapshot(std::shared_ptr<Contents> contents)
-            : contents_(std::move(contents)),
-              held_(contents_->snapshots.insert(contents_->latest)) {}
-        ~Snapshot() override { contents_->snapshots.erase(held_); }
+            : contents_(std::move(contents)), held_(contents_->hold()) {}
+        ~Snapshot() override { contents_->let_go(held_); }
 
         [[nodiscard]] base::Result<std::optional<base::Bytes>> get(
             base::Family family, base::ByteView key) const override {

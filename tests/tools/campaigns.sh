@@ -46,7 +46,7 @@ run_campaign() {
       build_preset release bor-mutants
       notice_mutants 2000 || outcome=FAILED
       tests/tools/mutants.py | tee build/mutants.log || outcome=FAILED
-      amount="the rules of tests/sim/MUTANTS.md; $(tail -1 build/mutants.log) of the contracts' engine, by unit tests"
+      amount="the rules of tests/sim/MUTANTS.md; $(tail -1 build/mutants.log) of the contracts' engine and of snapshots, by unit tests"
       ;;
     patterns)
       amount="every pattern of work on four validators, then blocks filled with the worst"

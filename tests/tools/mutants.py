@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Mutants of the contracts' engine: each changes one line of chain/vm, and the tests must notice.
+"""Mutants of the contracts' engine and of the checks of a snapshot: each changes one line, and the unit
+tests must notice.
 
 Works in a checkout of its own (build/mutants), built with the preset release. Exits 1 when a mutant
-survives. usage: mutants.py [--only WORD]
+survives. usage: mutants.py [--of engine|snapshots] [--only WORD]
 """
 
 import argparse
@@ -12,7 +13,6 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TREE = ROOT / "build" / "mutants"
-TARGET = "test_chain_vm"
 VALIDATOR = "chain/vm/validator.cpp"
 COMPILER = "chain/vm/function_compiler.cpp"
 CONTROL = "chain/vm/compile_control.cpp"
@@ -24,7 +24,7 @@ FRAME = "chain/vm/frame.cpp"
 OPERANDS = "chain/vm/operands.cpp"
 
 # Name, file, what stands there once, what stands there instead.
-MUTANTS = [
+ENGINE = [
     # Spec 03, "Metering": each kind of leader, and what a charge covers.
     ("no leader behind loop", VALIDATOR, "if (opcode != op::block) lead();", "if (opcode == op::if_) lead();"),
     ("no leader behind if", VALIDATOR, "if (opcode != op::block) lead();", "if (opcode == op::loop) lead();"),
@@ -74,7 +74,7 @@ MUTANTS = [
     ("eqz is not folded into its comparison", INTEGER, "        condition = x86::negated(condition);\n", ""),
     ("clz of zero", INTEGER, "    out_.move_if(CondCode::e, integer(reg, type), integer(of_zero, type));\n", ""),
     ("wrap keeps the upper half", INTEGER, "        out_.mov(dword(reg), dword(from));\n", "        out_.mov(quad(reg), quad(from));\n"),
-    ("NaNs stay as the processor makes them", FLOAT, "    out_.jump_if(CondCode::p, nan_jumps_[which]);\n    nan_kinds_ |= std::uint32_t{1} << which;\n", ""),
+    ("NaNs stay as the processor makes them", FLOAT, "    out_.call(context_.stubs.nan(reg + (single ? Stubs::kVectors : 0U)));\n", ""),
     ("min of NaN", FLOAT, "    load_nan(out_, vector(to), single);\n    const Assembler::Offset nan_done", "    const Assembler::Offset nan_done"),
     ("min of zeros", FLOAT, "out_.op(is_least ? x86::kOrps : x86::kAndps, vector(to), vector(other));", "out_.op(is_least ? x86::kAndps : x86::kOrps, vector(to), vector(other));"),
     ("ceil and floor", FLOAT, "kRoundings{10, 9, 11, 8}", "kRoundings{9, 10, 11, 8}"),
@@ -96,45 +96,72 @@ MUTANTS = [
 # The last one is as right as the original, only slower: a control, which has to survive.
 HARMLESS = {"the least used local has the register"}
 
+CHUNK = "genesis/snapshot_chunk.cpp"
+PROOF = "genesis/snapshot_proof.cpp"
+CHECK = "genesis/snapshot_check.cpp"
+AGREEMENT = "genesis/snapshot_agreement.cpp"
+# Spec 05, "Snapshots": what stands between a forged snapshot and a state.
+SNAPSHOTS = [
+    ("the digest is the header's", "genesis/snapshot.cpp", "if (digest == header.state_digest) return {};", "if (header.state_digest == header.state_digest) return {};"),
+    ("a manifest of another block", "genesis/snapshot.cpp", "if (head.height != header.height || head.block != header.id()) {", "if (false) {"),
+    ("rows of a chunk in any order", CHUNK, "base::compare(row.key, rows.back().key) <= 0", "base::compare(row.key, rows.back().key) > 9"),
+    ("chunks in any order", CHUNK, "if (base::compare(first_key, last_key) > 0) return {};", "if (first_key.data() != nullptr) return {};"),
+    ("a chunk's rows need not give its lanes", CHUNK, "if (lanes == info.lanes) return rows;", "if (lanes == lanes) return rows;"),
+    ("links and proof without certificates", PROOF, "return consensus::verify(certificate, state, chain_id);", "return consensus::check_form(certificate, state);"),
+    ("a recovery that nobody confirmed", PROOF, "if (std::ranges::find(trust_.recoveries, id) == trust_.recoveries.end()) {", "if (false) {"),
+    ("a confirmed recovery may be missing", PROOF, "        if (is_here) continue;\n", "        if (is_here || !is_here) continue;\n"),
+    ("any checkpoint at the snapshot's block", PROOF, "if (checkpoint.block == header.id()) return {};", "return {};"),
+    ("any checkpoint below it", "node/snapshots/state_build.cpp", "if (id != nullptr && base::equal(*id, block.block.view())) return {};", "if (id != nullptr) return {};"),
+    ("a checkpoint below it is not asked for", "node/snapshots/state_build.cpp", "    if (checked.checkpoint) {", "    if (false) {"),
+    ("witnesses of the agreement part", CHECK, "        return good ? good : bad(good.error().detail);", "        return Result<void>();"),
+    ("producers of the agreement part", CHECK, "if (!base::crypto::verify(owner.signing_key, block.signature, digest)) {", "if (false && digest == digest) {"),
+    ("transactions of the agreement part", CHECK, "if (chain::merkle_root(digests) != header.transaction_root) {", "if (false) {"),
+    ("blocks of the agreement part do not follow", CHECK, "if (block.previous != blocks[i - 1]->id || block.height != first.height + i) {", "if (false) {"),
+    ("rows of other schedules than the agreement part", AGREEMENT, "if (*schedules != agreement.schedules) {", "if (false) {"),
+    ("rows of other final blocks than the header", AGREEMENT, "range->root() != header.finality_root) {", "false) {"),
+    ("the genesis schedule where the stored one is missing", "chain/chain_manager_open.cpp", "    if (final_->header.height > 1) {\n        return fail(Errc::corrupt,\n                    fmt::format(\"the schedules", "    if (false) {\n        return fail(Errc::corrupt,\n                    fmt::format(\"the schedules"),
+    ("the own final block need not be below", "node/snapshot_receiver.cpp", "    if (own.height > 1) {\n", "    if (false) {\n"),
+    ("below the own final block", "node/snapshot_receiver.cpp", "    if (own.height >= snapshot.height) {", "    if (false) {"),
+]
+
+# Of each: the tests that must notice, and the mutants.
+GROUPS = {
+    "engine": (["test_chain_vm"], ENGINE),
+    "snapshots": (["test_genesis", "test_node_snapshots", "test_node_received", "test_chain"], SNAPSHOTS),
+}
+
 
 def run(command, **more):
     return subprocess.run(command, cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
 
 
-def build():
-    done = run(["cmake", "--build", "--preset", "release", "--target", TARGET])
+def build(targets):
+    done = run(["cmake", "--build", "--preset", "release", "--target", *targets])
     if done.returncode != 0:
         sys.exit(f"does not build:\n{done.stdout[-3000:]}")
 
 
-def is_noticed():
+def is_noticed(targets):
     """The first failed test, or None."""
-    try:
-        done = run([f"build/release/bin/{TARGET}", "--abort"], timeout=600)
-    except subprocess.TimeoutExpired:
-        return "it does not end"
-    if done.returncode == 0:
-        return None
-    lines = [line for line in done.stdout.splitlines() if "FAILED" in line or "CHECK" in line or "signal" in line]
-    return lines[0].strip() if lines else f"exit status {done.returncode}"
+    for target in targets:
+        try:
+            done = run([f"build/release/bin/{target}", "--abort"], timeout=600)
+        except subprocess.TimeoutExpired:
+            return "it does not end"
+        if done.returncode == 0:
+            continue
+        lines = [line for line in done.stdout.splitlines() if "FAILED" in line or "CHECK" in line or "signal" in line]
+        return lines[0].strip() if lines else f"exit status {done.returncode}"
+    return None
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="", help="mutants whose name has this in it")
-    only = parser.parse_args().only
-    if not TREE.exists():
-        subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
-        subprocess.run(["git", "worktree", "add", "--detach", str(TREE), "HEAD"], cwd=ROOT, check=True)
-    run(["git", "checkout", "--quiet", "--force", "--detach",
-         subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()], check=True)
-    run(["cmake", "--preset", "release"], check=True)
-    build()
-    if reason := is_noticed():
+def try_all(targets, mutants):
+    """The names of those that went wrong."""
+    build(targets)
+    if reason := is_noticed(targets):
         sys.exit(f"fails without a mutant: {reason}")
     wrong = []
-    chosen = [each for each in MUTANTS if only in each[0]]
-    for name, path, old, new in chosen:
+    for name, path, old, new in mutants:
         file = TREE / path
         text = file.read_text()
         if text.count(old) != 1:
@@ -142,15 +169,35 @@ def main():
             print(f"OUTDATED  {name}: {path} has its line {text.count(old)} times", flush=True)
             continue
         file.write_text(text.replace(old, new))
-        build()
-        noticed = is_noticed()
+        build(targets)
+        noticed = is_noticed(targets)
         file.write_text(text)
         good = (noticed is None) == (name in HARMLESS)
         if not good:
             wrong.append(name)
         verdict = "harmless" if noticed is None and good else "noticed" if good else "WRONG"
         print(f"{verdict:9} {name}: {noticed or 'all tests pass'}", flush=True)
-    print(f"{len(chosen)} mutants, {len(wrong)} wrong")
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--of", choices=sorted(GROUPS), help="only mutants of this")
+    parser.add_argument("--only", default="", help="mutants whose name has this in it")
+    options = parser.parse_args()
+    if not TREE.exists():
+        subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
+        subprocess.run(["git", "worktree", "add", "--detach", str(TREE), "HEAD"], cwd=ROOT, check=True)
+    run(["git", "checkout", "--quiet", "--force", "--detach",
+         subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()], check=True)
+    run(["cmake", "--preset", "release"], check=True)
+    tried, wrong = 0, []
+    for name, (targets, mutants) in GROUPS.items():
+        chosen = [each for each in mutants if options.only in each[0] and options.of in (None, name)]
+        if chosen:
+            wrong += try_all(targets, chosen)
+            tried += len(chosen)
+    print(f"{tried} mutants, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

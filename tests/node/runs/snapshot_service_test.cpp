@@ -39,44 +39,13 @@ class Lines final : public base::LogSink {
     std::vector<std::string> lines_;
 };
 
-// The core thread is that of the test; the storage is read by the other one.
-class Storage final : public base::Storage {
-  public:
-    explicit Storage(support::MemoryStorage& storage) : storage_(storage) {}
-    base::Result<void> commit(const base::Batch& batch, bool sync) override {
-        return storage_.commit(batch, sync);
-    }
-    [[nodiscard]] std::shared_ptr<const base::StorageView> snapshot() const override {
-        const std::scoped_lock lock(mutex);
-        return storage_.snapshot();
-    }
-    [[nodiscard]] base::Result<std::optional<base::Bytes>> get(base::Family family,
-                                                               base::ByteView key) const override {
-        return snapshot()->get(family, key);
-    }
-    [[nodiscard]] base::Result<std::optional<base::StoredRow>> at_or_after(
-        base::Family family, base::ByteView key) const override {
-        return snapshot()->at_or_after(family, key);
-    }
-    [[nodiscard]] base::Result<std::optional<base::StoredRow>> before(
-        base::Family family, base::ByteView key) const override {
-        return snapshot()->before(family, key);
-    }
-    [[nodiscard]] base::Result<void> scan(base::Family family,
-                                          base::ByteView from,
-                                          const Visit& visit) const override {
-        return snapshot()->scan(family, from, visit);
-    }
-
-    mutable std::mutex mutex;
-
-  private:
-    support::MemoryStorage& storage_;
-};
-
+// The core thread is that of the test.
 class Beside {
   public:
-    explicit Beside(std::uint64_t bytes_per_second) : rate_(bytes_per_second) { open(); }
+    explicit Beside(std::uint64_t bytes_per_second) : rate_(bytes_per_second) {
+        node_.storage().share();
+        open();
+    }
     ~Beside() { node_.on_finalized = nullptr; }
 
     // As after a restart of the node.
@@ -88,7 +57,7 @@ class Beside {
         how.chain_id = node_.genesis().chain_id();
         how.times = node_.genesis().times;
         how.bytes_per_second = rate_;
-        auto opened = SnapshotService::open(how, storage_, base::Log(log, "snapshot"));
+        auto opened = SnapshotService::open(how, node_.storage(), base::Log(log, "snapshot"));
         if (!opened) FAIL(opened.error().detail);
         service_ = *std::move(opened);
         service_->start();
@@ -103,7 +72,6 @@ class Beside {
     }
     void run(chain::Slot slots) {
         for (; slots > 0; --slots) {
-            const std::scoped_lock lock(storage_.mutex);
             node_.tick_at(++slot_);
         }
     }
@@ -137,7 +105,6 @@ class Beside {
     const std::uint64_t rate_;
     TemporaryDirectory home_;
     support::OneNode node_;
-    Storage storage_{node_.storage()};
     chain::Slot slot_ = 0;
     std::unique_ptr<SnapshotService> service_;
 };
