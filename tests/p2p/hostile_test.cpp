@@ -489,6 +489,36 @@ TEST_CASE("ids that do not exist are asked for once, then forgotten") {
     CHECK(asked <= 128);
 }
 
+TEST_CASE(
+    "a block is asked of another when a peer, which dates its round trip as it likes, has it not") {
+    Stranger test;
+    const ChannelId liar = test.greet();
+    const ChannelId honest = test.greet({.number = 6});
+    test.tick(seconds(2));
+    std::int64_t asked = 0;
+    for (const Body& body : test.heard(liar)) {
+        if (const auto* stamps = std::get_if<TimeStamps>(&body)) asked = stamps->transmit;
+    }
+    test.say(liar, TimeStamps{.origin = asked, .receive = std::int64_t{1} << 60U});
+    const auto parent = block_on(*test.ledger.head);
+    const auto child = block_on(*parent);
+    test.say(liar, Blocks{{child}});
+    test.say(honest, HeaderPush{{parent->header, parent->signature}, {}});
+    const auto is_asked = [&](ChannelId channel) {
+        return std::ranges::any_of(test.heard(channel), [&](const Body& body) {
+            const auto* request = std::get_if<Request>(&body);
+            return request != nullptr && request->ids == std::vector{parent->id};
+        });
+    };
+    REQUIRE(is_asked(liar));
+    for (int i = 0; i < 4; ++i) {
+        test.tick(seconds(1));
+        test.say(liar, test.notice());
+        test.say(honest, test.notice());
+    }
+    CHECK(is_asked(honest));
+}
+
 TEST_CASE("time stamps of a liar do no harm") {
     Stranger test;
     const ChannelId channel = test.greet();
