@@ -98,6 +98,21 @@ TEST_CASE(
     CHECK(fixture.is_synced());
 }
 
+TEST_CASE("who answers later each time holds nobody up for long") {
+    BlockOptions large;
+    large.transactions = {transaction_of(1, 4'000)};
+    Fixture fixture(4, 60'000, large);
+    double latency = 0;  // About as node 0 measures it: smoothed, in seconds.
+    fixture.world[2].falsify = [&](Ledger&, const std::vector<SharedBytes>&) {
+        const double after = 1.5 + 2.4 * latency;
+        latency = (3 * latency + after) / 4;
+        fixture.world[2].read_delay = milliseconds(static_cast<int>(1'000 * after));
+    };
+    fixture.join();
+    fixture.world.run(seconds(60));
+    CHECK(fixture.is_synced());
+}
+
 TEST_CASE("a peer that answers late loses score and the ranges") {
     Fixture fixture(4, 3'000);
     fixture.world[2].read_delay = seconds(20);
