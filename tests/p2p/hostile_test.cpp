@@ -354,6 +354,34 @@ TEST_CASE("votes of one key take the place of its own alone, and of a slot two a
     CHECK_FALSE(say(4, 3, 0));   // Still known: the other key's votes are no concern of its.
 }
 
+TEST_CASE("keys that voted once keep out none that votes now") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    constexpr std::size_t kKeys = 600;  // More than are kept.
+    for (std::size_t key = 10; key < 10 + kKeys; ++key) {
+        chain::Vote vote = vote_of(*test.ledger.head, key);
+        vote.data.slot = key;
+        test.out.clear();
+        test.say(channel, vote);
+        const auto arrived = test.effects<effect::VoteArrived>();
+        REQUIRE(arrived.size() == 1);
+        test.step(input::Judged{Item::vote, arrived.front().id, channel, Verdict::good, {}});
+        test.tick(milliseconds(10));
+    }
+    const ChannelId voter = test.come({.number = 6});
+    Hello hello = test.hello();
+    test.claim(hello, voter, {.vote_key = 9 + kKeys}, 6);
+    test.out.clear();
+    test.say(voter, hello);
+    std::vector<chain::Vote> told;
+    for (const Body& body : test.heard(voter)) {
+        const auto* notice = std::get_if<Notice>(&body);
+        if (notice != nullptr) told = notice->newest_votes;
+    }
+    REQUIRE(told.size() == 1);
+    CHECK(told.front().data.slot == 9 + kKeys);
+}
+
 TEST_CASE("different votes, transactions and blocks without end stay within bounds") {
     Stranger test;
     const ChannelId channel = test.greet();
