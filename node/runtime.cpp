@@ -468,28 +468,12 @@ void Runtime::carry_out(effect::Recover recover) {
 // On a worker.
 base::Result<std::vector<chain::PooledTransaction>> Runtime::recover_all(
     const effect::Recover& recover) {
-    std::vector<chain::PooledTransaction> done;
-    const auto add = [&](const chain::PackedTransaction& packed) -> base::Result<void> {
-        auto decoded = chain::decode_transaction(packed);
-        if (!decoded) return base::fail(decoded.error());
-        auto keys = recovery_.keys_of(**decoded);
-        if (!keys) return base::fail(keys.error());
-        done.push_back({*std::move(decoded), *std::move(keys)});
-        return {};
-    };
-    if (recover.transaction != nullptr) {
-        if (auto added = add(*recover.transaction); !added) return base::fail(added.error());
-    }
-    if (recover.block == nullptr) return done;
-    done.reserve(recover.block->transactions.size());
-    for (const chain::TransactionReceipt& receipt : recover.block->transactions) {
-        const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
-        if (packed == nullptr) {
-            return base::fail(base::Errc::invalid, "a receipt has no transaction");
-        }
-        if (auto added = add(*packed); !added) return base::fail(added.error());
-    }
-    return done;
+    if (recover.block != nullptr) return recovery_.transactions_of(*recover.block);
+    auto decoded = chain::decode_transaction(*recover.transaction);
+    if (!decoded) return base::fail(decoded.error());
+    auto keys = recovery_.keys_of(**decoded);
+    if (!keys) return base::fail(keys.error());
+    return std::vector<chain::PooledTransaction>{{*std::move(decoded), *std::move(keys)}};
 }
 
 void Runtime::carry_out(const effect::Publish& publish) {

@@ -29,6 +29,8 @@ constexpr base::Duration kSilenceMax = seconds(6);
 constexpr base::Duration kGreetingMax = seconds(10);
 constexpr base::Duration kScoreRegained = seconds(1);  // One point.
 constexpr std::int64_t kStampMax = std::int64_t{1} << 61U;
+// A question is asked every kHeartbeatEvery, and only the last one's answer counts.
+constexpr base::Duration kRoundTripMax = 2 * kHeartbeatEvery;
 constexpr int kOverBudget = 1;  // Points.
 constexpr int kUnknownWish = 5;
 
@@ -284,9 +286,11 @@ class Network::Impl {
                              std::max(stamps.receive, stamps.transmit) < kStampMax;
         if (!is_asked || !is_sane) return;
         peer.asked_time = {};
-        const std::int64_t trip = now - stamps.origin - (stamps.transmit - stamps.receive);
-        if (trip < 0) return;
-        const base::Duration measured(trip);
+        // For what is asked of a peer its round trip is waited before another is asked: an answer
+        // that left before it came would make that years.
+        const std::int64_t held = stamps.transmit - stamps.receive;
+        const base::Duration measured(now - stamps.origin - held);
+        if (held < 0 || measured < base::Duration{} || measured > kRoundTripMax) return;
         peer.round_trip = peer.round_trip ? (7 * *peer.round_trip + measured) / 8 : measured;
         // Long trips say little of the clock: they are rarely as long in both directions.
         if (peer.clock_offset && measured > 2 * *peer.round_trip) return;

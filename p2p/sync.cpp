@@ -20,6 +20,7 @@ constexpr chain::Height kAskHeightsMin = 16;
 constexpr chain::Height kAskHeightsMax = 8'192;
 constexpr base::Duration kAhead = milliseconds(250);  // How much to ask for at a time.
 constexpr base::Duration kPatience = seconds(2);
+constexpr base::Duration kLatencyMax = seconds(2);  // That a peer is given, however slow it was.
 constexpr base::Duration kRest = seconds(5);
 constexpr base::Duration kRestartPause = milliseconds(500);
 constexpr base::Duration kEarlyPauseMax = seconds(5);
@@ -83,9 +84,23 @@ bool SyncManager::is_astray(base::Timestamp now) {
     if (!is_active_ || now < trial_until_) return false;
     trial_ = std::min(2 * trial_, kTrialMax);
     trial_until_ = now + trial_;
+    if (const auto slot = awaited(now)) {
+        doubt(*slot);
+        return false;
+    }
     if (!tail_slot_) return false;
     doubt(*tail_slot_);
     return true;
+}
+
+// Who was asked for the next block a while ago and has sent nothing: it holds all up, and not who
+// sent the last one.
+std::optional<PeerSlot> SyncManager::awaited(base::Timestamp now) const {
+    for (const auto& [from, range] : ranges_) {
+        const bool is_next = !range.is_done && range.blocks.empty() && range.next == next_;
+        if (is_next && now >= range.asked_at + kPatience) return range.slot;
+    }
+    return {};
 }
 
 void SyncManager::doubt(PeerSlot slot) {
@@ -173,7 +188,9 @@ SyncManager::Ask SyncManager::ask(base::Timestamp now,
                                   chain::Height from,
                                   chain::Height to) {
     const Speed& speed = speeds_[source.slot];
-    const base::Duration latency = std::max(speed.latency, source.round_trip);
+    // Else who answers just in time each time would have longer for the next.
+    const base::Duration latency =
+        std::min(std::max(speed.latency, source.round_trip), kLatencyMax);
     const std::uint64_t bytes = std::clamp<std::uint64_t>(
         bytes_in(speed.bytes_per_second, source.round_trip + kAhead), kAskBytesMin, kRangeBytesMax);
     const auto heights = static_cast<chain::Height>(std::clamp<std::uint64_t>(

@@ -19,7 +19,8 @@ namespace p2p {
 //
 // That a block is final is the word of its sender alone, until the final block of the ledger rises.
 // Where two peers contradict each other one alone is asked. One whose blocks lead to nothing final
-// within its time, or are early, is in doubt: it is asked only for what no other has.
+// within its time, do not come meanwhile, or are early, is in doubt: it is asked only for what no
+// other has.
 // Invariants: (1) ranges do not overlap, and every height from next_ to cursor_ - 1 is in a
 // range or in a hole; (2) blocks are handed over by height, each the child of the one before.
 class SyncManager {
@@ -57,7 +58,8 @@ class SyncManager {
     void on_final(base::Timestamp now, chain::Height height);
     // A block of this peer is dated ahead of our clock: another may have what follows.
     void on_early(base::Timestamp now, PeerSlot slot, const BlockPoint& after);
-    // What was told last has led to nothing final for too long: start() again.
+    // What was told last has led to nothing final for too long: start() again. Not where a peer
+    // does not send what comes next: then that one is in doubt.
     [[nodiscard]] bool is_astray(base::Timestamp now);
     [[nodiscard]] bool is_active() const { return is_active_; }
 
@@ -140,6 +142,7 @@ class SyncManager {
     void cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
     void finish(base::Timestamp now, Range& range);
     void doubt(PeerSlot slot);
+    [[nodiscard]] std::optional<PeerSlot> awaited(base::Timestamp now) const;
     // How often; whoever is asked for a block is in doubt no more than any other who has it.
     [[nodiscard]] std::uint32_t doubts_of(PeerSlot slot) const;
     [[nodiscard]] std::optional<Fault> check(const Range& range, const chain::Block& block) const;

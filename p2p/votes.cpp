@@ -157,9 +157,25 @@ bool VoteGossip::wants(const chain::Vote& vote) const {
 }
 
 void VoteGossip::note_newest(const chain::Vote& vote) {
-    if (voters_.size() >= kVotersMax && !voters_.contains(vote.key)) return;
+    if (voters_.size() >= kVotersMax && !voters_.contains(vote.key)) forget_oldest_voter();
     auto& newest = voters_[vote.key].newest[index_of(vote.data.kind)];
     if (!newest || newest->data.slot < vote.data.slot) newest = vote;
+}
+
+// The key whose last vote is of the lowest slot: keys are rotated, and one that votes no more must
+// not keep out one that does.
+void VoteGossip::forget_oldest_voter() {
+    const auto last_slot = [](const auto& each) {
+        chain::Slot slot = 0;
+        for (const auto& vote : each.second.newest) {
+            if (vote) slot = std::max(slot, vote->data.slot);
+        }
+        return slot;
+    };
+    const auto oldest = std::ranges::min_element(voters_, {}, last_slot);
+    for (const Known& one : std::span(oldest->second.known.data(), oldest->second.count))
+        votes_.erase(one.id);
+    voters_.erase(oldest);
 }
 
 void VoteGossip::note_good(const chain::Vote& vote, const base::Hash256& id) {

@@ -71,6 +71,7 @@ class VoteGossip {
 
     [[nodiscard]] bool is_certified(const chain::VoteData& data) const;
     [[nodiscard]] bool wants(const chain::Vote& vote) const;
+    void forget_oldest_voter();
     void note_good(const chain::Vote& vote, const base::Hash256& id);
     void send_to_lacking(SeenTable<VoteState>::Entry& entry);
 

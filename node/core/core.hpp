@@ -261,6 +261,10 @@ class Signer : base::Pinned {
 [[nodiscard]] base::Result<chain::PooledTransaction> recover_keys(
     const chain::PackedTransaction& packed, const chain::ChainId& chain_id);
 
+// Whether the body is the one that the header names. If not, whoever sent it changed it, and
+// another copy of the same block may be good: its id must not be marked. Pure; any thread.
+[[nodiscard]] bool has_its_body(const chain::Block& block);
+
 [[nodiscard]] chain::ChainIdentity identity_of(const genesis::Genesis& genesis);
 
 // Joins the ledger and the agreement: routes inputs to them and orders what they ask for. What

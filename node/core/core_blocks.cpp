@@ -13,10 +13,6 @@ namespace node {
 
 using p2p::Verdict;
 
-namespace {
-
-// Whether the body is the one that the header names. If not, whoever sent it changed it, and
-// another copy of the same block may be good: its id must not be marked.
 bool has_its_body(const chain::Block& block) {
     std::vector<base::Hash256> leaves;
     leaves.reserve(block.transactions.size());
@@ -25,8 +21,6 @@ bool has_its_body(const chain::Block& block) {
     }
     return chain::merkle_root(leaves) == block.header.transaction_root;
 }
-
-}  // namespace
 
 // Whose slot it is and whether he signed it is looked at before anything else is paid for: a block
 // of a stranger costs one signature, whatever it holds.

@@ -356,6 +356,34 @@ TEST_CASE("votes of one key take the place of its own alone, and of a slot two a
     CHECK_FALSE(say(4, 3, 0));   // Still known: the other key's votes are no concern of its.
 }
 
+TEST_CASE("keys that voted once keep out none that votes now") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    constexpr std::size_t kKeys = 600;  // More than are kept.
+    for (std::size_t key = 10; key < 10 + kKeys; ++key) {
+        chain::Vote vote = vote_of(*test.ledger.head, key);
+        vote.data.slot = key;
+        test.out.clear();
+        test.say(channel, vote);
+        const auto arrived = test.effects<effect::VoteArrived>();
+        REQUIRE(arrived.size() == 1);
+        test.step(input::Judged{Item::vote, arrived.front().id, channel, Verdict::good, {}});
+        test.tick(milliseconds(10));
+    }
+    const ChannelId voter = test.come({.number = 6});
+    Hello hello = test.hello();
+    test.claim(hello, voter, {.vote_key = 9 + kKeys}, 6);
+    test.out.clear();
+    test.say(voter, hello);
+    std::vector<chain::Vote> told;
+    for (const Body& body : test.heard(voter)) {
+        const auto* notice = std::get_if<Notice>(&body);
+        if (notice != nullptr) told = notice->newest_votes;
+    }
+    REQUIRE(told.size() == 1);
+    CHECK(told.front().data.slot == 9 + kKeys);
+}
+
 TEST_CASE("different votes, transactions and blocks without end stay within bounds") {
     Stranger test;
     const ChannelId channel = test.greet();
@@ -489,6 +517,36 @@ TEST_CASE("ids that do not exist are asked for once, then forgotten") {
         if (const auto* request = std::get_if<Request>(&body)) asked += request->ids.size();
     }
     CHECK(asked <= 128);
+}
+
+TEST_CASE(
+    "a block is asked of another when a peer, which dates its round trip as it likes, has it not") {
+    Stranger test;
+    const ChannelId liar = test.greet();
+    const ChannelId honest = test.greet({.number = 6});
+    test.tick(seconds(2));
+    std::int64_t asked = 0;
+    for (const Body& body : test.heard(liar)) {
+        if (const auto* stamps = std::get_if<TimeStamps>(&body)) asked = stamps->transmit;
+    }
+    test.say(liar, TimeStamps{.origin = asked, .receive = std::int64_t{1} << 60U});
+    const auto parent = block_on(*test.ledger.head);
+    const auto child = block_on(*parent);
+    test.say(liar, Blocks{{child}});
+    test.say(honest, HeaderPush{{parent->header, parent->signature}, {}});
+    const auto is_asked = [&](ChannelId channel) {
+        return std::ranges::any_of(test.heard(channel), [&](const Body& body) {
+            const auto* request = std::get_if<Request>(&body);
+            return request != nullptr && request->ids == std::vector{parent->id};
+        });
+    };
+    REQUIRE(is_asked(liar));
+    for (int i = 0; i < 4; ++i) {
+        test.tick(seconds(1));
+        test.say(liar, test.notice());
+        test.say(honest, test.notice());
+    }
+    CHECK(is_asked(honest));
 }
 
 TEST_CASE("time stamps of a liar do no harm") {

@@ -77,6 +77,42 @@ TEST_CASE("a peer that answers nothing holds nobody up for long") {
     CHECK(fixture.world.log.lines.size() < 100);
 }
 
+TEST_CASE(
+    "a peer that answers nothing, and whose round trip is years, as it says, holds nobody up") {
+    Fixture fixture(4, 3'000);
+    fixture.world[2].misdate = [](TimeStamps& stamps) {
+        stamps.receive = std::int64_t{1} << 60U;
+        stamps.transmit = 0;
+    };
+    fixture.join();
+    fixture.world.run(seconds(5));
+    CHECK(fixture.is_synced());
+    // There is more to fetch, once its round trip was measured.
+    fixture.world[2].answers_reads = false;
+    fixture.world[1].ledger.grow(30'000);
+    for (std::size_t i = 1; i < 4; ++i) {
+        fixture.world[i].ledger = fixture.world[1].ledger;
+        fixture.world.tell_ledger(fixture.world[i]);
+    }
+    fixture.world.run(seconds(60));
+    CHECK(fixture.is_synced());
+}
+
+TEST_CASE("who answers later each time holds nobody up for long") {
+    BlockOptions large;
+    large.transactions = {transaction_of(1, 4'000)};
+    Fixture fixture(4, 60'000, large);
+    double latency = 0;  // About as node 0 measures it: smoothed, in seconds.
+    fixture.world[2].falsify = [&](Ledger&, const std::vector<SharedBytes>&) {
+        const double after = 1.5 + 2.4 * latency;
+        latency = (3 * latency + after) / 4;
+        fixture.world[2].read_delay = milliseconds(static_cast<int>(1'000 * after));
+    };
+    fixture.join();
+    fixture.world.run(seconds(60));
+    CHECK(fixture.is_synced());
+}
+
 TEST_CASE("a peer that answers late loses score and the ranges") {
     Fixture fixture(4, 3'000);
     fixture.world[2].read_delay = seconds(20);

@@ -220,6 +220,7 @@ struct Node {
     std::size_t read_most = ~std::size_t{0};                          // Blocks at once.
     std::function<void(Ledger&, std::vector<SharedBytes>&)> falsify;  // What it serves.
     SnapshotDesk desk;
+    std::function<void(TimeStamps&)> misdate;  // What it answers.
 };
 
 class World {
@@ -402,12 +403,19 @@ class World {
         const auto envelope = read_envelope(*send.bytes);
         script.push_back({{node.number, nodes_.at(wire.to)->number}, envelope->type});
         bytes += send.bytes->size();
-        this->at(now + wire.delay, [this, &node, send, wire] {
+        this->at(now + wire.delay, [this, &node, send, wire, said = misdated(node, send.bytes)] {
             input(node, input::Written{send.channel, send.bytes->size()});
             if (wires_.contains(wire.peer)) {
-                input(*nodes_.at(wire.to), input::Message{wire.peer, *send.bytes});
+                input(*nodes_.at(wire.to), input::Message{wire.peer, *said});
             }
         });
+    }
+    static SharedBytes misdated(const Node& node, const SharedBytes& bytes) {
+        const auto envelope = read_envelope(*bytes);
+        if (!node.misdate || envelope->type != MessageType::time) return bytes;
+        auto stamps = std::get<TimeStamps>(*read_body(*envelope, *bytes));
+        if (stamps.origin != 0) node.misdate(stamps);
+        return pack_message(stamps);
     }
     void carry_out(Node& node, const effect::Close& close) {
         closes.push_back(node.name + ": " + std::string(to_string(close.reason)));
