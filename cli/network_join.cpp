@@ -29,7 +29,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr auto kAnswerPatience = seconds(10);
-constexpr auto kLookEvery = milliseconds(50);
+constexpr auto kAskEvery = milliseconds(500);  // Of the other node,
+constexpr auto kLookEvery = milliseconds(50);  // of our own.
 constexpr auto kTellEvery = seconds(1);
 constexpr auto kRemindEvery = seconds(10);
 
@@ -49,7 +50,9 @@ base::Result<genesis::Genesis> fetch_genesis(const genesis::JoinLine& line) {
         return fail(Errc::invalid, fmt::format("{}/v1/bor/join: {}", url, reason));
     };
     if (answer->status != 200) {
-        return invalid(fmt::format("HTTP status {}: {}", answer->status, answer->body));
+        constexpr std::size_t kShown = 200;  // Whoever answers there may be anybody.
+        return invalid(
+            fmt::format("HTTP status {}: {}", answer->status, answer->body.substr(0, kShown)));
     }
     const auto json = chain::abi::parse_json(answer->body);
     if (!json) return invalid(json.error().detail);
@@ -179,7 +182,7 @@ void wait_for_registration(const NetworkFile& file, const std::string& organisat
                     key));
     auto told_at = std::chrono::steady_clock::now();
     while (!answer || !is_registered(*answer, key)) {
-        std::this_thread::sleep_for(kLookEvery);
+        std::this_thread::sleep_for(kAskEvery);
         answer = ask();
         if (std::chrono::steady_clock::now() < told_at + kRemindEvery) continue;
         told_at = std::chrono::steady_clock::now();
