@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, starts four validators on this machine, makes accounts, deploys
-# the token, transfers, shows what became final and how fast, kills a validator, restarts it, and
-# revokes it. Runs until Ctrl-C.
+# the token, transfers, shows what became final and how fast, kills a validator, restarts it, revokes
+# it, and adds two nodes that begin with a snapshot. Runs until Ctrl-C.
 #
 #   ./demo.sh            keeps running
 #   ./demo.sh --check    verifies each step, stops, and exits 0 or 1
@@ -25,6 +25,9 @@ build_preset release bor-node bor-cli bor-wallet contracts
 network=$(mktemp -d)
 bor() { build/release/bin/bor-cli --dir "$network" "$@"; }
 stop() {
+  for new in first second; do
+    build/release/bin/bor-cli --dir "$network/$new" network down > /dev/null 2>&1 || true
+  done
   bor network down > /dev/null 2>&1 || true
   [ "$check" = no ] && [ -d "$network" ] && rm -rf "$network"
   [ "$check" = yes ] && rm -rf "$network"
@@ -33,7 +36,7 @@ stop() {
 trap stop EXIT
 
 say "2. A network in one command"
-bor network up -n 4 --open --block-interval 100
+bor network up -n 4 --open --block-interval 100 --node-option --history=none
 key=$(sed -n 's/.*"public": "\(EOS[^"]*\)".*/\1/p' "$network/network.json")
 
 say "3. Accounts and the token contract"
@@ -63,6 +66,9 @@ refusal=$(bor transfer --contract bank.token alice bob '99999.0000 SYS' 2>&1 || 
 echo "$refusal"
 grep -q 'overdrawn balance' <<< "$refusal" || { echo "the refusal is missing" >&2; exit 1; }
 echo "(as it should)"
+
+# From here on the first node forgets older blocks: who joins needs a snapshot (9).
+bor snapshot create > /dev/null
 
 # number_of NODE FIELD: of the node's /v1/chain/get_info, where 0 is the first node.
 mapfile -t urls < <(sed -n 's/.*"http": "\(.*\)",/\1/p' "$network/network.json")
@@ -113,6 +119,32 @@ grep -e revoked "$network/bord/log" | tail -1
 before=$(final_of 0)
 wait_final 0 $((before + 10)) 20
 echo "the other three go on: block $(final_of 0) is final"
+
+say "9. New nodes: each joins by one line, with a snapshot, the second from the first alone"
+# join NAME LINE   registered as soon as it says which registration it waits for.
+join() {
+  local start command=
+  start=$(date +%s%N)
+  build/release/bin/bor-cli --dir "$network/$1" network up --join "$2" --name "$1" --organisation bora \
+    > "$network/$1.out" 2>&1 &
+  for _ in $(seq 100); do
+    command=$(grep -o 'node add .*' "$network/$1.out") && break
+    sleep 0.1
+  done
+  # shellcheck disable=SC2086  # Its words.
+  bor $command > /dev/null
+  wait $! || { cat "$network/$1.out" >&2; return 1; }
+  cat "$network/$1.out"
+  grep 'begins with the snapshot' "$network/$1/$1/log"
+  echo "$1 is at the head $((($(date +%s%N) - start) / 1000000)) ms after it was started, registration included"
+  [ "$(build/release/bin/bor-cli --dir "$network/$1" get currency balance bank.token bob)" = "12.5000 SYS" ]
+}
+for _ in $(seq 100); do
+  [ "$(number_of 0 earliest_available_block_num)" -gt 2 ] && break
+  sleep 0.1
+done
+join first "$(bor network invite)"
+join second "$(build/release/bin/bor-cli --dir "$network/first" network invite)"
 
 if [ "$check" = yes ]; then
   say "good"

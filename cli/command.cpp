@@ -355,6 +355,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& names
 std::vector<Command> all_commands() {
     std::vector<Command> commands;
     add_network_commands(commands);
+    add_invite_command(commands);
     add_genesis_commands(commands);
     add_key_commands(commands);
     add_push_commands(commands);
@@ -395,7 +396,7 @@ int run(const std::vector<std::string>& typed) {
         if (matched > (best == nullptr ? 0 : split(best->name).size())) best = &command;
     }
     if (best == nullptr) return unknown_command(words);
-    auto session = make_session(*globals, best->name.starts_with("network "));
+    auto session = make_session(*globals, best->name == "network up");
     if (!session) {
         fmt::print(stderr, "bor-cli: {}\n", session.error().detail);
         return 1;

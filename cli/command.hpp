@@ -89,6 +89,7 @@ struct Command {
 
 // The tables, one for each file.
 void add_network_commands(std::vector<Command>& commands);
+void add_invite_command(std::vector<Command>& commands);
 void add_genesis_commands(std::vector<Command>& commands);
 void add_key_commands(std::vector<Command>& commands);
 void add_push_commands(std::vector<Command>& commands);

@@ -1,4 +1,5 @@
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -21,6 +22,22 @@ struct Finding {
     std::string text;  // One sentence, with what to do when it is not good.
 };
 
+// Where the node stands towards its peers, and how long until it is at their head.
+Finding check_sync(const Json& sync) {
+    const Json& snapshot = member_of(sync, "snapshot");
+    const bool is_stuck =
+        !text_of(sync, "waiting_for").empty() || !text_of(snapshot, "waiting_for").empty();
+    if (is_stuck) return {"sync", false, fmt::format("The node waits: {}.", sync_text(sync))};
+    if (is_at_head(sync)) {
+        return {
+            "sync",
+            true,
+            fmt::format("The node has what its {} peers have as final.", number_of(sync, "peers"))};
+    }
+    if (text_of(sync, "mode") == "none") return {"sync", true, "The node has no peers."};
+    return {"sync", true, fmt::format("The node catches up: {}.", sync_text(sync))};
+}
+
 Finding check_head(const Session& session, const Json& before) {
     const std::uint64_t first = number_of(before, "head_block_num");
     std::this_thread::sleep_for(kWatch);
@@ -34,6 +51,12 @@ Finding check_head(const Session& session, const Json& before) {
                             second,
                             second - first,
                             kWatch.count())};
+    }
+    const auto sync = call(session.url, "/v1/bor/sync", Json());
+    if (sync && member_of(*sync, "snapshot").is_object()) {
+        return {"head",
+                true,
+                fmt::format("The head stays at block {} while a snapshot comes.", second)};
     }
     return {"head",
             false,
@@ -129,6 +152,8 @@ std::vector<Finding> examine(const Session& session) {
                                         text_of(*info, "chain_id").substr(0, 12),
                                         text_of(*info, "server_version_string"))});
         findings.push_back(check_head(session, *info));
+        const auto sync = call(session.url, "/v1/bor/sync", Json());
+        findings.push_back(sync ? check_sync(*sync) : Finding{"sync", false, sync.error().detail});
         if (const auto finality = call(session.url, "/v1/bor/finality", Json())) {
             findings.push_back(check_finality(*finality));
             check_validators(*finality, findings);

@@ -70,7 +70,9 @@ base::Result<HttpAnswer> over_tcp(const std::string& host,
     asio::io_context context;
     beast::error_code failure;
     asio::ip::tcp::resolver resolver(context);
-    const auto found = resolver.resolve(host, port, failure);
+    const bool is_ipv6 = host.starts_with('[') && host.ends_with(']');
+    const std::string name = is_ipv6 ? host.substr(1, host.size() - 2) : host;
+    const auto found = resolver.resolve(name, port, failure);
     if (failure) return fail(Errc::unavailable, failure.message());
     beast::tcp_stream stream(context);
     const auto connect = [&](beast::tcp_stream& to, auto done) {
@@ -105,42 +107,61 @@ base::Error error_of(const HttpAnswer& answer) {
     return error;
 }
 
+// invalid: `url` is no address; unavailable: what went wrong on the way.
+base::Result<HttpAnswer> send(const std::string& url,
+                              http::request<http::string_body>& request,
+                              std::chrono::milliseconds timeout) {
+    constexpr std::string_view kHttp = "http://";
+    constexpr std::string_view kUnix = "unix://";
+    if (url.starts_with(kUnix)) {
+        request.set(http::field::host, "localhost");
+        request.prepare_payload();
+        return over_unix(url.substr(kUnix.size()), request, timeout);
+    }
+    if (!url.starts_with(kHttp)) {
+        return fail(Errc::invalid,
+                    fmt::format("'{}' is no address: http://HOST:PORT or unix:///PATH", url));
+    }
+    std::string host = url.substr(kHttp.size());
+    host = host.substr(0, host.find('/'));
+    const std::size_t colon = host.rfind(':');
+    const std::string port = colon == std::string::npos ? "80" : host.substr(colon + 1);
+    request.set(http::field::host, host);
+    request.prepare_payload();
+    return over_tcp(host.substr(0, colon), port, request, timeout);
+}
+
+http::request<http::string_body> request_of(http::verb verb, std::string_view path) {
+    return {verb, beast::string_view(path.data(), path.size()), 11};
+}
+
 }  // namespace
 
 base::Result<HttpAnswer> http_post(const std::string& url,
                                    std::string_view path,
                                    const std::string& body,
                                    std::chrono::milliseconds timeout) {
-    constexpr std::string_view kHttp = "http://";
-    constexpr std::string_view kUnix = "unix://";
-    http::request<http::string_body> request(
-        http::verb::post, beast::string_view(path.data(), path.size()), 11);
+    auto request = request_of(http::verb::post, path);
     request.set(http::field::content_type, "application/json");
     request.body() = body;
-    base::Result<HttpAnswer> answer = fail(Errc::invalid, "");
-    if (url.starts_with(kUnix)) {
-        request.set(http::field::host, "localhost");
-        request.prepare_payload();
-        answer = over_unix(url.substr(kUnix.size()), request, timeout);
-    } else if (url.starts_with(kHttp)) {
-        std::string host = url.substr(kHttp.size());
-        host = host.substr(0, host.find('/'));
-        const std::size_t colon = host.rfind(':');
-        const std::string port = colon == std::string::npos ? "80" : host.substr(colon + 1);
-        request.set(http::field::host, host);
-        request.prepare_payload();
-        answer = over_tcp(host.substr(0, colon), port, request, timeout);
-    } else {
-        return fail(Errc::invalid,
-                    fmt::format("'{}' is no address: http://HOST:PORT or unix:///PATH", url));
-    }
-    if (answer) return answer;
+    auto answer = send(url, request, timeout);
+    if (answer || answer.error().code == Errc::invalid) return answer;
     return fail(
         Errc::unavailable,
         fmt::format(
             "no answer from {}: {}; is it running there? (-u URL or --dir DIR chooses another)",
             url,
             answer.error().detail));
+}
+
+base::Result<HttpAnswer> http_get(const std::string& url,
+                                  std::string_view path,
+                                  std::chrono::milliseconds timeout) {
+    auto request = request_of(http::verb::get, path);
+    auto answer = send(url, request, timeout);
+    if (answer || answer.error().code == Errc::invalid) return answer;
+    return fail(Errc::unavailable,
+                fmt::format("no answer from {}: {}", url, answer.error().detail));
 }
 
 base::Result<Json> call(const std::string& url,

@@ -24,6 +24,11 @@ struct HttpAnswer {
     const std::string& body,
     std::chrono::milliseconds timeout = std::chrono::seconds(30));
 
+// The same for GET, for callers whose address no option chose: unavailable says what was tried.
+[[nodiscard]] base::Result<HttpAnswer> http_get(const std::string& url,
+                                                std::string_view path,
+                                                std::chrono::milliseconds timeout);
+
 // As http_post, with JSON in and out. An answer that is an error becomes one, with the node's
 // text and Antelope's number.
 [[nodiscard]] base::Result<Json> call(const std::string& url,

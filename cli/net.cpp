@@ -1,4 +1,5 @@
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
 
 #include <fmt/format.h>
 
@@ -126,18 +127,7 @@ base::Result<void> sync(const Session& session, const Arguments& /*arguments*/) 
         fmt::print("none: no peer is connected, so nothing is fetched\n");
         return {};
     }
-    const std::uint64_t height = number_of(*answer, "block_num");
-    const std::uint64_t target = number_of(*answer, "target");
-    fmt::print("{}: block {} of {}, {} blocks and {} KiB a second",
-               text_of(*answer, "mode"),
-               height,
-               std::max(height, target),
-               number_of(*answer, "blocks_per_second"),
-               number_of(*answer, "bytes_per_second") >> 10U);
-    if (const std::string eta = shown(*answer, "eta_ms"); eta != "-")
-        fmt::print(", {} ms left", eta);
-    const std::string waiting = text_of(*answer, "waiting_for");
-    fmt::print("{}{}\n", waiting.empty() ? "" : "; ", waiting);
+    fmt::print("{}: {}\n", text_of(*answer, "mode"), sync_text(*answer));
     return {};
 }
 

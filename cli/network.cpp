@@ -1,6 +1,8 @@
 #include "cli/files.hpp"
 #include "cli/journal.hpp"
 #include "cli/network_file.hpp"
+#include "cli/network_join.hpp"
+#include "cli/network_run.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
 #include "genesis/genesis.hpp"
@@ -25,11 +27,6 @@ using base::crypto::PrivateKey;
 constexpr std::uint32_t kValidatorRole = 1;
 constexpr auto kStartPatience = std::chrono::seconds(30);
 constexpr auto kStopPatience = std::chrono::seconds(20);
-
-std::filesystem::path dir_of(const Session& session) {
-    std::error_code error;
-    return std::filesystem::absolute(session.dir, error);
-}
 
 // bora, borb, ..., borz, borba, ...: in the order of their names as long as there are few.
 std::string validator_name(std::size_t index) {
@@ -66,16 +63,6 @@ struct Plan {
     std::vector<PlannedNode> nodes;
     genesis::Genesis genesis;
 };
-
-// A free port that is not among those taken already.
-base::Result<std::uint16_t> another_port(std::set<std::uint16_t>& taken) {
-    for (int i = 0; i < 100; ++i) {
-        const auto port = free_port();
-        if (!port) return fail(port.error());
-        if (taken.insert(*port).second) return *port;
-    }
-    return fail(Errc::unavailable, "no free TCP port was found in 100 tries");
-}
 
 base::Result<void> plan_nodes(std::size_t count, std::uint16_t first_port, Plan& plan) {
     std::set<std::uint16_t> taken;
@@ -187,13 +174,7 @@ std::string config_of(const Plan& plan, const PlannedNode& node) {
         text += fmt::format(
             "p2p-peer-address = {}#{}\n", peer.p2p(), peer.node.public_key().to_string());
     }
-    for (const std::string_view plugin : {"producer_api_plugin",
-                                          "net_api_plugin",
-                                          "db_size_api_plugin",
-                                          "trace_api_plugin",
-                                          "prometheus_plugin"}) {
-        text += fmt::format("plugin = {}\n", plugin);
-    }
+    text += plugin_lines();
     return text;
 }
 
@@ -236,20 +217,6 @@ base::Result<void> write_files(const Plan& plan) {
     return {};
 }
 
-std::vector<std::string> node_words(const std::filesystem::path& dir,
-                                    const std::filesystem::path& node_dir,
-                                    const std::vector<std::string>& more) {
-    std::vector<std::string> words{program_path("bor-node").string(),
-                                   "--config-dir",
-                                   (node_dir / "config").string(),
-                                   "--data-dir",
-                                   (node_dir / "data").string(),
-                                   "--genesis-json",
-                                   (dir / "genesis.json").string()};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-}
-
 std::vector<std::string> wallet_words(const std::filesystem::path& dir) {
     return {program_path("bor-wallet").string(),
             "--data-dir",
@@ -258,13 +225,6 @@ std::vector<std::string> wallet_words(const std::filesystem::path& dir) {
             (dir / "wallet" / "bor-wallet.sock").string(),
             "--unlock-timeout",
             "31536000"};
-}
-
-std::string last_lines(const std::filesystem::path& file) {
-    const auto text = read_file(file);
-    if (!text) return "(no log)";
-    constexpr std::size_t kBytes = 2000;
-    return text->size() <= kBytes ? *text : "..." + text->substr(text->size() - kBytes);
 }
 
 // Until the first block after genesis is final, or the node ends, or patience does. Who answers
@@ -328,42 +288,14 @@ base::Result<void> start_nodes(const std::filesystem::path& dir,
     std::vector<NetworkFile::Validator*> started;
     for (NetworkFile::Validator& validator : file.validators) {
         if (is_running(static_cast<pid_t>(validator.pid), "bor-node")) continue;
-        const auto node_dir = std::filesystem::path(validator.data_dir).parent_path();
-        const auto pid = start_detached(node_words(dir, node_dir, more), validator.log);
-        if (!pid) return fail(pid.error());
-        validator.pid = *pid;
+        if (auto done = start_node(dir, validator, more); !done) return done;
         started.push_back(&validator);
     }
     for (const NetworkFile::Validator* validator : started) {
         const auto pid = static_cast<pid_t>(validator->pid);
         if (auto is_final = wait_for_final(validator->http, file.chain_id, pid); !is_final) {
-            return fail(Errc::unavailable,
-                        fmt::format("{}: {}; its log ({}) ends with:\n{}",
-                                    validator->name,
-                                    is_final.error().detail,
-                                    validator->log,
-                                    last_lines(validator->log)));
+            return fail(with_log(*validator, is_final.error().detail));
         }
-    }
-    return {};
-}
-
-base::Result<void> print_network(const NetworkFile& file, const Session& session) {
-    if (session.json) {
-        Json json = Json::array();
-        for (const auto& validator : file.validators) {
-            json.push_back(
-                {{"name", validator.name},
-                 {"http", validator.http},
-                 {"pid", validator.pid},
-                 {"running", is_running(static_cast<pid_t>(validator.pid), "bor-node")}});
-        }
-        return print_json(json);
-    }
-    fmt::print("chain {}, a block every {} ms\n", file.chain_id, file.block_interval_ms);
-    for (const auto& validator : file.validators) {
-        const bool up = is_running(static_cast<pid_t>(validator.pid), "bor-node");
-        fmt::print("{:<12} {}  {}\n", validator.name, up ? "up  " : "down", validator.http);
     }
     return {};
 }
@@ -374,6 +306,7 @@ base::Result<void> start_again(const Session& session,
                                const Arguments& arguments) {
     auto file = NetworkFile::read(dir);
     if (!file) return fail(file.error());
+    if (file->join) return go_on_joining(session, dir, *file, arguments.all("node-option"));
     if (!is_running(static_cast<pid_t>(file->wallet.pid), "bor-wallet")) {
         const auto pid = start_detached(wallet_words(dir), dir / "wallet" / "log");
         if (!pid) return fail(pid.error());
@@ -396,8 +329,14 @@ base::Result<void> start_again(const Session& session,
 base::Result<void> network_up(const Session& session, const Arguments& arguments) {
     const std::filesystem::path dir = dir_of(session);
     if (std::filesystem::exists(dir / "network.json")) {
-        for (const std::string_view each :
-             {"n", "block-interval", "http-port", "system-key", "chain-parameter"}) {
+        for (const std::string_view each : {"n",
+                                            "block-interval",
+                                            "http-port",
+                                            "system-key",
+                                            "chain-parameter",
+                                            "join",
+                                            "name",
+                                            "organisation"}) {
             if (!arguments.has(each)) continue;
             return fail(Errc::invalid,
                         fmt::format("--{} is for a new network, and {} has one; leave the option "
@@ -406,6 +345,11 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
                                     dir.string()));
         }
         return start_again(session, dir, arguments);
+    }
+    if (arguments.has("join")) return join_network(session, dir, arguments);
+    for (const std::string_view each : {"name", "organisation"}) {
+        if (!arguments.has(each)) continue;
+        return fail(Errc::invalid, fmt::format("--{} is of a node that joins: --join LINE", each));
     }
     auto plan = make_plan(session, arguments);
     if (!plan) return fail(plan.error());
@@ -460,7 +404,10 @@ void add_network_commands(std::vector<Command>& commands) {
           {"open", 0, "", "everybody may create accounts and set code"},
           {"system-key", 0, "FILE", "private key of eosio (default: a new one)"},
           {"chain-parameter", 0, "NAME=NUMBER", "of the genesis file; may come several times"},
-          {"node-option", 0, "WORD", "passed on to bor-node; may come several times"}},
+          {"node-option", 0, "WORD", "passed on to bor-node; may come several times"},
+          {"join", 0, "LINE", "of 'network invite': one node more for the chain of that network"},
+          {"name", 0, "NAME", "of the node that joins (default: from its key)"},
+          {"organisation", 0, "NAME", "that the node that joins belongs to"}},
          network_up});
     commands.push_back(
         {"network down", "Stop the network in a folder; its data stays", {}, {}, network_down});

@@ -42,6 +42,10 @@ base::Result<NetworkFile> NetworkFile::read(const std::filesystem::path& dir) {
                                    text_of(item, "data_dir"),
                                    text_of(item, "log")});
     }
+    if (const Json& join = member_of(*json, "join"); join.is_object()) {
+        file.join =
+            Join{text_of(join, "http"), text_of(join, "node_key"), number_of(join, "height")};
+    }
     const Json& wallet = member_of(*json, "wallet");
     file.wallet = {text_of(wallet, "socket"),
                    text_of(wallet, "name"),
@@ -67,6 +71,11 @@ base::Result<void> NetworkFile::write(const std::filesystem::path& dir) const {
                                       {"pid", validator.pid},
                                       {"data_dir", validator.data_dir},
                                       {"log", validator.log}});
+    }
+    if (join) {
+        json["join"] = {
+            {"http", join->http}, {"node_key", join->node_key}, {"height", join->height}};
+        return write_file(dir / "network.json", chain::abi::dump_json(json, 2) + "\n");
     }
     json["wallet"] = {{"socket", wallet.socket},
                       {"name", wallet.name},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,18 @@ struct NetworkFile {
         std::int64_t pid = 0;
     };
 
+    // Of a node that joined a chain elsewhere.
+    struct Join {
+        std::string http;          // URL of the node whose join line it was.
+        std::string node_key;      // Of the new node, as text.
+        std::uint64_t height = 0;  // Of the line's block.
+    };
+
     std::string chain_id;
     std::uint32_t block_interval_ms = 0;
     std::vector<Validator> validators;
+    std::optional<Join>
+        join;  // With it: one node, which is no validator, no wallet, no system key.
     Wallet wallet;
     std::string system_public;
     std::string system_private;

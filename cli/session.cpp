@@ -17,7 +17,7 @@ base::Result<Session> make_session(const Arguments& globals, bool makes_network)
         const auto file = NetworkFile::read(session.dir);
         if (file) {
             session.url = file->validators.front().http;
-            session.wallet_url = "unix://" + file->wallet.socket;
+            if (!file->join) session.wallet_url = "unix://" + file->wallet.socket;
         } else if (!makes_network) {
             return base::fail(file.error());
         }

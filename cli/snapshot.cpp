@@ -1,4 +1,6 @@
 #include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "node/snapshots/recovery_file.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/stopped_node.hpp"
 
@@ -151,15 +153,14 @@ base::Result<void> info(const Session& session, const Arguments& arguments) {
 
 // Once a second.
 void show_progress(const node::ChunkProgress& done) {
-    const double seconds = static_cast<double>(done.passed.count()) / 1000;
-    const double mebibytes = static_cast<double>(done.bytes) / (1 << 20);
+    const auto passed = static_cast<std::uint64_t>(done.passed.count());
     fmt::print(stderr,
-               "{} of {} chunks, {:.0f} of {:.0f} MiB, {:.0f} MiB/s\n",
+               "{} of {} chunks, {} of {}, {}/s\n",
                done.chunks,
                done.chunks_all,
-               mebibytes,
-               static_cast<double>(done.bytes_all) / (1 << 20),
-               seconds > 0 ? mebibytes / seconds : 0);
+               size_text(done.bytes),
+               size_text(done.bytes_all),
+               size_text(passed > 0 ? done.bytes * 1000 / passed : 0));
 }
 
 Json to_json(const node::GoodSnapshot& good) {
@@ -176,19 +177,22 @@ base::Result<node::LoadOptions> load_options(const Arguments& arguments) {
     how.genesis_json = arguments.get("genesis");
     how.show = show_progress;
     if (arguments.has("checkpoint")) {
-        const auto checkpoint = node::checkpoint_from(arguments.get("checkpoint"));
+        const auto checkpoint = genesis::checkpoint_from(arguments.get("checkpoint"));
         if (!checkpoint) return fail(checkpoint.error());
         how.checkpoint = *checkpoint;
     }
     for (const std::string& text : arguments.all("recover-from")) {
-        const auto bytes = base::from_hex(text);
-        if (!bytes) return fail(bytes.error());
-        const auto id = base::to_hash<32>(*bytes);
+        const auto id = node::recovery_id_from(text);
         if (!id) return fail(id.error());
         how.recoveries.push_back(*id);
     }
     how.recovery_file = arguments.get("recovery");
-    return how;
+    if (how.recovery_file.empty() || !how.recoveries.empty()) return how;
+    return fail(
+        Errc::invalid,
+        fmt::format("--recovery {} needs --recover-from ID, by which you confirm it: the id "
+                    "that 'bor-cli recover check' prints",
+                    how.recovery_file.string()));
 }
 
 base::Result<void> load(const Session& session, const Arguments& arguments) {

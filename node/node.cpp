@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "chain/meta_keys.hpp"
+#include "genesis/join_line.hpp"
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
 #include "node/core/recovery_origin.hpp"
@@ -67,6 +68,10 @@ http::Options http_options(const Options& options) {
     http.verbose_errors = options.verbose_http_errors;
     http.validate_host = options.http_validate_host;
     http.host_aliases = options.http_aliases;
+    // Under which others are told to ask here.
+    if (const auto told = genesis::HostPort::from_string(options.p2p_server_address)) {
+        http.host_aliases.insert(told->host);
+    }
     http.allow_origin = options.access_control_allow_origin;
     http.allow_headers = options.access_control_allow_headers;
     http.max_age = options.access_control_max_age;
@@ -97,7 +102,7 @@ base::Result<LoadOptions> load_options(const Options& options) {
     how.data_dir = options.data_dir;
     how.genesis_json = options.genesis_json;
     if (!options.checkpoint.empty()) {
-        const auto read = checkpoint_from(options.checkpoint);
+        const auto read = genesis::checkpoint_from(options.checkpoint);
         if (!read) return base::fail(read.error());
         how.checkpoint = *read;
     }
@@ -201,6 +206,7 @@ class Node::Parts {
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
     std::vector<chain::Height> recoveries;  // From which blocks those begin that are confirmed.
+    std::optional<base::crypto::PublicKey> node_key;  // Absent: there are no peers.
     std::vector<p2p::input::Dial> dials;
     p2p::input::ListsChanged lists;
 
@@ -213,6 +219,7 @@ class Node::Parts {
     base::Result<void> open_snapshots();
     base::Result<void> open_exchange();
     base::Result<void> open_pruning();
+    [[nodiscard]] std::vector<std::string> http_addresses() const;
     void add_routes();
 };
 
@@ -220,6 +227,7 @@ base::Result<void> Node::Parts::open_core() {
     if (auto opened = core_execution.open(); !opened) return opened;
     auto peers = read_peers(options);
     if (!peers) return base::fail(peers.error());
+    if (peers->node_key) node_key = peers->node_key->public_key();
     dials = std::move(peers->dials);
     lists = std::move(peers->lists);
     Core::Options core_options;
@@ -442,6 +450,19 @@ base::Result<void> Node::Parts::open() {
     return {};
 }
 
+// host:port where calls about the chain are answered over TCP.
+std::vector<std::string> Node::Parts::http_addresses() const {
+    const std::vector<http::Listen> listen = http_options(options).listen;
+    const std::vector<std::string> bound = server->addresses();
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < std::min(listen.size(), bound.size()); ++i) {
+        const bool has_chain =
+            listen[i].categories.empty() || listen[i].categories.contains("chain_ro");
+        if (!listen[i].is_unix && has_chain) all.push_back(bound[i]);
+    }
+    return all;
+}
+
 void Node::Parts::add_routes() {
     add_chain_info_calls(*calls);
     add_chain_block_calls(*calls);
@@ -459,6 +480,11 @@ void Node::Parts::add_routes() {
     add_recovery_calls(*calls);
     add_proof_calls(*calls);
     add_peer_calls(*calls, transports.get());
+    add_join_call(*calls,
+                  {node_key,
+                   listen_address(options),
+                   [this] { return http_addresses(); },
+                   snapshots->store()});
     if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
     add_page(router);

@@ -3,7 +3,13 @@
 #include "node/admission.hpp"
 #include "node/calls.hpp"
 #include "node/disk/rocksdb_storage.hpp"
+#include "node/snapshots/snapshot_store.hpp"
 #include "node/transports.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace node {
 
@@ -28,6 +34,16 @@ void add_proof_calls(Calls& calls);
 void add_peer_calls(Calls& calls, const Transports* transports);
 // /v1/net, as Antelope has it.
 void add_net_calls(Calls& calls);
+// What others join by.
+struct JoinSources {
+    std::optional<base::crypto::PublicKey> node_key;  // Absent: there are no peers.
+    std::string p2p_address;                          // That peers are told; empty: none.
+    // host:port where the chain is served over TCP, as bound.
+    std::function<std::vector<std::string>()> http_addresses;
+    const SnapshotStore& snapshots;
+};
+// /v1/bor/join: the join line, or why there is none, and the genesis file.
+void add_join_call(Calls& calls, JoinSources sources);
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage);
 // Last: lists what was added before it.
 void add_node_call(Calls& calls);

@@ -204,7 +204,8 @@ po::options_description peer_options(Options& out) {
         "host:port where peers may connect; may come several times");
     add("p2p-server-address",
         text(out.p2p_server_address),
-        "host:port that peers are told; none: the first p2p-listen-endpoint");
+        "host:port that peers are told, and who joins (/v1/bor/join); none: the first "
+        "p2p-listen-endpoint; its host is accepted like an http-alias");
     add("p2p-peer-address",
         list(out.p2p_peer_addresses),
         "host:port to keep connected, with #PUB_R1_... of its node if that is known; may come "

@@ -112,11 +112,16 @@ base::Result<PeerSettings> read_peers(const Options& options) {
         settings.lists = *std::move(lists);
     }
     if (!options.checkpoint.empty()) {
-        const auto checkpoint = checkpoint_from(options.checkpoint);
+        const auto checkpoint = genesis::checkpoint_from(options.checkpoint);
         if (!checkpoint) return base::fail(checkpoint.error());
         settings.checkpoint = p2p::Checkpoint{checkpoint->height, checkpoint->block};
     }
     return settings;
+}
+
+std::string listen_address(const Options& options) {
+    if (!options.p2p_server_address.empty()) return options.p2p_server_address;
+    return options.p2p_listen_endpoints.empty() ? "" : options.p2p_listen_endpoints.front();
 }
 
 std::optional<p2p::Options> network_options(const Options& options,
@@ -130,10 +135,7 @@ std::optional<p2p::Options> network_options(const Options& options,
     network.boot_id = random_number();
     network.vote_keys = ledger.signer->keys();
     network.roles = network.vote_keys.empty() ? p2p::kObserver : p2p::kValidator;
-    network.listen_address = options.p2p_server_address;
-    if (network.listen_address.empty() && !options.p2p_listen_endpoints.empty()) {
-        network.listen_address = options.p2p_listen_endpoints.front();
-    }
+    network.listen_address = listen_address(options);
     network.agent = "bor/" + std::string(kVersion);
     network.rules_version = chain::kRulesKnown;
     network.seed = random_number();

@@ -24,6 +24,9 @@ struct PeerSettings {
 // invalid: names the line.
 [[nodiscard]] base::Result<p2p::input::ListsChanged> read_lists(const std::string& path);
 
+// host:port that peers are told; empty: none.
+[[nodiscard]] std::string listen_address(const Options& options);
+
 // How the conversation with them is held; nothing: there are none.
 [[nodiscard]] std::optional<p2p::Options> network_options(const Options& options,
                                                           const PeerSettings& settings,

@@ -138,6 +138,7 @@ Json snapshot_json(const p2p::SnapshotStatus& snapshot) {
             {"bytes", json_integer(snapshot.bytes_received)},
             {"bytes_per_second", json_integer(snapshot.bytes_per_second)},
             {"peers", snapshot.sources},
+            {"eta_ms", milliseconds(snapshot.eta)},
             {"waiting_for", snapshot.waiting_for}};
 }
 
@@ -145,6 +146,7 @@ Answer get_sync(const ApiContext& context) {
     const auto status = context.peers();
     const p2p::SyncStatus& sync = status->sync;
     return Json{{"mode", std::string(p2p::to_string(sync.mode))},
+                {"peers", sync.peers},
                 {"block_num", sync.height},
                 {"target", sync.target},
                 {"blocks_per_second", sync.blocks_per_second},

@@ -8,13 +8,9 @@ namespace node {
 
 base::Result<std::vector<base::Hash256>> confirmed_recoveries(const Options& options) {
     if (options.recover_from.empty()) return std::vector<base::Hash256>();
-    const auto bytes = base::from_hex(options.recover_from);
-    if (bytes) {
-        if (const auto id = base::to_hash<32>(*bytes)) return std::vector{*id};
-    }
-    return base::fail(base::Errc::invalid,
-                      "recover-from = " + options.recover_from +
-                          ": expected the 64 hexadecimal digits of the id of a recovery");
+    const auto id = recovery_id_from(options.recover_from);
+    if (!id) return base::fail(id.error());
+    return std::vector{*id};
 }
 
 base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& options,

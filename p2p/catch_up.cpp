@@ -60,13 +60,13 @@ void CatchUp::on_ledger() {
 
 // Being behind for a moment is no state: what is on its way explains it.
 void CatchUp::evaluate() {
-    bool is_anyone = false;
+    ready_peers_ = 0;
     bool is_behind = false;
     bool must_start = sync_.is_active();
     bool must_verify = false;
     target_ = ledger_.head.height;
     peers_.for_each_ready([&](Peer& peer) {
-        is_anyone = true;
+        ++ready_peers_;
         peer.mode = mode_towards(peer);
         target_ = std::max(target_, peer.finalized.height);
         if (peer.mode == SyncMode::normal) {
@@ -84,8 +84,8 @@ void CatchUp::evaluate() {
         }
     });
     if (!is_behind) sync_.stop();
-    has_joined_ |= is_anyone && !is_behind;
-    mode_ = is_anyone ? SyncMode::normal : SyncMode::none;
+    has_joined_ |= ready_peers_ > 0 && !is_behind;
+    mode_ = ready_peers_ > 0 ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
     if (!is_behind || !must_start) return;
     mode_ = SyncMode::last_irr_catch_up;
@@ -375,12 +375,13 @@ void CatchUp::log_progress() {
     const SyncStatus now = status();
     const std::string eta =
         now.eta ? fmt::format(", {} s left", *now.eta / seconds(1)) : std::string();
-    peers_.log().info("sync: block {} of {}, {} blocks/s, {} KiB/s, {} ranges{}{}{}",
+    peers_.log().info("sync: block {} of {}, {} blocks/s, {} KiB/s, {} ranges, {} peers{}{}{}",
                       now.height,
                       now.target,
                       now.blocks_per_second,
                       now.bytes_per_second / 1024,
                       now.ranges_in_flight,
+                      now.peers,
                       eta,
                       now.waiting_for.empty() ? "" : ", ",
                       now.waiting_for);
@@ -388,6 +389,7 @@ void CatchUp::log_progress() {
 
 SyncStatus CatchUp::status() const {
     SyncStatus status{.mode = mode_,
+                      .peers = ready_peers_,
                       .height = ledger_.head.height,
                       .target = target_,
                       .blocks_per_second = blocks_per_second_,

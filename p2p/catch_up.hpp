@@ -92,6 +92,7 @@ class CatchUp {
     SyncManager sync_;
     Gate gate_;
     SyncMode mode_ = SyncMode::none;
+    std::uint32_t ready_peers_ = 0;
     bool has_joined_ = false;
     bool is_held_ = false;
     chain::Height target_ = 0;

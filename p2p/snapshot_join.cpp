@@ -57,24 +57,45 @@ bool SnapshotJoin::is_faster() const {
     const std::uint64_t blocks_ms =
         std::uint64_t{catch_up_.missing_blocks()} * 1000 / blocks_per_second_;
     const SnapshotStatus now = bootstrap_.status();
-    const std::uint64_t all = std::max<std::uint64_t>(now.chunks_all, 1);
-    const std::uint64_t left = bootstrap_.bytes() / all * (all - now.chunks);
-    const std::uint64_t snapshot_ms =
-        left * 1000 / chunk_bytes_per_second(now) +
-        bootstrap_.rows() / all * (all - now.chunks) * kDigestNanoseconds / 1'000'000;
-    return snapshot_ms * kFasterTimes <= blocks_ms;
+    const bool is_measured = chunks_come_for() >= kMeasuredAfter;
+    const base::Duration left =
+        time_left(now, is_measured ? chunk_bytes_per_second(now) : kBytesPerSecond);
+    return left * kFasterTimes <= milliseconds(blocks_ms);
 }
 
-// Of what the chunks have unpacked, since they began to come.
+std::optional<base::Duration> SnapshotJoin::chunks_come_for() const {
+    if (chunks_since_ == base::Timestamp{}) return {};
+    return peers_.now() - chunks_since_;
+}
+
+// Of what the chunks have unpacked, since they began to come, which is some time ago.
 std::uint64_t SnapshotJoin::chunk_bytes_per_second(const SnapshotStatus& now) const {
-    const base::Duration passed = peers_.now() - chunks_since_;
-    if (chunks_since_ == base::Timestamp{} || passed < kMeasuredAfter) {
-        return kBytesPerSecond;
-    }
-    const auto elapsed = static_cast<std::uint64_t>(passed / milliseconds(1));
+    const auto elapsed = static_cast<std::uint64_t>(*chunks_come_for() / milliseconds(1));
     const std::uint64_t come = now.chunks - std::min(now.chunks, chunks_before_);
     const std::uint64_t all = std::max<std::uint64_t>(now.chunks_all, 1);
     return std::max<std::uint64_t>(bootstrap_.bytes() / all * come * 1000 / elapsed, 1);
+}
+
+// Rows are digested when all chunks are here.
+base::Duration SnapshotJoin::digest_time() const {
+    return std::chrono::microseconds(bootstrap_.rows() * kDigestNanoseconds / 1'000);
+}
+
+base::Duration SnapshotJoin::time_left(const SnapshotStatus& now,
+                                       std::uint64_t bytes_per_second) const {
+    const std::uint64_t all = std::max<std::uint64_t>(now.chunks_all, 1);
+    const std::uint64_t left = bootstrap_.bytes() / all * (all - now.chunks);
+    return milliseconds(left * 1000 / bytes_per_second) + digest_time();
+}
+
+// Until the node begins with it. Nothing is known before some chunks have come.
+std::optional<base::Duration> SnapshotJoin::eta(const SnapshotStatus& now) const {
+    if (loading_since_ != base::Timestamp{}) {
+        return std::max(digest_time() - (peers_.now() - loading_since_), base::Duration{});
+    }
+    const bool is_measured = chunks_come_for() >= kSampleEvery && now.chunks > chunks_before_;
+    if (!is_measured) return {};
+    return time_left(now, chunk_bytes_per_second(now));
 }
 
 void SnapshotJoin::choose_again() {
@@ -174,6 +195,8 @@ void SnapshotJoin::tell_stage() {
     const bool is_coming = bootstrap_.stage() == Bootstrap::Stage::chunks;
     chunks_since_ = is_coming ? peers_.now() : base::Timestamp{};
     chunks_before_ = now.chunks;
+    const bool is_loading = bootstrap_.stage() == Bootstrap::Stage::loading;
+    loading_since_ = is_loading ? peers_.now() : base::Timestamp{};
     peers_.log().info("snapshot: {} block={} manifest={} chunks={}/{} received={}",
                       now.stage,
                       now.snapshot.height,
@@ -193,14 +216,16 @@ void SnapshotJoin::measure() {
     sampled_bytes_ = bytes;
     if (peers_.now() < logged_at_ + kProgressEvery) return;
     logged_at_ = peers_.now();
-    const SnapshotStatus now = bootstrap_.status();
-    peers_.log().info("snapshot: {} block={} chunks={}/{} {} KiB/s, {} peers have it{}{}",
+    SnapshotStatus now = bootstrap_.status();
+    now.eta = eta(now);
+    peers_.log().info("snapshot: {} block={} chunks={}/{} {} KiB/s, {} peers have it{}{}{}",
                       now.stage,
                       now.snapshot.height,
                       now.chunks,
                       now.chunks_all,
                       bytes_per_second_ / 1024,
                       now.sources,
+                      now.eta ? fmt::format(", {} s left", *now.eta / seconds(1)) : "",
                       now.waiting_for.empty() ? "" : ", ",
                       now.waiting_for);
 }
@@ -209,6 +234,7 @@ std::optional<SnapshotStatus> SnapshotJoin::status() const {
     if (choice_ != Choice::snapshot) return {};
     SnapshotStatus status = bootstrap_.status();
     status.bytes_per_second = bytes_per_second_;
+    status.eta = eta(status);
     return status;
 }
 

@@ -39,7 +39,13 @@ class SnapshotJoin {
     [[nodiscard]] std::vector<Bootstrap::Source> sources();
     [[nodiscard]] Choice choose();
     [[nodiscard]] bool is_faster() const;
+    // How long chunks come already; nothing: they do not.
+    [[nodiscard]] std::optional<base::Duration> chunks_come_for() const;
     [[nodiscard]] std::uint64_t chunk_bytes_per_second(const SnapshotStatus& now) const;
+    [[nodiscard]] base::Duration digest_time() const;
+    [[nodiscard]] base::Duration time_left(const SnapshotStatus& now,
+                                           std::uint64_t bytes_per_second) const;
+    [[nodiscard]] std::optional<base::Duration> eta(const SnapshotStatus& now) const;
     void choose_again();
     void pump();
     void apply(const std::vector<Bootstrap::Fault>& faults);
@@ -57,6 +63,7 @@ class SnapshotJoin {
 
     base::Timestamp chunks_since_{};  // When they began to come; zero: they do not.
     std::uint32_t chunks_before_ = 0;
+    base::Timestamp loading_since_{};  // When the node began to load it; zero: it does not.
 
     base::Timestamp sampled_at_{};
     std::uint64_t sampled_bytes_ = 0;

@@ -64,13 +64,15 @@ struct SnapshotStatus {
     std::uint32_t chunks_all = 0;
     std::uint64_t bytes_received = 0;
     std::uint64_t bytes_per_second = 0;
-    std::uint32_t sources = 0;  // Peers that have it.
-    std::string waiting_for;    // As in SyncStatus.
+    std::uint32_t sources = 0;            // Peers that have it.
+    std::optional<base::Duration> eta{};  // Until it is loaded; absent: not measured yet.
+    std::string waiting_for;              // As in SyncStatus.
 };
 
 // How far this node is, for the log, /v1/bor/sync and progress bars.
 struct SyncStatus {
     SyncMode mode = SyncMode::none;  // none: no peer yet.
+    std::uint32_t peers = 0;         // That are ready.
     chain::Height height = 0;        // Of our head.
     chain::Height target = 0;        // What the best peer has.
     std::uint32_t blocks_per_second = 0;

@@ -115,7 +115,9 @@ base::Result<base::Bytes> read_file(const std::string& path,
                           path + " has " + std::to_string(*size) + " bytes, more than " +
                               std::to_string(bytes_max));
     }
-    return opened->read_at(0, static_cast<std::size_t>(*size));
+    base::Result<base::Bytes> bytes = opened->read_at(0, static_cast<std::size_t>(*size));
+    if (!bytes) return base::fail(bytes.error().code, path + ": " + bytes.error().detail);
+    return bytes;
 }
 
 base::Result<void> write_file(const std::string& path,

@@ -2,7 +2,7 @@
 // text. It asks this node and nobody else.
 'use strict';
 
-const kBlocks = 12, kTransactions = 12, kRefreshMs = 1000;
+const kBlocks = 12, kTransactions = 12, kRefreshMs = 1000, kJoinRefreshMs = 60000;
 const at = id => document.getElementById(id);
 let shown = 0, blocks = [], transactions = [], finalHeight = 0;
 let searches = 0;
@@ -133,6 +133,18 @@ function showLatest() {
     cell(actionsOf(receipt), 'wrap')]));
 }
 
+// The line that a new node joins by; its block becomes older.
+async function showJoin() {
+  try {
+    const { line, why_not } = await ask('/v1/bor/join');
+    at('join').textContent = line || dash;
+    at('join-how').hidden = !line;
+    at('no-join').hidden = !!line;
+    at('no-join').textContent = 'None: ' + why_not;
+  } catch { /* The page says already that the node does not answer. */ }
+  setTimeout(showJoin, kJoinRefreshMs);
+}
+
 async function refresh() {
   try {
     const finality = await ask('/v1/bor/finality');
@@ -258,4 +270,5 @@ ask('/v1/chain/get_info').then(info => {
   at('version').textContent = info.server_version_string;
 }).catch(() => {});
 refresh();
+showJoin();
 search();

@@ -11,6 +11,15 @@ namespace node {
 using base::Errc;
 using base::fail;
 
+base::Result<base::Hash256> recovery_id_from(std::string_view text) {
+    if (const auto bytes = base::from_hex(text)) {
+        if (const auto id = base::to_hash<32>(*bytes)) return *id;
+    }
+    return fail(Errc::invalid,
+                "recover-from = " + std::string(text) +
+                    ": expected the 64 hexadecimal digits of the id of a recovery");
+}
+
 base::Result<genesis::Recovery> read_recovery_file(const std::filesystem::path& path,
                                                    const std::vector<base::Hash256>& recoveries,
                                                    const chain::ChainId& chain_id,

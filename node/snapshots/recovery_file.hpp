@@ -5,9 +5,13 @@
 
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 namespace node {
+
+// The value of recover-from. invalid: it is no id; names the option.
+[[nodiscard]] base::Result<base::Hash256> recovery_id_from(std::string_view text);
 
 // A recovery that the operator confirms. `recoveries`: the ids that recover-from names. not_found:
 // there is no such file; invalid: it is none of these, or too few of the members that it names have

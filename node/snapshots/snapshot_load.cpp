@@ -147,23 +147,4 @@ base::Result<GoodSnapshot> verify_snapshot(const SnapshotFolder& folder,
     return good_one(folder, *checked, *file, options);
 }
 
-base::Result<genesis::Checkpoint> checkpoint_from(const std::string& text) {
-    const auto invalid = [&] {
-        return fail(Errc::invalid,
-                    "checkpoint = " + text +
-                        ": expected HEIGHT:ID with the 64 hexadecimal digits of the id of the "
-                        "block of that height");
-    };
-    const std::size_t colon = text.find(':');
-    if (colon == 0 || colon == std::string::npos || colon > 10) return invalid();
-    const std::string height = text.substr(0, colon);
-    if (height.find_first_not_of("0123456789") != std::string::npos) return invalid();
-    const auto bytes = base::from_hex(std::string_view(text).substr(colon + 1));
-    if (!bytes) return invalid();
-    const auto id = base::to_hash<32>(*bytes);
-    // The id begins with the height.
-    if (!id || chain::height_of(*id) != std::stoull(height)) return invalid();
-    return genesis::Checkpoint{chain::height_of(*id), *id};
-}
-
 }  // namespace node

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "genesis/join_line.hpp"
 #include "node/disk/data_directory.hpp"
 #include "node/snapshots/genesis_file.hpp"
 #include "node/snapshots/snapshot_check.hpp"
@@ -50,8 +51,5 @@ struct GoodSnapshot {
 // read. A checkpoint below the block is found among the rows.
 [[nodiscard]] base::Result<GoodSnapshot> verify_snapshot(const SnapshotFolder& folder,
                                                          const LoadOptions& options);
-
-// HEIGHT:ID, where the ID begins with the height.
-[[nodiscard]] base::Result<genesis::Checkpoint> checkpoint_from(const std::string& text);
 
 }  // namespace node

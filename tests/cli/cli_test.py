@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 BIN_DIR, CONTRACTS_DIR = (os.path.realpath(each) for each in sys.argv[1:3])
 KEY = 'EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV'  # Public key of PRIVATE.
@@ -154,9 +156,84 @@ class Snapshots(Case):
         self.bad('is no snapshot', 'snapshot', 'load', '/nowhere', '--data-dir', Network.path('x'))
         self.bad('expected HEIGHT:ID', 'snapshot', 'load', '/nowhere', '--data-dir', 'x',
                  '--checkpoint', '7')
+        load = ('snapshot', 'load', '/nowhere', '--data-dir', 'x')
+        self.bad('recover-from = xyz: expected the 64 hexadecimal digits', *load, '--recover-from', 'xyz')
+        self.bad('--recovery r.txt needs --recover-from ID', *load, '--recovery', 'r.txt')
+        made = self.data('-j', 'snapshot', 'create')['snapshot_name']
+        self.bad('%s: read failed: Is a directory' % Network.dir, 'snapshot', 'verify', made, '--genesis',
+                 Network.path('genesis.json'), '--recover-from', 'ab' * 32, '--recovery', Network.dir)
         self.bad('there is no data directory', 'snapshot', 'list', '--data-dir', '/nowhere')
         data = Network.file['validators'][0]['data_dir']
         self.bad('in use by another process', 'snapshot', 'create', '--data-dir', data)
+
+
+class Joining(Case):
+    """The join line, up to where a network with peers is needed: tests/network/invite.py."""
+
+    def line(self, http, chain):
+        key = self.data('-j', 'key', 'create', '--r1', '--to-console')['public_key']
+        return 'bor://127.0.0.1:1:%s#%s/%s/5:%s' % (http, key, chain, '00000005' + '7' * 56)
+
+    def refused(self, text, line, *more):
+        folder = Network.path('joiner')
+        self.bad(text, '--dir', folder, 'network', 'up', '--join', line, *more)
+        self.assertFalse(os.path.exists(folder))
+
+    def test_invite_without_peers(self):
+        self.bad('this node has no p2p-listen-endpoint', 'network', 'invite')
+
+    def test_the_host_of_the_line_is_one_that_others_reach(self):
+        folder = Network.path('alone')
+        key = Network.path('alone.key')
+        self.good('key', 'create', '--r1', '--node', '--file', key)
+
+        def up(told):
+            options = ['--p2p-listen-endpoint=127.0.0.1:0', '--p2p-node-key=' + key]
+            options += ['--p2p-server-address=' + told] if told else []
+            more = [word for each in options for word in ('--node-option', each)]
+            self.good('--dir', folder, 'network', 'up', *more)
+            with open(os.path.join(folder, 'network.json')) as f:
+                return json.load(f)['validators'][0]['http']
+
+        def status(url, host):
+            request = urllib.request.Request(url + '/v1/bor/join', headers={'Host': host})
+            try:
+                return urllib.request.urlopen(request, timeout=20).status
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        def invite(text):
+            self.bad(text, '--dir', folder, 'network', 'invite')
+            self.good('--dir', folder, 'network', 'down')
+        try:
+            url = up('')
+            invite('peers are told 127.0.0.1:0, where nobody can connect: set p2p-server-address')
+            up('0.0.0.0:9876')
+            invite('peers are told 0.0.0.0:9876, where nobody can connect: set p2p-server-address')
+            up('node.example:9876')
+            # Who is told this name asks by it.
+            self.assertEqual([status(url, host) for host in ('node.example', 'other.example')], [200, 400])
+            invite('set http-server-address to an address that others reach')
+            up('localhost:9876')
+            self.assertIn('bor://localhost:9876:%s#PUB_R1_' % url.rsplit(':', 1)[1],
+                          self.good('--dir', folder, 'network', 'invite'))
+        finally:
+            Network.run('--dir', folder, 'network', 'down')
+
+    def test_refusals(self):
+        chain = Network.file['chain_id']
+        http = Network.file['validators'][0]['http'].rsplit(':', 1)[1]
+        line = self.line(http, chain)
+        self.refused("join line: beginning 'what': expected bor://", 'what')
+        self.refused("join line: HTTP-PORT '0': expected a number", line.replace(':%s#' % http, ':0#'))
+        self.refused("join line: CHAIN-ID", line.replace(chain, chain[2:]))
+        self.refused('its genesis file is of chain %s, the join line names chain %s' % (chain, 'ab' * 32),
+                     self.line(http, 'ab' * 32))
+        self.refused('no answer from http://127.0.0.1:1: ', self.line('1', chain))
+        self.refused('--n is for a new network', line, '-n', '4')
+        self.refused('a name has up to 12', line, '--name', 'UP')
+        self.bad('--join is for a new network', 'network', 'up', '--join', line)
+        self.bad('is in use: it is not empty', '--dir', Network.path('wallet'), 'network', 'up', '--join', line)
 
 
 class Reading(Case):

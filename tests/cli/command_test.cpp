@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include "cli/load.hpp"
+#include "cli/progress.hpp"
 #include "cli/transaction.hpp"
 
 #include <catch2/catch.hpp>
@@ -210,4 +211,46 @@ TEST_CASE("a percentile is a sample") {
     CHECK(percentile(samples, 100) == 100);
     std::vector<std::int64_t> one{7};
     CHECK(percentile(one, 99) == 7);
+}
+
+TEST_CASE("sizes are told in a unit in which they are no nought") {
+    CHECK(size_text(0) == "0 KiB");
+    CHECK(size_text(1) == "1 KiB");
+    CHECK(size_text(831'488) == "812 KiB");
+    CHECK(size_text((10U << 20U) - 1) == "10240 KiB");
+    CHECK(size_text(10U << 20U) == "10 MiB");
+}
+
+TEST_CASE("how far a node is, in a line") {
+    Json sync{{"mode", "last_irr_catch_up"},
+              {"peers", 3},
+              {"block_num", 1'000},
+              {"target", 9'000},
+              {"blocks_per_second", 500},
+              {"bytes_per_second", 20U << 20U},
+              {"eta_ms", 16'000.0},
+              {"waiting_for", ""},
+              {"snapshot", nullptr}};
+    CHECK(sync_text(sync) == "block 1000 of 9000, 500 blocks/s, 20 MiB/s, 3 peers, 16 s left");
+    CHECK_FALSE(is_at_head(sync));
+    sync["snapshot"] = {{"stage", "chunks"},
+                        {"block_num", 8'000},
+                        {"chunks", 12},
+                        {"chunks_all", 40},
+                        {"bytes_per_second", 2048},
+                        {"peers", 1},
+                        {"eta_ms", nullptr},
+                        {"waiting_for", "the disk is full"}};
+    CHECK(sync_text(sync) ==
+          "snapshot of block 8000, chunks: 12 of 40 chunks, 2 KiB/s, 1 peer; the disk is full");
+    sync["mode"] = "normal";
+    sync["block_num"] = 9'000;
+    CHECK_FALSE(is_at_head(sync));
+    sync["snapshot"] = nullptr;
+    CHECK(is_at_head(sync));
+    sync["block_num"] = 8'999;
+    CHECK_FALSE(is_at_head(sync));
+    sync["block_num"] = 9'001;
+    sync["peers"] = 0;
+    CHECK_FALSE(is_at_head(sync));
 }

@@ -76,6 +76,11 @@ test('each validator with its vote for the final block', async () => {
   await shows('validators', /voted/);
 });
 
+test('how others join, or why nobody can', async () => {
+  await shows('no-join', /^None: this node has no p2p-listen-endpoint/);
+  assert.equal(await page.locator('#join-how').isVisible(), false);
+});
+
 test('hostile text on the chain stays text', async () => {
   const owner = chain.network.system_key.public;
   const token = await chain.newAccount(chain.freshName('page'), chain.authority(owner));

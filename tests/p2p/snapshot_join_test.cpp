@@ -169,6 +169,35 @@ TEST_CASE("far behind, blocks are taken if a snapshot is not much faster") {
     far_behind(1'000'000'000, false);
 }
 
+TEST_CASE("the seconds that are left are those until it is loaded, and the digests'") {
+    constexpr std::uint64_t kRows = 37'500'000;
+    constexpr milliseconds kDigests(30'000);  // At 800 ns a row.
+    Joining test(3, 40, 60, 240);
+    test.world[0].desk.rows = kRows;
+    test.world[0].desk.bytes = 240U << 20U;
+    for (std::size_t i = 1; i < 4; ++i)
+        test.world[i].read_delay = milliseconds(400);
+    test.join();
+    const auto shown = [&] { return test.world[0].network->status().sync; };
+    test.world.run(milliseconds(1'500));
+    REQUIRE(shown().snapshot);
+    CHECK_FALSE(shown().snapshot->eta);  // Chunks come for less than a second.
+    test.world.run(seconds(3));
+    const base::Timestamp asked_at = test.world.now;
+    REQUIRE(shown().snapshot);
+    REQUIRE(shown().snapshot->eta);
+    CHECK(shown().peers == 3);
+    const base::Duration eta = *shown().snapshot->eta;
+    while (!test.world[0].desk.loaded && test.world.now < asked_at + seconds(60))
+        test.world.run(milliseconds(50));
+    REQUIRE(test.world[0].desk.loaded);
+    const base::Duration took = test.world.now - asked_at + kDigests;
+    INFO("said " << eta / milliseconds(1) << " ms, took " << took / milliseconds(1));
+    CHECK(eta > took * 8 / 10);
+    CHECK(eta < took * 12 / 10);
+    CHECK(test.world.log.has(" s left"));
+}
+
 TEST_CASE(
     "who is asked for more pieces at once than four says so, and what is unasked is dropped") {
     Joining test(1);
