@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::uint64_t kSalt = 0xD1342543DE82EF95;
+constexpr std::uint64_t kRestoreSalt = 0x2545F4914F6CDD1D;
 constexpr base::Duration kFaultsFor = seconds(15);
 constexpr base::Duration kHealthyFor = seconds(10);
 // With a Byzantine member recovery may take more turns, and promises that were made in a wrong
@@ -32,13 +33,15 @@ Fleet::Fleet(std::uint64_t seed)
       dice_(seed ^ kSalt),
       world_(make_world(chance_, seed)),
       observer_(world_.universe, false),
+      restore_dice_(seed ^ kRestoreSalt),
       shown_final_(world_.machines()) {
     now_ = world_.universe.at(0);
     for (std::size_t i = 0; i < world_.machines(); ++i) {
         const Machine::Setup setup{.number = i,
                                    .member = world_.member_of(i),
                                    .hides_its_keys = world_.has_twin(world_.member_of(i)),
-                                   .is_observer = i == world_.joiner};
+                                   .is_observer = i == world_.joiner,
+                                   .snapshot_every = world_.snapshot_every};
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }
@@ -61,6 +64,7 @@ Outcome Fleet::run() {
     }
     if (world_.upgrade_at) plan_upgrades();
     plan_disaster();
+    plan_restores();
     at(milliseconds(500), [this] { submit(); });
     if (world_.votes) {
         at(milliseconds(700), [this] { submit_politics(); });
@@ -158,6 +162,7 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
         perform(i, asked->asked);
     } else if (const auto* finalized = std::get_if<did::Finalized>(&effect)) {
         note_final(i, *finalized);
+        note_snapshot_due(i, *finalized);
     } else if (const auto* accused = std::get_if<did::Accused>(&effect)) {
         note_accused(i, accused->evidence);
     }

@@ -112,6 +112,7 @@ std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effect
 std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
     auto journals = disk_.open(base::Log(log_, "disk"), seed);
     if (!journals) return journals.error().detail;
+    if (auto opened = open_snapshots(); !opened) return opened.error().detail;
     contract_machine_ = std::make_unique<node::ContractMachine>();
     engine_ = std::make_unique<chain::vm::Engine>(
         chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
@@ -124,7 +125,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     options.asks_around_for = std::chrono::hours(1);
     options.clock_bound = std::chrono::milliseconds(100);
     options.accept_amnesia = accepts_amnesia;
-    if (recovery) options.reset = recovery->reset;
+    if (recovery) options.reset = genesis::reset_of(*recovery);
     chain::StateManager::Options state;
     // bor-node ends itself here.
     state.on_fault = [](const base::Error& error) { throw Died{error.detail}; };
@@ -159,6 +160,21 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     return {};
 }
 
+base::Result<void> Machine::open_snapshots() {
+    auto store = node::SnapshotStore::open(
+        MachineDisk::snapshots(), base::Log(log_, "snapshot"), disk_.calls());
+    if (!store) return base::fail(store.error());
+    snapshots_ = std::make_unique<MachineSnapshots>(
+        *std::move(store), disk_.storage(), genesis_.chain_id(), setup_.snapshot_every);
+    return {};
+}
+
+base::Result<SnapshotCopy> Machine::copy_snapshot(const node::SnapshotStore::Listed& listed) const {
+    const node::SnapshotStore& store = snapshots_->store();
+    const auto folder = node::SnapshotFolder::open(store.path_of(listed), store.files());
+    return folder ? copy_of(*folder) : base::fail(folder.error());
+}
+
 p2p::Options Machine::network_options(std::uint64_t seed) const {
     p2p::Options network;
     network.chain_id = genesis_.chain_id();
@@ -186,6 +202,7 @@ void Machine::end_process() {
     contract_machine_.reset();
     view = nullptr;
     in_flight_.clear();
+    snapshots_.reset();
     disk_.close();
 }
 
