@@ -45,7 +45,9 @@ Fleet::Fleet(std::uint64_t seed)
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }
-    if (world_.pruner) machines_[*world_.pruner]->set_prunes();
+    for (std::size_t i = 0; i < machines_.size(); ++i) {
+        if (world_.all_prune || i == world_.pruner) machines_[i]->set_prunes();
+    }
     uses_disk_faults_ = chance_.percent(30);
     if (!world_.byzantine.empty()) byzantine_ = std::make_unique<Byzantine>(*this, seed);
 }
@@ -107,6 +109,7 @@ void Fleet::start(std::size_t i) {
     if (machine.has_bad_disk()) start_over(i);
     check_opened(i);
     perform(i, out);
+    note_snapshots(i);
     for (std::size_t peer = 0; peer < machines_.size(); ++peer) {
         if (peer == i || !machine.runs()) continue;
         step(i, p2p::input::Dial{fmt::format("node:{}", peer), node_key(peer)});
@@ -160,6 +163,8 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
         later(i, microseconds(500), p2p::input::BlocksRead{read->wanted.ticket, std::move(blocks)});
     } else if (const auto* asked = std::get_if<did::ToTransport>(&effect)) {
         perform(i, asked->asked);
+    } else if (const auto* to = std::get_if<did::ToSnapshots>(&effect)) {
+        carry_out(i, to->asked);
     } else if (const auto* finalized = std::get_if<did::Finalized>(&effect)) {
         note_final(i, *finalized);
         note_snapshot_due(i, *finalized);
@@ -199,10 +204,6 @@ void Fleet::write(std::size_t i, node::effect::Write write) {
         if (same.life() != life) return;
         const auto done = same.finish_write();
         if (ticket != 0) later(i, microseconds(1), node::input::Written{ticket, done});
-        if (const auto earliest = same.take_pruned()) {
-            ++outcome_.counts["prunings"];
-            later(i, microseconds(2), node::input::HistoryPruned{*earliest});
-        }
     });
 }
 

@@ -147,9 +147,12 @@ class Fleet : public Watch {
     void note_snapshot_due(std::size_t i, const node::effect::Finalized& finalized);
     void make_snapshot(std::size_t i, int patience);
     void note_snapshot(std::size_t i, const node::SnapshotStore::Listed& made);
+    void note_snapshots(std::size_t i);
+    void carry_out(std::size_t i, const p2p::Effect& asked);
+    void take_new_state(std::size_t i);
     void plan_restores();
     void restore(std::size_t i);
-    void give_forgery(std::size_t i, const SnapshotCopy& copy);
+    void give_forgery(std::size_t i, const SnapshotCopy& copy, Forgery how);
     void replace(std::size_t i);
     void replace_state(std::size_t i);
 

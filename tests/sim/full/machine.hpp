@@ -161,6 +161,14 @@ class Machine : base::Pinned {
 
     // Of the node that runs.
     [[nodiscard]] MachineSnapshots& snapshots() { return *snapshots_; }
+    // What p2p asks of snapshots, and what comes of it.
+    [[nodiscard]] p2p::Input carry_out(const p2p::Effect& asked);
+    // A state was made of a snapshot: the process ends, and the next one has it. What does not fit
+    // any more is left alone; why.
+    base::Result<void> take_new_state();
+    // Of what is below the newest snapshot.
+    base::Result<void> prune();
+    [[nodiscard]] bool has_new_state() const { return made_.has_value(); }
     [[nodiscard]] base::Result<SnapshotCopy> copy_snapshot(
         const node::SnapshotStore::Listed& listed) const;
 
@@ -198,6 +206,12 @@ class Machine : base::Pinned {
     SilentLog log_;
     MachineDisk disk_;
     std::unique_ptr<MachineSnapshots> snapshots_;
+    struct Made {
+        std::filesystem::path state;
+        p2p::SnapshotPoint snapshot;
+    };
+    std::optional<Made> made_;
+    [[nodiscard]] p2p::input::SnapshotLoaded load(const p2p::SnapshotPoint& snapshot);
     std::deque<node::effect::Write> in_flight_;
     bool has_refused_write_ = false;
     std::shared_ptr<const DiskFiles::Image> copy_;

@@ -147,17 +147,15 @@ base::Result<void> MachineDisk::write(const node::effect::Write& write) {
     if (done && is_waited_for && flushes_ < kFlushesMax &&
         chance_.below(kWritesBetweenFlushes) == 0) {
         ++flushes_;
-        if (pruning_ != nullptr) done = prune();
-        return done ? storage_->flush() : done;
+        return storage_->flush();
     }
     return done;
 }
 
-// As the thread does that prunes; here what it writes anew is done when this returns.
-base::Result<void> MachineDisk::prune() {
-    const auto final = chain::stored_final(*storage_);
-    if (!final) return base::fail(final.error());
-    const auto next = pruning_->plan(final->height);
+// Here what it writes anew is done when this returns.
+base::Result<void> MachineDisk::prune(chain::Height snapshot) {
+    if (pruning_ == nullptr) return {};
+    const auto next = pruning_->plan(snapshot);
     if (!next) return base::fail(next.error());
     if (next->blocks > pruning_->floor().blocks) pruned_ = next->blocks;
     if (auto done = pruning_->raise(*next); !done) return done;
@@ -259,6 +257,20 @@ fs::path MachineDisk::snapshots() {
     return node::snapshots_in(kRoot);
 }
 
+fs::path MachineDisk::joining() {
+    return fs::path(kRoot) / "joining";
+}
+
+fs::path MachineDisk::data_dir() {
+    return kRoot;
+}
+
+base::Result<genesis::Checkpoint> MachineDisk::own_final() const {
+    const auto final = chain::stored_final(*storage_);
+    if (!final) return base::fail(final.error());
+    return genesis::Checkpoint{final->height, final->id};
+}
+
 // --- Snapshots ---
 
 base::Result<void> MachineDisk::load(const SnapshotCopy& copy) {
@@ -329,22 +341,29 @@ base::Result<bool> MachineDisk::replace_state(const SnapshotCopy& copy,
                       "a state that was replaced had other journal marks, evidence or requests");
 }
 
-// As SnapshotReceiver and Node::take_new_state() do.
+// As SnapshotReceiver does.
 base::Result<void> MachineDisk::make_replacement(const SnapshotCopy& copy) {
-    const node::Disk disk{*calls_, make_environment(files_)};
     const auto folder = node::SnapshotFolder::open(kGiven, *calls_);
     if (!folder) return base::fail(folder.error());
     const auto checked = node::check_parts(*folder, node::trust_in(genesis_));
     if (!checked) return base::fail(checked.error());
-    const auto final = chain::stored_final(*storage_);
-    if (!final) return base::fail(final.error());
     const auto next = directory_->next_state();
     if (!next) return base::fail(next.error());
-    node::StateBuild state(*next, disk);
+    node::StateBuild state(*next, disk());
     if (auto filled = state.fill(*folder, 1, nullptr, nullptr); !filled) return filled;
     if (auto done = state.complete(*folder, *checked); !done) return done;
-    auto replaces = state.replace(*storage_, {final->height, final->id}, copy.height);
-    if (!replaces) return replaces;
+    if (auto closed = state.close(); !closed) return closed;
+    state.keep();
+    return take_state(*next, copy.height);
+}
+
+// As Node::take_new_state() does.
+base::Result<void> MachineDisk::take_state(const fs::path& made, chain::Height height) {
+    const auto own = own_final();
+    if (!own) return base::fail(own.error());
+    node::StateBuild state(made, disk());
+    if (auto opened = state.open(); !opened) return opened;
+    if (auto done = state.replace(*storage_, *own, height); !done) return done;
     if (auto closed = state.close(); !closed) return closed;
     state.keep();
     flushes_ = 0;

@@ -81,7 +81,19 @@ class MachineDisk : base::Pinned {
     [[nodiscard]] base::Storage& storage() const { return *storage_; }
     // Of the process that runs.
     [[nodiscard]] node::FileCalls& calls() const { return *calls_; }
+    [[nodiscard]] node::Disk disk() { return {*calls_, make_environment(files_)}; }
     [[nodiscard]] static std::filesystem::path snapshots();
+    [[nodiscard]] static std::filesystem::path joining();
+    [[nodiscard]] static std::filesystem::path data_dir();
+    [[nodiscard]] base::Result<std::filesystem::path> next_state() const {
+        return directory_->next_state();
+    }
+    [[nodiscard]] base::Result<genesis::Checkpoint> own_final() const;
+    // The one that was made there, of a snapshot of this height, takes the state's place from the
+    // next open() on.
+    base::Result<void> take_state(const std::filesystem::path& made, chain::Height height);
+    // As the thread does that prunes, where it does: of what is below this snapshot.
+    base::Result<void> prune(chain::Height snapshot);
     // What the durable pages of journals promised, ever.
     [[nodiscard]] const Promises& promises() const { return promises_; }
 
@@ -98,7 +110,6 @@ class MachineDisk : base::Pinned {
     base::Result<void> make_replacement(const SnapshotCopy& copy);
     [[nodiscard]] base::Result<std::map<base::Bytes, base::Bytes>> own_rows() const;
     void begin(const node::effect::Write* write);
-    base::Result<void> prune();
 
     const genesis::Genesis& genesis_;
     std::vector<base::crypto::PublicKey> keys_;

@@ -143,4 +143,29 @@ base::Result<node::SnapshotStore::Listed> MachineSnapshots::make() {
     return made;
 }
 
+p2p::input::SnapshotsChanged MachineSnapshots::names() const {
+    p2p::input::SnapshotsChanged changed;
+    for (const node::SnapshotStore::Listed& each : store_->list())
+        changed.snapshots.push_back({each.head.height, each.id});
+    return changed;
+}
+
+base::Result<void> MachineSnapshots::forge(const node::SnapshotStore::Listed& listed, Forgery how) {
+    const fs::path path = store_->path_of(listed);
+    const auto folder = SnapshotFolder::open(path, store_->files());
+    if (!folder) return base::fail(folder.error());
+    const auto copy = copy_of(*folder);
+    if (!copy) return base::fail(copy.error());
+    const auto forged = sim::full::forge(*copy, how);
+    if (!forged) return {};
+    if (forged->id == copy->id) return write_copy(*forged, path, store_->files());
+    const auto next = store_->begin();
+    if (!next) return base::fail(next.error());
+    if (auto written = write_copy(*forged, *next, store_->files()); !written) return written;
+    if (auto taken = store_->take_over(*next, /*keep=*/false); !taken) {
+        return base::fail(taken.error());
+    }
+    return store_->remove(listed.name);
+}
+
 }  // namespace sim::full

@@ -2,6 +2,8 @@
 
 #include "node/core/core.hpp"
 #include "node/disk/file_calls.hpp"
+#include "node/joining/snapshot_pieces.hpp"
+#include "node/joining/snapshot_receiver.hpp"
 #include "node/snapshots/snapshot_store.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
 
@@ -37,7 +39,7 @@ inline constexpr std::size_t kForgeries = 4;
 // Nothing: this snapshot has nothing that could be forged so.
 [[nodiscard]] std::optional<SnapshotCopy> forge(const SnapshotCopy& copy, Forgery how);
 
-// The snapshots that a machine makes while it runs, by the node's own classes.
+// The snapshots that a machine makes, gives and gets while it runs, by the node's own classes.
 class MachineSnapshots : base::Pinned {
   public:
     static constexpr std::size_t kKept = 2;
@@ -45,9 +47,15 @@ class MachineSnapshots : base::Pinned {
     // All outlive it. `every`: of heights.
     MachineSnapshots(std::unique_ptr<node::SnapshotStore> store,
                      const base::Storage& storage,
-                     const chain::ChainId& chain_id,
-                     chain::Height every)
-        : store_(std::move(store)), storage_(storage), chain_id_(chain_id), every_(every) {}
+                     const node::SnapshotReceiver::Options& how,
+                     chain::Height every,
+                     const base::Log& log)
+        : store_(std::move(store)),
+          storage_(storage),
+          chain_id_(how.trust.chain.chain_id),
+          every_(every),
+          pieces_(*store_, log),
+          receiver_(how, *store_, log) {}
 
     // As SnapshotService does. True: there is one to make.
     [[nodiscard]] bool on_finalized(const node::effect::Finalized& finalized);
@@ -57,12 +65,21 @@ class MachineSnapshots : base::Pinned {
     // It is not made.
     void give_up() { capture_.reset(); }
     [[nodiscard]] node::SnapshotStore& store() { return *store_; }
+    [[nodiscard]] const node::SnapshotStore& store() const { return *store_; }
+    [[nodiscard]] node::SnapshotPieces& pieces() { return pieces_; }
+    [[nodiscard]] node::SnapshotReceiver& receiver() { return receiver_; }
+    // What p2p is to be told.
+    [[nodiscard]] p2p::input::SnapshotsChanged names() const;
+    // Gives another in the place of this one, which a liar has made of it.
+    base::Result<void> forge(const node::SnapshotStore::Listed& listed, Forgery how);
 
   private:
     std::unique_ptr<node::SnapshotStore> store_;
     const base::Storage& storage_;
     const chain::ChainId chain_id_;
     const chain::Height every_;
+    node::SnapshotPieces pieces_;
+    node::SnapshotReceiver receiver_;
     // Of the blocks that became final together, up to now.
     std::shared_ptr<const base::StorageView> before_;
     std::vector<std::shared_ptr<const chain::ChangeSet>> since_;

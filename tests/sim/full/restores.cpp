@@ -36,7 +36,10 @@ void Fleet::make_snapshot(std::size_t i, int patience) {
         Machine& machine = *machines_[i];
         if (!machine.runs() || machine.life() != life) return;
         const auto made = machine.snapshots().make();
-        if (made) return note_snapshot(i, *made);
+        if (made) {
+            note_snapshot(i, *made);
+            return note_snapshots(i);
+        }
         if (made.error().code != base::Errc::would_block) {
             if (machine.has_bad_disk()) return;
             return fail(fmt::format("node {} makes no snapshot: {}", i, made.error().detail));
@@ -48,17 +51,63 @@ void Fleet::make_snapshot(std::size_t i, int patience) {
 
 // Those of one height are equal byte for byte.
 void Fleet::note_snapshot(std::size_t i, const node::SnapshotStore::Listed& made) {
+    Machine& machine = *machines_[i];
+    if (!world_.is_honest(i)) {
+        const auto how = static_cast<Forgery>(restore_dice_.below(kForgeries));
+        (void)machine.snapshots().forge(made, how);
+        ++outcome_.counts["snapshots forged"];
+        return;
+    }
     ++outcome_.counts["snapshots made"];
+    if (auto pruned = machine.prune(); !pruned && !machine.has_bad_disk()) {
+        fail(fmt::format("node {} does not prune: {}", i, pruned.error().detail));
+    }
+    if (const auto earliest = machine.take_pruned()) {
+        ++outcome_.counts["prunings"];
+        later(i, std::chrono::microseconds(2), node::input::HistoryPruned{*earliest});
+    }
     const auto [known, is_first] = manifests_.emplace(made.head.height, made.id);
     if (!is_first && known->second != made.id) {
         fail(fmt::format("node {} makes another snapshot of block {}", i, made.head.height));
     }
     if (!is_first || (!world_.restored && !world_.replaced)) return;
-    auto copy = machines_[i]->copy_snapshot(made);
+    auto copy = machine.copy_snapshot(made);
     if (copy) return copies_.push_back(*std::move(copy));
-    if (!machines_[i]->has_bad_disk()) {
+    if (!machine.has_bad_disk()) {
         fail(fmt::format("a snapshot of node {} cannot be read: {}", i, copy.error().detail));
     }
+}
+
+// --- And given to others ---
+
+// Peers are told which there are.
+void Fleet::note_snapshots(std::size_t i) {
+    later(i, std::chrono::microseconds(1), machines_[i]->snapshots().names());
+}
+
+void Fleet::carry_out(std::size_t i, const p2p::Effect& asked) {
+    Machine& machine = *machines_[i];
+    p2p::Input done = machine.carry_out(asked);
+    const std::uint64_t life = machine.life();
+    at(milliseconds(restore_dice_.between(1, 10)), [this, i, life, done = std::move(done)] {
+        Machine& same = *machines_[i];
+        if (!same.runs() || same.life() != life) return;
+        if (same.has_new_state()) return take_new_state(i);
+        step(i, done);
+    });
+}
+
+void Fleet::take_new_state(std::size_t i) {
+    Machine& machine = *machines_[i];
+    drop_channels(i);
+    const auto taken = machine.take_new_state();
+    if (taken) {
+        ++outcome_.loads;
+        ++outcome_.counts["joins by snapshot"];
+    } else if (!machine.has_bad_disk() && taken.error().code != base::Errc::invalid) {
+        return fail(fmt::format("node {} takes no new state: {}", i, taken.error().detail));
+    }
+    at(milliseconds(restore_dice_.between(1, 50)), [this, i] { start(i); });
 }
 
 // --- And loaded ---
@@ -93,7 +142,8 @@ void Fleet::restore(std::size_t i) {
     if (restore_dice_.percent(25)) (void)machine.put_back_copy();
     machine.lose_state();
     start_over(i);
-    give_forgery(i, copy);
+    for (std::size_t how = 0; how < kForgeries; ++how)
+        give_forgery(i, copy, static_cast<Forgery>(how));
     if (auto loaded = machine.load_snapshot(copy); !loaded) {
         return fail(fmt::format("node {} is not restored: {}", i, loaded.error().detail));
     }
@@ -102,8 +152,7 @@ void Fleet::restore(std::size_t i) {
     at(milliseconds(restore_dice_.between(50, 1'000)), [this, i] { start(i); });
 }
 
-void Fleet::give_forgery(std::size_t i, const SnapshotCopy& copy) {
-    const auto how = static_cast<Forgery>(restore_dice_.below(kForgeries));
+void Fleet::give_forgery(std::size_t i, const SnapshotCopy& copy, Forgery how) {
     const auto forged = forge(copy, how);
     if (!forged) return;
     ++outcome_.counts["snapshots refused"];

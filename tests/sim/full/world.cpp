@@ -116,9 +116,11 @@ void choose_pruner(World& world, std::uint64_t seed) {
 void choose_restored(World& world, std::uint64_t seed) {
     Chance dice(seed ^ kRestoreSalt);
     world.snapshot_every = static_cast<chain::Height>(dice.between(8, 20));
+    const bool prunes = dice.percent(40);
     const std::size_t one = dice.below(world.validators);
     const std::size_t other = dice.below(world.validators);
     if (world.loses_two || world.goes_ahead || world.loses_half) return;
+    world.all_prune = prunes && !world.upgrade_at;
     if (world.byzantine.empty() && !world.wrong_time) {
         world.restored = world.forgetful.value_or(one);
     }
