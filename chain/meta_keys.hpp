@@ -12,6 +12,10 @@ inline constexpr std::string_view kMetaNotarize = "notarize_certificate";
 inline constexpr std::string_view kMetaJournal = "journal_mark/";  // And the key's tag.
 // Schedules of the final block; height and schedules of the agreement's base.
 inline constexpr std::string_view kMetaSchedules = "schedules";
+// Of a node, not of its chain: evidence that is not on chain yet, by its digest; and each key, by
+// itself, whose amnesia was accepted and is not on chain yet.
+inline constexpr std::string_view kMetaEvidence = "evidence/";
+inline constexpr std::string_view kMetaAmnesia = "amnesia/";
 
 [[nodiscard]] inline base::Bytes meta_key(std::string_view name) {
     return base::to_bytes(base::as_bytes(name));

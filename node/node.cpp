@@ -1,7 +1,6 @@
 #include "node/node.hpp"
 
 #include "base/check.hpp"
-#include "chain/meta_keys.hpp"
 #include "genesis/join_line.hpp"
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
@@ -115,20 +114,6 @@ base::Result<LoadOptions> load_options(const Options& options) {
 // Where a snapshot of peers is put together.
 std::filesystem::path joining_in(const Options& options) {
     return options.data_dir / "joining";
-}
-
-// What a journal is compared with at the start, of every key that voted here.
-base::Result<base::Batch> journal_marks(const base::Storage& storage) {
-    base::Batch batch;
-    const base::Bytes prefix = chain::meta_key(chain::kMetaJournal);
-    auto scanned =
-        storage.scan(base::Family::meta, prefix, [&](base::ByteView key, base::ByteView value) {
-            if (!base::equal(key.first(std::min(key.size(), prefix.size())), prefix)) return false;
-            batch.put(base::Family::meta, base::to_bytes(key), base::to_bytes(value));
-            return true;
-        });
-    if (!scanned) return base::fail(scanned.error());
-    return batch;
 }
 
 // The option `snapshot`.
@@ -339,24 +324,14 @@ genesis::Checkpoint Node::Parts::own_final() const {
     return {block->header.height, block->id};
 }
 
-// What became final since the state was made must be below the snapshot, too; and a journal is
-// compared with what the old state says of it.
+// What became final since the state was made must be below the snapshot, too.
 base::Result<void> Node::Parts::take_new_state() {
     const auto made = exchange->made();
     CHECK(made);
-    auto marks = journal_marks(*ledger.storage);
-    if (!marks) return base::fail(marks.error());
     StateBuild state(made->state, {});
     if (auto opened = state.open(); !opened) return opened;
-    const genesis::Checkpoint own = own_final();
-    if (own.height >= made->snapshot.height) {
-        return base::fail(base::Errc::invalid, "the own final block has passed the snapshot's");
-    }
-    if (own.height > 1) {
-        auto good = state.check_block(own, made->snapshot.height, "forked: the own final block");
-        if (!good) return good;
-    }
-    if (auto stored = state.storage().commit(*marks, true); !stored) return stored;
+    auto replaces = state.replace(*ledger.storage, own_final(), made->snapshot.height);
+    if (!replaces) return replaces;
     if (auto closed = state.close(); !closed) return closed;
     state.keep();
     // The other nodes can have it from here at once.

@@ -2,8 +2,8 @@
 
 #include "base/log.hpp"
 #include "base/pinned.hpp"
-#include "node/snapshot_pieces.hpp"
-#include "node/snapshot_receiver.hpp"
+#include "node/joining/snapshot_pieces.hpp"
+#include "node/joining/snapshot_receiver.hpp"
 #include "node/worker_pool.hpp"
 #include "p2p/network.hpp"
 

@@ -108,6 +108,11 @@ enum class Rule : std::uint8_t {
     // --- Blocks of one slot ---
     two_of_a_slot,
     third_below_certified,
+    // --- Snapshots ---
+    snapshot_digest,
+    snapshot_chunk_lanes,
+    snapshot_agreement,
+    replaced_state_keeps_marks,
     count,
 };
 

@@ -1,4 +1,5 @@
 #include "base/crypto/hash.hpp"
+#include "chain/meta_keys.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <algorithm>
@@ -14,20 +15,15 @@ constexpr std::int64_t kSaidForSeconds = 60;
 constexpr chain::Slot kBehindMax = 2;
 constexpr std::uint32_t kBehindMilliseconds = 2'000;
 
-// Rows of Family::meta: this and the digest of the evidence, which is the value.
-constexpr std::string_view kEvidenceRow = "evidence/";
-// And this and a key, which is the value, whose amnesia was accepted and is not on chain yet.
-constexpr std::string_view kAmnesiaRow = "amnesia/";
-
 base::Bytes evidence_key(base::ByteView packed) {
-    base::Bytes key = base::to_bytes(base::as_bytes(kEvidenceRow));
+    base::Bytes key = base::to_bytes(base::as_bytes(chain::kMetaEvidence));
     const base::Hash256 digest = base::crypto::sha256(packed);
     key.insert(key.end(), digest.bytes.begin(), digest.bytes.end());
     return key;
 }
 
 base::Bytes amnesia_key(const base::crypto::PublicKey& key) {
-    base::Bytes row = base::to_bytes(base::as_bytes(kAmnesiaRow));
+    base::Bytes row = base::to_bytes(base::as_bytes(chain::kMetaAmnesia));
     const base::Bytes packed = chain::pack(key);
     row.insert(row.end(), packed.begin(), packed.end());
     return row;
@@ -106,7 +102,7 @@ void Core::Impl::forget_settled(Effects& out) {
 
 // What was found before the node stopped, and is not on chain yet, is reported by this life of it.
 base::Result<void> Core::Impl::load_evidence() {
-    auto rows = rows_of(environment_.storage, kEvidenceRow);
+    auto rows = rows_of(environment_.storage, chain::kMetaEvidence);
     if (!rows) return base::fail(std::move(rows).error());
     for (const base::Bytes& row : *rows) {
         auto evidence = chain::unpack<chain::Evidence>(row, "evidence");
@@ -130,7 +126,7 @@ void Core::Impl::note_amnesia(Effects& out) {
 }
 
 base::Result<void> Core::Impl::load_amnesia() {
-    auto rows = rows_of(environment_.storage, kAmnesiaRow);
+    auto rows = rows_of(environment_.storage, chain::kMetaAmnesia);
     if (!rows) return base::fail(std::move(rows).error());
     for (const base::Bytes& row : *rows) {
         auto key = chain::unpack<base::crypto::PublicKey>(row, "amnesia");

@@ -1,12 +1,15 @@
 #include "node/snapshots/state_build.hpp"
 
 #include "chain/execution/schedule_rows.hpp"
+#include "chain/meta_keys.hpp"
 #include "chain/state/views.hpp"
+#include "chain/types/rule.hpp"
 #include "node/disk/file.hpp"
 #include "node/disk/table_file.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +34,16 @@ base::Result<RowSink> open_table(const fs::path& path, const Disk& disk) {
     return RowSink{
         [file](base::ByteView key, base::ByteView value) { return file->add(key, value); },
         [file] { return file->finish(); }};
+}
+
+// The rows whose keys begin with this.
+base::Result<void> copy_rows(const base::Storage& from, std::string_view name, base::Batch& to) {
+    const base::Bytes prefix = chain::meta_key(name);
+    return from.scan(base::Family::meta, prefix, [&](base::ByteView key, base::ByteView value) {
+        if (!base::equal(key.first(std::min(key.size(), prefix.size())), prefix)) return false;
+        to.put(base::Family::meta, base::to_bytes(key), base::to_bytes(value));
+        return true;
+    });
 }
 
 }  // namespace
@@ -125,6 +138,29 @@ base::Result<void> StateBuild::complete(const SnapshotFolder& folder,
     if (!last) return fail(last.error());
     if (auto stored = store_links(folder, checked); !stored) return stored;
     return storage_->commit(*last, true);
+}
+
+base::Result<void> StateBuild::replace(const base::Storage& old,
+                                       const genesis::Checkpoint& own,
+                                       chain::Height height) {
+    if (own.height >= height) {
+        return fail(
+            Errc::invalid,
+            fmt::format(
+                "the own final block {} is not below the snapshot's block {}", own.height, height));
+    }
+    if (own.height > 1) {
+        auto good = check_block(own, height, "forked: the own final block");
+        if (!good) return good;
+    }
+    base::Batch batch;
+    for (const std::string_view name :
+         {chain::kMetaJournal, chain::kMetaEvidence, chain::kMetaAmnesia}) {
+        const bool is_mark = name == chain::kMetaJournal;
+        if (is_mark && chain::is_left_out(chain::Rule::replaced_state_keeps_marks)) continue;
+        if (auto copied = copy_rows(old, name, batch); !copied) return copied;
+    }
+    return storage_->commit(batch, true);
 }
 
 base::Result<void> StateBuild::close() {

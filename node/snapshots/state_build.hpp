@@ -35,6 +35,13 @@ class StateBuild : base::Pinned {
     base::Result<void> open();
     // Compares the rows with `checked`, and adds what is beside them.
     base::Result<void> complete(const SnapshotFolder& folder, const CheckedSnapshot& checked);
+    // Makes it ready to take the place of another state of this node, `old`, which nobody changes
+    // any more: takes over what that has beside the chain, without which the node could break a
+    // promise or forget evidence. Durable. invalid: its block is not above `own`, the final block
+    // of the old one, or not of the same chain.
+    base::Result<void> replace(const base::Storage& old,
+                               const genesis::Checkpoint& own,
+                               chain::Height height);
     // Of the database, which is open between fill() and close().
     [[nodiscard]] RocksDbStorage& storage() { return *storage_; }
     // All of it is durable, names too.

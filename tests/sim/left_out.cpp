@@ -101,6 +101,10 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "above-start-floor",
     "two-of-a-slot",
     "third-below-certified",
+    "snapshot-digest",
+    "snapshot-chunk-lanes",
+    "snapshot-agreement",
+    "replaced-state-keeps-marks",
 };
 
 // Set before any thread starts, read by all.

@@ -94,6 +94,7 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
         outcome.changes = full.changes;
         outcome.eos_finals = full.eos_finals;
         outcome.new_disks = full.new_disks;
+        outcome.faults.loads = full.loads;
         outcome.upgrades = full.upgrades;
         outcome.counts = full.counts;
         outcome.checked_liveness = true;

@@ -1,18 +1,12 @@
 #include "genesis/snapshot_chunk.hpp"
 #include "node/disk/data_directory.hpp"
-#include "node/snapshot_pieces.hpp"
-#include "node/snapshot_receiver.hpp"
 #include "node/snapshots/packing.hpp"
-#include "node/snapshots/snapshot_writer.hpp"
-#include "tests/support/one_node.hpp"
-#include "tests/support/temporary_directory.hpp"
+#include "tests/node/received/fixture.hpp"
 
 #include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
 
 // A snapshot goes from one node's files to another's piece by piece, on a real disk: what the
 // receiver says of each lie, whom it blames, and what is left after it was cut short.
@@ -24,129 +18,9 @@ using node::SnapshotFolder;
 using node::SnapshotStore;
 using p2p::SnapshotPart;
 using p2p::SnapshotVerdict;
-
-class Source {
-  public:
-    Source() {
-        node_.on_finalized = [this](const node::effect::Finalized& told) {
-            told_.insert_or_assign(told.block->block->header.height, told);
-        };
-        for (chain::Slot slot = 1; slot <= 12; ++slot) {
-            if (slot % 3 == 0) node_.submit(node_.new_account("account" + std::string(slot, 'a')));
-            node_.tick_at(slot);
-        }
-        store_ = open(home_ / "snapshots");
-    }
-    std::unique_ptr<SnapshotStore> open(const fs::path& path) {
-        auto store = SnapshotStore::open(path, base::Log(silent_, "snapshot"));
-        REQUIRE(store);
-        return *std::move(store);
-    }
-    p2p::SnapshotPoint written(chain::Height height) {
-        const std::atomic<bool> never = false;
-        node::SnapshotWriter writer(
-            *store_, [this] { return node_.storage().snapshot(); }, never);
-        const auto& told = told_.at(height);
-        const auto listed = writer.write({told.block->block, told.before, {told.block->changes}},
-                                         {.chain_id = node_.genesis().chain_id(),
-                                          .proof_patience = std::chrono::milliseconds(0)});
-        if (!listed) FAIL(listed.error().detail);
-        return {height, listed->id};
-    }
-    [[nodiscard]] genesis::Checkpoint block(chain::Height height) const {
-        return {height, told_.at(height).block->block->id};
-    }
-    [[nodiscard]] SnapshotStore& store() { return *store_; }
-    [[nodiscard]] const genesis::Genesis& genesis() const { return node_.genesis(); }
-    [[nodiscard]] fs::path path(const std::string& name) const { return home_ / name; }
-    [[nodiscard]] base::Log log() { return {silent_, "join"}; }
-
-  private:
-    TemporaryDirectory home_;
-    support::SilentLog silent_;
-    support::OneNode node_;
-    std::map<chain::Height, node::effect::Finalized> told_;
-    std::unique_ptr<SnapshotStore> store_;
-};
-
-// A node that fetches from the source.
-struct Joiner {
-    using Lie = std::function<void(p2p::SnapshotChunk&)>;
-
-    explicit Joiner(Source& from, std::optional<genesis::Checkpoint> checkpoint = {})
-        : source(from),
-          pieces(from.store(), from.log()),
-          own(from.open(from.path("own"))),
-          how{from.path("data") / "joining", from.path("data"), node::trust_in(from.genesis()), 2} {
-        how.trust.checkpoint = checkpoint;
-        fs::create_directories(how.data_dir);
-        restart();
-    }
-    void restart() { receiver = std::make_unique<node::SnapshotReceiver>(how, *own, source.log()); }
-    p2p::SnapshotChunk read(const p2p::SnapshotPiece& piece) {
-        const auto message = pieces.read({.ticket = 1, .piece = piece, .correlation = 7}).message;
-        const auto envelope = p2p::read_envelope(*message);
-        REQUIRE(envelope);
-        CHECK(envelope->correlation == 7);
-        auto body = p2p::read_body(*envelope, *message);
-        REQUIRE(body);
-        return std::get<p2p::SnapshotChunk>(*std::move(body));
-    }
-    p2p::input::SnapshotKept fetch(const p2p::SnapshotPiece& piece, const Lie& lie = {}) {
-        p2p::SnapshotChunk chunk = read(piece);
-        REQUIRE(chunk.is_known);
-        if (lie) lie(chunk);
-        const p2p::effect::KeepSnapshot keep{
-            piece, chunk.count, std::make_shared<const base::Bytes>(chunk.bytes)};
-        return piece.part == SnapshotPart::chunk ? receiver->keep_chunk(keep)
-                                                 : receiver->keep(keep);
-    }
-    // Links, proof and manifest.
-    p2p::input::SnapshotChecked fetch_history(const p2p::SnapshotPoint& snapshot,
-                                              SnapshotPart lied = SnapshotPart::chunk,
-                                              const Lie& lie = {}) {
-        for (const auto part : {SnapshotPart::links, SnapshotPart::proof, SnapshotPart::manifest}) {
-            const std::uint32_t count = read({snapshot.manifest, part, 0}).count;
-            for (std::uint32_t i = 0; i < count; ++i) {
-                const auto kept = fetch({snapshot.manifest, part, i}, part == lied ? lie : Lie{});
-                CHECK(kept.verdict == SnapshotVerdict::good);
-            }
-        }
-        return receiver->check(snapshot);
-    }
-    void fetch_chunks(const p2p::SnapshotPoint& snapshot,
-                      const std::vector<std::uint32_t>& missing) {
-        for (const std::uint32_t index : missing) {
-            const auto kept = fetch({snapshot.manifest, SnapshotPart::chunk, index});
-            INFO(kept.text);
-            CHECK(kept.verdict == SnapshotVerdict::good);
-        }
-    }
-    // All of it.
-    void fetch_all(const p2p::SnapshotPoint& snapshot) {
-        CHECK(receiver->check(snapshot).verdict == SnapshotVerdict::absent);
-        const auto checked = fetch_history(snapshot);
-        INFO(checked.text);
-        REQUIRE(checked.verdict == SnapshotVerdict::good);
-        CHECK(checked.missing.size() == checked.chunks);
-        fetch_chunks(snapshot, checked.missing);
-    }
-    p2p::input::SnapshotLoaded load(const p2p::SnapshotPoint& snapshot,
-                                    const genesis::Checkpoint& own_final) {
-        return receiver->load(snapshot, how.data_dir / "state.1.loading", own_final);
-    }
-    [[nodiscard]] fs::path chunk_file(const p2p::SnapshotPoint& snapshot, std::size_t index) const {
-        return SnapshotFolder::open(receiver->path_of(snapshot))->chunk_path(index);
-    }
-
-    Source& source;
-    node::SnapshotPieces pieces;
-    std::unique_ptr<SnapshotStore> own;
-    node::SnapshotReceiver::Options how;
-    std::unique_ptr<node::SnapshotReceiver> receiver;
-};
-
-const genesis::Checkpoint kGenesis{.height = 1, .block = {}};
+using test::Joiner;
+using test::kGenesis;
+using test::Source;
 
 void flip_last(p2p::SnapshotChunk& chunk) {
     chunk.bytes.back() ^= std::byte{1};

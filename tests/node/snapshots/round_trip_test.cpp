@@ -1,11 +1,14 @@
 #include "base/crypto/hash.hpp"
+#include "chain/meta_keys.hpp"
 #include "chain/state/proof_store.hpp"
 #include "genesis/snapshot_chunk.hpp"
 #include "node/snapshots/packing.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
+#include "node/snapshots/state_build.hpp"
 #include "node/snapshots/stopped_node.hpp"
 #include "tests/node/snapshots/fixture.hpp"
+#include "tests/support/memory_storage.hpp"
 #include "tests/support/temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
@@ -315,6 +318,47 @@ TEST_CASE("links that were not followed are not stored, whenever they come into 
     const auto other = folder.followed_links(0, base::crypto::sha256(part));
     REQUIRE_FALSE(other);
     CHECK(other.error().detail.find("links-0.bin changed while") != std::string::npos);
+}
+
+TEST_CASE(
+    "a state that takes another's place has what that has of the node, and not of its chain") {
+    Source source;
+    const SnapshotFolder folder = source.written(8);
+    const auto checked = node::check_parts(folder, node::trust_in(source.node().genesis()));
+    REQUIRE(checked);
+    node::StateBuild state(source.path("next"), {});
+    REQUIRE(state.fill(folder, 1, nullptr, nullptr));
+    REQUIRE(state.complete(folder, *checked));
+    const auto rows = [](const base::Storage& storage) {
+        std::map<std::string, std::string> found;
+        const auto read = storage.scan(base::Family::meta, {}, [&](auto key, auto value) {
+            found.emplace(base::as_text(key), base::as_text(value));
+            return true;
+        });
+        REQUIRE(read);
+        return found;
+    };
+    auto expected = rows(state.storage());
+    support::MemoryStorage old;
+    base::Batch batch;
+    const auto put = [&](std::string_view key, std::string_view value) {
+        batch.put(base::Family::meta, chain::meta_key(key), base::to_bytes(base::as_bytes(value)));
+    };
+    for (const char* each : {"journal_mark/1", "journal_mark/2", "evidence/3", "amnesia/4"}) {
+        put(each, each);
+        expected.emplace(each, each);
+    }
+    for (const char* each : {"chain_id", "final_certificate", "journal_marks", "schedules", "a"})
+        put(each, each);
+    REQUIRE(old.commit(batch, true));
+    genesis::Checkpoint forked{5, source.block(5)->id};
+    forked.block.bytes[31] ^= std::byte{1};
+    for (const genesis::Checkpoint& own : {genesis::Checkpoint{8, source.block(8)->id}, forked}) {
+        CHECK_FALSE(state.replace(old, own, 8));
+    }
+    CHECK_FALSE(rows(state.storage()).contains("evidence/3"));
+    REQUIRE(state.replace(old, {5, source.block(5)->id}, 8));
+    CHECK(rows(state.storage()) == expected);
 }
 
 TEST_CASE("a load that is told to stop leaves the directory as it was") {

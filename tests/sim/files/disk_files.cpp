@@ -342,13 +342,19 @@ DiskFiles::Outcome DiskFiles::rename(Process of, const std::string& from, const 
     if (may(of) != Outcome::done) return Outcome::broken;
     const NodePtr node = find(from);
     if (node == nullptr) return Outcome::absent;
-    CHECK(directory_of(plain(from)) == directory_of(plain(to)));
+    const NodePtr source = find(directory_of(plain(from)));
+    const NodePtr target = find(directory_of(plain(to)));
+    if (target == nullptr) return Outcome::absent;
     // A directory takes the place of an empty one only.
     const NodePtr replaced = find(to);
     if (replaced != nullptr && !replaced->names.empty()) return Outcome::exists;
     if (may_change(of) != Outcome::done) return Outcome::broken;
-    change(*find(directory_of(plain(to))),
-           {{name_of(plain(from)), nullptr}, {name_of(plain(to)), node}});
+    if (source == target) {
+        change(*target, {{name_of(plain(from)), nullptr}, {name_of(plain(to)), node}});
+        return Outcome::done;
+    }
+    change(*target, {{name_of(plain(to)), node}});
+    change(*source, {{name_of(plain(from)), nullptr}});
     return Outcome::done;
 }
 

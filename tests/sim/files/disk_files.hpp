@@ -46,7 +46,8 @@ class SparseBytes {
 // What a process wrote is there for whoever reads. After a power cut there is what was synced, and
 // of the rest what chance leaves: the first of the writes to a file and a part of the next, or any
 // sectors of them. A name is there after a cut if its directory was synced since, and else if all
-// that was done in that directory before is. A name is of the form "/ROOT/DIRECTORY/.../NAME";
+// that was done in that directory before is. Who moves a file to another directory changes both:
+// after a cut it may have both names, or none. A name is of the form "/ROOT/DIRECTORY/.../NAME";
 // "/ROOT" is always there. A directory may get another name beside the one that it has, with all in
 // it.
 //

@@ -125,6 +125,35 @@ TEST_CASE("a name survives once its directory was synced, and before by chance")
     CHECK(is_there.size() == 2);
 }
 
+TEST_CASE("what moves to another directory has one name, after a cut of each as it was synced") {
+    const bool is_synced_there = GENERATE(false, true);
+    const bool is_synced_here = GENERATE(false, true);
+    std::set<std::set<std::string>> left;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        DiskFiles files("/m");
+        DiskCalls calls(files);
+        REQUIRE(node::make_directories("/m/a", calls));
+        REQUIRE(node::make_directories("/m/b", calls));
+        make(files, "/m/a/one", filled(10, 1));
+        REQUIRE(calls.rename("/m/a/one", "/m/b/two") == 0);
+        REQUIRE_FALSE(calls.exists("/m/a/one"));
+        REQUIRE(contents(files, "/m/b/two") == filled(10, 1));
+        if (is_synced_there) REQUIRE(node::sync_directory_of("/m/b/two", calls));
+        if (is_synced_here) REQUIRE(node::sync_directory_of("/m/a/one", calls));
+        Chance chance(seed);
+        files.cut_power(chance);
+        DiskCalls after(files);
+        std::set<std::string> names;
+        for (const char* each : {"/m/a/one", "/m/b/two"}) {
+            if (after.exists(each)) names.insert(each);
+        }
+        left.insert(names);
+        if (is_synced_there) REQUIRE(names.contains("/m/b/two"));
+        if (is_synced_here) REQUIRE_FALSE(names.contains("/m/a/one"));
+    }
+    CHECK(left.size() == (is_synced_there ? 1U : 2U) * (is_synced_here ? 1U : 2U));
+}
+
 TEST_CASE("a process that is over changes nothing more") {
     DiskFiles files("/m");
     make(files, "/m/a", filled(10, 1));

@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::uint64_t kSalt = 0xD1342543DE82EF95;
+constexpr std::uint64_t kRestoreSalt = 0x2545F4914F6CDD1D;
 constexpr base::Duration kFaultsFor = seconds(15);
 constexpr base::Duration kHealthyFor = seconds(10);
 // With a Byzantine member recovery may take more turns, and promises that were made in a wrong
@@ -32,17 +33,21 @@ Fleet::Fleet(std::uint64_t seed)
       dice_(seed ^ kSalt),
       world_(make_world(chance_, seed)),
       observer_(world_.universe, false),
+      restore_dice_(seed ^ kRestoreSalt),
       shown_final_(world_.machines()) {
     now_ = world_.universe.at(0);
     for (std::size_t i = 0; i < world_.machines(); ++i) {
         const Machine::Setup setup{.number = i,
                                    .member = world_.member_of(i),
                                    .hides_its_keys = world_.has_twin(world_.member_of(i)),
-                                   .is_observer = i == world_.joiner};
+                                   .is_observer = i == world_.joiner,
+                                   .snapshot_every = world_.snapshot_every};
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }
-    if (world_.pruner) machines_[*world_.pruner]->set_prunes();
+    for (std::size_t i = 0; i < machines_.size(); ++i) {
+        if (world_.all_prune || i == world_.pruner) machines_[i]->set_prunes();
+    }
     uses_disk_faults_ = chance_.percent(30);
     if (!world_.byzantine.empty()) byzantine_ = std::make_unique<Byzantine>(*this, seed);
 }
@@ -61,6 +66,7 @@ Outcome Fleet::run() {
     }
     if (world_.upgrade_at) plan_upgrades();
     plan_disaster();
+    plan_restores();
     at(milliseconds(500), [this] { submit(); });
     if (world_.votes) {
         at(milliseconds(700), [this] { submit_politics(); });
@@ -103,6 +109,7 @@ void Fleet::start(std::size_t i) {
     if (machine.has_bad_disk()) start_over(i);
     check_opened(i);
     perform(i, out);
+    note_snapshots(i);
     for (std::size_t peer = 0; peer < machines_.size(); ++peer) {
         if (peer == i || !machine.runs()) continue;
         step(i, p2p::input::Dial{fmt::format("node:{}", peer), node_key(peer)});
@@ -156,8 +163,11 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
         later(i, microseconds(500), p2p::input::BlocksRead{read->wanted.ticket, std::move(blocks)});
     } else if (const auto* asked = std::get_if<did::ToTransport>(&effect)) {
         perform(i, asked->asked);
+    } else if (const auto* to = std::get_if<did::ToSnapshots>(&effect)) {
+        carry_out(i, to->asked);
     } else if (const auto* finalized = std::get_if<did::Finalized>(&effect)) {
         note_final(i, *finalized);
+        note_snapshot_due(i, *finalized);
     } else if (const auto* accused = std::get_if<did::Accused>(&effect)) {
         note_accused(i, accused->evidence);
     }
@@ -194,10 +204,6 @@ void Fleet::write(std::size_t i, node::effect::Write write) {
         if (same.life() != life) return;
         const auto done = same.finish_write();
         if (ticket != 0) later(i, microseconds(1), node::input::Written{ticket, done});
-        if (const auto earliest = same.take_pruned()) {
-            ++outcome_.counts["prunings"];
-            later(i, microseconds(2), node::input::HistoryPruned{*earliest});
-        }
     });
 }
 

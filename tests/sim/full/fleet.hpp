@@ -27,6 +27,7 @@ struct Outcome {
     std::uint64_t changes = 0;       // Schedules that came into force.
     std::uint64_t eos_finals = 0;
     std::uint64_t new_disks = 0;
+    std::uint64_t loads = 0;                      // Of snapshots, in place of a state or of none.
     std::uint64_t upgrades = 0;                   // 1: the chain went on under other rules.
     std::map<std::string, std::uint64_t> counts;  // What else went wrong, by its name.
     std::uint64_t trace = 0;
@@ -142,6 +143,19 @@ class Fleet : public Watch {
     // The process has ended itself, or does not start: its disk must be why.
     void on_death(std::size_t i, const std::string& why);
 
+    // --- Snapshots (restores.cpp) ---
+    void note_snapshot_due(std::size_t i, const node::effect::Finalized& finalized);
+    void make_snapshot(std::size_t i, int patience);
+    void note_snapshot(std::size_t i, const node::SnapshotStore::Listed& made);
+    void note_snapshots(std::size_t i);
+    void carry_out(std::size_t i, const p2p::Effect& asked);
+    void take_new_state(std::size_t i);
+    void plan_restores();
+    void restore(std::size_t i);
+    void give_forgery(std::size_t i, const SnapshotCopy& copy, Forgery how);
+    void replace(std::size_t i);
+    void replace_state(std::size_t i);
+
     // --- Other rules (upgrade.cpp) ---
     void plan_upgrades();
     void submit_upgrade();
@@ -205,6 +219,10 @@ class Fleet : public Watch {
     bool is_repairing_ = false;          // Somebody is on the way with a disk.
     bool is_upgrade_decided_ = false;    // By a final block.
     std::set<std::size_t> starts_over_;  // Whose disk is older than what it showed.
+
+    Chance restore_dice_;
+    std::map<chain::Height, base::Hash256> manifests_;  // Of all snapshots.
+    std::vector<SnapshotCopy> copies_;                  // One of each height, ascending.
 
     std::map<chain::Height, chain::BlockId> final_;
     std::map<chain::TransactionId, chain::Height> included_;

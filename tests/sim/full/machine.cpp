@@ -112,6 +112,7 @@ std::string Machine::start(base::Timestamp now, std::uint64_t seed, node::Effect
 std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects& out) {
     auto journals = disk_.open(base::Log(log_, "disk"), seed);
     if (!journals) return journals.error().detail;
+    if (auto opened = open_snapshots(); !opened) return opened.error().detail;
     contract_machine_ = std::make_unique<node::ContractMachine>();
     engine_ = std::make_unique<chain::vm::Engine>(
         chain::host_table(), chain::vm::Engine::Options{}, *contract_machine_);
@@ -124,7 +125,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     options.asks_around_for = std::chrono::hours(1);
     options.clock_bound = std::chrono::milliseconds(100);
     options.accept_amnesia = accepts_amnesia;
-    if (recovery) options.reset = recovery->reset;
+    if (recovery) options.reset = genesis::reset_of(*recovery);
     chain::StateManager::Options state;
     // bor-node ends itself here.
     state.on_fault = [](const base::Error& error) { throw Died{error.detail}; };
@@ -159,6 +160,76 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     return {};
 }
 
+base::Result<void> Machine::open_snapshots() {
+    auto store = node::SnapshotStore::open(
+        MachineDisk::snapshots(), base::Log(log_, "snapshot"), disk_.calls());
+    if (!store) return base::fail(store.error());
+    node::SnapshotTrust trust = node::trust_in(genesis_);
+    trust.chain.retimes = genesis_.times.retimes;
+    if (recovery) trust.chain.recoveries = {recovery->id()};
+    const node::SnapshotReceiver::Options how{.directory = MachineDisk::joining(),
+                                              .data_dir = MachineDisk::data_dir(),
+                                              .trust = trust,
+                                              .disk = disk_.disk()};
+    snapshots_ = std::make_unique<MachineSnapshots>(
+        *std::move(store), disk_.storage(), how, setup_.snapshot_every, base::Log(log_, "join"));
+    made_.reset();
+    return {};
+}
+
+// As SnapshotExchange does.
+p2p::Input Machine::carry_out(const p2p::Effect& asked) {
+    if (const auto* read = std::get_if<p2p::effect::ReadSnapshot>(&asked)) {
+        return snapshots_->pieces().read(*read);
+    }
+    node::SnapshotReceiver& receiver = snapshots_->receiver();
+    if (const auto* keep = std::get_if<p2p::effect::KeepSnapshot>(&asked)) {
+        const bool is_chunk = keep->piece.part == p2p::SnapshotPart::chunk;
+        return is_chunk ? receiver.keep_chunk(*keep) : receiver.keep(*keep);
+    }
+    if (const auto* check = std::get_if<p2p::effect::CheckSnapshot>(&asked)) {
+        return receiver.check(check->snapshot);
+    }
+    return load(std::get<p2p::effect::LoadSnapshot>(asked).snapshot);
+}
+
+p2p::input::SnapshotLoaded Machine::load(const p2p::SnapshotPoint& snapshot) {
+    const auto next = disk_.next_state();
+    const auto own = disk_.own_final();
+    if (!next || !own) {
+        const base::Error& error = next ? own.error() : next.error();
+        return {snapshot.manifest, p2p::SnapshotVerdict::unavailable, error.detail};
+    }
+    auto loaded = snapshots_->receiver().load(snapshot, *next, *own);
+    if (loaded.verdict == p2p::SnapshotVerdict::good) made_ = Made{*next, snapshot};
+    return loaded;
+}
+
+base::Result<void> Machine::take_new_state() {
+    while (!in_flight_.empty())
+        (void)finish_write();
+    const Made made = *std::exchange(made_, std::nullopt);
+    auto taken = disk_.take_state(made.state, made.snapshot.height);
+    if (taken) {
+        const auto kept = snapshots_->store().take_over(
+            snapshots_->receiver().path_of(made.snapshot), /*keep=*/false);
+        if (!kept) taken = base::fail(kept.error());
+    }
+    kill();
+    return taken;
+}
+
+base::Result<void> Machine::prune() {
+    const auto listed = snapshots_->store().list();
+    return listed.empty() ? base::Result<void>() : disk_.prune(listed.back().head.height);
+}
+
+base::Result<SnapshotCopy> Machine::copy_snapshot(const node::SnapshotStore::Listed& listed) const {
+    const node::SnapshotStore& store = snapshots_->store();
+    const auto folder = node::SnapshotFolder::open(store.path_of(listed), store.files());
+    return folder ? copy_of(*folder) : base::fail(folder.error());
+}
+
 p2p::Options Machine::network_options(std::uint64_t seed) const {
     p2p::Options network;
     network.chain_id = genesis_.chain_id();
@@ -170,6 +241,9 @@ p2p::Options Machine::network_options(std::uint64_t seed) const {
     network.rules_version = rules_known;
     if (!setup_.hides_its_keys) network.vote_keys = signer_.keys();
     network.seed = seed;
+    network.takes_snapshots = true;
+    network.begun_snapshot =
+        node::SnapshotReceiver::begun_in(MachineDisk::joining(), disk_.calls());
     return network;
 }
 
@@ -186,6 +260,7 @@ void Machine::end_process() {
     contract_machine_.reset();
     view = nullptr;
     in_flight_.clear();
+    snapshots_.reset();
     disk_.close();
 }
 

@@ -97,9 +97,10 @@ class Machine : base::Pinned {
   public:
     struct Setup {
         std::size_t number = 0;
-        std::size_t member = 0;       // Whose keys it has.
-        bool hides_its_keys = false;  // A twin that does not say that it is one.
-        bool is_observer = false;     // It has no keys.
+        std::size_t member = 0;            // Whose keys it has.
+        bool hides_its_keys = false;       // A twin that does not say that it is one.
+        bool is_observer = false;          // It has no keys.
+        chain::Height snapshot_every = 1;  // Blocks.
     };
     Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch);
     ~Machine() { kill(); }
@@ -140,6 +141,12 @@ class Machine : base::Pinned {
     // copy.
     void copy_disk();
     [[nodiscard]] bool put_back_copy();
+    // What comes of a state that is lost: see MachineDisk.
+    void lose_state() { disk_.lose_state(); }
+    base::Result<void> load_snapshot(const SnapshotCopy& copy) { return disk_.load(copy); }
+    base::Result<bool> replace_state(const SnapshotCopy& copy, std::optional<std::size_t> calls) {
+        return disk_.replace_state(copy, calls);
+    }
     // In any file.
     void flip_bit(Chance& chance) { disk_.flip_bit(chance); }
     // From now on nothing can be read or written.
@@ -151,6 +158,19 @@ class Machine : base::Pinned {
 
     [[nodiscard]] std::vector<p2p::SharedBytes> read(const p2p::effect::ReadBlocks& wanted) const;
     [[nodiscard]] node::input::Recovered recover(const node::effect::Recover& wanted) const;
+
+    // Of the node that runs.
+    [[nodiscard]] MachineSnapshots& snapshots() { return *snapshots_; }
+    // What p2p asks of snapshots, and what comes of it.
+    [[nodiscard]] p2p::Input carry_out(const p2p::Effect& asked);
+    // A state was made of a snapshot: the process ends, and the next one has it. What does not fit
+    // any more is left alone; why.
+    base::Result<void> take_new_state();
+    // Of what is below the newest snapshot.
+    base::Result<void> prune();
+    [[nodiscard]] bool has_new_state() const { return made_.has_value(); }
+    [[nodiscard]] base::Result<SnapshotCopy> copy_snapshot(
+        const node::SnapshotStore::Listed& listed) const;
 
     [[nodiscard]] bool runs() const { return core_ != nullptr; }
     [[nodiscard]] std::uint64_t life() const { return life_; }
@@ -171,6 +191,7 @@ class Machine : base::Pinned {
   private:
     void tell_clock(base::Timestamp now, node::Effects& out);
     [[nodiscard]] std::string open(base::Timestamp now, std::uint64_t seed, node::Effects& out);
+    base::Result<void> open_snapshots();
     [[nodiscard]] p2p::Options network_options(std::uint64_t seed) const;
     // Runs what may end the process; returns why it did.
     template <class Run>
@@ -184,6 +205,13 @@ class Machine : base::Pinned {
     MemberKeys signer_;
     SilentLog log_;
     MachineDisk disk_;
+    std::unique_ptr<MachineSnapshots> snapshots_;
+    struct Made {
+        std::filesystem::path state;
+        p2p::SnapshotPoint snapshot;
+    };
+    std::optional<Made> made_;
+    [[nodiscard]] p2p::input::SnapshotLoaded load(const p2p::SnapshotPoint& snapshot);
     std::deque<node::effect::Write> in_flight_;
     bool has_refused_write_ = false;
     std::shared_ptr<const DiskFiles::Image> copy_;

@@ -2,12 +2,14 @@
 
 #include "genesis/genesis.hpp"
 #include "node/core/core.hpp"
+#include "node/disk/data_directory.hpp"
 #include "node/disk/journals.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/pruning/pruning.hpp"
 #include "tests/sim/chance.hpp"
 #include "tests/sim/files/disk_calls.hpp"
 #include "tests/sim/files/disk_environment.hpp"
+#include "tests/sim/full/machine_snapshots.hpp"
 #include "tests/sim/promises.hpp"
 
 #include <map>
@@ -57,6 +59,15 @@ class MachineDisk : base::Pinned {
     [[nodiscard]] std::shared_ptr<const DiskFiles::Image> copy() const { return files_.image(); }
     void put_back(const DiskFiles::Image& image);
 
+    // All but the journals and the snapshots: the next open() begins anew.
+    void lose_state();
+    // As 'bor-cli snapshot load' does, into a directory that has no state.
+    base::Result<void> load(const SnapshotCopy& copy);
+    // The state is replaced by a newer one, as bor-node does with a snapshot of peers; what the
+    // node has beside the chain must be there afterwards. `calls`: after so many that change
+    // something the process is gone. False: the snapshot is not newer, or the process was gone.
+    base::Result<bool> replace_state(const SnapshotCopy& copy, std::optional<std::size_t> calls);
+
     // --- At any time ---
     // The next `count` writes that are waited for find the disk full.
     void fill(int count) { writes_to_fail_ = count; }
@@ -68,18 +79,37 @@ class MachineDisk : base::Pinned {
     [[nodiscard]] bool is_broken() const { return is_broken_; }
 
     [[nodiscard]] base::Storage& storage() const { return *storage_; }
+    // Of the process that runs.
+    [[nodiscard]] node::FileCalls& calls() const { return *calls_; }
+    [[nodiscard]] node::Disk disk() { return {*calls_, make_environment(files_)}; }
+    [[nodiscard]] static std::filesystem::path snapshots();
+    [[nodiscard]] static std::filesystem::path joining();
+    [[nodiscard]] static std::filesystem::path data_dir();
+    [[nodiscard]] base::Result<std::filesystem::path> next_state() const {
+        return directory_->next_state();
+    }
+    [[nodiscard]] base::Result<genesis::Checkpoint> own_final() const;
+    // The one that was made there, of a snapshot of this height, takes the state's place from the
+    // next open() on.
+    base::Result<void> take_state(const std::filesystem::path& made, chain::Height height);
+    // As the thread does that prunes, where it does: of what is below this snapshot.
+    base::Result<void> prune(chain::Height snapshot);
     // What the durable pages of journals promised, ever.
     [[nodiscard]] const Promises& promises() const { return promises_; }
 
   private:
+    base::Result<void> open_storage();
     base::Result<void> carry_out(const node::effect::Write& write);
     base::Result<void> write_rows(const node::effect::Write& write);
     base::Result<void> write_pages(const node::effect::Write& write, bool replacing);
     base::Result<void> make_first_state();
     void make_journals();
+    void make_requests();
     void note_promises();
+    base::Result<void> begin_life();
+    base::Result<void> make_replacement(const SnapshotCopy& copy);
+    [[nodiscard]] base::Result<std::map<base::Bytes, base::Bytes>> own_rows() const;
     void begin(const node::effect::Write* write);
-    base::Result<void> prune();
 
     const genesis::Genesis& genesis_;
     std::vector<base::crypto::PublicKey> keys_;
@@ -87,6 +117,8 @@ class MachineDisk : base::Pinned {
     Promises promises_;
     Chance chance_{0};  // Of the process.
     std::unique_ptr<DiskCalls> calls_;
+    std::optional<node::DataDirectory> directory_;
+    std::string state_;  // Where its rows are.
     std::unique_ptr<node::RocksDbStorage> storage_;
     bool prunes_ = false;
     std::unique_ptr<node::Pruning> pruning_;  // Null: it does not prune.

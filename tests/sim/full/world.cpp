@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
 constexpr std::uint64_t kPrunerSalt = 0x9E3779B97F4A7C15;
+constexpr std::uint64_t kRestoreSalt = 0xBF58476D1CE4E5B9;
 constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
 constexpr int kAheadPercent = 10;
 constexpr int kHalfPercent = 30;
@@ -110,6 +111,23 @@ void choose_pruner(World& world, std::uint64_t seed) {
     if (is_free && dice.percent(50)) world.pruner = one;
 }
 
+// One that is restored is silent for a while, which counts as faulty. Snapshots of a chain whose
+// recovery no file tells of are refused.
+void choose_restored(World& world, std::uint64_t seed) {
+    Chance dice(seed ^ kRestoreSalt);
+    world.snapshot_every = static_cast<chain::Height>(dice.between(8, 20));
+    const bool prunes = dice.percent(40);
+    const std::size_t one = dice.below(world.validators);
+    const std::size_t other = dice.below(world.validators);
+    if (world.loses_two || world.goes_ahead || world.loses_half) return;
+    world.all_prune = prunes && !world.upgrade_at;
+    if (world.byzantine.empty() && !world.wrong_time) {
+        world.restored = world.forgetful.value_or(one);
+    }
+    // Two of them do not have all blocks, and somebody must.
+    if (world.is_honest(other) && other != world.pruner) world.replaced = other;
+}
+
 World make_world(Chance& chance, std::uint64_t seed) {
     Chance dice(seed ^ kSalt);
     World world;
@@ -133,6 +151,7 @@ World make_world(Chance& chance, std::uint64_t seed) {
     choose_disaster(world, dice);
     make_genesis(world, chance);
     choose_pruner(world, seed);
+    choose_restored(world, seed);
     world.universe.times = world.genesis.times;
     world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);
     world.universe.period = world.genesis.parameters.schedule_period;

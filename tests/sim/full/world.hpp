@@ -27,6 +27,12 @@ struct World {
     std::optional<std::size_t> joiner;
     // A validator that keeps as little of the past as it may.
     std::optional<std::size_t> pruner;
+    bool all_prune = false;  // All do: who comes late needs a snapshot of others.
+    // Who loses its state, not its journals, and is restored from another's snapshot; and whose
+    // state is replaced by a newer one.
+    std::optional<std::size_t> restored;
+    std::optional<std::size_t> replaced;
+    chain::Height snapshot_every = 1;  // Blocks.
     // From this height on other rules hold, which no program knows at first.
     std::optional<chain::Height> upgrade_at;
     genesis::Genesis genesis;

@@ -33,6 +33,7 @@ class SnapshotReceiver : base::Pinned {
         std::filesystem::path data_dir;
         SnapshotTrust trust;
         unsigned workers = 1;
+        Disk disk{};
     };
 
     // The store outlives this: what chunks it has are not fetched.
@@ -41,7 +42,7 @@ class SnapshotReceiver : base::Pinned {
 
     // The newest of which there are chunks in this directory; nothing: none.
     [[nodiscard]] static std::optional<p2p::SnapshotPoint> begun_in(
-        const std::filesystem::path& directory);
+        const std::filesystem::path& directory, FileCalls& files = system_calls());
 
     // Links, proof and manifest, unchecked.
     [[nodiscard]] p2p::input::SnapshotKept keep(const p2p::effect::KeepSnapshot& piece);
@@ -67,10 +68,11 @@ class SnapshotReceiver : base::Pinned {
         SnapshotFolder folder;
         CheckedSnapshot parts;
     };
+    [[nodiscard]] FileCalls& files() const { return options_.disk.files; }
     [[nodiscard]] std::shared_ptr<const Checked> checked() const;
     void set_checked(std::shared_ptr<const Checked> checked);
     base::Result<void> begin(const std::filesystem::path& path) const;
-    [[nodiscard]] std::vector<std::filesystem::path> others(
+    [[nodiscard]] base::Result<std::vector<std::filesystem::path>> others(
         const std::filesystem::path& path) const;
     [[nodiscard]] base::Result<void> take_over_chunks(const SnapshotFolder& folder) const;
     [[nodiscard]] p2p::SnapshotVerdict blame(const std::filesystem::path& path,

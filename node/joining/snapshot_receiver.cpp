@@ -1,4 +1,4 @@
-#include "node/snapshot_receiver.hpp"
+#include "node/joining/snapshot_receiver.hpp"
 
 #include "base/crypto/hash.hpp"
 #include "genesis/snapshot_chunk.hpp"
@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace node {
@@ -49,22 +48,28 @@ std::string file_of(const p2p::SnapshotPiece& piece) {
 // out when all of it is checked.
 base::Result<void> write_page(const fs::path& path,
                               const p2p::SnapshotPiece& piece,
-                              base::ByteView bytes) {
-    auto file = File::open(path.string(), O_WRONLY | O_CREAT, 0644);
+                              base::ByteView bytes,
+                              FileCalls& files) {
+    auto file = File::open(path.string(), O_WRONLY | O_CREAT, 0644, files);
     if (!file) return fail(file.error());
     const bool is_paged = piece.part != SnapshotPart::links;
     return file->write_at(is_paged ? std::uint64_t{piece.index} * p2p::kSnapshotPageBytes : 0,
                           bytes);
 }
 
-void remove_parts(const fs::path& folder) {
-    std::error_code error;
-    std::vector<fs::path> files;
-    for (const fs::directory_entry& each : fs::directory_iterator(folder, error)) {
-        if (!each.is_directory(error)) files.push_back(each.path());
+// What stays, though it should go, is found wrong again.
+void remove_parts(const fs::path& folder, FileCalls& files) {
+    const auto names = list_directory(folder.string(), files);
+    if (!names) return;
+    for (const std::string& name : *names) {
+        const std::string path = (folder / name).string();
+        if (!files.is_directory(path)) files.unlink(path);
     }
-    for (const fs::path& file : files)
-        fs::remove(file, error);
+}
+
+bool has_chunks(const fs::path& folder, FileCalls& files) {
+    const auto names = list_directory((folder / SnapshotFolder::kChunks).string(), files);
+    return names && !names->empty();
 }
 
 SnapshotVerdict verdict_of(const base::Error& error) {
@@ -79,14 +84,15 @@ fs::path SnapshotReceiver::path_of(const p2p::SnapshotPoint& snapshot) const {
            fmt::format("{:010}-{}", snapshot.height, base::to_hex(snapshot.manifest.view()));
 }
 
-std::optional<p2p::SnapshotPoint> SnapshotReceiver::begun_in(const fs::path& directory) {
+std::optional<p2p::SnapshotPoint> SnapshotReceiver::begun_in(const fs::path& directory,
+                                                             FileCalls& files) {
     std::optional<p2p::SnapshotPoint> newest;
-    std::error_code error;
-    for (const fs::directory_entry& each : fs::directory_iterator(directory, error)) {
-        const auto point = point_of(each.path().filename().string());
-        const bool has_chunks = fs::exists(each.path() / SnapshotFolder::kChunks, error) &&
-                                !fs::is_empty(each.path() / SnapshotFolder::kChunks, error);
-        if (point && has_chunks && (!newest || *newest < *point)) newest = point;
+    const auto names = list_directory(directory.string(), files);
+    if (!names) return newest;
+    for (const std::string& name : *names) {
+        const auto point = point_of(name);
+        const bool is_newest = point && (!newest || *newest < *point);
+        if (is_newest && has_chunks(directory / name, files)) newest = point;
     }
     return newest;
 }
@@ -101,24 +107,25 @@ void SnapshotReceiver::set_checked(std::shared_ptr<const Checked> checked) {
     checked_ = std::move(checked);
 }
 
-std::vector<fs::path> SnapshotReceiver::others(const fs::path& path) const {
-    std::error_code error;
+base::Result<std::vector<fs::path>> SnapshotReceiver::others(const fs::path& path) const {
     std::vector<fs::path> others;
-    for (const fs::directory_entry& each : fs::directory_iterator(options_.directory, error)) {
-        if (each.path() != path) others.push_back(each.path());
+    const auto names = list_directory(options_.directory.string(), files());
+    if (!names && names.error().code == Errc::not_found) return others;
+    if (!names) return fail(names.error());
+    for (const std::string& name : *names) {
+        if (options_.directory / name != path) others.push_back(options_.directory / name);
     }
     return others;
 }
 
 // Of others only what has chunks is of use: it was found good.
 base::Result<void> SnapshotReceiver::begin(const fs::path& path) const {
-    std::error_code error;
-    fs::create_directories(path / SnapshotFolder::kChunks, error);
-    if (error) return fail(Errc::unavailable, path.string() + ": " + error.message());
-    for (const fs::path& other : others(path)) {
-        if (fs::is_empty(other / SnapshotFolder::kChunks, error) || error) {
-            fs::remove_all(other, error);
-        }
+    auto made = make_directories((path / SnapshotFolder::kChunks).string(), files());
+    if (!made) return made;
+    const auto others = this->others(path);
+    if (!others) return fail(others.error());
+    for (const fs::path& other : *others) {
+        if (!has_chunks(other, files())) (void)remove_tree(other.string(), files());
     }
     return {};
 }
@@ -129,7 +136,8 @@ p2p::input::SnapshotKept SnapshotReceiver::keep(const p2p::effect::KeepSnapshot&
     if (piece.piece.manifest != looked_at_.manifest) {
         return {piece.piece, SnapshotVerdict::unavailable, "another one is fetched"};
     }
-    auto done = write_page(path_of(looked_at_) / file_of(piece.piece), piece.piece, *piece.bytes);
+    auto done =
+        write_page(path_of(looked_at_) / file_of(piece.piece), piece.piece, *piece.bytes, files());
     if (done) return {piece.piece, SnapshotVerdict::good, {}};
     return {piece.piece, SnapshotVerdict::unavailable, done.error().detail};
 }
@@ -157,7 +165,7 @@ p2p::input::SnapshotKept SnapshotReceiver::keep_chunk(const p2p::effect::KeepSna
                 named(rows.error())};
     }
     const fs::path path = checked->folder.chunk_path(index);
-    auto written = write_file_atomically(path.string(), *piece.bytes, 0644);
+    auto written = write_file_atomically(path.string(), *piece.bytes, 0644, files());
     if (written) return {piece.piece, SnapshotVerdict::good, {}};
     return {piece.piece, SnapshotVerdict::unavailable, written.error().detail};
 }
@@ -167,28 +175,32 @@ p2p::input::SnapshotKept SnapshotReceiver::keep_chunk(const p2p::effect::KeepSna
 // Chunks of others that were begun are taken over, then those are removed; chunks of the node's own
 // snapshots are shared with them.
 base::Result<void> SnapshotReceiver::take_over_chunks(const SnapshotFolder& folder) const {
-    const std::vector<fs::path> others = this->others(folder.path());
+    const auto others = this->others(folder.path());
+    if (!others) return fail(others.error());
     for (std::size_t i = 0; i < folder.manifest().chunks.size(); ++i) {
-        std::error_code error;
         const fs::path chunk = folder.chunk_path(i);
-        if (fs::exists(chunk, error)) continue;
-        for (const fs::path& other : others)
-            fs::rename(other / SnapshotFolder::kChunks / chunk.filename(), chunk, error);
+        const std::string path = chunk.string();
+        if (files().exists(path)) continue;
+        for (const fs::path& other : *others) {
+            const fs::path theirs = other / SnapshotFolder::kChunks / chunk.filename();
+            if (!files().exists(path)) files().rename(theirs.string(), path);
+        }
         const auto ours = store_.find_chunk(folder.manifest().chunks[i].sha256);
-        if (ours && !fs::exists(chunk, error)) fs::create_hard_link(*ours, chunk, error);
+        if (ours && !files().exists(path)) files().link(ours->string(), path);
     }
-    for (const fs::path& other : others) {
-        std::error_code error;
-        fs::remove_all(other, error);
-    }
-    return sync_directory_of((folder.path() / SnapshotFolder::kChunks / ".").string());
+    auto synced =
+        sync_directory_of((folder.path() / SnapshotFolder::kChunks / ".").string(), files());
+    if (!synced) return synced;
+    for (const fs::path& other : *others)
+        (void)remove_tree(other.string(), files());
+    return {};
 }
 
 p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& snapshot) {
     const fs::path path = path_of(snapshot);
     const auto say = [&](SnapshotVerdict verdict, std::string text) {
         const bool stays = verdict == SnapshotVerdict::unavailable;
-        if (!stays) remove_parts(path);
+        if (!stays) remove_parts(path, files());
         p2p::input::SnapshotChecked checked;
         checked.manifest = snapshot.manifest;
         checked.verdict = verdict;
@@ -200,12 +212,11 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
     if (auto begun = begin(path); !begun) {
         return say(SnapshotVerdict::unavailable, begun.error().detail);
     }
-    std::error_code error;
-    if (!fs::exists(path / SnapshotFolder::kManifest, error) ||
-        !fs::exists(path / SnapshotFolder::kProof, error)) {
+    if (!files().exists((path / SnapshotFolder::kManifest).string()) ||
+        !files().exists((path / SnapshotFolder::kProof).string())) {
         return say(SnapshotVerdict::absent, {});
     }
-    auto folder = SnapshotFolder::open(path);
+    auto folder = SnapshotFolder::open(path, files());
     if (!folder) return say(verdict_of(folder.error()), folder.error().detail);
     if (folder->id() != snapshot.manifest || folder->head().height != snapshot.height) {
         return say(SnapshotVerdict::bad_piece,
@@ -215,7 +226,7 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
     }
     auto parts = check_parts(*folder, options_.trust);
     if (!parts) return say(blame(path, parts.error()), parts.error().detail);
-    if (auto room = StateBuild::check_room(*folder, options_.data_dir, system_calls()); !room) {
+    if (auto room = StateBuild::check_room(*folder, options_.data_dir, files()); !room) {
         return say(SnapshotVerdict::unavailable, room.error().detail);
     }
     if (auto taken = take_over_chunks(*folder); !taken) {
@@ -228,7 +239,7 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
     good.bytes = folder->head().bytes;
     good.rows = folder->head().rows;
     for (std::uint32_t i = 0; i < good.chunks; ++i) {
-        if (!fs::exists(folder->chunk_path(i), error)) good.missing.push_back(i);
+        if (!files().exists(folder->chunk_path(i).string())) good.missing.push_back(i);
     }
     set_checked(std::make_shared<const Checked>(Checked{*std::move(folder), *std::move(parts)}));
     return good;
@@ -239,7 +250,7 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
 // give the header's digest, no other proof makes it right.
 SnapshotVerdict SnapshotReceiver::blame(const fs::path& path, const base::Error& error) const {
     if (error.code == Errc::unavailable) return SnapshotVerdict::unavailable;
-    const auto folder = SnapshotFolder::open(path);
+    const auto folder = SnapshotFolder::open(path, files());
     if (!folder) return SnapshotVerdict::bad_piece;
     if (folder->head().chain_id != options_.trust.chain.chain_id) {
         return SnapshotVerdict::bad_manifest;
@@ -266,8 +277,7 @@ SnapshotVerdict SnapshotReceiver::blame_chunks(const SnapshotFolder& folder) con
     for (std::size_t i = 0; i < folder.manifest().chunks.size(); ++i) {
         const auto bytes = folder.chunk(i);
         if (bytes && base::crypto::sha256(*bytes) == folder.manifest().chunks[i].sha256) continue;
-        std::error_code error;
-        fs::remove(folder.chunk_path(i), error);
+        files().unlink(folder.chunk_path(i).string());
         log_.warn("a chunk is not what was stored, it is fetched again: {}",
                   folder.chunk_path(i).string());
         verdict = SnapshotVerdict::absent;
@@ -304,7 +314,7 @@ p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snap
                                snapshot.height,
                                own.height));
     }
-    StateBuild state(next, {});
+    StateBuild state(next, options_.disk);
     if (auto filled = fill(state, folder); !filled) {
         const bool is_disk = filled.error().code == Errc::unavailable;
         return say(is_disk ? SnapshotVerdict::unavailable : blame_chunks(folder),
@@ -317,7 +327,7 @@ p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snap
     if (auto done = state.complete(folder, checked->parts); !done) {
         // The rows are right: they give the digest. What lies beside them is not.
         const SnapshotVerdict verdict = verdict_of(done.error());
-        if (verdict == SnapshotVerdict::bad_piece) remove_parts(folder.path());
+        if (verdict == SnapshotVerdict::bad_piece) remove_parts(folder.path(), files());
         return say(verdict, done.error().detail);
     }
     if (auto closed = state.close(); !closed) {
@@ -328,11 +338,11 @@ p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snap
 }
 
 void SnapshotReceiver::forget_up_to(chain::Height height) const {
-    for (const fs::path& path : others({})) {
+    const auto all = others({});
+    if (!all) return;
+    for (const fs::path& path : *all) {
         const auto point = point_of(path.filename().string());
-        if (point && point->height > height) continue;
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
+        if (!point || point->height <= height) (void)remove_tree(path.string(), files());
     }
 }
 

@@ -1,11 +1,10 @@
-#include "node/snapshot_pieces.hpp"
+#include "node/joining/snapshot_pieces.hpp"
 
 #include "node/disk/file.hpp"
 #include "node/snapshots/packing.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
-#include <system_error>
 #include <utility>
 
 namespace node {
@@ -19,8 +18,9 @@ namespace {
 // A page of a file that is cut every kSnapshotPageBytes.
 base::Result<base::Bytes> read_page(const fs::path& path,
                                     std::uint32_t index,
-                                    std::uint32_t& count) {
-    auto file = File::open(path.string(), O_RDONLY);
+                                    std::uint32_t& count,
+                                    FileCalls& files) {
+    auto file = File::open(path.string(), O_RDONLY, 0, files);
     if (!file) return fail(file.error());
     const auto size = file->size();
     if (!size) return fail(size.error());
@@ -32,12 +32,11 @@ base::Result<base::Bytes> read_page(const fs::path& path,
 }
 
 // None is right for a folder that is there: when it is removed its name goes first.
-base::Result<std::uint32_t> count_links(const fs::path& folder) {
-    std::error_code error;
+base::Result<std::uint32_t> count_links(const fs::path& folder, FileCalls& files) {
     std::uint32_t count = 0;
-    while (fs::exists(folder / links_file_name(count), error))
+    while (files.exists((folder / links_file_name(count)).string()))
         ++count;
-    if (fs::exists(folder / SnapshotFolder::kManifest, error)) return count;
+    if (files.exists((folder / SnapshotFolder::kManifest).string())) return count;
     return fail(Errc::not_found, folder.string() + " was removed");
 }
 
@@ -47,7 +46,7 @@ const SnapshotFolder* SnapshotPieces::find(const base::Hash256& manifest) {
     if (open_ && open_->id() == manifest) return &*open_;
     for (const SnapshotStore::Listed& each : store_.list()) {
         if (each.id != manifest) continue;
-        auto folder = SnapshotFolder::open(store_.path_of(each));
+        auto folder = SnapshotFolder::open(store_.path_of(each), store_.files());
         if (!folder) {
             log_.warn("a snapshot cannot be given to a peer: {}", folder.error().detail);
             return nullptr;
@@ -64,23 +63,25 @@ base::Result<SnapshotPieces::Piece> SnapshotPieces::read(const SnapshotFolder& f
     Piece read;
     base::Result<base::Bytes> bytes;
     if (piece.part == SnapshotPart::links) {
-        const auto count = count_links(folder.path());
+        const auto count = count_links(folder.path(), folder.files());
         if (!count) return fail(count.error());
         read.count = *count;
         if (piece.index < read.count) {
             bytes = read_file((folder.path() / links_file_name(piece.index)).string(),
-                              genesis::kLinksBytesMax);
+                              genesis::kLinksBytesMax,
+                              folder.files());
         }
     } else if (piece.part == SnapshotPart::chunk) {
         read.count = static_cast<std::uint32_t>(folder.manifest().chunks.size());
         if (piece.index < read.count) {
             const std::size_t size = folder.manifest().chunks[piece.index].bytes;
-            bytes = read_file(folder.chunk_path(piece.index).string(), packed_bytes_max(size));
+            bytes = read_file(
+                folder.chunk_path(piece.index).string(), packed_bytes_max(size), folder.files());
         }
     } else {
         const char* name =
             piece.part == SnapshotPart::proof ? SnapshotFolder::kProof : SnapshotFolder::kManifest;
-        bytes = read_page(folder.path() / name, piece.index, read.count);
+        bytes = read_page(folder.path() / name, piece.index, read.count, folder.files());
     }
     if (!bytes) return fail(bytes.error());
     read.bytes = *std::move(bytes);
