@@ -33,6 +33,7 @@ class SnapshotReceiver : base::Pinned {
         std::filesystem::path data_dir;
         SnapshotTrust trust;
         unsigned workers = 1;
+        chain::SlotTimes times = {};  // The genesis file's.
     };
 
     // The store outlives this: what chunks it has are not fetched.
