@@ -87,8 +87,11 @@ void CatchUp::evaluate() {
     has_joined_ |= is_anyone && !is_behind;
     mode_ = is_anyone ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
+    if (is_behind && must_start) return fetch_final();
     if (!is_behind && is_anyone) gate_.look_at_beginning();
-    if (!is_behind || !must_start) return;
+}
+
+void CatchUp::fetch_final() {
     mode_ = SyncMode::last_irr_catch_up;
     if (is_held_) return sync_.stop();
     if (!sync_.is_active() && gate_.look()) start_sync();
