@@ -124,6 +124,7 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context, const P
     out.lag_milliseconds = lag_milliseconds(context, view);
     out.interval_milliseconds = context.times().interval_milliseconds;
     add_clocks(context, view, out);
+    if (out.finalized <= 1) out.joining_waits_for = status->sync.gate_waits_for;
     for (const p2p::DialStatus& dial : status->dials) {
         // It may have come to us meanwhile.
         const bool is_here =

@@ -307,7 +307,8 @@ base::Result<void> Node::Parts::open_exchange() {
     const SnapshotReceiver::Options how{.directory = joining_in(options),
                                         .data_dir = options.data_dir,
                                         .trust = *trust,
-                                        .workers = options.chain_threads};
+                                        .workers = options.chain_threads,
+                                        .times = ledger.genesis.times};
     SnapshotExchange::World world;
     world.tell = [this](p2p::Input said) { runtime->tell_peers(std::move(said)); };
     world.own_final = [this] { return own_final(); };

@@ -220,7 +220,12 @@ po::options_description peer_options(Options& out) {
         "these, and not those, may connect; read again on SIGHUP");
     add("checkpoint",
         text(out.checkpoint),
-        "HEIGHT:ID of a block that a joining node's history must have");
+        "HEIGHT:ID of a block that a joining node's history must have; without it nodes of two "
+        "organisations of the genesis list must be on one chain before any is taken");
+    add("join-with-one-organisation",
+        flag(out.join_with_one_organisation),
+        "a node with no block yet and no checkpoint believes one organisation of the genesis list; "
+        "its keys, with those that voted once, could forge the history");
     add("trust", text(out.trust, "full"), "full: check every signature of blocks that are synced");
     add("transport",
         text(out.transports.choice, "auto"),
@@ -425,10 +430,12 @@ base::Result<void> check_peers(const Options& options) {
             "p2p-listen-endpoint and p2p-peer-address need p2p-node-key = FILE with "
             "this node's R1 key ('bor-cli key create --r1 --node --file FILE')");
     }
-    if (!options.has_peers() && !(options.p2p_access_file.empty() && options.checkpoint.empty())) {
+    const bool is_of_peers = !options.p2p_access_file.empty() || !options.checkpoint.empty() ||
+                             options.join_with_one_organisation;
+    if (!options.has_peers() && is_of_peers) {
         return invalid(
-            "p2p-access-file and checkpoint are of no use without p2p-listen-endpoint or "
-            "p2p-peer-address");
+            "p2p-access-file, checkpoint and join-with-one-organisation are of no use without "
+            "p2p-listen-endpoint or p2p-peer-address");
     }
     if (options.trust == "certified") {
         return invalid("trust = certified: this release checks every signature; use trust = full");

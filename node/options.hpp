@@ -70,6 +70,7 @@ struct Options {
     std::string p2p_server_address;         // That others are told; empty: the first endpoint.
     std::filesystem::path p2p_access_file;  // Local lists; empty: none.
     std::string checkpoint;                 // HEIGHT:ID; empty: none.
+    bool join_with_one_organisation = false;
     std::string trust = "full";
     TransportSettings transports;
     [[nodiscard]] bool has_peers() const {

@@ -141,6 +141,7 @@ std::optional<p2p::Options> network_options(const Options& options,
     network.seed = random_number();
     network.peers_max = options.p2p_max_peers;
     network.checkpoint = settings.checkpoint;
+    network.joins_with_one_organisation = options.join_with_one_organisation;
     return network;
 }
 

@@ -13,8 +13,10 @@ void Access::set_registry(const std::vector<RegisteredNode>& nodes) {
         if (former_.size() < kFormerMax) former_.insert(key);
     }
     nodes_.clear();
+    organisations_.clear();
     for (const RegisteredNode& node : nodes) {
         nodes_[node.key] = node;
+        organisations_.insert(node.organisation);
         former_.erase(node.key);
     }
 }

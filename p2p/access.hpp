@@ -27,9 +27,14 @@ class Access {
     // `may_be_unknown`: we dialled it, and know but the genesis list yet.
     [[nodiscard]] Answer check(const PublicKey& key, bool may_be_unknown) const;
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    // Whether the registry, or the genesis list, has it.
+    [[nodiscard]] bool has(const PublicKey& key) const { return nodes_.contains(key); }
+    // Those that the nodes there belong to.
+    [[nodiscard]] const std::set<chain::Name>& organisations() const { return organisations_; }
 
   private:
     std::map<PublicKey, RegisteredNode> nodes_;
+    std::set<chain::Name> organisations_;
     std::set<PublicKey> former_;  // Listed once, and no more.
     std::set<PublicKey> allow_;
     std::set<PublicKey> deny_;

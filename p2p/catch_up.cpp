@@ -14,13 +14,9 @@ using std::chrono::seconds;
 constexpr chain::Height kClearlyBehind = 8;
 constexpr base::Duration kBehindPatience = milliseconds(300);
 constexpr base::Duration kVerifyAgain = seconds(1);
-constexpr base::Duration kSecondOpinion = seconds(5);  // How long to wait for one.
-constexpr base::Duration kGateAnswer = seconds(5);
-constexpr base::Duration kGateAgain = seconds(10);
 constexpr base::Duration kSampleEvery = seconds(1);
 constexpr base::Duration kProgressEvery = seconds(5);
 constexpr base::Duration kWarnEvery = seconds(10);
-constexpr std::uint64_t kGateCorrelation = std::uint64_t{1} << 62U;
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
 
 // The lowest block that it stores.
@@ -29,10 +25,15 @@ chain::Height earliest_of(const Peer& peer) {
 }
 }  // namespace
 
-CatchUp::CatchUp(Peers& peers, BlockGossip& blocks, const input::LedgerChanged& ledger)
-    : peers_(peers), blocks_(blocks), ledger_(ledger), sync_(peers.options().checkpoint) {
-    gate_.is_open = peers.options().checkpoint.has_value();
-}
+CatchUp::CatchUp(Peers& peers,
+                 BlockGossip& blocks,
+                 const Access& access,
+                 const input::LedgerChanged& ledger)
+    : peers_(peers),
+      blocks_(blocks),
+      ledger_(ledger),
+      sync_(peers.options().checkpoint),
+      gate_(peers, access, ledger) {}
 
 bool CatchUp::branch_has(const BlockPoint& point) const {
     const chain::Height below = ledger_.finalized.height;
@@ -51,8 +52,7 @@ SyncMode CatchUp::mode_towards(const Peer& peer) const {
 }
 
 void CatchUp::on_ledger() {
-    // A node with a history of its own needs no second opinion on it.
-    if (ledger_.finalized.height > 1) gate_.is_open = true;
+    gate_.on_ledger();
     sync_.on_final(peers_.now(), ledger_.finalized.height);
     evaluate();
     pump();
@@ -87,10 +87,14 @@ void CatchUp::evaluate() {
     has_joined_ |= ready_peers_ > 0 && !is_behind;
     mode_ = ready_peers_ > 0 ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
-    if (!is_behind || !must_start) return;
+    if (is_behind && must_start) return fetch_final();
+    if (!is_behind && is_anyone) gate_.look_at_beginning();
+}
+
+void CatchUp::fetch_final() {
     mode_ = SyncMode::last_irr_catch_up;
     if (is_held_) return sync_.stop();
-    if (!sync_.is_active() && may_sync()) start_sync();
+    if (!sync_.is_active() && gate_.look()) start_sync();
 }
 
 std::size_t CatchUp::block_sources() {
@@ -113,6 +117,7 @@ void CatchUp::start_sync() {
         sample_ = {peers_.now(), ledger_.head.height, sync_.bytes_received()};
         peers_.log().info("sync: from block {} to {}", ledger_.finalized.height + 1, target_);
     }
+    if (gate_.agreed()) sync_.bind(*gate_.agreed());
     sync_.start(peers_.now(), ledger_.finalized);
     pump();
 }
@@ -131,6 +136,7 @@ void CatchUp::on_notice(Peer& peer, const Envelope& envelope, const Notice& noti
     evaluate();
     pump();
     if (peer.mode == SyncMode::last_irr_catch_up || notice.blocks.ids.empty()) return;
+    if (!takes_news()) return;
     std::vector<chain::BlockId> ids;
     for (const chain::BlockId& id : notice.blocks.ids) {
         const chain::Height height = chain::height_of(id);
@@ -140,112 +146,17 @@ void CatchUp::on_notice(Peer& peer, const Envelope& envelope, const Notice& noti
     blocks_.on_known(peer, ids);
 }
 
-// --- The gate of a new node ---
-
-bool CatchUp::may_sync() {
-    if (gate_.is_open) return true;
-    if (gate_.asked || peers_.now() < gate_.not_before) return false;
-    std::vector<Peer*> ahead;
-    peers_.for_each_ready([&](Peer& peer) {
-        if (peer.finalized.height > ledger_.finalized.height) ahead.push_back(&peer);
-    });
-    if (ahead.empty()) return false;
-    if (gate_.since == base::Timestamp{}) gate_.since = peers_.now();
-    const auto [one, other] = next_to_compare(ahead);
-    if (other != nullptr) {
-        compare_finals(*one, *other);
-        return gate_.is_open;
-    }
-    if (!gate_.contradicted.empty()) {
-        gate_.contradicted.clear();
-        gate_.not_before = peers_.now() + kGateAgain;
-        return false;
-    }
-    gate_.trouble = "waiting for a peer of a second organisation to name the same final block";
-    if (peers_.now() < gate_.since + kSecondOpinion) return false;
-    peers_.log().warn(
-        "sync: the history is taken from one organisation alone; a checkpoint would bind it");
-    gate_.is_open = true;
-    gate_.trouble.clear();
-    return true;
-}
-
-// Two organisations that did not contradict each other; null: there are none.
-std::pair<Peer*, Peer*> CatchUp::next_to_compare(const std::vector<Peer*>& ahead) const {
-    for (Peer* one : ahead) {
-        for (Peer* other : ahead) {
-            if (other->channel <= one->channel || other->organisation == one->organisation)
-                continue;
-            if (!gate_.contradicted.contains({one->slot, other->slot})) return {one, other};
-        }
-    }
-    return {};
-}
-
-// The lower of the two final blocks is asked of the peer that is farther.
-void CatchUp::compare_finals(Peer& one, Peer& other) {
-    Peer& lower = one.finalized.height <= other.finalized.height ? one : other;
-    Peer& higher = &lower == &one ? other : one;
-    gate_.point = lower.finalized;
-    gate_.compared = {one.slot, other.slot};
-    if (lower.finalized.height < earliest_of(higher)) return cannot_compare(higher);
-    if (lower.finalized.height == higher.finalized.height) {
-        gate_.is_open = lower.finalized.id == higher.finalized.id;
-        if (!gate_.is_open) contradict();
-        return;
-    }
-    gate_.asked = higher.slot;
-    gate_.asked_at = peers_.now();
-    peers_.send(higher,
-                SyncRequest{.from = gate_.point.height, .to = gate_.point.height},
-                {.correlation = kGateCorrelation});
-}
-
-void CatchUp::on_compared(Peer& peer, const Blocks& blocks) {
-    gate_.asked.reset();
-    if (blocks.blocks.empty()) {
-        // It may have pruned since, and has said so.
-        if (gate_.point.height < earliest_of(peer)) return cannot_compare(peer);
-        gate_.contradicted.insert(gate_.compared);
-        return peers_.charge(peer, 10, Reason::behind, "has not the blocks that it named");
-    }
-    if (blocks.blocks.front()->id != gate_.point.id) return contradict();
-    gate_.is_open = true;
-    gate_.trouble.clear();
-    evaluate();
-}
-
-// Nobody's fault; of any other two it may be seen.
-void CatchUp::cannot_compare(const Peer& higher) {
-    gate_.contradicted.insert(gate_.compared);
-    gate_.trouble = fmt::format(
-        "final block {} of one peer cannot be compared with {}, which has pruned what is below "
-        "block {}; waiting for others, or set checkpoint = HEIGHT:ID",
-        gate_.point.height,
-        higher.address,
-        earliest_of(higher));
-    warn(gate_.trouble);
-}
-
-// Any other two may agree.
-void CatchUp::contradict() {
-    gate_.contradicted.insert(gate_.compared);
-    gate_.trouble = fmt::format(
-        "peers of two organisations name different final blocks {}; ask their operators, then "
-        "set checkpoint = HEIGHT:ID",
-        gate_.point.height);
-    peers_.log().error("sync: {}", gate_.trouble);
-}
-
 // --- The sync manager ---
 
 bool CatchUp::is_asked(const Peer& peer, const Envelope& envelope) const {
-    if (envelope.correlation == kGateCorrelation) return gate_.asked == peer.slot;
-    return sync_.is_asked(peer.slot, envelope.correlation);
+    return gate_.is_asked(peer, envelope) || sync_.is_asked(peer.slot, envelope.correlation);
 }
 
 void CatchUp::on_blocks(Peer& peer, const Envelope& envelope, const Blocks& blocks) {
-    if (envelope.correlation == kGateCorrelation) return on_compared(peer, blocks);
+    if (gate_.is_asked(peer, envelope)) {
+        gate_.on_answer(peer, blocks);
+        return evaluate();
+    }
     if (auto fault = sync_.on_blocks(peers_.now(), peer.slot, envelope, blocks)) {
         // Who has pruned since it was asked pays nothing: it says so before the blocks go.
         const bool has_pruned = fault->lacks != 0 && fault->lacks < earliest_of(peer);
@@ -319,13 +230,7 @@ bool CatchUp::on_judged(const input::Judged& judged) {
 }
 
 void CatchUp::on_time() {
-    if (gate_.asked && peers_.now() >= gate_.asked_at + kGateAnswer) {
-        if (Peer* peer = peers_.at(*gate_.asked)) {
-            peers_.charge(*peer, 10, Reason::behind, "answers sync requests too late");
-        }
-        gate_.contradicted.insert(gate_.compared);
-        gate_.asked.reset();
-    }
+    gate_.on_time();
     for (const SyncManager::Fault& fault : sync_.on_time(peers_.now()))
         apply(fault);
     if (sync_.is_astray(peers_.now())) {
@@ -353,9 +258,7 @@ void CatchUp::warn(const std::string& text) {
 
 void CatchUp::forget(PeerSlot slot) {
     sync_.forget(slot);
-    if (gate_.asked == slot) gate_.asked.reset();
-    std::erase_if(gate_.contradicted,
-                  [slot](const auto& pair) { return pair.first == slot || pair.second == slot; });
+    gate_.forget(slot);
 }
 
 // --- Progress ---
@@ -398,8 +301,10 @@ SyncStatus CatchUp::status() const {
                       .bytes_waiting = sync_.bytes_waiting(),
                       .waiting_for = {}};
     if (mode_ == SyncMode::none) status.waiting_for = "no peer is connected";
+    if (mode_ != SyncMode::none && !gate_.is_open()) {
+        status.waiting_for = status.gate_waits_for = gate_.trouble();
+    }
     if (mode_ != SyncMode::last_irr_catch_up) return status;
-    if (!gate_.is_open) status.waiting_for = gate_.trouble;
     if (blocks_per_second_ > 0 && target_ > ledger_.head.height) {
         status.eta = seconds((target_ - ledger_.head.height) / blocks_per_second_);
     }

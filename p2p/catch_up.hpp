@@ -1,6 +1,7 @@
 #pragma once
 
 #include "p2p/blocks.hpp"
+#include "p2p/gate.hpp"
 #include "p2p/handshake.hpp"
 #include "p2p/peers.hpp"
 #include "p2p/sync.hpp"
@@ -19,7 +20,10 @@ namespace p2p {
 class CatchUp {
   public:
     // All outlive it.
-    CatchUp(Peers& peers, BlockGossip& blocks, const input::LedgerChanged& ledger);
+    CatchUp(Peers& peers,
+            BlockGossip& blocks,
+            const Access& access,
+            const input::LedgerChanged& ledger);
 
     void on_ledger();
     void on_notice(Peer& peer, const Envelope& envelope, const Notice& notice);
@@ -33,7 +37,15 @@ class CatchUp {
 
     // Whether peers have final blocks that we lack, and may be believed.
     [[nodiscard]] bool is_behind() const {
-        return mode_ == SyncMode::last_irr_catch_up && gate_.is_open;
+        return mode_ == SyncMode::last_irr_catch_up && gate_.is_open();
+    }
+    // Whether blocks and certificates that come unasked may go to the ledger.
+    [[nodiscard]] bool takes_news() const {
+        return gate_.takes_news(mode_ == SyncMode::last_irr_catch_up);
+    }
+    // Whether it is another one than that of a checkpoint.
+    [[nodiscard]] bool contradicts(const chain::Block& block) const {
+        return sync_.contradicts(block);
     }
     // How many peers can give the block after our final one.
     [[nodiscard]] std::size_t block_sources();
@@ -50,32 +62,12 @@ class CatchUp {
     [[nodiscard]] SyncStatus status() const;
 
   private:
-    // A new node without a checkpoint compares what peers of two organisations call final, of any
-    // two that agree.
-    struct Gate {
-        bool is_open = false;
-        base::Timestamp since{};       // Of the first peer that is ahead.
-        base::Timestamp not_before{};  // After all contradicted each other.
-        std::set<std::pair<PeerSlot, PeerSlot>> contradicted;
-        std::pair<PeerSlot, PeerSlot> compared{};
-        // What one says, being asked of another.
-        BlockPoint point;
-        std::optional<PeerSlot> asked;
-        base::Timestamp asked_at{};
-        std::string trouble;
-    };
-
     [[nodiscard]] bool branch_has(const BlockPoint& point) const;
     [[nodiscard]] SyncMode mode_towards(const Peer& peer) const;
     void evaluate();
+    void fetch_final();
     void start_sync();
     void verify_catchup(Peer& peer);
-    [[nodiscard]] bool may_sync();
-    [[nodiscard]] std::pair<Peer*, Peer*> next_to_compare(const std::vector<Peer*>& ahead) const;
-    void compare_finals(Peer& one, Peer& other);
-    void on_compared(Peer& peer, const Blocks& blocks);
-    void cannot_compare(const Peer& higher);
-    void contradict();
     void pump();
     void hand_over();
     void apply(const SyncManager::Fault& fault);

@@ -62,6 +62,7 @@ bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinne
                          fmt::format("{} nodes are connected, no more are taken", peers_.size()));
         return false;
     }
+    peer->is_pinned = up.outbound && pinned == up.key;
     if (up.outbound && pinned && *pinned != up.key) {
         peers_.close(*peer,
                      Reason::not_permitted,

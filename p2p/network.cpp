@@ -75,7 +75,7 @@ class Network::Impl {
           server_(peers_),
           snapshots_(peers_, server_),
           handshake_(peers_, server_, votes_, ledger_, stored_),
-          catch_up_(peers_, blocks_, ledger_),
+          catch_up_(peers_, blocks_, handshake_.access(), ledger_),
           join_(peers_, catch_up_, ledger_),
           dialer_(options_.seed) {}
 
@@ -308,6 +308,7 @@ class Network::Impl {
         server_.on_sync_request(at.peer, request, at.envelope.correlation);
     }
     void receive(const Arrival& at, HeaderPush& header) {
+        if (!catch_up_.takes_news()) return;
         blocks_.on_header(at.peer, std::move(header));
     }
     void receive(const Arrival& at, Blocks& blocks) {
@@ -319,8 +320,15 @@ class Network::Impl {
         if (!at.is_by_id && blocks.blocks.size() != 1) {
             return peers_.close(at.peer, Reason::bad_block, "pushes other than one block");
         }
-        for (const chain::BlockPtr& block : blocks.blocks)
+        if (!catch_up_.takes_news()) return;
+        for (const chain::BlockPtr& block : blocks.blocks) {
+            if (catch_up_.contradicts(*block)) {
+                const std::string text =
+                    fmt::format("block {} is not the checkpoint", block->header.height);
+                return peers_.close(at.peer, Reason::forked, text);
+            }
             blocks_.on_block(at.peer, block);
+        }
     }
     void receive(const Arrival& at, chain::PackedTransaction& packed) {
         const base::Hash256 id = packed.packed_digest();
@@ -331,6 +339,7 @@ class Network::Impl {
         votes_.on_vote(at.peer, std::move(vote), at.body);
     }
     void receive(const Arrival& at, chain::Certificate& certificate) {
+        if (!catch_up_.takes_news()) return;
         blocks_.on_certificate(at.peer, certificate.data.block_id);
         votes_.on_certificate(at.peer, std::move(certificate), at.body);
     }

@@ -163,7 +163,8 @@ struct SnapshotChecked {
     std::uint32_t chunks = 0;            // Of a good one: how many there are,
     std::uint64_t bytes = 0;             // what they have unpacked,
     std::uint64_t rows = 0;              // and in rows;
-    std::vector<std::uint32_t> missing;  // those that are not stored here, ascending.
+    std::vector<std::uint32_t> missing;  // those that are not stored here, ascending,
+    base::Timestamp final_time{};        // and of what time the newest block is that it proves.
 };
 struct SnapshotLoaded {
     base::Hash256 manifest;
@@ -351,6 +352,7 @@ struct Options {
     std::uint32_t rules_version = 0;
     std::vector<PublicKey> vote_keys;
     std::optional<Checkpoint> checkpoint;
+    bool joins_with_one_organisation = false;     // Else a node at genesis waits for a second one.
     std::optional<SnapshotPoint> begun_snapshot;  // Of which there are chunks here.
     bool takes_snapshots = false;  // Somebody carries Keep-, Check-, LoadSnapshot out.
     std::uint64_t seed = 0;        // Of jitter, and of the order of chunks.

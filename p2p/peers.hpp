@@ -34,6 +34,7 @@ struct Peer {
     chain::Name organisation{};
     std::uint8_t roles = 0;
     bool is_listed = false;
+    bool is_pinned = false;  // We dialled it for this key.
     Hello hello{};
 
     // Where the conversation stands.

@@ -20,6 +20,7 @@ constexpr std::uint64_t kFasterTimes = 3;
 constexpr base::Duration kMeasuredAfter = seconds(5);
 constexpr std::uint64_t kBytesPerSecond = 10U << 20U;
 constexpr std::uint64_t kDigestNanoseconds = 800;  // Of a row.
+constexpr base::Duration kStaleAfter = std::chrono::minutes(10);
 }  // namespace
 
 SnapshotJoin::SnapshotJoin(Peers& peers, CatchUp& catch_up, const input::LedgerChanged& ledger)
@@ -156,7 +157,9 @@ void SnapshotJoin::on(const input::SnapshotKept& kept) {
 }
 
 void SnapshotJoin::on(const input::SnapshotChecked& checked) {
+    const bool was_checked = bootstrap_.is_checked();
     apply(bootstrap_.on_checked(peers_.now(), checked, sources()));
+    if (!was_checked && bootstrap_.is_checked()) tell_age(checked);
     pump();
 }
 
@@ -204,6 +207,26 @@ void SnapshotJoin::tell_stage() {
                       now.chunks,
                       now.chunks_all,
                       bootstrap_.chunks_received());
+}
+
+// How old it is decides nothing: one is made an hour, and a chain may stand still. Where clocks
+// differ, that may be why.
+void SnapshotJoin::tell_age(const input::SnapshotChecked& checked) {
+    const base::Duration behind = peers_.clock() - checked.final_time;
+    if (behind <= kStaleAfter) return;
+    std::string clocks;
+    peers_.for_each_ready([&](const Peer& peer) {
+        if (!peer.clock_offset) return;
+        clocks += fmt::format("{}{} {} ms",
+                              clocks.empty() ? "" : ", ",
+                              peer.address,
+                              *peer.clock_offset / milliseconds(1));
+    });
+    peers_.log().warn(
+        "snapshot: what it proves to be final is {} s behind the clock: stale until the node has "
+        "caught up; clocks of peers less ours: {}",
+        behind / seconds(1),
+        clocks.empty() ? "none was measured" : clocks);
 }
 
 void SnapshotJoin::measure() {

@@ -50,6 +50,7 @@ class SnapshotJoin {
     void pump();
     void apply(const std::vector<Bootstrap::Fault>& faults);
     void tell_stage();
+    void tell_age(const input::SnapshotChecked& checked);
     void measure();
 
     Peers& peers_;

@@ -78,9 +78,11 @@ struct SyncStatus {
     std::uint32_t blocks_per_second = 0;
     std::uint64_t bytes_per_second = 0;
     std::uint32_t ranges_in_flight = 0;
-    std::uint64_t bytes_waiting = 0;           // Received, not taken by the ledger yet.
-    std::optional<base::Duration> eta{};       // Absent: not known, or there.
-    std::string waiting_for;                   // Why nothing moves, in a sentence; empty: it does.
+    std::uint64_t bytes_waiting = 0;      // Received, not taken by the ledger yet.
+    std::optional<base::Duration> eta{};  // Absent: not known, or there.
+    std::string waiting_for;              // Why nothing moves, in a sentence; empty: it does.
+    // A node at genesis: whom it waits for before it believes any (Gate); empty: it does.
+    std::string gate_waits_for{};
     std::optional<SnapshotStatus> snapshot{};  // While one is fetched.
 };
 

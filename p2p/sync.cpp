@@ -271,7 +271,7 @@ std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
     if (!is_whole) {
         return proved(Reason::bad_block, fmt::format("block {} lacks its transactions", height));
     }
-    if (checkpoint_ && height == checkpoint_->height && block.id != checkpoint_->id) {
+    if (contradicts(block)) {
         return proved(Reason::forked, fmt::format("block {} is not the checkpoint", height));
     }
     return {};

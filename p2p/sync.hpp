@@ -54,6 +54,15 @@ class SyncManager {
     // Begins behind a block that is final here, or again after what came was not good.
     void start(base::Timestamp now, const BlockPoint& after);
     void stop();
+    // Two organisations name this block: it is as a checkpoint, where there is none.
+    void bind(const BlockPoint& point) {
+        if (!checkpoint_) checkpoint_ = point;
+    }
+    // Whether it is another one than that of a checkpoint.
+    [[nodiscard]] bool contradicts(const chain::Block& block) const {
+        return checkpoint_ && block.header.height == checkpoint_->height &&
+               block.id != checkpoint_->id;
+    }
     // The ledger's final block: what was told last leads somewhere.
     void on_final(base::Timestamp now, chain::Height height);
     // A block of this peer is dated ahead of our clock: another may have what follows.

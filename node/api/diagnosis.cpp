@@ -17,6 +17,7 @@ constexpr std::uint32_t kLagMilliseconds = 3'000;
 // A peer that stands still is given up after about four seconds: it is to be seen before.
 constexpr std::uint32_t kPeerLagMilliseconds = 2'000;
 constexpr chain::Height kLagBlocksMin = 3;
+constexpr std::int64_t kStaleMilliseconds = 600'000;  // Spec 05, "Who may connect".
 
 std::string name_of(const ValidatorStatus& validator) {
     return validator.entry.producer.to_string();
@@ -257,6 +258,34 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
+void find_joining(const AgreementView& view, std::vector<Finding>& out) {
+    if (view.joining_waits_for.empty()) return;
+    out.push_back({Kind::joining,
+                   "",
+                   fmt::format("This node has no history yet: {}.", view.joining_waits_for)});
+}
+
+// A chain that stood still is joined as any other: the operator is told, and of what clocks show.
+void find_stale(const AgreementView& view, std::vector<Finding>& out) {
+    const std::int64_t behind = (view.clock.microseconds - view.final_time.microseconds) / 1'000;
+    if (!view.joining_waits_for.empty() || behind <= kStaleMilliseconds) return;
+    std::vector<std::string> clocks;
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.own || !each.clock_nanoseconds) continue;
+        clocks.push_back(
+            fmt::format("{} {} ms", name_of(each), *each.clock_nanoseconds / kMillisecond));
+    }
+    out.push_back(
+        {Kind::stale,
+         "",
+         fmt::format("What is final here is stale: it is dated {}, {} behind this node's clock. "
+                     "The chain stands still, or this node does not see it; clocks of others less "
+                     "this node's: {}.",
+                     view.final_time.to_string(),
+                     seconds(behind),
+                     clocks.empty() ? "none was heard" : joined(clocks))});
+}
+
 }  // namespace
 
 std::string_view to_string(Kind kind) {
@@ -265,6 +294,8 @@ std::string_view to_string(Kind kind) {
             return "revoked";
         case Kind::partition:
             return "partition";
+        case Kind::joining:
+            return "joining";
         case Kind::twin:
             return "twin";
         case Kind::down:
@@ -275,6 +306,8 @@ std::string_view to_string(Kind kind) {
             return "lagging";
         case Kind::silent:
             return "silent";
+        case Kind::stale:
+            return "stale";
     }
     return "unknown";
 }
@@ -282,11 +315,13 @@ std::string_view to_string(Kind kind) {
 std::vector<Finding> diagnose(const AgreementView& view) {
     std::vector<Finding> findings;
     find_revoked(view, findings);
+    find_joining(view, findings);
     find_keys(view, findings);
     find_unreachable(view, findings);
     find_clocks(view, findings);
     find_unheard(view, findings);
     find_lagging(view, findings);
+    find_stale(view, findings);
     return findings;
 }
 

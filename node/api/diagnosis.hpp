@@ -23,6 +23,8 @@ struct AgreementView {
     chain::TimePoint final_time;  // Of the final block's slot.
     // A key of this node signs nothing for slots before this.
     std::optional<chain::TimePoint> signs_from;
+    // What this node waits for before it fetches anything of its peers; empty: nothing.
+    std::string joining_waits_for;
     // Peers' words when they refused this node: "revoked: ...".
     std::vector<std::string> refusals;
 };
@@ -31,12 +33,14 @@ struct AgreementView {
 struct Finding {
     enum class Kind : std::uint8_t {
         revoked,    // This node, or a validator's, is not in the registry any more.
+        joining,    // This node has no history yet, and believes none of its peers one.
         twin,       // A vote key is used twice.
         partition,  // Too few validators can be reached.
         down,       // A validator cannot be reached.
         clock,      // Clocks differ too much.
         lagging,    // A validator, or this node, is behind.
         silent,     // A validator is connected and does not vote.
+        stale,      // What is final here is far behind the clock.
     };
     Kind kind = Kind::down;
     std::string who;   // The validator; empty: this node.

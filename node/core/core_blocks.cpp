@@ -150,10 +150,16 @@ const chain::ScheduleEntry& Core::Impl::owner_of(chain::Slot slot,
 base::Result<void> Core::Impl::check_owner(const chain::BlockHeader& header,
                                            const chain::ScheduleState& below) const {
     if (header.schedule_version != below.active->version) {
+        // Without a recovery the next version is one more.
+        const bool is_recovery = header.schedule_version > below.active->version + 1;
         return base::fail(base::Errc::invalid,
-                          fmt::format("schedule version {}, the parent implies {}",
+                          fmt::format("schedule version {}, the parent implies {}{}",
                                       header.schedule_version,
-                                      below.active->version));
+                                      below.active->version,
+                                      is_recovery ? ": it is of a recovery that this node does not "
+                                                    "know; if the members confirm one, set "
+                                                    "recover-from"
+                                                  : ""));
     }
     const chain::Name owner = owner_of(header.slot, below).producer;
     if (owner == header.producer) return {};

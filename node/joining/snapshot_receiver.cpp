@@ -234,6 +234,9 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
     }
     p2p::input::SnapshotChecked good;
     good.manifest = snapshot.manifest;
+    chain::SlotTimes times = options_.times;
+    times.retimes = parts->agreement.retimes;
+    good.final_time = times.time_of(parts->proof.finality.certified.slot).to_timestamp();
     const auto& chunks = folder->manifest().chunks;
     good.chunks = static_cast<std::uint32_t>(chunks.size());
     good.bytes = folder->head().bytes;

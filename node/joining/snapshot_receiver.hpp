@@ -34,6 +34,7 @@ class SnapshotReceiver : base::Pinned {
         SnapshotTrust trust;
         unsigned workers = 1;
         Disk disk{};
+        chain::SlotTimes times = {};  // The genesis file's.
     };
 
     // The store outlives this: what chunks it has are not fetched.

@@ -295,6 +295,26 @@ def recovery(net):
     for name in survivors:
         wait_for('finality of ' + name, lambda name=name: (net.final(name) > before + 5, before))
     print('  final again from block %d on' % before)
+    recovered(net, path, confirmed)
+
+
+def recovered(net, path, confirmed):
+    """A blank node joins the chain that went through a recovery if its operator confirms that, and refuses
+    it by name if not."""
+    data = net.of(LOST)['data_dir']
+    shutil.rmtree(data)
+    os.makedirs(data)
+    began = len(log_of(net, LOST))
+    net.start(LOST)
+    text = 'a recovery that this node does not know'
+    wait_for('a refusal by ' + LOST,
+             lambda: (text in log_of(net, LOST)[began:], log_of(net, LOST)[began:][-3000:]))
+    net.stop(LOST)
+    shutil.copyfile(path, os.path.join(data, 'recovery.txt'))
+    set_option(net, LOST, 'recover-from', confirmed)
+    net.start(LOST)
+    goal = net.final('bora')
+    wait_for('%s at block %d' % (LOST, goal), lambda: (net.final(LOST) >= goal, net.final(LOST)))
 
 
 SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, lists, amnesia,

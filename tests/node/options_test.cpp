@@ -116,6 +116,9 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(options.p2p_access_file == "lists");
     CHECK(options.checkpoint == "7:00");
     CHECK(options.trust == "full");
+    CHECK_FALSE(options.join_with_one_organisation);
+    CHECK(read(peers + "join-with-one-organisation = true\n").join_with_one_organisation);
+    CHECK(has(refusal("join-with-one-organisation = true\n"), "without p2p-listen-endpoint"));
     CHECK_FALSE(options.accept_amnesia);
     CHECK(read("", {"--accept-amnesia"}).accept_amnesia);
     // It is for one start, not for all to come.

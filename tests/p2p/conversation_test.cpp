@@ -235,13 +235,15 @@ TEST_CASE("what was lost on the way is asked for by id") {
 }
 
 TEST_CASE("a reconnected node on a branch that was dropped comes over") {
-    World world(2);
+    World world(3);
     world[1].ledger.grow(2, {.producer = "q"});
     world[0].ledger.grow(40);
-    for (std::size_t i = 0; i < 2; ++i)
+    world[2].ledger = world[0].ledger;
+    for (std::size_t i = 0; i < 3; ++i)
         world.tell_ledger(world[i]);
     world.join(0, 1);
-    world.run(seconds(8));  // It waits 5 s for a second organisation.
+    world.join(1, 2);
+    world.run(seconds(3));
     CHECK(world[1].ledger.head->id == world[0].ledger.head->id);
 }
 

@@ -49,6 +49,8 @@ struct SnapshotDesk {
     std::size_t chunks_kept = 0;
     std::uint64_t rows = 0;  // As a checked one has.
     std::uint64_t bytes = 0;
+    // Of what proofs show; when tests begin.
+    base::Timestamp final_time = base::Timestamp(base::Duration(1'700'000'100'000'000'000));
 
     [[nodiscard]] const TestSnapshot* find(const std::vector<TestSnapshot>& all,
                                            const base::Hash256& manifest) const {
@@ -93,6 +95,7 @@ struct SnapshotDesk {
                           [](const auto& item) { return item.first != SnapshotPart::chunk; });
             return checked;
         }
+        checked.final_time = final_time;
         checked.rows = rows;
         checked.bytes = bytes;
         checked.chunks = snapshot->counts.at(SnapshotPart::chunk);

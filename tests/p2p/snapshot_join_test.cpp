@@ -102,11 +102,25 @@ TEST_CASE("where one peer has the block after ours, blocks are taken") {
     CHECK(test.world[0].ledger.finalized->header.height > 50);
 }
 
+TEST_CASE("how old a snapshot is decides nothing, and is said with the clocks of peers") {
+    Joining test(3);
+    test.world[0].desk.final_time = test.world.now - std::chrono::minutes(20);
+    test.join();
+    test.world.run(seconds(10));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+    CHECK(
+        test.world.log.has("1200 s behind the clock: stale until the node has caught up; clocks "
+                           "of peers less ours: b:1 0 ms"));
+    for (const PeerStatus& peer : test.world[0].network->status().peers)
+        CHECK(peer.score == 100);
+}
+
 TEST_CASE("a new node believes no single organisation a snapshot without waiting for another") {
     Joining test(3);
     test.world.join(0, 1);
-    test.world.run(seconds(3));
+    test.world.run(seconds(60));
     CHECK(test.asked() == 0);
+    CHECK_FALSE(test.world.log.has("stale"));
     test.world.join(0, 2);
     test.world.run(seconds(5));
     CHECK(test.world[0].desk.loaded == test.snapshot.point);

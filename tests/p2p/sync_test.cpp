@@ -286,6 +286,8 @@ TEST_CASE("memory is bounded: so many bytes are asked for, however long the chai
     std::size_t arrived = 0;
     base::Hash256 exporter;
     network.step(
+        world.now, input::RegistryChanged{{{key_of(1), World::organisation(1), kValidator}}}, out);
+    network.step(
         world.now, input::ChannelUp{ChannelId{900}, key_of(1), "b:1", true, exporter, {}}, out);
     const auto& ledger = world[1].ledger;
     const BlockPoint final{ledger.finalized->header.height, ledger.finalized->id};
@@ -297,7 +299,7 @@ TEST_CASE("memory is bounded: so many bytes are asked for, however long the chai
     say(hello);
     say(Notice{.finalized = final, .head = final});
     std::size_t served = 0;
-    for (int second = 0; second < 100; ++second) {
+    for (int step = 0; step < 50; ++step) {
         world.now += milliseconds(100);
         network.step(world.now, input::Tick{}, out);
         const Effects asked = std::exchange(out, {});
@@ -332,13 +334,14 @@ TEST_CASE("a new node waits for a second organisation, and then for an equal ans
         world.tell_ledger(world[i]);
     SECTION("one organisation") {
         world.join(0, 1);
-        world.run(seconds(4));
+        world.run(seconds(60));
         CHECK(world[0].sync_blocks == 0);
-        CHECK(world[0].network->status().sync.waiting_for.find("second organisation") !=
+        const auto sync = world[0].network->status().sync;
+        CHECK(sync.waiting_for.find("peers of two organisations of the genesis list (orga, orgb, "
+                                    "orgc) that are on one chain: connected is orgb;") !=
               std::string::npos);
-        world.run(seconds(4));
-        CHECK(world[0].sync_blocks > 90);
-        CHECK(world.log.has("taken from one organisation alone"));
+        CHECK(sync.gate_waits_for == sync.waiting_for);
+        CHECK(world.log.has("join-with-one-organisation = true"));
     }
     SECTION("two that agree") {
         world.join(0, 1);
@@ -415,6 +418,157 @@ TEST_CASE("a new node waits for a second organisation, and then for an equal ans
         world.run(seconds(20));
         CHECK(world[0].ledger.finalized->id == world[1].ledger.finalized->id);
     }
+}
+
+// Node 0 knows the genesis list and has nothing; the others have a chain of 100 blocks.
+struct Blank {
+    World world;
+
+    // `listed`: in the genesis list, each of its own organisation but those of `of_one`.
+    explicit Blank(std::size_t nodes,
+                   const std::vector<std::size_t>& listed,
+                   const std::set<std::size_t>& of_one = {},
+                   const std::function<void(Options&)>& change = {})
+        : world(nodes) {
+        if (change) change(world[0].options);
+        world.start(world[0]);
+        std::vector<RegisteredNode> list;
+        for (const std::size_t i : listed) {
+            list.push_back(
+                {key_of(i), World::organisation(of_one.contains(i) ? 25 : i), kValidator});
+        }
+        world.input(world[0], input::RegistryChanged{list});
+        world[1].ledger.grow(100);
+        for (std::size_t i = 2; i < nodes; ++i)
+            world[i].ledger = world[1].ledger;
+        for (std::size_t i = 1; i < nodes; ++i)
+            world.tell_ledger(world[i]);
+    }
+    // Dialled by its address, for this key if it is given.
+    void dial(std::size_t number, const std::optional<PublicKey>& pinned = {}) {
+        world.input(world[0], input::Dial{world[number].options.listen_address, pinned});
+    }
+    [[nodiscard]] bool has_begun() {
+        world.run(seconds(30));
+        return world[0].ledger.finalized->header.height > 1;
+    }
+    [[nodiscard]] std::string waiting_for() { return world[0].network->status().sync.waiting_for; }
+};
+
+TEST_CASE("an unlisted node is no second organisation, be there ever so many") {
+    Blank test(4, {1, 9});
+    for (std::size_t i = 1; i < 4; ++i)
+        test.dial(i);
+    CHECK_FALSE(test.has_begun());
+    CHECK(test.waiting_for().find("connected is orgb, and 2 in no list, which do not count") !=
+          std::string::npos);
+}
+
+TEST_CASE("two nodes of one organisation are one organisation") {
+    Blank test(3, {1, 2, 9}, {1, 2});
+    test.dial(1);
+    test.dial(2);
+    CHECK_FALSE(test.has_begun());
+}
+
+TEST_CASE("a pinned peer in no list counts as one organisation, several of them as one, too") {
+    Blank test(4, {1, 9});
+    test.dial(2, key_of(2));
+    test.dial(3, key_of(3));
+    CHECK_FALSE(test.has_begun());
+    CHECK(test.waiting_for().find("connected is a pinned peer that is in no list;") !=
+          std::string::npos);
+    test.dial(1);
+    CHECK(test.has_begun());
+}
+
+TEST_CASE("where the genesis list has one organisation, one of its nodes is enough") {
+    Blank test(3, {1});
+    test.dial(2);
+    CHECK_FALSE(test.has_begun());
+    test.dial(1);
+    CHECK(test.has_begun());
+    CHECK(test.world.log.has("taken from one organisation alone"));
+}
+
+TEST_CASE("a genesis file that lists no node leaves nobody to believe but whom one dials") {
+    Blank test(2, {});
+    test.dial(1);
+    CHECK(test.has_begun());
+}
+
+TEST_CASE("an operator may let one organisation be enough, but no stranger") {
+    Blank test(3, {1, 9}, {}, [](Options& options) { options.joins_with_one_organisation = true; });
+    test.dial(2);
+    CHECK_FALSE(test.has_begun());
+    test.dial(1);
+    CHECK(test.has_begun());
+}
+
+// What a node at genesis is sent unasked is as old keys could have signed it.
+TEST_CASE("pushed blocks and certificates are no way round a second organisation") {
+    Blank test(2, {1, 9});
+    Ledger forged;
+    test.world[1].ledger = forged;
+    test.world.tell_ledger(test.world[1]);
+    test.dial(1);
+    test.world.run(seconds(1));
+    // It says that it is at genesis, too, and then makes a chain.
+    for (int i = 0; i < 20; ++i) {
+        const auto parent = test.world[1].ledger.head->header.previous;
+        BlockOptions options;
+        if (test.world[1].ledger.blocks.contains(parent)) options.finalized = parent;
+        const auto block = test.world.make(test.world[1], options);
+        test.world.input(
+            test.world[1],
+            input::PassCertificate{certificate_of(*block, chain::VoteKind::commit), {}});
+        test.world.run(milliseconds(100));
+    }
+    test.world.run(seconds(5));
+    CHECK(test.world[0].ledger.head->header.height == 1);
+    CHECK(test.world[0].certificates.empty());
+    CHECK(test.waiting_for().find("two organisations") != std::string::npos);
+}
+
+TEST_CASE("who is in the genesis list takes part in the beginning of a chain with one other") {
+    World world(3);
+    world.join(0, 1);
+    world.run(seconds(1));
+    const auto block = world.make(world[1]);
+    world.run(seconds(1));
+    CHECK(world[0].ledger.head->id == block->id);
+}
+
+TEST_CASE("what two organisations agree on binds what others give") {
+    Blank test(4, {1, 2, 3});
+    Ledger liar;
+    liar.grow(200, {.producer = "q"});
+    test.world[3].ledger = liar;
+    test.world.tell_ledger(test.world[3]);
+    test.world[1].read_delay = milliseconds(200);
+    test.world[2].read_delay = milliseconds(200);
+    test.dial(1);
+    test.dial(2);
+    test.world.run(milliseconds(150));
+    test.dial(3);
+    test.world.run(seconds(30));
+    CHECK(test.world[0].ledger.finals.at(50) == test.world[1].ledger.finals.at(50));
+}
+
+TEST_CASE("a pushed block that is not the checkpoint costs its sender the connection") {
+    World world(2);
+    BlockPoint point{2, {}};
+    point.id.bytes[3] = std::byte{2};
+    world[0].options.checkpoint = point;
+    world.start(world[0]);
+    world.input(world[0],
+                input::RegistryChanged{{{key_of(1), World::organisation(1), kValidator}}});
+    world.join(0, 1);
+    world.run(seconds(1));
+    (void)world.make(world[1]);
+    world.run(seconds(1));
+    CHECK(world[0].ledger.head->header.height == 1);
+    CHECK(world.log.has("block 2 is not the checkpoint"));
 }
 
 }  // namespace

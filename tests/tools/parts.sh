@@ -67,7 +67,7 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 # namespaces; what doctor says; who joins, enters, leaves and goes on with other keys; journals lost,
 # new disks, lists of who may connect, a recovery; a registered node that means harm; two chains by twins of
 # two validators; shared memory and TCP in turns; snapshots and a node that begins with one, joined by a
-# line from one to the next; contracts that loop, fail and recurse; contracts that others
+# line from one to the next; whom a blank node believes; contracts that loop, fail and recurse; contracts that others
 # compiled.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
@@ -83,6 +83,7 @@ run_network() {
   tests/network/snapshots.py --build build/release
   tests/network/snapshot_join.py --build build/release
   tests/network/invite.py --build build/release
+  tests/network/believed.py --build build/release
   tests/network/pruning.py --build build/release
   for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only

@@ -46,6 +46,23 @@ TEST_CASE("all is well") {
     CHECK(why_finality_waits(four(), {}).empty());
 }
 
+TEST_CASE("a node without history says whom it waits for, and not that it is stale") {
+    AgreementView view = four();
+    view.joining_waits_for = "waiting for peers of two organisations";
+    view.clock.microseconds = 3'600'000'000;
+    CHECK(has(only(view, Finding::Kind::joining, ""), "waiting for peers of two organisations."));
+}
+
+TEST_CASE("what is final ten minutes behind the clock is stale, with the clocks of others") {
+    AgreementView view = four();
+    view.clock.microseconds = 600'000'000;
+    CHECK(diagnose(view).empty());
+    view.clock.microseconds = 601'000'000;
+    const std::string text = only(view, Finding::Kind::stale, "");
+    CHECK(has(text, "0 h 10 min behind this node's clock"));
+    CHECK(has(text, "borb 0 ms, borc 0 ms and bord 0 ms"));
+}
+
 TEST_CASE("a validator down") {
     AgreementView view = four();
     view.validators[2].connected = false;
