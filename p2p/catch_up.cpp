@@ -88,7 +88,7 @@ void CatchUp::evaluate() {
     mode_ = ready_peers_ > 0 ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
     if (is_behind && must_start) return fetch_final();
-    if (!is_behind && is_anyone) gate_.look_at_beginning();
+    if (!is_behind && ready_peers_ > 0) gate_.look_at_beginning();
 }
 
 void CatchUp::fetch_final() {
