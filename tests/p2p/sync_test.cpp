@@ -433,6 +433,7 @@ struct Blank {
         if (change) change(world[0].options);
         world.start(world[0]);
         std::vector<RegisteredNode> list;
+        list.reserve(listed.size());
         for (const std::size_t i : listed) {
             list.push_back(
                 {key_of(i), World::organisation(of_one.contains(i) ? 25 : i), kValidator});

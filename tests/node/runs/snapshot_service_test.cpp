@@ -16,7 +16,6 @@
 
 namespace {
 
-using node::SnapshotRequest;
 using node::SnapshotService;
 
 class Lines final : public base::LogSink {
