@@ -43,7 +43,10 @@ run_unit_tests() {
 }
 
 # With ThreadSanitizer, the tests that start threads.
-run_thread_tests() { ctest --test-dir build/tsan --output-on-failure -j 2 -L threads; }
+run_thread_tests() {
+  TSAN_OPTIONS="suppressions=$PWD/tests/tools/tsan.txt" \
+    ctest --test-dir build/tsan --output-on-failure -j 2 -L threads
+}
 
 # clang-tidy over the files that changed since the commit in tests/tidy/BASELINE. The campaign
 # `tidy` checks all files and moves the baseline.
