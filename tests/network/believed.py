@@ -6,12 +6,10 @@ refuses by name, and its operator may let one organisation be enough.
 usage: believed.py --build BUILD_DIR
 """
 import argparse
-import os
 import signal
 import sys
-import time
 
-from members import Failure, Network, check, wait_for
+from members import Network, check, report, wait_for
 from snapshot_join import blank, checkpoint, follow, prepare
 
 BLANK, STRANGER = 'borx', 'borw'
@@ -42,43 +40,34 @@ def waits(net):
     print('  ' + said)
 
 
+def run(net):
+    net.up()
+    right = checkpoint(net)
+    prepare(net, STRANGER, 'bord', ['bora', 'borb'])
+    net.start(STRANGER)
+    follow(net, STRANGER)
+    print('one organisation and a stranger', flush=True)
+    prepare(net, BLANK, 'bord', ['bora', STRANGER])
+    net.start(BLANK)
+    waits(net)
+    print('a wrong checkpoint', flush=True)
+    again(net, 'checkpoint = ' + right[:-2] + ('00' if right[-2:] != '00' else '01'))
+    wait_for('it to refuse', lambda: 'block 2 is not the checkpoint' in net.nodes[BLANK].log())
+    check(net.nodes[BLANK].final() == 1, 'it took a block')
+    print('the right one', flush=True)
+    again(net, 'checkpoint = ' + right)
+    follow(net, BLANK)
+    print('one organisation, as its operator wishes', flush=True)
+    again(net, 'join-with-one-organisation = true')
+    follow(net, BLANK)
+    check('taken from one organisation alone' in net.nodes[BLANK].log(), net.nodes[BLANK].log()[-2000:])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--build', required=True)
-    net = Network(parser.parse_args().build)
-    began = time.monotonic()
-    try:
-        net.up()
-        right = checkpoint(net)
-        prepare(net, STRANGER, 'bord', ['bora', 'borb'])
-        net.start(STRANGER)
-        follow(net, STRANGER)
-        print('one organisation and a stranger', flush=True)
-        prepare(net, BLANK, 'bord', ['bora', STRANGER])
-        net.start(BLANK)
-        waits(net)
-        print('a wrong checkpoint', flush=True)
-        again(net, 'checkpoint = ' + right[:-2] + ('00' if right[-2:] != '00' else '01'))
-        wait_for('it to refuse', lambda: 'block 2 is not the checkpoint' in net.nodes[BLANK].log())
-        check(net.nodes[BLANK].final() == 1, 'it took a block')
-        print('the right one', flush=True)
-        again(net, 'checkpoint = ' + right)
-        follow(net, BLANK)
-        print('one organisation, as its operator wishes', flush=True)
-        again(net, 'join-with-one-organisation = true')
-        follow(net, BLANK)
-        check('taken from one organisation alone' in net.nodes[BLANK].log(), net.nodes[BLANK].log()[-2000:])
-        print('passed: %.0f s' % (time.monotonic() - began))
-    except (Failure, TypeError, OSError) as failure:
-        print('FAILED: %s' % failure, file=sys.stderr)
-        for name, node in net.nodes.items():
-            print('--- %s\n%s' % (name, node.log()[-3000:] if os.path.exists(node.path('log')) else ''),
-                  file=sys.stderr)
-        return 1
-    finally:
-        net.down()
-    return 0
+    return report(Network(parser.parse_args().build), run)
 
 
 if __name__ == '__main__':

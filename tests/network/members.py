@@ -263,6 +263,23 @@ def check(holds, text):
         raise Failure(text)
 
 
+def report(net, work):
+    """Does this work with a network, then puts that down; 1, with the ends of the logs, where it failed."""
+    began = time.monotonic()
+    try:
+        done = work(net)
+        print('passed: %s%.0f s' % ('%s, ' % done if done else '', time.monotonic() - began))
+    except (Failure, TypeError, OSError) as failure:
+        print('FAILED: %s' % failure, file=sys.stderr)
+        for name, node in net.nodes.items():
+            print('--- %s\n%s' % (name, node.log()[-3000:] if os.path.exists(node.path('log')) else ''),
+                  file=sys.stderr)
+        return 1
+    finally:
+        net.down()
+    return 0
+
+
 def free_port():
     with socket.socket() as s:
         s.bind(('127.0.0.1', 0))

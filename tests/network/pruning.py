@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.request
 
-from members import FOUR, Failure, Load, Network, Node, check, wait_for
+from members import FOUR, Failure, Load, Network, Node, check, report, wait_for
 from snapshots import FIFTH, prepare_fifth
 
 WITHIN = 60             # Seconds, in which
@@ -218,6 +218,19 @@ def joinable(net):
           % (made['head_block_num'], node.final(), [earliest(net.nodes[n]) for n in FOUR]))
 
 
+def run(net, given):
+    net.up(given.interval)
+    with Load(net, rate=given.rate) as load:
+        grow(net, given.blocks)
+        for part, more in ((waits_for_snapshot, (given.keep,)), (pruned, (given.keep,)), (says_so, ()),
+                           (shortened_and_lengthened, (given.keep,)), (killed, (given.keep,))):
+            print(part.__name__, flush=True)
+            part(net, *more)
+    print('joinable', flush=True)
+    joinable(net)
+    return '%d transfers meanwhile' % load.sent
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -228,27 +241,7 @@ def main():
     parser.add_argument('--interval', type=int, default=100, help='of blocks, ms')
     given = parser.parse_args()
     net = FastNetwork(given.build)
-    began = time.monotonic()
-    try:
-        net.up(given.interval)
-        with Load(net, rate=given.rate) as load:
-            grow(net, given.blocks)
-            for part, more in ((waits_for_snapshot, (given.keep,)), (pruned, (given.keep,)), (says_so, ()),
-                               (shortened_and_lengthened, (given.keep,)), (killed, (given.keep,))):
-                print(part.__name__, flush=True)
-                part(net, *more)
-        print('joinable', flush=True)
-        joinable(net)
-        print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))
-    except Failure as failure:
-        print('FAILED: %s' % failure, file=sys.stderr)
-        for name, node in net.nodes.items():
-            print('--- %s\n%s' % (name, node.log()[-2000:] if os.path.exists(node.path('log')) else ''),
-                  file=sys.stderr)
-        return 1
-    finally:
-        net.down()
-    return 0
+    return report(net, lambda net: run(net, given))
 
 
 if __name__ == '__main__':

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 
-from members import FOUR, Failure, Load, Network, Node, check, free_port, wait_for
+from members import FOUR, Failure, Load, Network, Node, check, free_port, report, wait_for
 from snapshots import change, equal_on_all, folder, read, schedule, snapshots
 
 SOURCES = {'borf': 'bora', 'borg': 'borb', 'borh': 'borc'}      # And their organisations.
@@ -251,39 +251,31 @@ def behind(net):
     print('  bord had block %d, took the snapshot of block %d, and votes' % (own, newest))
 
 
+def run(net):
+    net.up()
+    with Load(net, rate=50) as load:
+        print('fill', flush=True)
+        fill(net)
+        print('sources', flush=True)
+        height = sources(net)
+        print('first', flush=True)
+        first(net, height)
+        print('liar', flush=True)
+        liar(net, height)
+        print('equal', flush=True)
+        equal(net)
+        print('generations', flush=True)
+        generations(net)
+        print('behind', flush=True)
+        behind(net)
+    return '%d transfers meanwhile' % load.sent
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--build', required=True)
-    net = Network(parser.parse_args().build)
-    began = time.monotonic()
-    try:
-        net.up()
-        with Load(net, rate=50) as load:
-            print('fill', flush=True)
-            fill(net)
-            print('sources', flush=True)
-            height = sources(net)
-            print('first', flush=True)
-            first(net, height)
-            print('liar', flush=True)
-            liar(net, height)
-            print('equal', flush=True)
-            equal(net)
-            print('generations', flush=True)
-            generations(net)
-            print('behind', flush=True)
-            behind(net)
-        print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))
-    except (Failure, TypeError, OSError) as failure:
-        print('FAILED: %s' % failure, file=sys.stderr)
-        for name, node in net.nodes.items():
-            print('--- %s\n%s' % (name, node.log()[-3000:] if os.path.exists(node.path('log')) else ''),
-                  file=sys.stderr)
-        return 1
-    finally:
-        net.down()
-    return 0
+    return report(Network(parser.parse_args().build), run)
 
 
 if __name__ == '__main__':

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from members import FOUR, Failure, Load, Network, Node, check, free_port, wait_for
+from members import FOUR, Load, Network, Node, check, free_port, report, wait_for
 
 FIFTH = 'bore'
 HEIGHTS = 10
@@ -344,43 +344,35 @@ def stopped_node(net):
     check(not os.path.exists(path), 'it was not removed')
 
 
+def run(net):
+    net.up()
+    prepare_fifth(net)
+    with Load(net, rate=100) as load:
+        for part in (scheduled, created):
+            print(part.__name__, flush=True)
+            good = part(net)
+        print('tampered', flush=True)
+        checkpoint = tampered(net, good)
+        print('stopped load', flush=True)
+        stopped_load(net, good)
+        print('killed loads', flush=True)
+        killed_loads(net, good, checkpoint)
+        print('follows', flush=True)
+        follows(net, int(os.path.basename(good).split('-')[0]))
+        print('killed capture', flush=True)
+        killed_capture(net)
+    print('jumped', flush=True)
+    jumped(net)
+    print('stopped node', flush=True)
+    stopped_node(net)
+    return '%d transfers meanwhile' % load.sent
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--build', required=True)
-    net = Network(parser.parse_args().build)
-    began = time.monotonic()
-    try:
-        net.up()
-        prepare_fifth(net)
-        with Load(net, rate=100) as load:
-            for part in (scheduled, created):
-                print(part.__name__, flush=True)
-                good = part(net)
-            print('tampered', flush=True)
-            checkpoint = tampered(net, good)
-            print('stopped load', flush=True)
-            stopped_load(net, good)
-            print('killed loads', flush=True)
-            killed_loads(net, good, checkpoint)
-            print('follows', flush=True)
-            follows(net, int(os.path.basename(good).split('-')[0]))
-            print('killed capture', flush=True)
-            killed_capture(net)
-        print('jumped', flush=True)
-        jumped(net)
-        print('stopped node', flush=True)
-        stopped_node(net)
-        print('passed: %d transfers meanwhile, %.0f s' % (load.sent, time.monotonic() - began))
-    except Failure as failure:
-        print('FAILED: %s' % failure, file=sys.stderr)
-        for name, node in net.nodes.items():
-            print('--- %s\n%s' % (name, node.log()[-2000:] if os.path.exists(node.path('log')) else ''),
-                  file=sys.stderr)
-        return 1
-    finally:
-        net.down()
-    return 0
+    return report(Network(parser.parse_args().build), run)
 
 
 if __name__ == '__main__':
