@@ -106,9 +106,9 @@ rocksdb::ColumnFamilyOptions family_options(base::Family family,
         made.blob_compression_type = rocksdb::kLZ4Compression;
         made.enable_blob_garbage_collection = true;
         made.blob_garbage_collection_age_cutoff = 0.5;
-        // Never at RocksDB's own will: only rewrite() forces it. Where the rows of the oldest blob
-        // file are gone and the file is not yet, a version of 7.8 that looks for what to force
-        // ends the process, also each time when it opens (`!linked_ssts.empty()`).
+        // Only rewrite() forces it. RocksDB 7.8, looking by itself for what to force, ends the
+        // process where no table has rows of the oldest blob file any more (`linked_ssts` is empty
+        // then); so does every later process, as it looks when it opens.
         made.blob_garbage_collection_force_threshold = 1.0;
     }
     return made;
