@@ -7,7 +7,11 @@
 #include "cli/files.hpp"
 #include "cli/output.hpp"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 namespace cli {
 
@@ -63,7 +67,33 @@ std::string body_of(const chain::SignedTransaction& transaction) {
           chain::abi::packed_transaction_to_json(chain::PackedTransaction::pack(transaction))}});
 }
 
-// Signs actions and sends them; waits for the node's answer.
+// What follows builds on this transaction: one that is not final yet may lose its block, and then
+// what it made.
+base::Result<void> wait_final(const BenchTokens& tokens, const chain::TransactionId& id) {
+    constexpr auto kPause = std::chrono::milliseconds(20);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kSetupSeconds);
+    const Json asked = {{"id", base::to_hex(id.view())}};
+    while (std::chrono::steady_clock::now() < end) {
+        const auto status = call(tokens.url, "/v1/chain/get_transaction_status", asked);
+        if (!status) return fail(status.error());
+        const std::string state = text_of(*status, "state");
+        if (state == "IRREVERSIBLE") return {};
+        if (state == "FAILED") {
+            return fail(Errc::unavailable,
+                        fmt::format("the preparing transaction {} was dropped: {}",
+                                    base::to_hex(id.view()),
+                                    text_of(*status, "reason")));
+        }
+        std::this_thread::sleep_for(kPause);
+    }
+    return fail(Errc::unavailable,
+                fmt::format("the preparing transaction {} is not final after {} s: does the chain "
+                            "go on? 'bor-cli doctor' says more",
+                            base::to_hex(id.view()),
+                            kSetupSeconds));
+}
+
+// Signs actions and sends them; waits until they are final.
 base::Result<void> execute(const BenchTokens& tokens,
                            std::vector<chain::Action> actions,
                            const PrivateKey& key) {
@@ -76,7 +106,7 @@ base::Result<void> execute(const BenchTokens& tokens,
     const auto json = chain::abi::parse_json(body_of(transaction));
     const auto answer = call(tokens.url, "/v1/chain/send_transaction2", *json);
     if (!answer) return fail(answer.error());
-    return {};
+    return wait_final(tokens, transaction.id());
 }
 
 chain::Action action(std::string_view account, std::string_view name, chain::Name actor) {

@@ -22,7 +22,8 @@ struct BenchTokens {
     std::vector<Account> accounts;
 
     // Makes what is not there yet: the contract's account with the token from `folder`, `count`
-    // accounts with keys derived from the system key, and a balance for each.
+    // accounts with keys derived from the system key, and a balance for each. All of it is final
+    // then. unavailable: the node does not answer, or finality does not come.
     [[nodiscard]] static base::Result<BenchTokens> prepare(const std::string& url,
                                                            const base::crypto::PrivateKey& system,
                                                            const std::string& folder,
