@@ -17,6 +17,11 @@ namespace {
 
 constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
 
+bool has_vote_key(const chain::Schedule& schedule, KeyTag key) {
+    return std::ranges::any_of(schedule.entries,
+                               [&](const auto& entry) { return key_tag(entry.vote_key) == key; });
+}
+
 }  // namespace
 
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
@@ -141,8 +146,14 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
 }
 
 void Consensus::on_heard(base::Timestamp now, const input::ValidatorHeard& heard) {
+    if (is_acquainted_) return;
     for (const auto& key : heard.vote_keys) {
-        if (heard_.size() < kHeardMax) heard_.insert(key_tag(key));
+        heard_.insert(key_tag(key));
+    }
+    // Keys that nobody has scheduled, of which anyone can make more, give way.
+    if (heard_.size() > kHeardMax) {
+        const auto schedule = next_schedules().active;
+        std::erase_if(heard_, [&](KeyTag key) { return !has_vote_key(*schedule, key); });
     }
     look_around(now);
 }

@@ -19,6 +19,7 @@ namespace input = consensus::input;
 inline base::crypto::PublicKey key(unsigned tag) {
     base::crypto::PublicKey key;
     key.point[0] = std::byte{2};
+    key.point[31] = static_cast<std::byte>(tag >> 8U);
     key.point[32] = static_cast<std::byte>(tag);
     return key;
 }

@@ -264,6 +264,14 @@ TEST_CASE("a node that asks around signs nothing before a quorum was heard", "[c
         CHECK_FALSE(v->keys()[0].waits);
         CHECK(votes(v.adopt(v.block(7, b))) == Said{"NOTARIZE 7"});
     }
+    SECTION("validators, also among strangers of any number") {
+        hear(2);
+        for (unsigned stranger = 100; stranger < 2'100; ++stranger)
+            hear(stranger);
+        CHECK(v->keys()[0].waits);
+        hear(3);
+        CHECK_FALSE(v->keys()[0].waits);
+    }
     SECTION("or it has waited long enough") {
         v.step(v.at(2) + std::chrono::hours(1), input::Tick{});
         CHECK_FALSE(v->keys()[0].waits);
