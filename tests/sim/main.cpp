@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -40,8 +41,8 @@ struct Arguments {
 [[noreturn]] void usage(std::string_view problem) {
     std::cerr
         << "bor-sim: " << problem
-        << "\nusage: bor-sim --profile consensus|beyond|full (--seed N | --seeds COUNT [--from N])"
-           " [--workers W] [--mutant RULE] [--expect-failure]\nrules:";
+        << "\nusage: bor-sim --profile consensus|beyond|full|restored (--seed N | --seeds COUNT "
+           "[--from N]) [--workers W] [--mutant RULE] [--expect-failure]\nrules:";
     for (const std::string_view mutant : sim::rule_names()) {
         std::cerr << ' ' << mutant;
     }
@@ -76,17 +77,19 @@ Arguments parse(int count, char** values) {
             usage("unknown option " + std::string(name));
         }
     }
-    const bool known = arguments.profile == "consensus" || arguments.profile == "beyond" ||
-                       arguments.profile == "full";
-    if (!known) {
+    constexpr std::array<std::string_view, 4> kProfiles = {
+        "consensus", "beyond", "full", "restored"};
+    if (std::ranges::find(kProfiles, arguments.profile) == kProfiles.end()) {
         usage("unknown profile " + arguments.profile);
     }
     return arguments;
 }
 
 sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
-    if (arguments.profile == "full") {
-        const sim::full::Outcome full = sim::full::Fleet(seed).run();
+    if (arguments.profile == "full" || arguments.profile == "restored") {
+        const auto worlds =
+            arguments.profile == "restored" ? sim::full::Worlds::restored : sim::full::Worlds::any;
+        const sim::full::Outcome full = sim::full::Fleet(seed, worlds).run();
         sim::Outcome outcome;
         outcome.failure = full.failure;
         outcome.events = full.events;

@@ -28,10 +28,10 @@ constexpr base::Duration kHealthyForLarge = seconds(15);
 
 }  // namespace
 
-Fleet::Fleet(std::uint64_t seed)
+Fleet::Fleet(std::uint64_t seed, Worlds worlds)
     : chance_(seed),
       dice_(seed ^ kSalt),
-      world_(make_world(chance_, seed)),
+      world_(make_world(chance_, seed, worlds)),
       observer_(world_.universe, false),
       restore_dice_(seed ^ kRestoreSalt),
       shown_final_(world_.machines()) {

@@ -42,7 +42,7 @@ class Byzantine;
 // every block and vote that is signed.
 class Fleet : public Watch {
   public:
-    explicit Fleet(std::uint64_t seed);
+    explicit Fleet(std::uint64_t seed, Worlds worlds = Worlds::any);
     ~Fleet() override;
     Outcome run();
 

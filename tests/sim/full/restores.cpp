@@ -135,7 +135,8 @@ void Fleet::restore(std::size_t i) {
         const bool is_known = copy.rules_version <= chain::kRulesKnown;
         if (is_known && copy.height < shown_final_[i]) older.push_back(&copy);
     }
-    if (has_healed_ || machine.has_bad_disk() || older.empty()) return;
+    if (has_healed_ || machine.has_bad_disk()) return;
+    if (older.empty()) return at(seconds(1), [this, i] { restore(i); });
     const SnapshotCopy& copy = *older[restore_dice_.below(older.size())];
     drop_channels(i);
     if (machine.runs()) machine.cut_power(chance_);

@@ -40,6 +40,13 @@ void enlarge(World& world, Chance& dice) {
     if (count < world.faulty_max() && !world.wrong_time) world.forgetful = order[count];
 }
 
+// Who is restored is silent for a while, which counts as faulty.
+void make_room(World& world) {
+    while (world.byzantine.size() >= world.faulty_max())
+        world.byzantine.pop_back();
+    world.wrong_time.reset();
+}
+
 // None beside other faults that count.
 void choose_disaster(World& world, Chance& dice) {
     const bool is_alone = world.byzantine.empty() && !world.wrong_time && !world.forgetful;
@@ -111,24 +118,26 @@ void choose_pruner(World& world, std::uint64_t seed) {
     if (is_free && dice.percent(50)) world.pruner = one;
 }
 
-// One that is restored is silent for a while, which counts as faulty. Snapshots of a chain whose
-// recovery no file tells of are refused.
+// Snapshots of a chain whose recovery no file tells of are refused.
 void choose_restored(World& world, std::uint64_t seed) {
     Chance dice(seed ^ kRestoreSalt);
     world.snapshot_every = static_cast<chain::Height>(dice.between(8, 20));
     const bool prunes = dice.percent(40);
-    const std::size_t one = dice.below(world.validators);
+    std::size_t one = dice.below(world.validators);
     const std::size_t other = dice.below(world.validators);
     if (world.loses_two || world.goes_ahead || world.loses_half) return;
     world.all_prune = prunes && !world.upgrade_at;
-    if (world.byzantine.empty() && !world.wrong_time) {
+    const std::size_t faulty = world.byzantine.size() + (world.wrong_time ? 1 : 0);
+    if (faulty < world.faulty_max()) {
+        while (!world.is_honest(one))
+            one = (one + 1) % world.validators;
         world.restored = world.forgetful.value_or(one);
     }
     // Two of them do not have all blocks, and somebody must.
     if (world.is_honest(other) && other != world.pruner) world.replaced = other;
 }
 
-World make_world(Chance& chance, std::uint64_t seed) {
+World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     Chance dice(seed ^ kSalt);
     World world;
     world.votes = chance.percent(60);
@@ -143,12 +152,13 @@ World make_world(Chance& chance, std::uint64_t seed) {
     const bool is_alone = world.byzantine.empty() && !world.wrong_time;
     if (is_alone && chance.percent(30)) world.forgetful = chance.below(world.validators);
     enlarge(world, dice);
+    if (worlds == Worlds::restored) make_room(world);
     for (const std::size_t one : world.byzantine) {
         if (world.is_large() ? dice.percent(40) : is_double) world.twins.push_back(one);
     }
     if (chance.percent(30)) world.joiner = world.machines();
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
-    choose_disaster(world, dice);
+    if (worlds == Worlds::any) choose_disaster(world, dice);
     make_genesis(world, chance);
     choose_pruner(world, seed);
     choose_restored(world, seed);

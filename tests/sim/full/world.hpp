@@ -11,6 +11,9 @@
 
 namespace sim::full {
 
+// Which worlds a seed is to draw: any, or those in which one validator is restored from a snapshot.
+enum class Worlds : std::uint8_t { any, restored };
+
 // What a seed decides before the first event: who there is, and what may go wrong.
 struct World {
     std::size_t validators = 4;             // At the beginning.
@@ -56,6 +59,6 @@ struct World {
 };
 
 // `seed`: for what has dice of its own, so that what others draw stays as it is.
-[[nodiscard]] World make_world(Chance& chance, std::uint64_t seed);
+[[nodiscard]] World make_world(Chance& chance, std::uint64_t seed, Worlds worlds);
 
 }  // namespace sim::full
