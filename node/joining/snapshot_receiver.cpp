@@ -258,6 +258,8 @@ SnapshotVerdict SnapshotReceiver::blame(const fs::path& path, const base::Error&
     if (folder->head().chain_id != options_.trust.chain.chain_id) {
         return SnapshotVerdict::bad_manifest;
     }
+    // Who runs a newer release says the truth of a chain that goes on under newer rules.
+    if (folder->head().rules_version > chain::kRulesKnown) return SnapshotVerdict::useless;
     const auto part = folder->proof();
     if (!part) return SnapshotVerdict::bad_piece;
     const chain::BlockHeader& header = part->proof.header;

@@ -153,14 +153,21 @@ TEST_CASE("a chunk that has its hash and not its lanes is the fault of everyone 
           SnapshotVerdict::bad_manifest);
 }
 
-TEST_CASE("a manifest whose lanes are not the digest is the fault of everyone who names it") {
+TEST_CASE("a manifest that this node refuses is the fault of everyone who names it, or of nobody") {
     Source source;
     Joiner joiner(source);
     auto snapshot = source.written(8);
     const auto folder = SnapshotFolder::open(source.store().path_of(source.store().list().front()));
     REQUIRE(folder);
     genesis::Manifest forged = folder->manifest();
-    forged.chunks[0].lanes += forged.chunks[1].lanes;
+    SnapshotVerdict verdict = SnapshotVerdict::bad_manifest;
+    SECTION("its lanes are not the digest") {
+        forged.chunks[0].lanes += forged.chunks[1].lanes;
+    }
+    SECTION("its chain goes on under rules of a newer release") {
+        forged.head.rules_version = chain::kRulesKnown + 1;
+        verdict = SnapshotVerdict::useless;
+    }
     const base::Bytes bytes = genesis::encode_manifest(forged);
     const p2p::SnapshotPoint named{8, genesis::manifest_id(forged)};
     CHECK(joiner.receiver->check(named).verdict == SnapshotVerdict::absent);
@@ -171,7 +178,7 @@ TEST_CASE("a manifest whose lanes are not the digest is the fault of everyone wh
     };
     keep(SnapshotPart::proof, joiner.read({snapshot.manifest, SnapshotPart::proof, 0}).bytes);
     keep(SnapshotPart::manifest, bytes);
-    CHECK(joiner.receiver->check(named).verdict == SnapshotVerdict::bad_manifest);
+    CHECK(joiner.receiver->check(named).verdict == verdict);
 }
 
 TEST_CASE("a snapshot below the checkpoint is of no use") {
