@@ -138,6 +138,7 @@ class Host {
     [[nodiscard]] bool may_have_signed(const base::crypto::PublicKey& key) const;
     void end();
     [[nodiscard]] bool may_lose_part() const;
+    [[nodiscard]] bool has_only_copy() const;
     void remember_journals();
     void check_journals(const consensus::Journals& opened);
     void signs_as_old_copy(const base::crypto::PublicKey& key);

@@ -39,7 +39,6 @@ void Host::kill() {
 
 void Host::cut_power(bool loses_synced) {
     end();
-    const test::Logs synced = disk_.state().logs;
     disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
         if (write.pages.empty()) return;
         // Its pages, parts of them, and its rows are written side by side; a page that replaces
@@ -57,14 +56,10 @@ void Host::cut_power(bool loses_synced) {
             }
         }
     });
-    // A schedule of one validator has the block nowhere else: were its synced rows lost beside the
-    // page of a COMMIT that came to the disk before it was synced, the lock's block would be gone.
-    const bool is_alone = std::ranges::any_of(cluster_.universe().choices,
-                                              [](const auto& all) { return all.size() == 1; });
-    const bool is_only_copy = is_alone && disk_.state().logs != synced;
-    if (loses_synced && rows_before_ && !is_only_copy) {
+    if (loses_synced && rows_before_) {
         Stored& state = disk_.state();
-        if (cluster_.chance().percent(50)) {
+        const bool loses_rows = cluster_.chance().percent(50) && !has_only_copy();
+        if (loses_rows) {
             static_cast<Rows&>(state) = *rows_before_;
         } else {
             for (const consensus::JournalPage& page : synced_pages_)
@@ -87,6 +82,13 @@ void Host::end() {
 // Two losses one after another, of which the first was not mended yet, are of both parts.
 bool Host::may_lose_part() const {
     return is_mended_ && knew_all_;
+}
+
+// A schedule of one validator may have its lock's block nowhere else: without its rows the chain
+// waits for a recovery.
+bool Host::has_only_copy() const {
+    return std::ranges::any_of(cluster_.universe().choices,
+                               [](const auto& all) { return all.size() == 1; });
 }
 
 // What the keys knew before something is lost.
@@ -156,7 +158,7 @@ bool Host::damage_journal() {
 }
 
 bool Host::put_back_rows() {
-    if (!may_lose_part() || !copy_) return false;
+    if (!may_lose_part() || !copy_ || has_only_copy()) return false;
     remember_journals();
     static_cast<Rows&>(disk_.state()) = static_cast<const Rows&>(*copy_);
     shown_final_ = 0;
