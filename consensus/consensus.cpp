@@ -98,11 +98,11 @@ std::vector<chain::VoteData> Consensus::restore_locks() {
             continue;
         }
         if (block == nullptr) missing.push_back(lock->data);
-        // As one that came before its block, or before the first step.
-        const chain::ScheduleState* schedules = schedules_of(lock->data);
+        // As one that came before its block, or before the first step. The storage may have lost
+        // the change to its schedules, too.
         auto& early = early_[index_of(lock->data.kind)];
-        if (schedules != nullptr && (!early || early->certificate.data.slot < lock->data.slot)) {
-            early = EarlyCertificate{*lock, *schedules, options_.started};
+        if (!early || early->certificate.data.slot < lock->data.slot) {
+            early = EarlyCertificate{*lock, std::nullopt, options_.started};
         }
     }
     return missing;

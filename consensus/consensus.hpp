@@ -315,8 +315,9 @@ class Consensus {
     };
     struct EarlyCertificate {
         chain::Certificate certificate;
-        chain::ScheduleState schedules;  // Under which it was verified.
-        base::Timestamp since{};         // When it was first seen.
+        // Under which it was verified. None: the lock of a key of ours, which made sure of that.
+        std::optional<chain::ScheduleState> schedules;
+        base::Timestamp since{};  // When it was first seen.
     };
 
     struct SeenHeader {

@@ -75,8 +75,8 @@ void Consensus::count_early(base::Timestamp now,
                             const BlockNode& block,
                             Effects& out) {
     const EarlyCertificate came = *std::exchange(early, std::nullopt);
-    const bool counts =
-        is_left_out(Rule::certificate_schedules) || came.schedules == block.schedules;
+    const bool counts = is_left_out(Rule::certificate_schedules) || !came.schedules ||
+                        *came.schedules == block.schedules;
     if (counts) on_certificate(now, came.certificate, out);
 }
 

@@ -54,7 +54,8 @@ void tell(const base::Log& log,
         case Standing::lost:
             log.error(
                 "safety journal of {}: its last record is {}, the storage has seen {}: it "
-                "is lost",
+                "is lost; the key votes again by itself after a new final block; never put "
+                "an older journal in its place",
                 key,
                 in_log,
                 in_rows);

@@ -259,3 +259,29 @@ TEST_CASE("a lock whose rows are lost stays, with its certificate", "[consensus]
         CHECK(votes(v.adopt(v.block(5, a, {.justify = a}))) == Said{"NOTARIZE 5"});
     }
 }
+
+TEST_CASE("a lock under schedules that the storage has lost keeps other keys from voting",
+          "[consensus][production]") {
+    Validator v;
+    chain::BlockHeader header = v.block(2, v.genesis())->header;
+    header.schedule_version = 7;
+    const auto lock = chain::make_block({header, {}}, {}, {});
+    // One key of ours is locked, and the one that votes here is not.
+    consensus::Journals journals = v.fresh_journals();
+    const consensus::SafetyRecord record{.kind = consensus::RecordKind::commit,
+                                         .slot = 2,
+                                         .lock_slot = 2,
+                                         .block = lock->id,
+                                         .lock = lock->id};
+    (void)journals.at(v.signing_tag())
+        .append({&record, 1},
+                std::make_shared<const chain::Certificate>(v.certificate(kNotarize, lock)));
+    v.restart(std::move(journals));
+    REQUIRE(v->restore_locks().size() == 1);
+    v.tick(1);
+    CHECK(votes(v.adopt(v.block(1, v.genesis()))).empty());
+    // The head's slot is past the lock's, and for 4 s its block may still come.
+    CHECK(votes(v.adopt(v.block(4, v.genesis()))).empty());
+    const chain::BlockPtr later = v.block(15, v.genesis());
+    CHECK(votes(v.adopt(later)) == Said{"NOTARIZE 15"});
+}

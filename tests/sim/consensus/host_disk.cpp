@@ -113,8 +113,9 @@ void Host::check_journals(const consensus::Journals& opened) {
     }
 }
 
+// An old journal beside rows that went back, too, is an old copy of the machine.
 void Host::lose_journal(bool old) {
-    if (!is_mended_) return;
+    if (!is_mended_ || (old && !knew_all_)) return;
     remember_journals();
     if (old) {
         disk_.state().logs = early_logs_;
