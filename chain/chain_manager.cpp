@@ -203,8 +203,11 @@ ExecutedBlockPtr ChainManager::adopt(BlockPtr block, PendingBlock::Taken taken) 
     ScheduleState schedules = with_proposal(*below, block->header);
     const auto adopted = state_->adopt({at, parent, std::move(taken.changes), taken.lanes});
     CHECK(adopted.has_value());
-    auto executed = std::make_shared<const ExecutedBlock>(ExecutedBlock{
-        std::move(block), std::move(taken.traces), state_->changes(at.id), std::move(schedules)});
+    auto executed = std::make_shared<const ExecutedBlock>(ExecutedBlock{std::move(block),
+                                                                        std::move(taken.traces),
+                                                                        state_->changes(at.id),
+                                                                        std::move(schedules),
+                                                                        taken.snapshot_period});
     blocks_.emplace(at.id, executed);
     return executed;
 }

@@ -176,7 +176,7 @@ PendingBlock::Taken PendingBlock::take(const BlockId& id) {
     for (TransactionTrace& trace : traces_) {
         trace.producer_block_id = id;
     }
-    return {std::move(traces_), delta().take(), lanes_};
+    return {std::move(traces_), delta().take(), lanes_, run_.rules.parameters.snapshot_period};
 }
 
 }  // namespace chain

@@ -21,6 +21,7 @@ struct ExecutedBlock {
     std::vector<TransactionTrace> traces;      // In the order of the block's receipts.
     std::shared_ptr<const ChangeSet> changes;  // What it did to its parent's state.
     ScheduleState schedules;                   // That it is under, with what it proposes.
+    std::uint64_t snapshot_period = 0;         // The parameter, as it is after this block.
 };
 using ExecutedBlockPtr = std::shared_ptr<const ExecutedBlock>;
 
@@ -73,6 +74,7 @@ class PendingBlock : base::Pinned {
         std::vector<TransactionTrace> traces;
         ChangeSet changes;
         std::optional<StateLanes> lanes;  // Absent after a trusted digest.
+        std::uint64_t snapshot_period = 0;
     };
     // After close(), once. `id` is of the header that close() returned.
     [[nodiscard]] Taken take(const BlockId& id);

@@ -285,11 +285,6 @@ base::Result<void> Node::Parts::open_snapshots() {
     how.chain_id = ledger.genesis.chain_id();
     how.times = ledger.genesis.times;
     how.every = options.snapshot_every;
-    if (how.every == 0) {
-        how.every =
-            static_cast<std::uint32_t>(std::chrono::milliseconds(std::chrono::hours(1)).count() /
-                                       how.times.interval_milliseconds);
-    }
     how.keep = options.snapshot_keep;
     how.bytes_per_second = options.snapshot_rate_bytes;
     auto opened = SnapshotService::open(how, *ledger.storage, log("snapshot"));

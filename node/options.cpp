@@ -164,9 +164,9 @@ po::options_description ledger_options(Options& out) {
         text(out.trace_history, "full"),
         "blocks whose traces stay stored, as history");
     add("snapshot-every",
-        number(out.snapshot_every, std::uint32_t{0}),
-        "blocks from one snapshot to the next, made at multiples of it; 0: as many as an hour has "
-        "slots");
+        number(out.snapshot_every, std::uint32_t{1}),
+        "1: a snapshot at each multiple of the chain's parameter snapshot_period (blocks), as all "
+        "nodes make them; m: at each m-th of these heights");
     add("snapshot-keep",
         number(out.snapshot_keep, std::size_t{2}),
         "snapshots that are kept beside those that were asked for; 0: none is made unasked");
@@ -488,6 +488,9 @@ base::Result<void> check(const Options& options) {
     }
     if (options.chain_threads == 0 || options.chain_threads > 64) {
         return invalid("chain-threads must be 1 to 64");
+    }
+    if (options.snapshot_every == 0) {
+        return invalid("snapshot-every must be 1 or more; snapshot-keep = 0 makes none unasked");
     }
     if (options.clock_bound < std::chrono::milliseconds(1) ||
         options.clock_bound > std::chrono::seconds(10)) {

@@ -49,7 +49,7 @@ struct Options {
     std::string trace_history;  // The same of their traces.
 
     // Snapshots.
-    std::uint32_t snapshot_every = 0;       // Blocks; 0: as many as an hour has slots.
+    std::uint32_t snapshot_every = 1;       // Of the heights that the chain names, each or fewer.
     std::size_t snapshot_keep = 2;          // 0: none is made unasked.
     std::uint64_t snapshot_rate_bytes = 0;  // Of rows a second; 0: no limit.
     std::filesystem::path snapshot;         // To load at the first start; empty: none.

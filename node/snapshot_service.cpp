@@ -16,6 +16,7 @@ using base::fail;
 namespace {
 
 constexpr int kNice = 10;
+constexpr std::uint64_t kHour = 3'600'000;  // Milliseconds.
 // Final blocks that are older are those of a node that catches up.
 constexpr auto kSyncingBehind = std::chrono::seconds(10);
 
@@ -91,10 +92,14 @@ std::optional<chain::Height> SnapshotService::newest_at_rest() const {
     return listed.empty() ? std::nullopt : std::optional(listed.back().head.height);
 }
 
-bool SnapshotService::is_wanted(chain::Height height, bool& keep) const {
+bool SnapshotService::is_wanted(const chain::ExecutedBlock& block, bool& keep) const {
+    const chain::Height height = block.block->header.height;
     keep = schedule_->names(height);
     if (keep) return true;
-    return options_.keep != 0 && options_.every != 0 && height % options_.every == 0;
+    const std::uint64_t period = block.snapshot_period != 0
+                                     ? block.snapshot_period
+                                     : kHour / options_.times.interval_milliseconds;
+    return options_.keep != 0 && height % (period * options_.every) == 0;
 }
 
 void SnapshotService::on_finalized(const effect::Finalized& finalized) {
@@ -105,7 +110,7 @@ void SnapshotService::on_finalized(const effect::Finalized& finalized) {
     since_.push_back(finalized.block->changes);
     bool keep = false;
     const chain::BlockPtr& block = finalized.block->block;
-    if (is_wanted(block->header.height, keep)) begin(block, keep);
+    if (is_wanted(*finalized.block, keep)) begin(block, keep);
     // Not before it waits: what is below is past.
     if (told_.exchange(block->header.height) == 0) {
         const std::scoped_lock lock(mutex_);

@@ -19,11 +19,12 @@
 
 namespace node {
 
-// Makes snapshots while the node works (spec 05, "Snapshots"): at multiples of a height, at heights
-// that the operator scheduled, and now. One at a time, in a thread that yields to all others. A
-// multiple that comes meanwhile is skipped and counted; a height that somebody asked for waits,
-// with the storage snapshot that it is made of, while less than kWaitingMax do. One for which none
-// was made is dropped with a line in the log that names its request.
+// Makes snapshots while the node works (spec 05, "Snapshots"): at multiples of the chain's
+// parameter snapshot_period, at heights that the operator scheduled, and now. One at a time, in a
+// thread that yields to all others. A multiple that comes meanwhile is skipped and counted; a
+// height that somebody asked for waits, with the storage snapshot that it is made of, while less
+// than kWaitingMax do. One for which none was made is dropped with a line in the log that names its
+// request.
 //
 // Threads: on_finalized() on the core thread, which hands over what is immutable; the rest on any.
 class SnapshotService final : public Plugin {
@@ -34,7 +35,7 @@ class SnapshotService final : public Plugin {
         std::filesystem::path directory;  // Of the snapshots.
         chain::ChainId chain_id;
         chain::SlotTimes times;
-        std::uint32_t every = 0;             // Blocks.
+        std::uint32_t every = 1;             // Of those multiples, each or fewer.
         std::size_t keep = 2;                // Of those that nobody asked for; 0: none is made.
         std::uint64_t bytes_per_second = 0;  // 0: no limit.
     };
@@ -80,7 +81,7 @@ class SnapshotService final : public Plugin {
 
     SnapshotService(const Options& options, const base::Storage& storage, const base::Log& log)
         : options_(options), storage_(storage), log_(log) {}
-    [[nodiscard]] bool is_wanted(chain::Height height, bool& keep) const;
+    [[nodiscard]] bool is_wanted(const chain::ExecutedBlock& block, bool& keep) const;
     void begin(const chain::BlockPtr& block, bool keep);
     // Under the lock.
     void say_skipped(chain::Height height);

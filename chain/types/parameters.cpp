@@ -32,6 +32,7 @@ std::vector<ParameterInfo> limits() {
         {"cpu_units_per_us", 1, 1'000'000'000, false, &P::cpu_units_per_us},
         // Below the block ids that the state keeps, of which finality_root is made.
         {"max_reversible", 100, 60'000, false, &P::max_reversible},
+        {"snapshot_period", 0, 10'000'000, false, &P::snapshot_period},
     };
 }
 

@@ -76,6 +76,8 @@ struct BorParameters {
     std::uint64_t max_missed = 600;  // Slots missed in a row before a producer is taken out.
     std::uint64_t cpu_units_per_us = 1'000;  // What scales metered units to cpu_usage_us.
     std::uint64_t max_reversible = 3'600;    // Blocks that are kept and not final.
+    // Every node makes snapshots at multiples of so many blocks; 0: as many as an hour has slots.
+    std::uint64_t snapshot_period = 0;
     // By name: price_sha256 and price_sha256_kib are the two columns of the row sha256.
     PriceTable prices;
 

@@ -18,9 +18,10 @@ import time
 from members import FOUR, Load, Network, Node, check, free_port, report, wait_for
 
 FIFTH = 'bore'
-HEIGHTS = 10
+HEIGHTS = 50
 SPACING = 1
 JUMPED = 6              # Heights that become final at once.
+EVERY = 20              # Blocks, by the parameter of the chain.
 
 
 def snapshots(node):
@@ -121,6 +122,16 @@ def jumped(net):
           % (final, compared, JUMPED))
     check(compared == JUMPED, 'too few snapshots were made')
     nothing_scheduled(net)
+
+
+def periodic(net):
+    """Nobody asked for them: the chain says at which heights all make one."""
+    net.push('setchain', [[{'name': 'snapshot_period', 'value': EVERY}]], 'eosio')
+    first = (net.nodes['bora'].final() // EVERY + 2) * EVERY
+    compared = equal_on_all(net, FOUR, [first, first + EVERY])
+    print('  blocks %d and %d: %d compared on four validators: equal' % (first, first + EVERY, compared))
+    check(compared == 2, 'too few snapshots were made')
+    net.push('setchain', [[{'name': 'snapshot_period', 'value': 0}]], 'eosio')
 
 
 def created(net):
@@ -363,6 +374,8 @@ def run(net):
         killed_capture(net)
     print('jumped', flush=True)
     jumped(net)
+    print('periodic', flush=True)
+    periodic(net)
     print('stopped node', flush=True)
     stopped_node(net)
     return '%d transfers meanwhile' % load.sent

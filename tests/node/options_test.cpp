@@ -82,6 +82,7 @@ TEST_CASE("lengths of history are of blocks and of traces, and an old number is 
     CHECK(has(refusal("history = 0\n"), "trace-history = full"));
     CHECK(has(refusal("history = much\n"), "history = 'much' is not a length of history"));
     CHECK(has(refusal("trace-history = 5\n"), "trace-history = '5' is not a length of history"));
+    CHECK(has(refusal("snapshot-every = 0\n"), "snapshot-every must be 1 or more"));
     CHECK(has(refusal("history = 30d\nsnapshot-keep = 0\n"), "snapshot-keep to 1 or more"));
     CHECK(read("trace-history = 5b\nsnapshot-keep = 0\n").trace_history == "5b");
 }
