@@ -397,8 +397,10 @@ std::optional<chain::Certificate> Observer::certificate(const Seen& block,
     return made;
 }
 
-// The confirmation rule of EOS: a block is proposed irreversible when 2/3 + 1 producers built on
-// it, and irreversible when 2/3 + 1 producers built on blocks that say so.
+// The confirmation rule of EOS: a block is proposed irreversible when 2/3 + 1 producers built it or
+// a block on it, and irreversible when 2/3 + 1 producers built on blocks that say so. A block is
+// not built on itself: what it proposes first, only its children confirm. So the newest block of a
+// producer that is alone is not irreversible: that producer may lose it and make another one.
 void Observer::check_eos(Seen& block) {
     const std::size_t quorum = 2 * block.known->active.entries->size() / 3 + 1;
     std::set<chain::Name> builders;
@@ -410,7 +412,7 @@ void Observer::check_eos(Seen& block) {
         if (builders.size() >= quorum && block.eos_proposed == 0) {
             block.eos_proposed = at->header().height;
         }
-        proposals.try_emplace(at->header().producer, at->eos_proposed);
+        proposals.try_emplace(at->header().producer, at->parent->eos_proposed);
     }
     if (proposals.size() < quorum) return;
     std::vector<chain::Height> heights;
