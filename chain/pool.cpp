@@ -1,9 +1,12 @@
 #include "chain/pool.hpp"
 
 #include "base/check.hpp"
+#include "base/codec.hpp"
 #include "chain/types/exception.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace chain {
 
@@ -23,7 +26,17 @@ std::size_t PooledTransaction::bytes() const {
     return packed_bytes(transaction->packed) * 2 + kOverheadBytes;
 }
 
-base::Result<void> Pool::add(PooledTransaction entry, std::vector<Evicted>& evicted) {
+base::Result<Pool::Place> Pool::add(PooledTransaction entry, std::vector<Evicted>& evicted) {
+    const Place place = next_;
+    if (auto added = add_at(place, std::move(entry), evicted); !added) {
+        return base::fail(std::move(added).error());
+    }
+    return place;
+}
+
+base::Result<void> Pool::add_at(Place place,
+                                PooledTransaction entry,
+                                std::vector<Evicted>& evicted) {
     const TransactionId& id = entry.transaction->id;
     if (by_id_.contains(id)) {
         return fail(Exception::tx_duplicate,
@@ -61,12 +74,15 @@ base::Result<void> Pool::add(PooledTransaction entry, std::vector<Evicted>& evic
                             static_cast<std::uint32_t>(Exception::tx_resource_exhaustion)}});
         erase(first->second);
     }
-    const Sequence sequence = next_++;
-    by_id_.emplace(id, sequence);
-    by_expiration_.emplace(expiration, sequence);
+    by_id_.emplace(id, place);
+    by_expiration_.emplace(expiration, place);
     account_bytes_[account] += bytes;
     bytes_ += bytes;
-    entries_.emplace(sequence, std::move(entry));
+    const std::size_t before = entries_.size();
+    entries_.emplace_hint(entries_.end(), place, std::move(entry));
+    CHECK(entries_.size() == before + 1);
+    first_ = std::min(first_, place);
+    next_ = std::max(next_, place + 1);
     return {};
 }
 
@@ -79,28 +95,28 @@ bool Pool::remove(const TransactionId& id) {
 
 void Pool::expire(TimePoint now, std::vector<Evicted>& evicted) {
     while (!by_expiration_.empty()) {
-        const auto& [expiration, sequence] = *by_expiration_.begin();
+        const auto& [expiration, place] = *by_expiration_.begin();
         if (expiration.to_time_point() >= now) return;
         evicted.push_back(
-            {entries_.at(sequence).transaction,
+            {entries_.at(place).transaction,
              {base::Errc::invalid,
               fmt::format("expired at {} before it was in a block", expiration.to_string()),
               static_cast<std::uint32_t>(Exception::expired_tx_exception)}});
-        erase(sequence);
+        erase(place);
     }
 }
 
 std::vector<const PooledTransaction*> Pool::in_order() const {
     std::vector<const PooledTransaction*> entries;
     entries.reserve(entries_.size());
-    for (const auto& [sequence, entry] : entries_) {
+    for (const auto& [place, entry] : entries_) {
         entries.push_back(&entry);
     }
     return entries;
 }
 
-void Pool::erase(Sequence sequence) {
-    const auto found = entries_.find(sequence);
+void Pool::erase(Place place) {
+    const auto found = entries_.find(place);
     CHECK(found != entries_.end());
     const PooledTransaction& entry = found->second;
     const std::size_t bytes = entry.bytes();
@@ -109,20 +125,42 @@ void Pool::erase(Sequence sequence) {
     account->second -= bytes;
     if (account->second == 0) account_bytes_.erase(account);
     by_id_.erase(entry.transaction->id);
-    by_expiration_.erase({entry.transaction->content.expiration, sequence});
+    by_expiration_.erase({entry.transaction->content.expiration, place});
     bytes_ -= bytes;
     entries_.erase(found);
 }
 
 void Pool::check_invariants() const {
     std::size_t bytes = 0;
-    for (const auto& [sequence, entry] : entries_) {
+    for (const auto& [place, entry] : entries_) {
         bytes += entry.bytes();
-        CHECK(by_id_.at(entry.transaction->id) == sequence);
-        CHECK(by_expiration_.contains({entry.transaction->content.expiration, sequence}));
+        CHECK(by_id_.at(entry.transaction->id) == place);
+        CHECK(by_expiration_.contains({entry.transaction->content.expiration, place}));
     }
     CHECK(bytes == bytes_ && bytes_ <= bytes_max_);
     CHECK(by_id_.size() == entries_.size() && by_expiration_.size() == entries_.size());
+    CHECK(entries_.empty() ||
+          (entries_.begin()->first >= first_ && entries_.rbegin()->first < next_));
+}
+
+base::Bytes encode_pool_row(Pool::Place place, const PackedTransaction& packed) {
+    base::Writer out;
+    out.u64(place);
+    encode(out, packed);
+    return out.take();
+}
+
+base::Result<PoolRow> decode_pool_row(base::ByteView bytes) {
+    constexpr std::string_view kName = "pool";
+    base::Reader in(bytes);
+    PoolRow row;
+    row.place = in.u64("pool.place");
+    if (in.ok() && (row.place < Pool::kPlaceMin || row.place > Pool::kPlaceMax)) {
+        in.set_error("pool.place", "is no place of the pool's order");
+    }
+    decode(in, row.packed, kName);
+    if (auto done = in.finish(); !done) return base::fail(std::move(done).error());
+    return row;
 }
 
 }  // namespace chain

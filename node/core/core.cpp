@@ -87,6 +87,7 @@ void Core::Impl::on_submit(const input::Submit& submit, Effects& out) {
         answer(submit.ticket, added.error(), out);
         return;
     }
+    from.place = *added;
     if (pending_ == nullptr || run({submit.transaction, submit.keys}, from, out).waits) {
         waiting_.emplace(submit.transaction->id, std::move(from));
     }

@@ -66,12 +66,10 @@ void Core::Impl::follow_head(Effects& out) {
         environment_.log.info(
             "head moves to another branch: {} blocks lost, {} won", lost.size(), won.size());
     }
-    for (const chain::ExecutedBlockPtr& block : lost) {
-        return_to_pool(*block, out);
-    }
     for (const chain::ExecutedBlockPtr& block : won) {
         leave_pool(*block, out);
     }
+    if (!lost.empty()) return_to_pool(lost, won, out);
     pool_head_ = head;
     pending_.reset();
     show_head(out);
@@ -85,23 +83,6 @@ std::vector<chain::ExecutedBlockPtr> Core::Impl::beyond(const chain::BlockId& ti
     const auto parted = std::ranges::mismatch(mine, theirs);
     mine.erase(mine.begin(), parted.in1);
     return mine;
-}
-
-void Core::Impl::return_to_pool(const chain::ExecutedBlock& lost, Effects& out) {
-    base::Batch batch;
-    std::vector<chain::Pool::Evicted> evicted;
-    for (const chain::PooledTransaction& entry : body_of(lost)) {
-        const chain::TransactionId& id = entry.transaction->id;
-        if (pool_.contains(id)) continue;
-        if (auto added = pool_.add(entry, evicted); !added) {
-            evicted.push_back({entry.transaction, added.error()});
-            continue;
-        }
-        batch.put(
-            base::Family::pool, base::to_bytes(id.view()), chain::pack(entry.transaction->packed));
-    }
-    drop(evicted, out);
-    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
 }
 
 void Core::Impl::leave_pool(const chain::ExecutedBlock& won, Effects& out) {
@@ -118,6 +99,54 @@ void Core::Impl::leave_pool(const chain::ExecutedBlock& won, Effects& out) {
         waiting_.erase(waiting);
     }
     if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
+}
+
+// What lost blocks held comes before all that waits, which may build on it, in the order in which
+// it was executed. Where not all of it fits, its first part stays.
+void Core::Impl::return_to_pool(const std::vector<chain::ExecutedBlockPtr>& lost,
+                                const std::vector<chain::ExecutedBlockPtr>& won,
+                                Effects& out) {
+    base::Batch batch;
+    std::set<chain::TransactionId> executed;
+    for (const chain::ExecutedBlockPtr& block : won) {
+        for (const chain::TransactionTrace& trace : block->traces) {
+            executed.insert(trace.id);
+            // If the block was stored before it won, this row was written after that.
+            batch.erase(base::Family::pool, base::to_bytes(trace.id.view()));
+        }
+    }
+    std::vector<chain::PooledTransaction> entries;
+    for (const chain::ExecutedBlockPtr& block : lost) {
+        for (chain::PooledTransaction& entry : body_of(*block)) {
+            if (!executed.contains(entry.transaction->id)) entries.push_back(std::move(entry));
+        }
+    }
+    std::vector<chain::Pool::Evicted> evicted;
+    chain::Pool::Place next = pool_.before_all(entries.size());
+    for (const chain::PooledTransaction& entry : entries)
+        put_back(entry, next++, batch, evicted);
+    // It may build on them, too: it runs at its place.
+    if (!entries.empty()) first_.reset();
+    // Before the rows of those that had to leave for others are erased.
+    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
+    drop(evicted, out);
+}
+
+void Core::Impl::put_back(const chain::PooledTransaction& entry,
+                          chain::Pool::Place place,
+                          base::Batch& batch,
+                          std::vector<chain::Pool::Evicted>& evicted) {
+    const chain::TransactionId& id = entry.transaction->id;
+    // It may have come again, and wait for a block with room to find that it is a duplicate.
+    pool_.remove(id);
+    if (const auto again = waiting_.find(id); again != waiting_.end()) again->second.place = place;
+    if (auto added = pool_.add_at(place, entry, evicted); !added) {
+        evicted.push_back({entry.transaction, added.error()});
+        return;
+    }
+    batch.put(base::Family::pool,
+              base::to_bytes(id.view()),
+              chain::encode_pool_row(place, entry.transaction->packed));
 }
 
 // Blocks that were read from the disk have no keys: they are recovered when they are needed.

@@ -70,7 +70,8 @@ class Core::Impl {
     struct Origin {
         Ticket ticket = 0;  // Who waits for the answer; 0: nobody.
         Sender sender{};
-        bool was_taken = false;  // Somebody was told that it is good: its failure is news.
+        bool was_taken = false;        // Somebody was told that it is good: its failure is news.
+        chain::Pool::Place place = 0;  // In the pool, for the row of one that is answered.
     };
     struct Ran {
         bool waits = false;                  // This block does not take it; a later one may.
@@ -181,8 +182,14 @@ class Core::Impl {
     void make_block(const consensus::effect::Produce& produce, Effects& out);
     void accept(const chain::ExecutedBlockPtr& block, bool own, Effects& out);
     void follow_head(Effects& out);
-    void return_to_pool(const chain::ExecutedBlock& lost, Effects& out);
     void leave_pool(const chain::ExecutedBlock& won, Effects& out);
+    void return_to_pool(const std::vector<chain::ExecutedBlockPtr>& lost,
+                        const std::vector<chain::ExecutedBlockPtr>& won,
+                        Effects& out);
+    void put_back(const chain::PooledTransaction& entry,
+                  chain::Pool::Place place,
+                  base::Batch& batch,
+                  std::vector<chain::Pool::Evicted>& evicted);
     [[nodiscard]] std::vector<chain::PooledTransaction> body_of(
         const chain::ExecutedBlock& block) const;
     void show_head(Effects& out);
@@ -209,7 +216,7 @@ class Core::Impl {
     [[nodiscard]] RunLimit limit_of(const chain::TransactionId& id) const;
     [[nodiscard]] bool is_own(const chain::BlockId& parent, chain::Name producer) const;
     void succeed(const chain::PooledTransaction& entry,
-                 Ticket ticket,
+                 const Origin& from,
                  std::shared_ptr<const chain::TransactionTrace> trace,
                  Effects& out);
     void drop_failed(const chain::PooledTransaction& entry,

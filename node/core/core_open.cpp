@@ -1,7 +1,12 @@
+#include "base/check.hpp"
 #include "chain/execution/genesis_state.hpp"
+#include "chain/execution/rows.hpp"
 #include "chain/state/empty_view.hpp"
 #include "node/core/core_impl.hpp"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <utility>
 
 namespace node {
@@ -101,6 +106,30 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
 std::optional<chain::Certificate> certificate_of(const chain::BlockId& block,
                                                  const std::optional<chain::Certificate>& newest) {
     return newest && newest->data.block_id == block ? newest : std::nullopt;
+}
+
+struct StoredTransaction {
+    base::Bytes key;
+    chain::PackedTransaction packed;
+};
+
+// In the order of their places. In one pass: storage sorts these rows when it is asked for them.
+base::Result<std::map<chain::Pool::Place, StoredTransaction>> read_pool(
+    const base::StorageView& storage) {
+    std::map<chain::Pool::Place, StoredTransaction> rows;
+    base::Result<void> good;
+    auto read = storage.scan(base::Family::pool, {}, [&](auto key, auto value) {
+        auto row = chain::decode_pool_row(value);
+        if (!row) {
+            good = fail(Errc::corrupt, row.error().detail);
+        } else if (!rows.try_emplace(row->place, base::to_bytes(key), row->packed).second) {
+            good = fail(Errc::corrupt, fmt::format("pool: two rows at place {}", row->place));
+        }
+        return good.has_value();
+    });
+    if (!read) return fail(std::move(read).error());
+    if (!good) return fail(std::move(good).error());
+    return rows;
 }
 
 }  // namespace
@@ -249,29 +278,36 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
     return {};
 }
 
-// What was accepted before the node stopped waits again. Its signatures are recovered here: it
-// is little, and nothing else runs yet.
+// What was accepted before the node stopped waits again, at its place. Its signatures are recovered
+// here: it is little, and nothing else runs yet.
 base::Result<void> Core::Impl::load_pool(Effects& out) {
-    const chain::ChainId& chain_id = chain_->identity().chain_id;
-    // In one pass: storage sorts these rows when it is asked for them.
-    std::vector<base::Bytes> rows;
-    auto read = environment_.storage.scan(base::Family::pool, {}, [&](auto /*key*/, auto value) {
-        rows.push_back(base::to_bytes(value));
-        return true;
-    });
-    if (!read) return read;
-    for (const base::Bytes& row : rows) {
-        auto packed = chain::unpack<chain::PackedTransaction>(row, "pool");
-        if (!packed) return fail(Errc::corrupt, packed.error().detail);
-        auto entry = recover_keys(*packed, chain_id);
+    auto rows = read_pool(environment_.storage);
+    if (!rows) return fail(std::move(rows).error());
+    const auto head = chain_->shared_state_of(pool_head_);
+    CHECK(head != nullptr);
+    std::vector<chain::Pool::Evicted> evicted;
+    for (const auto& [place, row] : *rows) {
+        auto entry = recover_keys(row.packed, chain_->identity().chain_id);
         if (!entry) return fail(Errc::corrupt, "pool: " + entry.error().detail);
-        std::vector<chain::Pool::Evicted> evicted;
+        const chain::TransactionId& id = entry->transaction->id;
+        if (!base::equal(row.key, id.view())) {
+            return fail(Errc::corrupt,
+                        "pool: the key " + base::to_hex(row.key) + " is not the id of its row");
+        }
+        const auto expiration = entry->transaction->content.expiration;
+        if (head->find(chain::Table::transaction_id, chain::transaction_key(expiration, id))) {
+            // In a block: the row was written when that was not the head's yet.
+            base::Batch batch;
+            batch.erase(base::Family::pool, row.key);
+            write_unsynced(std::move(batch), out);
+            continue;
+        }
         // One that no longer fits was accepted by a larger pool: it is dropped with the reason.
-        if (auto added = pool_.add(*entry, evicted); !added) {
+        if (auto added = pool_.add_at(place, *entry, evicted); !added) {
             evicted.push_back({entry->transaction, added.error()});
         }
-        drop(evicted, out);
     }
+    drop(evicted, out);
     return {};
 }
 

@@ -45,8 +45,8 @@ base::Result<void> Core::Impl::admit(const chain::DecodedTransaction& transactio
     return {};
 }
 
-// What the pool holds runs again, in the order in which it came; before it, in our next block,
-// what our last slot was too short for.
+// What the pool holds runs again, in its order; before it, in our next block, what our last slot
+// was too short for.
 void Core::Impl::run_pool(Effects& out) {
     if (first_ && !pool_.contains(*first_)) first_.reset();
     std::vector<chain::PooledTransaction> entries;
@@ -79,7 +79,7 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
     timer_.disarm();
     const base::Duration took = timer_.reading() - began;
     if (!trace->except) {
-        succeed(entry, from.ticket, std::move(trace), out);
+        succeed(entry, from, std::move(trace), out);
         return {};
     }
     if (is_block_full(*trace->except) && !pending_->receipts().empty()) {
@@ -136,20 +136,20 @@ bool Core::Impl::is_own(const chain::BlockId& parent, chain::Name producer) cons
 }
 
 void Core::Impl::succeed(const chain::PooledTransaction& entry,
-                         Ticket ticket,
+                         const Origin& from,
                          std::shared_ptr<const chain::TransactionTrace> trace,
                          Effects& out) {
     pending_body_.push_back(entry);
     // First told of, then answered: who is answered can ask for it.
     ++executed_;
     out.push_back(effect::Pending{entry.transaction, trace});
-    if (ticket == 0) return;
+    if (from.ticket == 0) return;
     base::Batch batch;
     batch.put(base::Family::pool,
               base::to_bytes(entry.transaction->id.view()),
-              chain::pack(entry.transaction->packed));
+              chain::encode_pool_row(from.place, entry.transaction->packed));
     write_unsynced(std::move(batch), out);
-    out.push_back(effect::Answer{ticket, std::move(trace), nullptr});
+    out.push_back(effect::Answer{from.ticket, std::move(trace), nullptr});
 }
 
 void Core::Impl::drop_failed(const chain::PooledTransaction& entry,

@@ -1,6 +1,7 @@
-// Packed transactions from a peer or client: decoding never fails but by a Result, stays within
-// its limits, and what decodes packs to the same bytes.
+// Packed transactions from a peer or client, and the pool's rows: decoding never fails but by a
+// Result, stays within its limits, and what decodes packs to the same bytes.
 #include "base/check.hpp"
+#include "chain/pool.hpp"
 #include "chain/types/transaction.hpp"
 
 #include <cstddef>
@@ -20,6 +21,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (const auto again = chain::decode_transaction(packed)) {
             CHECK((*again)->content == *plain);
         }
+    }
+    if (const auto row = chain::decode_pool_row(bytes)) {
+        CHECK(row->place >= chain::Pool::kPlaceMin && row->place <= chain::Pool::kPlaceMax);
+        CHECK(base::equal(chain::encode_pool_row(row->place, row->packed), bytes));
     }
     if (const auto inflated = chain::zlib_inflate(bytes, 4096)) CHECK(inflated->size() <= 4096);
     return 0;
