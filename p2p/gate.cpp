@@ -80,7 +80,11 @@ void Gate::on_ledger() {
 
 bool Gate::look() {
     if (is_open_) return true;
-    if (asked_ || peers_.now() < not_before_) return false;
+    if (asked_) return false;
+    if (again_at_ && peers_.now() >= *again_at_) {
+        failed_.clear();
+        again_at_.reset();
+    }
     const std::vector<Peer*> ahead = above(ledger_.finalized.height);
     if (parties(ahead).size() < needed()) {
         wait_for(what_is_missing(ahead));
@@ -88,9 +92,8 @@ bool Gate::look() {
         open("the history is taken from one organisation alone; a checkpoint would bind it");
     } else if (const auto [one, other] = next_to_compare(ahead); other != nullptr) {
         compare(*one, *other);
-    } else {
-        failed_.clear();
-        not_before_ = peers_.now() + kAgain;
+    } else if (!again_at_) {
+        again_at_ = peers_.now() + kAgain;
     }
     return is_open_;
 }

@@ -75,9 +75,10 @@ class Gate {
     bool is_open_ = false;
     std::string trouble_;
     std::optional<BlockPoint> agreed_;
-    // Of any two, those of which nothing is to be had before `not_before_`.
+    // Of any two, those of which nothing was to be had; nothing of any of them before `again_at_`,
+    // which is set once there are no others. Who comes meanwhile is compared at once.
     std::set<std::pair<PeerSlot, PeerSlot>> failed_;
-    base::Timestamp not_before_{};
+    std::optional<base::Timestamp> again_at_;
     std::pair<PeerSlot, PeerSlot> compared_{};
     // What one says, being asked of the other.
     BlockPoint point_;

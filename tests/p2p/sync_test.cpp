@@ -483,6 +483,24 @@ TEST_CASE("a pinned peer in no list counts as one organisation, several of them 
     CHECK(test.has_begun());
 }
 
+TEST_CASE("who comes after others were compared in vain is compared at once") {
+    Blank test(4, {1, 2, 3});
+    for (const std::size_t i : {2U, 3U})
+        test.world[i].ledger.grow(30);
+    test.world[2].ledger.earliest = 110;
+    for (const std::size_t i : {2U, 3U})
+        test.world.tell_ledger(test.world[i]);
+    test.dial(1);
+    test.dial(2);
+    test.world.run(seconds(2));
+    REQUIRE(test.waiting_for().find("which has pruned what is below block 110") !=
+            std::string::npos);
+    test.dial(3);
+    test.world.run(seconds(2));
+    CHECK(test.waiting_for().empty());
+    CHECK(test.world[0].ledger.finalized->header.height > 1);
+}
+
 TEST_CASE("where the genesis list has one organisation, one of its nodes is enough") {
     Blank test(3, {1});
     test.dial(2);
