@@ -45,7 +45,7 @@ std::string file_of(const p2p::SnapshotPiece& piece) {
 }
 
 // A page goes to its place; links have files of their own. What is cut short by a crash is found
-// out when all of it is checked.
+// out when all of it is checked; it is synced before the node relies on it (sync_parts()).
 base::Result<void> write_page(const fs::path& path,
                               const p2p::SnapshotPiece& piece,
                               base::ByteView bytes,
@@ -55,6 +55,17 @@ base::Result<void> write_page(const fs::path& path,
     const bool is_paged = piece.part != SnapshotPart::links;
     return file->write_at(is_paged ? std::uint64_t{piece.index} * p2p::kSnapshotPageBytes : 0,
                           bytes);
+}
+
+// Links, proof and manifest; chunks were synced one by one.
+base::Result<void> sync_parts(const SnapshotFolder& folder) {
+    for (const fs::path& name : folder.file_names()) {
+        if (name.has_parent_path()) continue;
+        auto file = File::open((folder.path() / name).string(), O_WRONLY, 0, folder.files());
+        if (!file) return fail(file.error());
+        if (auto synced = file->sync(); !synced) return synced;
+    }
+    return sync_directory_of((folder.path() / SnapshotFolder::kManifest).string(), folder.files());
 }
 
 // What stays, though it should go, is found wrong again.
@@ -335,9 +346,10 @@ p2p::input::SnapshotLoaded SnapshotReceiver::load(const p2p::SnapshotPoint& snap
         if (verdict == SnapshotVerdict::bad_piece) remove_parts(folder.path(), files());
         return say(verdict, done.error().detail);
     }
-    if (auto closed = state.close(); !closed) {
-        return say(SnapshotVerdict::unavailable, closed.error().detail);
-    }
+    // The store names the folder when the node begins with the state: then all of it is durable.
+    auto durable = state.close();
+    if (durable) durable = sync_parts(folder);
+    if (!durable) return say(SnapshotVerdict::unavailable, durable.error().detail);
     state.keep();
     return say(SnapshotVerdict::good, {});
 }

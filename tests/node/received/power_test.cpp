@@ -1,3 +1,4 @@
+#include "base/crypto/hash.hpp"
 #include "node/disk/data_directory.hpp"
 #include "tests/node/received/fixture.hpp"
 #include "tests/sim/files/disk_calls.hpp"
@@ -17,6 +18,7 @@ using sim::DiskCalls;
 using sim::DiskFiles;
 using test::Joiner;
 using test::kGenesis;
+using test::SnapshotFolder;
 using test::Source;
 
 struct Process {
@@ -90,4 +92,34 @@ TEST_CASE("wherever fetching a snapshot ends, what is there is whole and is not 
     }
     CHECK(fewest == 0);
     CHECK(most > 6);
+}
+
+TEST_CASE("once a snapshot from peers has its name, a power cut takes nothing of it", "[power]") {
+    Source source;
+    const p2p::SnapshotPoint snapshot = source.written(8);
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        CAPTURE(seed);
+        DiskFiles files("/m");
+        {
+            Process process(files);
+            REQUIRE(join(source, process.disk, snapshot));
+            const Joiner joiner(source, process.disk);
+            REQUIRE(joiner.own->take_over(joiner.receiver->path_of(snapshot), /*keep=*/false));
+            Chance chance(seed);
+            files.cut_power(chance);
+        }
+        Process next(files);
+        const Joiner joiner(source, next.disk);
+        const auto listed = joiner.own->find(snapshot.height);
+        REQUIRE(listed);
+        REQUIRE(listed->id == snapshot.manifest);
+        const auto folder = SnapshotFolder::open(joiner.own->path_of(*listed), next.calls);
+        REQUIRE(folder);
+        REQUIRE(node::check_parts(*folder, joiner.how.trust));
+        for (std::size_t i = 0; i < folder->manifest().chunks.size(); ++i) {
+            const auto bytes = folder->chunk(i);
+            REQUIRE(bytes);
+            REQUIRE(base::crypto::sha256(*bytes) == folder->manifest().chunks[i].sha256);
+        }
+    }
 }
