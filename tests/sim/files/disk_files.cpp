@@ -326,14 +326,48 @@ DiskFiles::Outcome DiskFiles::make_directory(Process of, const std::string& path
     return Outcome::done;
 }
 
+void DiskFiles::make_durable(Node& directory, std::size_t count) {
+    std::vector<NodePtr> moved;
+    for (std::size_t i = 0; i < count; ++i) {
+        apply(directory.durable_names, directory.unsynced_names[i]);
+        for (const auto& [name, node] : directory.unsynced_names[i]) {
+            if (node != nullptr && node->is_directory && node->has_moved) moved.push_back(node);
+        }
+    }
+    const auto first = directory.unsynced_names.begin();
+    directory.unsynced_names.erase(first, first + static_cast<std::ptrdiff_t>(count));
+    for (const NodePtr& node : moved) {
+        const bool is_here = std::ranges::any_of(
+            directory.durable_names, [&](const auto& each) { return each.second == node; });
+        if (is_here) forget_elsewhere(node, directory);
+    }
+}
+
+void DiskFiles::forget_elsewhere(const NodePtr& moved, const Node& here) {
+    const auto is_it = [&](const auto& each) { return each.second == moved; };
+    std::set<Node*> done;
+    std::vector<Node*> left{top_.get()};
+    while (!left.empty()) {
+        Node& each = *left.back();
+        left.pop_back();
+        if (!each.is_directory || !done.insert(&each).second) continue;
+        for (const Names* names : {&each.names, &each.durable_names}) {
+            for (const auto& [name, child] : *names)
+                left.push_back(child.get());
+        }
+        if (&each == &here) continue;
+        std::erase_if(each.durable_names, is_it);
+        for (Change& change : each.unsynced_names)
+            std::erase_if(change, is_it);
+    }
+}
+
 DiskFiles::Outcome DiskFiles::sync_directory(Process of, const std::string& path) {
     const std::lock_guard lock(mutex_);
     if (may_change(of) != Outcome::done) return Outcome::broken;
     const NodePtr node = find(path);
     if (node == nullptr) return Outcome::absent;
-    for (const Change& each : node->unsynced_names)
-        apply(node->durable_names, each);
-    node->unsynced_names.clear();
+    make_durable(*node, node->unsynced_names.size());
     return Outcome::done;
 }
 
@@ -353,6 +387,7 @@ DiskFiles::Outcome DiskFiles::rename(Process of, const std::string& from, const 
         change(*target, {{name_of(plain(from)), nullptr}, {name_of(plain(to)), node}});
         return Outcome::done;
     }
+    node->has_moved = true;
     change(*target, {{name_of(plain(to)), node}});
     change(*source, {{name_of(plain(from)), nullptr}});
     return Outcome::done;
@@ -464,8 +499,7 @@ void DiskFiles::settle_names(Node& directory, Chance& chance, std::set<const Nod
     if (!directory.is_directory || !done.insert(&directory).second) return;
     if (!directory.unsynced_names.empty()) {
         const std::size_t kept = chance.below(directory.unsynced_names.size() + 1);
-        for (std::size_t i = 0; i < kept; ++i)
-            apply(directory.durable_names, directory.unsynced_names[i]);
+        make_durable(directory, kept);
         directory.unsynced_names.clear();
     }
     for (const Names* names : {&directory.names, &directory.durable_names}) {

@@ -47,9 +47,9 @@ class SparseBytes {
 // of the rest what chance leaves: the first of the writes to a file and a part of the next, or any
 // sectors of them. A name is there after a cut if its directory was synced since, and else if all
 // that was done in that directory before is. Who moves a file to another directory changes both:
-// after a cut it may have both names, or none. A name is of the form "/ROOT/DIRECTORY/.../NAME";
-// "/ROOT" is always there. A directory may get another name beside the one that it has, with all in
-// it.
+// after a cut it may have both names, or none. A directory never has two: where its new name is
+// there, the old one is not. A name is of the form "/ROOT/DIRECTORY/.../NAME"; "/ROOT" is always
+// there.
 //
 // Each process has a number; when it is over, what it had open does nothing more.
 // Thread: any, since RocksDB has threads of its own.
@@ -138,6 +138,7 @@ class DiskFiles : base::Pinned {
     using Change = std::vector<std::pair<std::string, NodePtr>>;
     struct Node {
         bool is_directory = false;
+        bool has_moved = false;              // From one directory to another.
         Names names;                         // In a directory, with
         Names durable_names;                 // those that a power cut leaves,
         std::vector<Change> unsynced_names;  // and what may be.
@@ -173,7 +174,11 @@ class DiskFiles : base::Pinned {
     static void note_undo(Node& node);
     static void tear(Node& node, Chance& chance);
     void forget_process();
-    static void settle_names(Node& directory, Chance& chance, std::set<const Node*>& done);
+    // The first so many changes of its names.
+    void make_durable(Node& directory, std::size_t count);
+    // A directory that moved and is durable here is so in no other.
+    void forget_elsewhere(const NodePtr& moved, const Node& here);
+    void settle_names(Node& directory, Chance& chance, std::set<const Node*>& done);
     static void keep_durable_names(Node& directory);
 
     mutable std::mutex mutex_;

@@ -154,6 +154,35 @@ TEST_CASE("what moves to another directory has one name, after a cut of each as 
     CHECK(left.size() == (is_synced_there ? 1U : 2U) * (is_synced_here ? 1U : 2U));
 }
 
+TEST_CASE("a directory that moves to another one never has two names") {
+    const bool is_synced = GENERATE(false, true);
+    std::set<std::set<std::string>> left;
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        DiskFiles files("/m");
+        DiskCalls calls(files);
+        REQUIRE(node::make_directories("/m/a/one", calls));
+        REQUIRE(node::make_directories("/m/b", calls));
+        make(files, "/m/a/one/file", filled(10, 1));
+        REQUIRE(calls.rename("/m/a/one", "/m/b/two") == 0);
+        if (is_synced) REQUIRE(node::sync_directory_of("/m/b/two", calls));
+        REQUIRE(calls.rename("/m/b/two", "/m/b/three") == 0);
+        Chance chance(seed);
+        files.cut_power(chance);
+        DiskCalls after(files);
+        std::set<std::string> names;
+        for (const char* each : {"/m/a/one", "/m/b/two", "/m/b/three"}) {
+            if (!after.exists(each)) continue;
+            names.insert(each);
+            REQUIRE(contents(files, std::string(each) + "/file") == filled(10, 1));
+        }
+        REQUIRE(names.size() <= 1);
+        if (is_synced) REQUIRE_FALSE(names.contains("/m/a/one"));
+        if (is_synced) REQUIRE(names.size() == 1);
+        left.insert(names);
+    }
+    CHECK(left.size() == (is_synced ? 2U : 4U));
+}
+
 TEST_CASE("a process that is over changes nothing more") {
     DiskFiles files("/m");
     make(files, "/m/a", filled(10, 1));
