@@ -4,6 +4,7 @@
 #include "chain/execution/host_functions.hpp"
 #include "chain/state/block_store.hpp"
 #include "node/core/recovery_origin.hpp"
+#include "node/disk/file.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -160,10 +161,22 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
     return {};
 }
 
+// What has a snapshot's name is one, whatever came before.
+base::Result<void> Machine::check_listed(const node::SnapshotStore& store) const {
+    const auto names = node::list_directory(store.directory().string(), store.files());
+    if (has_bad_disk() || !names) return {};
+    const auto folders = std::ranges::count_if(*names, [&](const std::string& name) {
+        return store.files().is_directory((store.directory() / name).string());
+    });
+    if (folders == std::ssize(store.list())) return {};
+    return base::fail(base::Errc::corrupt, "a snapshot has its name and is not whole");
+}
+
 base::Result<void> Machine::open_snapshots() {
     auto store = node::SnapshotStore::open(
         MachineDisk::snapshots(), base::Log(log_, "snapshot"), disk_.calls());
     if (!store) return base::fail(store.error());
+    if (auto whole = check_listed(**store); !whole) return whole;
     node::SnapshotTrust trust = node::trust_in(genesis_);
     trust.chain.retimes = genesis_.times.retimes;
     if (recovery) trust.chain.recoveries = {recovery->id()};

@@ -192,6 +192,7 @@ class Machine : base::Pinned {
     void tell_clock(base::Timestamp now, node::Effects& out);
     [[nodiscard]] std::string open(base::Timestamp now, std::uint64_t seed, node::Effects& out);
     base::Result<void> open_snapshots();
+    [[nodiscard]] base::Result<void> check_listed(const node::SnapshotStore& store) const;
     [[nodiscard]] p2p::Options network_options(std::uint64_t seed) const;
     // Runs what may end the process; returns why it did.
     template <class Run>
