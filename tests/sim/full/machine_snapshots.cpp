@@ -98,6 +98,9 @@ base::Result<void> write_copy(const SnapshotCopy& copy,
     for (const auto& [name, bytes] : copy.files) {
         if (done) done = node::write_file((folder / name).string(), bytes, 0644, calls);
     }
+    for (const fs::path& inside : {folder / SnapshotFolder::kChunks / ".", folder / "."}) {
+        if (done) done = node::sync_directory_of(inside.string(), calls);
+    }
     return done;
 }
 
