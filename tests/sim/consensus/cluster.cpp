@@ -344,6 +344,7 @@ void Cluster::heal() {
     network_.heal();
     network_.set({});
     advanced_at_ = slot();
+    observer_.heals(slot());
 }
 
 // The slowest honest node counts: what it shows as final.

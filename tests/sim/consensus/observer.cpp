@@ -401,6 +401,9 @@ std::optional<chain::Certificate> Observer::certificate(const Seen& block,
 // a block on it, and irreversible when 2/3 + 1 producers built on blocks that say so. A block is
 // not built on itself: what it proposes first, only its children confirm. So the newest block of a
 // producer that is alone is not irreversible: that producer may lose it and make another one.
+// Headers are no votes: where messages are lost, a quorum may build on blocks of which nobody has a
+// certificate, and R4 leaves them for a later slot's (seed 1104243). So this holds for blocks that
+// were made after healing.
 void Observer::check_eos(Seen& block) {
     const std::size_t quorum = 2 * block.known->active.entries->size() / 3 + 1;
     std::set<chain::Name> builders;
@@ -426,7 +429,8 @@ void Observer::check_eos(Seen& block) {
     while (final->header().height > irreversible && final->parent != nullptr) {
         final = final->parent;
     }
-    if (final->parent == nullptr || (eos_final_ != nullptr && extends(*eos_final_, *final))) return;
+    if (final->parent == nullptr || final->header().slot < healed_at_) return;
+    if (eos_final_ != nullptr && extends(*eos_final_, *final)) return;
     eos_final_ = final;
     ++eos_finals_;
 }

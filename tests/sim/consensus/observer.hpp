@@ -5,6 +5,7 @@
 #include "tests/sim/consensus/universe.hpp"
 
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -96,6 +97,8 @@ class Observer {
     [[nodiscard]] std::size_t excused() const { return excused_.size(); }
     [[nodiscard]] std::size_t finals() const { return final_.size(); }
     [[nodiscard]] std::size_t conflicts() const { return conflicts_; }
+    // From this slot on no message is lost and no node fails.
+    void heals(chain::Slot slot) { healed_at_ = slot; }
     // Times that the EOS rule called something irreversible.
     [[nodiscard]] std::size_t eos_finals() const { return eos_finals_; }
 
@@ -131,6 +134,7 @@ class Observer {
     std::map<std::size_t, const Seen*> shown_;  // Final on each node.
     std::set<base::crypto::PublicKey> excused_;
     std::size_t conflicts_ = 0;
+    chain::Slot healed_at_ = std::numeric_limits<chain::Slot>::max();
     const Seen* eos_final_ = nullptr;
     std::size_t eos_finals_ = 0;
     std::string failure_;

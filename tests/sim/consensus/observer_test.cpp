@@ -58,6 +58,7 @@ void make_final(Observer& observer, const Universe& universe, const Seen& block)
 TEST_CASE("The EOS rule leaves open the newest block of a producer that is alone") {
     const Universe universe = make_world(1);
     Observer observer(universe, /*beyond_bound=*/false);
+    observer.heals(0);
     const Seen& lost = add(observer, universe, *universe.genesis, 1);
     // The producer lost the first one, which its peers have.
     add(observer, universe, *universe.genesis, 2);
@@ -69,6 +70,7 @@ TEST_CASE("The EOS rule leaves open the newest block of a producer that is alone
 TEST_CASE("No certificate may contradict what the EOS rule has irreversible") {
     const Universe universe = make_world(1);
     Observer observer(universe, /*beyond_bound=*/false);
+    observer.heals(0);
     const Seen& left = add(observer, universe, *universe.genesis, 1);
     const Seen& other = add(observer, universe, *universe.genesis, 2);
     add(observer, universe, *other.block, 3);
@@ -85,6 +87,7 @@ TEST_CASE("The EOS rule has a block irreversible when a quorum has built on it t
     INFO(producers << " producers");
     const Universe universe = make_world(producers);
     Observer observer(universe, /*beyond_bound=*/false);
+    observer.heals(0);
     const Seen& left = add(observer, universe, *universe.genesis, 1);
     const Seen* head = nullptr;
     // The third block proposes the first one; the next three are built on blocks that say so.
@@ -95,4 +98,18 @@ TEST_CASE("The EOS rule has a block irreversible when a quorum has built on it t
     CHECK(observer.eos_finals() == 1);
     make_final(observer, universe, left);
     CHECK(observer.failure().starts_with("the EOS rule has 2:"));
+}
+
+TEST_CASE("The EOS rule says nothing of blocks that were made before healing") {
+    const Universe universe = make_world(1);
+    Observer observer(universe, /*beyond_bound=*/false);
+    observer.heals(3);
+    const Seen& left = add(observer, universe, *universe.genesis, 1);
+    const Seen* head = &add(observer, universe, *universe.genesis, 2);
+    for (const chain::Slot slot : {3U, 4U}) {
+        head = &add(observer, universe, *head->block, slot);
+        CHECK(observer.eos_finals() == slot - 3);
+    }
+    make_final(observer, universe, left);
+    CHECK(observer.failure().starts_with("the EOS rule has 3:"));
 }
