@@ -14,6 +14,13 @@ namespace consensus {
 using chain::is_left_out;
 using chain::Rule;
 
+namespace {
+
+// What was said of a clock is on its way for no longer, by the way of others too.
+constexpr std::chrono::milliseconds kDelayMax = std::chrono::seconds(10);
+
+}  // namespace
+
 chain::Slot Consensus::slot_shown(base::Timestamp clock) const {
     return options_.times.slot_at(chain::TimePoint::from_timestamp(clock));
 }
@@ -75,14 +82,26 @@ chain::Slot Consensus::lost_at(base::Timestamp now, chain::Slot theirs) const {
     return std::max(theirs, slot_shown(now + ahead_ + 2 * options_.clock_bound));
 }
 
+// What clocks show comes late by way of others, and an earlier life may have gone by ours a moment
+// ago (consensus seed 1200911). So the later of both counts, where ours is not ahead by more than
+// messages take.
+chain::Slot Consensus::floor_at(base::Timestamp now, chain::Slot theirs) const {
+    const auto most =
+        static_cast<chain::Slot>(kDelayMax.count() / options_.times.interval_milliseconds);
+    const chain::Slot ours = lost_at(now, theirs);
+    return ours <= theirs + most ? ours : theirs;
+}
+
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
 // way of others, of whom one repeats what it showed long ago.
 void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
     const bool is_open = !floor_ || slot_shown(now + ahead_) <= *floor_;
     if (!floor_) floor_at_ = now;
-    const auto floor = is_open ? latest_signed(floor_at_) : floor_;
-    if (!floor) return;
-    floor_ = floor;
+    if (is_open) {
+        const auto theirs = latest_signed(floor_at_);
+        if (!theirs) return;
+        floor_ = floor_at(floor_at_, *theirs);
+    }
     const chain::Slot lost = lost_at(floor_at_, *floor_);
     for (OwnKey& own : own_) {
         const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == lost_floor_;

@@ -146,6 +146,11 @@ TEST_CASE("after the start the slots up to the (f+1)-th highest clock are spared
             (void)v.hear(member, v.at(2, 350), 0ms);
         CHECK(v.floor(v.at(2, 350)) == 3);
     }
+    SECTION("where what others show comes late, ours counts") {
+        for (const unsigned member : {2U, 3U})
+            (void)v.hear(member, v.at(4, 100), -700ms);
+        CHECK(v.floor(v.at(4, 100)) == 4);
+    }
     SECTION("two that are wrong are believed until one says otherwise") {
         (void)v.hear(2, v.at(2, 100), 3h);
         (void)v.hear(3, v.at(2, 100), 3h);
