@@ -71,11 +71,10 @@ base::Result<void> ChainManager::open_proofs() {
     return {};
 }
 
-// The link to the schedule of a recovery, as soon as a block under it is final.
+// The link to the schedule of a recovery. A block under it is among `blocks`, which became final.
 base::Result<void> ChainManager::index_recovery(const std::vector<ExecutedBlockPtr>& blocks,
                                                 base::Batch& batch) {
     const Height from = height_of(identity_.reset->from);
-    if (blocks.back()->block->header.height <= from) return {};
     auto block = final_block(blocks, from, environment_.storage);
     if (!block) return fail(std::move(block).error());
     if (*block == nullptr) return {};  // Pruned: who asks for links is told that this is missing.
@@ -92,9 +91,6 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
     auto range = load_final_range(*state);
     if (!range) return fail(std::move(range).error());
     proofs_->begin_batch();
-    if (recovery_is_due_) {
-        if (auto done = index_recovery(blocks, batch); !done) return done;
-    }
     if (auto done = append_ids(*state, range->count(), *proofs_, batch); !done) return done;
     const auto certify = [&](const Certificate& each) -> base::Result<void> {
         if (!proofs_->wants(each)) return {};
@@ -109,6 +105,10 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
     };
     for (const ExecutedBlockPtr& each : blocks) {
         const Block& block = *each->block;
+        // Not earlier: the blocks below may prove the change to the schedule that it replaces.
+        if (recovery_is_due_ && block.header.height > height_of(identity_.reset->from)) {
+            if (auto done = index_recovery(blocks, batch); !done) return done;
+        }
         if (block.witness.finalized) {
             if (auto done = certify(*block.witness.finalized); !done) return done;
         }

@@ -112,6 +112,7 @@ class Machine {
         engine_.reset();
         contract_machine_.reset();
         answers_.clear();
+        written_.clear();
         view_ = nullptr;
     }
     // The power goes: what was not synced is gone, and so is everything in memory.
@@ -124,6 +125,13 @@ class Machine {
     [[nodiscard]] base::crypto::PublicKey public_key() const { return key_.public_key(); }
     [[nodiscard]] bool runs() const { return core_ != nullptr; }
     void set_time(base::Timestamp now) { now_ = now; }
+    // The disk is slow no more: what was written meanwhile is told.
+    void finish_writes() {
+        is_disk_slow = false;
+        answers_.insert(answers_.end(), written_.begin(), written_.end());
+        written_.clear();
+        perform(node::Effects{});
+    }
 
     void step(const node::Input& input) {
         if (core_ == nullptr) return;
@@ -190,6 +198,7 @@ class Machine {
     enum class Left : std::uint8_t { nothing, page, rows, torn_page_and_rows };
     std::optional<int> writes_left;
     Left left = Left::nothing;
+    bool is_disk_slow = false;  // While set, the node hears of no write that it is done.
     std::map<node::Ticket, node::effect::Answer> answers;
     std::vector<chain::BlockPtr> finalized;                            // Told to plugins as final.
     std::function<void(const node::effect::Finalized&)> on_finalized;  // Empty: nobody listens.
@@ -271,7 +280,8 @@ class Machine {
         }
         write_pages(write);
         const auto done = write_rows(write);
-        if (write.ticket != 0) answers_.push_back(node::input::Written{write.ticket, done});
+        if (write.ticket == 0) return;
+        (is_disk_slow ? written_ : answers_).push_back(node::input::Written{write.ticket, done});
     }
     void write_pages(const node::effect::Write& write) {
         for (const consensus::JournalPage& page : write.pages)
@@ -310,6 +320,7 @@ class Machine {
     std::unique_ptr<node::Core> core_;
     std::shared_ptr<const node::Published> view_;
     std::deque<node::Input> answers_;
+    std::deque<node::Input> written_;  // While the disk is slow.
     base::Timestamp now_{};
     node::Ticket last_ticket_ = 0;
 };

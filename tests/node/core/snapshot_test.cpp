@@ -312,3 +312,45 @@ TEST_CASE("a recovery is a link: who confirms it joins, others are told its name
     REQUIRE_FALSE(opened.has_value());
     CHECK_THAT(opened.error().detail, Contains("recover-from"));
 }
+
+TEST_CASE("blocks that become final at once, a change and a recovery in them, leave both links",
+          "[snapshot]") {
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 9);
+    rotate(cluster, 1);
+    cluster.run(10, 11);
+    cluster.kill(4);
+    cluster.kill(5);
+    cluster.run(12, 20);
+    const chain::Height next = cluster[4].finalized.back()->header.height + 1;
+    const auto proposing = chain::BlockReader(cluster[0].storage()).at(next).value();
+    REQUIRE(proposing->header.schedule_change);
+    const std::uint32_t changed = proposing->header.schedule_change->version;
+    REQUIRE(cluster[0].view().finalized->header.schedule_version == changed);
+    const genesis::Recovery recovery = recover(cluster);
+    cluster.run(30, 34);
+
+    // The block that proposes the change becomes final alone. While the disk writes this, all the
+    // others do.
+    std::vector<chain::Height> ends;
+    cluster[4].on_finalized = [&](const node::effect::Finalized& finalized) {
+        if (finalized.certificate) ends.push_back(finalized.block->block->header.height);
+    };
+    cluster[4].reset = genesis::reset_of(recovery);
+    for (const std::size_t node : {0U, 1U})
+        cluster.cut(node, 4);
+    cluster.start(4);
+    cluster.mend();
+    cluster[4].is_disk_slow = true;
+    cluster.send_chain(0, 4);
+    cluster.deliver();
+    cluster[4].finish_writes();
+    REQUIRE(ends.size() == 2);
+    REQUIRE(ends[0] == next);
+    REQUIRE(ends[1] > chain::height_of(recovery.reset.from));
+    cluster.heal();
+    cluster.deliver();
+    cluster.run(35, 38);
+    check_same(cluster, 0, 4);
+    CHECK(take(cluster, 4).links == take(cluster, 0).links);
+}
