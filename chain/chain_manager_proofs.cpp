@@ -38,6 +38,24 @@ base::Result<BlockPtr> final_block(const std::vector<ExecutedBlockPtr>& blocks,
     return BlockReader(storage).at(height);
 }
 
+// The link to the schedule whose change this certificate proves, if it is the first to do so. Its
+// block is final.
+base::Result<void> add_link(const Certificate& certificate,
+                            const std::vector<ExecutedBlockPtr>& blocks,
+                            const base::Storage& storage,
+                            ProofIndex& proofs,
+                            base::Batch& batch) {
+    if (!proofs.wants(certificate)) return {};
+    auto block = final_block(blocks, certificate.data.height, storage);
+    if (!block) return fail(std::move(block).error());
+    if (*block == nullptr) {
+        return fail(Errc::corrupt,
+                    fmt::format("final block {}, which has a certificate, is not stored",
+                                certificate.data.height));
+    }
+    return proofs.certify(certificate, (*block)->header, storage, batch);
+}
+
 }  // namespace
 
 // The index goes as far as the final block's state knows of final blocks.
@@ -92,16 +110,8 @@ base::Result<void> ChainManager::index_proofs(const std::vector<ExecutedBlockPtr
     if (!range) return fail(std::move(range).error());
     proofs_->begin_batch();
     if (auto done = append_ids(*state, range->count(), *proofs_, batch); !done) return done;
-    const auto certify = [&](const Certificate& each) -> base::Result<void> {
-        if (!proofs_->wants(each)) return {};
-        auto block = final_block(blocks, each.data.height, environment_.storage);
-        if (!block) return fail(std::move(block).error());
-        if (*block == nullptr) {
-            return fail(Errc::corrupt,
-                        fmt::format("final block {}, which has a certificate, is not stored",
-                                    each.data.height));
-        }
-        return proofs_->certify(each, (*block)->header, environment_.storage, batch);
+    const auto certify = [&](const Certificate& each) {
+        return add_link(each, blocks, environment_.storage, *proofs_, batch);
     };
     for (const ExecutedBlockPtr& each : blocks) {
         const Block& block = *each->block;
