@@ -17,7 +17,7 @@ using chain::Rule;
 namespace {
 
 // What was said of a clock is on its way for no longer, by the way of others too.
-constexpr std::chrono::milliseconds kDelayMax = std::chrono::seconds(10);
+constexpr base::Duration kDelayMax = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -67,13 +67,18 @@ bool Consensus::is_above_floor(chain::Slot slot) const {
     return floor_ && (is_left_out(Rule::above_start_floor) || slot > *floor_);
 }
 
+// What clocks show comes late by way of others, and an earlier life may have gone by ours a moment
+// ago (consensus seed 1200911). So the later of both counts, where ours is not ahead by more than
+// messages take.
 std::optional<chain::Slot> Consensus::latest_signed(base::Timestamp now) const {
     const chain::ScheduleState schedules = schedules_below(tree_.finalized());
     const chain::Schedule& schedule = *schedules.active;
     const std::vector<base::Timestamp> shown = clocks_of(schedule, now);
     if (shown.size() < schedule.quorum()) return std::nullopt;
-    return slot_shown(shown[std::min(shown.size() - 1, schedule.faults_max())] +
-                      2 * options_.clock_bound);
+    const base::Timestamp theirs = shown[std::min(shown.size() - 1, schedule.faults_max())];
+    const base::Timestamp ours = now + ahead_;
+    const base::Timestamp latest = ours <= theirs + kDelayMax ? std::max(ours, theirs) : theirs;
+    return slot_shown(latest + 2 * options_.clock_bound);
 }
 
 // Others may repeat to a node that has just started what clocks showed long ago; our own clock
@@ -82,26 +87,14 @@ chain::Slot Consensus::lost_at(base::Timestamp now, chain::Slot theirs) const {
     return std::max(theirs, slot_shown(now + ahead_ + 2 * options_.clock_bound));
 }
 
-// What clocks show comes late by way of others, and an earlier life may have gone by ours a moment
-// ago (consensus seed 1200911). So the later of both counts, where ours is not ahead by more than
-// messages take.
-chain::Slot Consensus::floor_at(base::Timestamp now, chain::Slot theirs) const {
-    const auto most =
-        static_cast<chain::Slot>(kDelayMax.count() / options_.times.interval_milliseconds);
-    const chain::Slot ours = lost_at(now, theirs);
-    return ours <= theirs + most ? ours : theirs;
-}
-
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
 // way of others, of whom one repeats what it showed long ago.
 void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
     const bool is_open = !floor_ || slot_shown(now + ahead_) <= *floor_;
     if (!floor_) floor_at_ = now;
-    if (is_open) {
-        const auto theirs = latest_signed(floor_at_);
-        if (!theirs) return;
-        floor_ = floor_at(floor_at_, *theirs);
-    }
+    const auto floor = is_open ? latest_signed(floor_at_) : floor_;
+    if (!floor) return;
+    floor_ = floor;
     const chain::Slot lost = lost_at(floor_at_, *floor_);
     for (OwnKey& own : own_) {
         const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == lost_floor_;

@@ -428,7 +428,6 @@ class Consensus {
     // few clocks were heard.
     [[nodiscard]] std::optional<chain::Slot> latest_signed(base::Timestamp now) const;
     [[nodiscard]] chain::Slot lost_at(base::Timestamp now, chain::Slot theirs) const;
-    [[nodiscard]] chain::Slot floor_at(base::Timestamp now, chain::Slot theirs) const;
 
     // --- Our keys (own_keys.cpp) ---
     // Null: this key must not vote.

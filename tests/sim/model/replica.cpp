@@ -70,7 +70,7 @@ void Replica::open(consensus::Journals journals) {
     consensus_ =
         std::make_unique<consensus::Consensus>(std::move(options), disk_.base, std::move(journals));
     // At the start all other clocks are far behind, so that no slot is spared for their sake.
-    hear_clocks(universe.at(slot_), universe.at(0));
+    hear_clocks(universe.at(slot_), universe.at(0) - std::chrono::minutes(1));
 }
 
 void Replica::hear_clocks(base::Timestamp now, base::Timestamp shown) {
