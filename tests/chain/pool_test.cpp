@@ -103,6 +103,7 @@ namespace {
 
 std::vector<chain::TransactionId> ids(const std::vector<const chain::PooledTransaction*>& entries) {
     std::vector<chain::TransactionId> ids;
+    ids.reserve(entries.size());
     for (const chain::PooledTransaction* entry : entries)
         ids.push_back(entry->transaction->id);
     return ids;
@@ -126,6 +127,7 @@ TEST_CASE("what comes back stands before all that waits, in its own order", "[ch
     REQUIRE(pool.add_at(next + 2, made[1], evicted).has_value());
     REQUIRE(pool.add(made[5], evicted).has_value());
     std::vector<chain::TransactionId> wanted;
+    wanted.reserve(made.size());
     for (const chain::PooledTransaction& each : made)
         wanted.push_back(each.transaction->id);
     CHECK(ids(pool.in_order()) == wanted);

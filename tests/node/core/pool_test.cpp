@@ -67,9 +67,10 @@ struct Parted {
 
     Parted() {
         cluster.run(1, 4);
-        for (const std::size_t a : {0U, 1U})
+        for (const std::size_t a : {0U, 1U}) {
             for (const std::size_t b : {2U, 3U})
                 cluster.cut(a, b);
+        }
         again = cluster[0].new_account("bank", "lefta");
         const chain::TransactionPtr both = cluster[0].new_account("bank", "both");
         for (const std::size_t node : {0U, 2U})
