@@ -492,6 +492,9 @@ void Host::adopt(const chain::BlockPtr& block) {
 }
 
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate) {
+    // A clock that was set is a step of its own, which may make a block: not between what is
+    // looked at here and the step that it is for.
+    look_at_clock();
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
     if (schedules != nullptr && judge(*certificate, *schedules)) {
