@@ -1,5 +1,7 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/web_source.hpp"
+#include "node/disk/file.hpp"
 #include "node/snapshots/recovery_file.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/stopped_node.hpp"
@@ -195,13 +197,28 @@ base::Result<node::LoadOptions> load_options(const Arguments& arguments) {
                     how.recovery_file.string()));
 }
 
+base::Result<node::GoodSnapshot> load(const std::string& place, const node::LoadOptions& how) {
+    if (!is_web_address(place)) return node::load_snapshot(place, how);
+    const auto source = WebSource::open(place);
+    if (!source) return fail(source.error());
+    const auto folder = node::fetch_snapshot(**source, how);
+    if (!folder) return fail(folder.error());
+    auto good = node::load_snapshot(*folder, how);
+    // Else the next attempt would find the same.
+    const bool stays = !good && good.error().code == Errc::unavailable;
+    if (!stays) (void)node::remove_tree(folder->string());
+    if (good) return good;
+    return fail(good.error().code,
+                fmt::format("{}, from {}", good.error().detail, (*source)->place_of("")));
+}
+
 base::Result<void> load(const Session& session, const Arguments& arguments) {
     if (!arguments.has("data-dir")) {
         return fail(Errc::invalid, "--data-dir DIR is needed: the node's, which does not run");
     }
     const auto how = load_options(arguments);
     if (!how) return fail(how.error());
-    const auto good = node::load_snapshot(arguments.at("path"), *how);
+    const auto good = load(arguments.at("place"), *how);
     if (!good) return fail(good.error());
     if (session.json) return print_json(to_json(*good));
     fmt::print("loaded: {} begins at block {}, {}\n{}\n",
@@ -241,6 +258,7 @@ base::Result<void> export_to(const Session& /*session*/, const Arguments& argume
 
 void add_snapshot_commands(std::vector<Command>& commands) {
     const Positional path{"path", "folder of the snapshot"};
+    const Positional place{"place", "folder of the snapshot, or its address: http(s)://HOST/PATH"};
     const Option stopped{
         "data-dir", 0, "DIR", "of a node that does not run; else the one that does"};
     const Option target{"data-dir", 0, "DIR", "of the node, which does not run"};
@@ -271,7 +289,7 @@ void add_snapshot_commands(std::vector<Command>& commands) {
                         export_to});
     commands.push_back({"snapshot load",
                         "Begin an empty data directory with a snapshot",
-                        {path},
+                        {place},
                         {target, genesis, checkpoint, recovery, file},
                         load});
     commands.push_back({"snapshot remove",

@@ -111,11 +111,6 @@ base::Result<LoadOptions> load_options(const Options& options) {
     return how;
 }
 
-// Where a snapshot of peers is put together.
-std::filesystem::path joining_in(const Options& options) {
-    return options.data_dir / "joining";
-}
-
 // The option `snapshot`.
 base::Result<void> load_at_start(const Options& options,
                                  const IsStopped& is_stopped,
@@ -258,7 +253,7 @@ base::Result<void> Node::Parts::open_core() {
     auto network = network_options(options, *peers, ledger);
     if (network) {
         network->takes_snapshots = true;
-        network->begun_snapshot = SnapshotReceiver::begun_in(joining_in(options));
+        network->begun_snapshot = SnapshotReceiver::begun_in(joining_in(options.data_dir));
     }
     Runtime::Options how;
     how.workers = options.chain_threads;
@@ -299,7 +294,7 @@ base::Result<void> Node::Parts::open_exchange() {
     if (!read) return base::fail(read.error());
     const auto trust = trust_of(ledger.genesis, *read);
     if (!trust) return base::fail(trust.error());
-    const SnapshotReceiver::Options how{.directory = joining_in(options),
+    const SnapshotReceiver::Options how{.directory = joining_in(options.data_dir),
                                         .data_dir = options.data_dir,
                                         .trust = *trust,
                                         .workers = options.chain_threads,

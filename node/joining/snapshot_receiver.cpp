@@ -91,8 +91,7 @@ SnapshotVerdict verdict_of(const base::Error& error) {
 }  // namespace
 
 fs::path SnapshotReceiver::path_of(const p2p::SnapshotPoint& snapshot) const {
-    return options_.directory /
-           fmt::format("{:010}-{}", snapshot.height, base::to_hex(snapshot.manifest.view()));
+    return options_.directory / joining_name(snapshot.height, snapshot.manifest);
 }
 
 std::optional<p2p::SnapshotPoint> SnapshotReceiver::begun_in(const fs::path& directory,

@@ -18,10 +18,6 @@ using base::fail;
 
 namespace {
 
-// What is read into memory as a whole: 120,000 chunks, a hundred GiB of state and more.
-constexpr std::size_t kManifestBytesMax = std::size_t{256} << 20U;
-constexpr std::size_t kPartBytesMax = std::size_t{256} << 20U;
-
 base::Result<base::Bytes> read_part(const fs::path& path, std::size_t bytes_max, FileCalls& files) {
     auto read = read_file(path.string(), bytes_max, files);
     if (!read) return fail(read.error().code, path.string() + ": " + read.error().detail);
@@ -67,7 +63,7 @@ std::string SnapshotFolder::name() const {
 
 base::Result<genesis::ProofPart> SnapshotFolder::proof() const {
     const fs::path file = path_ / kProof;
-    const auto bytes = read_part(file, kPartBytesMax, *files_);
+    const auto bytes = read_part(file, kProofBytesMax, *files_);
     if (!bytes) return fail(bytes.error());
     auto part = genesis::decode_proof_part(*bytes);
     if (!part) return fail(part.error().code, file.string() + ": " + part.error().detail);
@@ -159,6 +155,14 @@ base::Result<std::uint64_t> SnapshotFolder::packed_bytes() const {
         sum += *size;
     }
     return sum;
+}
+
+fs::path joining_in(const fs::path& data_dir) {
+    return data_dir / "joining";
+}
+
+std::string joining_name(chain::Height height, const base::Hash256& manifest) {
+    return fmt::format("{:010}-{}", height, base::to_hex(manifest.view()));
 }
 
 bool is_snapshot_file(const fs::path& path) {

@@ -30,6 +30,9 @@ class SnapshotFolder {
     static constexpr const char* kManifest = "manifest.bin";
     static constexpr const char* kProof = "proof.bin";
     static constexpr const char* kChunks = "chunks";
+    // What is read into memory as a whole: 120,000 chunks, a hundred GiB of state and more.
+    static constexpr std::size_t kManifestBytesMax = std::size_t{256} << 20U;
+    static constexpr std::size_t kProofBytesMax = std::size_t{256} << 20U;
 
     // Reads the manifest; the chunks are not looked at. `path`: the folder, or its manifest.bin.
     [[nodiscard]] static base::Result<SnapshotFolder> open(const std::filesystem::path& path,
@@ -80,6 +83,9 @@ class SnapshotFolder {
 
 [[nodiscard]] std::string chunk_file_name(const base::Hash256& sha256);
 [[nodiscard]] std::string links_file_name(std::size_t part);
+// Where a snapshot that is fetched is put together, in the data directory: a folder for each.
+[[nodiscard]] std::filesystem::path joining_in(const std::filesystem::path& data_dir);
+[[nodiscard]] std::string joining_name(chain::Height height, const base::Hash256& manifest);
 // Whether a path below a snapshot's folder is that of one of its files, or of the folder for
 // chunks.
 [[nodiscard]] bool is_snapshot_file(const std::filesystem::path& path);

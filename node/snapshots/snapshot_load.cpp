@@ -78,6 +78,12 @@ std::string describe(const genesis::Freshness& freshness) {
     return lies;
 }
 
+base::Result<void> check_loadable(const LoadOptions& options) {
+    const auto directory = DataDirectory::open(options.data_dir, options.disk.files);
+    if (!directory) return fail(directory.error());
+    return check_empty(*directory, options.disk.files);
+}
+
 base::Result<GoodSnapshot> load_snapshot(const fs::path& path, const LoadOptions& options) {
     FileCalls& files = options.disk.files;
     const auto folder = SnapshotFolder::open(path, files);

@@ -42,6 +42,9 @@ struct GoodSnapshot {
 [[nodiscard]] base::Result<SnapshotTrust> trust_of(const genesis::Genesis& genesis,
                                                    const LoadOptions& options);
 
+// Whether a snapshot may be loaded: invalid: the directory has a state, or somebody works there.
+[[nodiscard]] base::Result<void> check_loadable(const LoadOptions& options);
+
 // invalid: the directory has a chain, or somebody works there, or the snapshot is not what it
 // should be; unavailable: the disk is full or failing, or it was stopped. Says what to do.
 [[nodiscard]] base::Result<GoodSnapshot> load_snapshot(const std::filesystem::path& path,

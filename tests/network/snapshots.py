@@ -2,17 +2,21 @@
 """Four validators under load make snapshots at heights in a row, which are equal byte for byte, also where
 finality jumps over a height. A fifth node begins with one, follows the head, and makes the same ones.
 Snapshots that were tampered with are refused by name and change nothing; kill -9 while one is loaded or made
-leaves a node that starts, and SIGTERM ends a load.
+leaves a node that starts, and SIGTERM ends a load. A folder of
+a web server is loaded like one of this machine, over http and https, though its lines break.
 
 usage: snapshots.py --build BUILD_DIR
 """
 import argparse
+import http.server
 import json
 import os
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
+import threading
 import time
 
 from members import FOUR, Load, Network, Node, check, free_port, report, wait_for
@@ -259,6 +263,104 @@ def killed_loads(net, good, checkpoint):
           'a second load: %s' % again.stderr)
 
 
+class WebFolder(http.server.BaseHTTPRequestHandler):
+    """Of the server's `folder`. The first answer of each file ends in the middle; its `wrong` has a bit flipped."""
+
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        server, name = self.server, self.path.removeprefix('/')
+        server.asked.append((name, self.headers.get('Range')))
+        path = os.path.join(server.folder, name)
+        if not os.path.isfile(path):
+            self.send_error(404)
+            return
+        data = bytearray(read(path))
+        if name == server.wrong:
+            data[len(data) // 2] ^= 1
+        first = int(self.headers['Range'].removeprefix('bytes=').rstrip('-')) if 'Range' in self.headers else 0
+        self.send_response(206 if first else 200)
+        self.send_header('Content-Length', str(len(data) - first))
+        if first:
+            self.send_header('Content-Range', 'bytes %d-%d/%d' % (first, len(data) - 1, len(data)))
+        self.end_headers()
+        is_cut = name not in server.cut and len(data) > 1000
+        server.cut.add(name)
+        self.wfile.write(data[first:len(data) // 2] if is_cut else data[first:])
+        self.close_connection = is_cut
+
+
+class Web:
+    def __init__(self, net, folder, secure=False):
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), WebFolder)
+        self.server.folder, self.server.asked, self.server.cut, self.server.wrong = folder, [], set(), None
+        self.authority = os.path.join(net.dir, 'web.pem')
+        if secure:
+            key = os.path.join(net.dir, 'web.key')
+            subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj',
+                            '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-keyout', key,
+                            '-out', self.authority], check=True, capture_output=True)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(self.authority, key)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.url = '%s://localhost:%d/' % ('https' if secure else 'http', self.server.server_port)
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def load_by_web(net, url, data, **environment):
+    return subprocess.run(
+        [os.path.join(net.bin, 'bor-cli'), 'snapshot', 'load', url, '--data-dir', data, '--genesis',
+         os.path.join(net.dir, 'genesis.json')],
+        capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
+
+
+def by_web(net, good):
+    """By http with broken lines, by https, from a liar, from nowhere."""
+    data = os.path.join(net.dir, 'by-web')
+    chunk = 'chunks/' + os.path.basename(largest_chunks(good)[1])
+    with Web(net, good) as web:
+        web.server.wrong = chunk
+        done = load_by_web(net, web.url, data)
+        check(done.returncode == 1 and web.url + chunk in done.stderr, 'a liar: %s' % done.stderr)
+        fetched = {name for name, _ in web.server.asked} - {chunk}
+        web.server.wrong = None
+        web.server.asked.clear()
+        web.server.cut.clear()
+        done = load_by_web(net, web.url, data)
+        check(done.returncode == 0 and 'loaded: ' in done.stdout, 'by http: %s' % done.stderr)
+        ranges = [each for each in web.server.asked if each[1]]
+        check(len(ranges) > 0, 'no line was cut: %s' % web.server.asked)
+        again = [name for name, _ in web.server.asked if name.startswith('chunks/') and name in fetched]
+        check(len(again) <= 2, 'fetched again: %s' % again)
+        check(os.listdir(os.path.join(data, 'joining')) == [], 'what was fetched is still there')
+        missing = load_by_web(net, web.url + 'nothing', os.path.join(net.dir, 'by-web-2'))
+        check(missing.returncode == 1 and 'nothing/manifest.bin is not there' in missing.stderr,
+              'no such folder: %s' % missing.stderr)
+        print('  http: %d files asked for, %d by a range; %s' % (
+            len(web.server.asked), len(ranges), done.stdout.splitlines()[0]))
+    shutil.rmtree(data)
+    with Web(net, good, secure=True) as web:
+        stranger = load_by_web(net, web.url, data)
+        check(stranger.returncode == 1 and 'TLS: certificate verify failed' in stranger.stderr,
+              'a certificate of nobody: %s' % stranger.stderr)
+        done = load_by_web(net, web.url, data, SSL_CERT_FILE=web.authority)
+        check(done.returncode == 0 and 'loaded: ' in done.stdout, 'by https: %s' % done.stderr)
+    shutil.rmtree(data)
+    gone = load_by_web(net, web.url, data)
+    check(gone.returncode == 1 and 'Connection refused' in gone.stderr, 'nobody: %s' % gone.stderr)
+    print('  ' + gone.stderr.strip()[-150:])
+
+
 def stopped_load(net, good):
     """SIGTERM, which waits from the start on, ends a node that loads a snapshot; nothing has changed."""
     node = net.nodes[FIFTH]
@@ -364,6 +466,8 @@ def run(net):
             good = part(net)
         print('tampered', flush=True)
         checkpoint = tampered(net, good)
+        print('by web', flush=True)
+        by_web(net, good)
         print('stopped load', flush=True)
         stopped_load(net, good)
         print('killed loads', flush=True)
