@@ -135,14 +135,17 @@ void print_overview(std::string_view group) {
 
 int unknown_command(const std::vector<std::string>& words) {
     const std::string typed = fmt::format("{}", fmt::join(words, " "));
-    bool group = false;
+    const bool asks_help = words.back() == "--help" || words.back() == "-h";
+    const auto end = asks_help ? words.end() - 1 : words.end();
+    const std::string group = fmt::format("{} ", fmt::join(words.begin(), end, " "));
+    bool is_group = false;
     std::vector<std::string> names;
     for (const Command& command : all_commands()) {
-        group = group || command.name.starts_with(words[0] + " ");
+        is_group = is_group || command.name.starts_with(group);
         names.emplace_back(command.name);
     }
-    if (group && words.size() == 1) {
-        print_overview(words[0] + " ");
+    if (is_group) {
+        print_overview(group);
         return 0;
     }
     const std::string two = words.size() > 1 ? words[0] + " " + words[1] : words[0];

@@ -164,7 +164,11 @@ std::vector<Finding> examine(const Session& session) {
         findings.push_back(check_disk(session));
     } else {
         findings.push_back(
-            {"node", false, fmt::format("The node does not answer: {}", info.error().detail)});
+            {"node",
+             false,
+             fmt::format(
+                 "The node does not answer: {}. If it has stopped, the end of its log says why",
+                 info.error().detail)});
     }
     findings.push_back(check_wallet(session));
     return findings;

@@ -265,7 +265,7 @@ base::Result<std::string> describe_fork(const chain::ForkProof& proof,
 void add_fork_proof_command(std::vector<Command>& commands) {
     commands.push_back({"fork-proof",
                         "Prove that two nodes hold two final blocks of one height, and who did it",
-                        {{"first", "a node's URL"}, {"second", "another's"}},
+                        {{"first", "URL of a node"}, {"second", "URL of another"}},
                         {{"file", 'f', "FILE", "write the proof there"},
                          {"genesis", 0, "FILE", "genesis file of the chain (default: of --dir)"}},
                         fork_proof});

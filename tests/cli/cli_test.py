@@ -97,6 +97,9 @@ class CommandLine(Case):
         self.bad('missing: account', 'get', 'account', status=2)
         self.bad("unknown option '--lmit'", 'get', 'table', '--lmit', '3', 'a', 'b', 'c', status=2)
         self.assertIn('usage: bor-cli get table', self.good('get', 'table', '--help'))
+        for words in (('recover',), ('recover', '--help'), ('recover', '-h')):
+            self.assertIn('recover answer ', self.good(*words))
+        self.assertIn('get currency balance ', self.good('get', 'currency', '--help'))
 
     def test_nobody_answers(self):
         self.bad('is it running there?', '--url', 'http://127.0.0.1:1', 'get', 'info')
