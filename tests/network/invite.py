@@ -44,8 +44,10 @@ class Joining:
 
     def type(self, *words):
         self.said = []
-        self.child = subprocess.Popen(self.words(*words), stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, text=True)
+        # A shell that runs this in the background has it ignore the interrupt that cut() sends.
+        self.child = subprocess.Popen(
+            self.words(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
         self.reader = threading.Thread(target=lambda: self.said.extend(self.child.stderr))
         self.reader.start()
 
