@@ -1,14 +1,10 @@
 #include "node/snapshots/snapshot_check.hpp"
 
 #include "genesis/snapshot_chunk.hpp"
+#include "node/snapshots/chunk_workers.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 namespace node {
@@ -19,7 +15,6 @@ using base::fail;
 namespace {
 
 constexpr std::uint64_t kGroupBytes = std::uint64_t{32} << 20U;
-constexpr auto kShowsEvery = std::chrono::seconds(1);
 
 // Chunks that one worker does after another: from `first` on, before `end`.
 struct Group {
@@ -55,18 +50,13 @@ class ChunkCheck {
           open_(open),
           is_stopped_(is_stopped),
           groups_(groups_of(folder.manifest())),
-          borders_(groups_.size()) {}
+          borders_(groups_.size()),
+          workers_(folder) {}
 
     base::Result<std::size_t> run(unsigned workers, const ShowProgress& show) {
-        running_ = std::max(1U, workers);
-        std::vector<std::thread> threads;
-        for (unsigned i = std::max(1U, workers); i > 0; --i) {
-            threads.emplace_back([this] { work(); });
-        }
-        watch(show);
-        for (std::thread& thread : threads)
-            thread.join();
-        if (!outcome_) return fail(outcome_.error());
+        const auto read = [this](std::size_t group) { return read_group(group); };
+        auto done = workers_.run(workers, groups_.size(), read, show);
+        if (!done) return fail(std::move(done).error());
         for (std::size_t i = 1; i < groups_.size(); ++i) {
             auto good =
                 genesis::check_border(borders_[i - 1].last, borders_[i].first, groups_[i].first);
@@ -76,23 +66,6 @@ class ChunkCheck {
     }
 
   private:
-    void work() {
-        while (!failed_) {
-            const std::size_t group = next_++;
-            if (group >= groups_.size()) break;
-            auto done = read_group(group);
-            if (done) continue;
-            const std::scoped_lock lock(mutex_);
-            if (outcome_) outcome_ = std::move(done);
-            failed_ = true;
-        }
-        {
-            const std::scoped_lock lock(mutex_);
-            --running_;
-        }
-        ended_.notify_one();
-    }
-
     base::Result<void> read_group(std::size_t group) {
         RowSink sink;
         if (open_) {
@@ -101,13 +74,14 @@ class ChunkCheck {
             sink = *std::move(opened);
         }
         Border& border = borders_[group];
-        for (std::size_t i = groups_[group].first; i < groups_[group].end && !failed_; ++i) {
+        for (std::size_t i = groups_[group].first; i < groups_[group].end && !workers_.has_failed();
+             ++i) {
             if (auto done = read_chunk(i, border, sink); !done) {
                 return fail(done.error().code,
                             folder_.chunk_path(i).string() + ": " + done.error().detail);
             }
         }
-        return sink.end && !failed_ ? sink.end() : base::Result<void>();
+        return sink.end && !workers_.has_failed() ? sink.end() : base::Result<void>();
     }
 
     base::Result<void> read_chunk(std::size_t index, Border& border, const RowSink& sink) {
@@ -129,26 +103,8 @@ class ChunkCheck {
                 if (auto taken = sink.take(row.key, row.value); !taken) return taken;
             }
         }
-        ++chunks_;
-        bytes_ += info.bytes;
+        workers_.count(info);
         return {};
-    }
-
-    void watch(const ShowProgress& show) {
-        const auto began = std::chrono::steady_clock::now();
-        const auto progress = [&] {
-            return ChunkProgress{chunks_,
-                                 folder_.manifest().chunks.size(),
-                                 bytes_,
-                                 folder_.head().bytes,
-                                 std::chrono::duration_cast<std::chrono::milliseconds>(
-                                     std::chrono::steady_clock::now() - began)};
-        };
-        std::unique_lock lock(mutex_);
-        while (!ended_.wait_for(lock, kShowsEvery, [this] { return running_ == 0; })) {
-            if (show) show(progress());
-        }
-        if (show && outcome_) show(progress());
     }
 
     const SnapshotFolder& folder_;
@@ -156,14 +112,7 @@ class ChunkCheck {
     const IsStopped& is_stopped_;
     const std::vector<Group> groups_;
     std::vector<Border> borders_;  // Each its worker's until all have ended.
-    std::atomic<std::size_t> next_ = 0;
-    std::atomic<std::size_t> chunks_ = 0;
-    std::atomic<std::uint64_t> bytes_ = 0;
-    std::atomic<bool> failed_ = false;
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    unsigned running_ = 0;
-    base::Result<void> outcome_;
+    ChunkWorkers workers_;
 };
 
 }  // namespace

@@ -2,17 +2,13 @@
 
 #include "base/crypto/hash.hpp"
 #include "node/disk/file.hpp"
+#include "node/snapshots/chunk_workers.hpp"
 #include "node/snapshots/packing.hpp"
 #include "node/snapshots/state_build.hpp"
 
 #include <fmt/format.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
-#include <optional>
-#include <thread>
-#include <vector>
 
 namespace node {
 
@@ -23,44 +19,24 @@ using base::fail;
 namespace {
 
 constexpr unsigned kMode = 0644;
-constexpr auto kShowsEvery = std::chrono::seconds(1);
 
 // The chunks that are not there yet, by several threads.
 class ChunkFetch {
   public:
     ChunkFetch(SnapshotSource& source, const SnapshotFolder& folder, const LoadOptions& options)
-        : source_(source), folder_(folder), options_(options) {}
+        : source_(source), folder_(folder), options_(options), workers_(folder) {}
 
     base::Result<void> run() {
-        const unsigned workers = std::max(options_.workers, 1U);
-        running_ = workers;
-        std::vector<std::thread> threads;
-        for (unsigned i = 0; i < workers; ++i)
-            threads.emplace_back([this] { work(); });
-        watch();
-        for (std::thread& each : threads)
-            each.join();
-        if (!outcome_) return outcome_;
+        const auto fetch_one = [this](std::size_t index) { return fetch(index); };
+        const std::size_t chunks = folder_.manifest().chunks.size();
+        auto done = workers_.run(options_.workers, chunks, fetch_one, options_.show);
+        if (!done) return done;
         const fs::path inside = folder_.path() / SnapshotFolder::kChunks / ".";
         return sync_directory_of(inside.string(), files());
     }
 
   private:
     [[nodiscard]] FileCalls& files() const { return options_.disk.files; }
-
-    void work() {
-        base::Result<void> done;
-        while (done && !is_over_) {
-            const std::size_t index = next_++;
-            if (index >= folder_.manifest().chunks.size()) break;
-            done = fetch(index);
-        }
-        const std::scoped_lock lock(mutex_);
-        if (!done && outcome_) outcome_ = done;
-        if (!done) is_over_ = true;
-        --running_;
-        ended_.notify_all();
-    }
 
     base::Result<void> fetch(std::size_t index) {
         if (options_.is_stopped && options_.is_stopped()) return fail(stopped_early());
@@ -69,8 +45,7 @@ class ChunkFetch {
         if (!files().exists(path.string())) {
             if (auto done = fetch(info, path); !done) return done;
         }
-        ++chunks_;
-        bytes_ += info.bytes;
+        workers_.count(info);
         return {};
     }
 
@@ -87,42 +62,17 @@ class ChunkFetch {
             return fail(Errc::invalid,
                         source_.place_of(file) + ": its content has another SHA-256 than its name");
         }
-        // Equal chunks of one snapshot may be fetched at once: each is written under a name of its
-        // own.
+        // Equal chunks of one snapshot may be fetched at once: each file has a name of its own.
         const std::string part = fmt::format("{}.{}", path.string(), ++parts_);
         if (auto done = write_file(part, *packed, kMode, files()); !done) return done;
         return rename_file(part, path.string(), files());
     }
 
-    void watch() {
-        const auto began = std::chrono::steady_clock::now();
-        const auto show = [&] {
-            if (!options_.show) return;
-            options_.show({chunks_,
-                           folder_.manifest().chunks.size(),
-                           bytes_,
-                           folder_.head().bytes,
-                           std::chrono::duration_cast<std::chrono::milliseconds>(
-                               std::chrono::steady_clock::now() - began)});
-        };
-        std::unique_lock lock(mutex_);
-        while (!ended_.wait_for(lock, kShowsEvery, [this] { return running_ == 0; }))
-            show();
-        if (outcome_) show();
-    }
-
     SnapshotSource& source_;
     const SnapshotFolder& folder_;
     const LoadOptions& options_;
-    std::atomic<std::size_t> next_ = 0;
-    std::atomic<std::size_t> parts_ = 0;
-    std::atomic<std::size_t> chunks_ = 0;
-    std::atomic<std::uint64_t> bytes_ = 0;
-    std::atomic<bool> is_over_ = false;
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    unsigned running_ = 0;
-    base::Result<void> outcome_;
+    ChunkWorkers workers_;
+    std::atomic<std::size_t> parts_ = 0;  // Written so far.
 };
 
 base::Result<void> fetch_file(SnapshotSource& source,

@@ -2,7 +2,7 @@
 
 #include "node/snapshots/snapshot_load.hpp"
 
-#include <cstdint>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 

@@ -387,6 +387,9 @@ void Host::on_wake(base::Timestamp at) {
 // --- Messages ---
 
 void Host::on_message(std::size_t from, const Message& message) {
+    // A clock that was set is a step of its own, which may make a block: it comes before what is
+    // looked at for this message and the steps that it is for.
+    look_at_clock();
     std::visit([&](const auto& content) { receive(from, content); }, message);
 }
 
@@ -448,7 +451,6 @@ void Host::receive(std::size_t from, const std::shared_ptr<const VotesSeen>& see
 
 void Host::receive(std::size_t from, const chain::BlockPtr& block) {
     using Fate = consensus::HeaderVerdict::Fate;
-    look_at_clock();
     const auto verdict = consensus_->check(local_now(), *block);
     if (verdict.fate == Fate::unlinkable) {
         if (orphans_.size() >= kOrphansMax) return;
@@ -492,9 +494,6 @@ void Host::adopt(const chain::BlockPtr& block) {
 }
 
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate) {
-    // A clock that was set is a step of its own, which may make a block: not between what is
-    // looked at here and the step that it is for.
-    look_at_clock();
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
     if (schedules != nullptr && judge(*certificate, *schedules)) {
