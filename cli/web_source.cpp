@@ -8,6 +8,7 @@
 #include <boost/beast/ssl.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <thread>
@@ -259,15 +260,16 @@ void WebSource::put_back(std::unique_ptr<Connection> connection) {
 
 base::Result<base::Bytes> WebSource::read(const std::string& file, std::size_t bytes_max) {
     base::Bytes bytes;
+    std::size_t most = 0;  // That had come; from the start again, less has.
     for (int tries = 1;; ++tries) {
         auto connection = take();
-        const std::size_t before = bytes.size();
         const auto error = connection->get(file, bytes_max, bytes);
         put_back(std::move(connection));
         if (!error) return bytes;
         const std::string named = fmt::format("{}: {}", place_of(file), error->detail);
         if (error->code != Errc::unavailable || tries == kTries) return fail(error->code, named);
-        if (bytes.size() > before) tries = 0;
+        if (bytes.size() > most) tries = 0;
+        most = std::max(most, bytes.size());
         std::this_thread::sleep_for(kPause);
     }
 }

@@ -264,7 +264,8 @@ def killed_loads(net, good, checkpoint):
 
 
 class WebFolder(http.server.BaseHTTPRequestHandler):
-    """Of the server's `folder`. The first answer of each file ends in the middle; its `wrong` has a bit flipped."""
+    """Of the server's `folder`. The first answer of each file ends in the middle; its `wrong` has a bit flipped.
+    Where it `is_stuck`, each answer begins anew and ends soon, now after a byte more and now after one less."""
 
     protocol_version = 'HTTP/1.1'
 
@@ -274,6 +275,13 @@ class WebFolder(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         server, name = self.server, self.path.removeprefix('/')
         server.asked.append((name, self.headers.get('Range')))
+        if server.is_stuck:
+            self.send_response(200)
+            self.send_header('Content-Length', '100')
+            self.end_headers()
+            self.wfile.write(b'z' * (10 + len(server.asked) % 2))
+            self.close_connection = True
+            return
         path = os.path.join(server.folder, name)
         if not os.path.isfile(path):
             self.send_error(404)
@@ -297,6 +305,7 @@ class Web:
     def __init__(self, net, folder, secure=False):
         self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), WebFolder)
         self.server.folder, self.server.asked, self.server.cut, self.server.wrong = folder, [], set(), None
+        self.server.is_stuck = False
         self.authority = os.path.join(net.dir, 'web.pem')
         if secure:
             key = os.path.join(net.dir, 'web.key')
@@ -348,6 +357,10 @@ def by_web(net, good):
               'no such folder: %s' % missing.stderr)
         print('  http: %d files asked for, %d by a range; %s' % (
             len(web.server.asked), len(ranges), done.stdout.splitlines()[0]))
+        web.server.is_stuck = True
+        stuck = load_by_web(net, web.url, os.path.join(net.dir, 'by-web-2'))
+        check(stuck.returncode == 1 and 'manifest.bin: the answer ended' in stuck.stderr, 'stuck: %s' % stuck.stderr)
+        web.server.is_stuck = False
     shutil.rmtree(data)
     with Web(net, good, secure=True) as web:
         stranger = load_by_web(net, web.url, data)
