@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 namespace node {
@@ -418,13 +419,52 @@ base::Result<void> fill_plugins(const Texts& given_names, Options& out) {
     return {};
 }
 
+struct Range {
+    std::string_view option;
+    std::int64_t value;
+    std::int64_t least;
+    std::int64_t most;
+    std::string_view unit{};
+};
+
+base::Result<void> check_range(const Range& range) {
+    if (range.value >= range.least && range.value <= range.most) return {};
+    return base::fail(base::Errc::invalid,
+                      fmt::format("{} = {}: it must be {} to {}{}",
+                                  range.option,
+                                  range.value,
+                                  range.least,
+                                  range.most,
+                                  range.unit));
+}
+
+base::Result<void> check_ranges(const Options& options) {
+    const auto milliseconds = [](base::Duration time) {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    };
+    const auto count = [](std::uint64_t value) {
+        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+        return static_cast<std::int64_t>(std::min(value, kMost));
+    };
+    const std::array ranges{
+        Range{"p2p-max-peers", count(options.p2p_max_peers), 1, 64},
+        Range{"http-threads", count(options.http_threads), 1, 64},
+        Range{"chain-threads", count(options.chain_threads), 1, 64},
+        Range{"clock-bound", milliseconds(options.clock_bound), 1, 10'000, " milliseconds"},
+        Range{"subjective-failure-ms-per-minute",
+              milliseconds(options.failures_per_minute),
+              0,
+              60'000,
+              " milliseconds"}};
+    for (const Range& range : ranges)
+        if (auto good = check_range(range); !good) return good;
+    return {};
+}
+
 base::Result<void> check_peers(const Options& options) {
     const auto invalid = [](const std::string& text) {
         return base::fail(base::Errc::invalid, text);
     };
-    if (options.p2p_max_peers == 0 || options.p2p_max_peers > 64) {
-        return invalid("p2p-max-peers must be 1 to 64");
-    }
     if (options.has_peers() && options.p2p_node_key.empty()) {
         return invalid(
             "p2p-listen-endpoint and p2p-peer-address need p2p-node-key = FILE with "
@@ -483,22 +523,10 @@ base::Result<void> check(const Options& options) {
                         options.signature_providers.size(),
                         p2p::kVoteKeysMax));
     }
-    if (options.http_threads == 0 || options.http_threads > 64) {
-        return invalid("http-threads must be 1 to 64");
-    }
-    if (options.chain_threads == 0 || options.chain_threads > 64) {
-        return invalid("chain-threads must be 1 to 64");
-    }
     if (options.snapshot_every == 0) {
         return invalid("snapshot-every must be 1 or more; snapshot-keep = 0 makes none unasked");
     }
-    if (options.clock_bound < std::chrono::milliseconds(1) ||
-        options.clock_bound > std::chrono::seconds(10)) {
-        return invalid("clock-bound must be 1 to 10000");
-    }
-    if (options.failures_per_minute > std::chrono::minutes(1)) {
-        return invalid("subjective-failure-ms-per-minute must be 0 to 60000");
-    }
+    if (auto good = check_ranges(options); !good) return good;
     if (auto good = check_history(options); !good) return good;
     if (auto good = check_peers(options); !good) return good;
     const bool by_category = options.http_server_address == "http-category-address";
