@@ -48,6 +48,11 @@ void append_schedules(base::Batch& batch,
     batch.put(Family::meta, meta_key(kMetaSchedules), out.take());
 }
 
+void leave_pool(base::Batch& batch, const ExecutedBlock& block) {
+    for (const TransactionTrace& trace : block.traces)
+        batch.erase(Family::pool, base::to_bytes(trace.id.view()));
+}
+
 BlockPtr genesis_block(const ChainIdentity& identity, const StateLanes& lanes) {
     BlockHeader header;
     header.height = 1;
@@ -214,9 +219,6 @@ ExecutedBlockPtr ChainManager::adopt(BlockPtr block, PendingBlock::Taken taken) 
 
 void ChainManager::store(const ExecutedBlock& block, base::Batch& batch) const {
     append_reversible(batch, *block.block);
-    for (const TransactionTrace& trace : block.traces) {
-        batch.erase(Family::pool, base::to_bytes(trace.id.view()));
-    }
 }
 
 void ChainManager::store(const Certificate& certificate, base::Batch& batch) const {
@@ -261,6 +263,8 @@ ChainManager::BecameFinal ChainManager::make_final(const BlockId& id,
     became.blocks = branch(id);
     CHECK(!became.blocks.empty() && became.blocks.back()->block->id == id);
     became.state = std::make_shared<const FinalState>(state_->finalize(id));
+    for (const ExecutedBlockPtr& block : became.blocks)
+        leave_pool(batch, *block);
     if (environment_.store_blocks) {
         for (const ExecutedBlockPtr& block : became.blocks) {
             append_final(batch, *block->block, block->traces);

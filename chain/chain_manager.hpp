@@ -113,7 +113,8 @@ class ChainManager : base::Pinned {
     ExecutedBlockPtr adopt(BlockPtr block, PendingBlock::Taken taken);
 
     // --- What must be stored ---
-    // A held block that is not final; its transactions leave the pool's rows.
+    // A held block that is not final. Its transactions stay among the pool's rows until it is:
+    // another branch may win.
     void store(const ExecutedBlock& block, base::Batch& batch) const;
     // The newest certificate of its kind.
     void store(const Certificate& certificate, base::Batch& batch) const;
@@ -127,7 +128,7 @@ class ChainManager : base::Pinned {
     };
     // Makes a held block final, with its ancestors; what does not build on it is forgotten.
     // `batch`, with the rows, must be committed at once, before the next call.
-    // `base` is stored with it, for after a restart.
+    // `base` is stored with it, for after a restart. What is final leaves the pool's rows.
     [[nodiscard]] BecameFinal finalize(const Certificate& certificate,
                                        const AgreementBase& base,
                                        base::Batch& batch);

@@ -81,9 +81,13 @@ base::Result<void> Pool::add_at(Place place,
     const std::size_t before = entries_.size();
     entries_.emplace_hint(entries_.end(), place, std::move(entry));
     CHECK(entries_.size() == before + 1);
+    reserve(place);
+    return {};
+}
+
+void Pool::reserve(Place place) {
     first_ = std::min(first_, place);
     next_ = std::max(next_, place + 1);
-    return {};
 }
 
 bool Pool::remove(const TransactionId& id) {

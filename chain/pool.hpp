@@ -66,6 +66,9 @@ class Pool : base::Pinned {
     // The first of `count` places in a row that are before all that were ever taken.
     [[nodiscard]] Place before_all(std::size_t count) const { return first_ - count; }
 
+    // This place counts as taken: what has it is in a block that may still lose.
+    void reserve(Place place);
+
     // Does nothing when it is not there. True: it was.
     bool remove(const TransactionId& id);
     // Takes out what has expired at `now`.

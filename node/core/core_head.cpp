@@ -109,22 +109,26 @@ void Core::Impl::return_to_pool(const std::vector<chain::ExecutedBlockPtr>& lost
     base::Batch batch;
     std::set<chain::TransactionId> executed;
     for (const chain::ExecutedBlockPtr& block : won) {
-        for (const chain::TransactionTrace& trace : block->traces) {
+        for (const chain::TransactionTrace& trace : block->traces)
             executed.insert(trace.id);
-            // If the block was stored before it won, this row was written after that.
-            batch.erase(base::Family::pool, base::to_bytes(trace.id.view()));
-        }
     }
     std::vector<chain::PooledTransaction> entries;
     for (const chain::ExecutedBlockPtr& block : lost) {
-        for (chain::PooledTransaction& entry : body_of(*block)) {
-            if (!executed.contains(entry.transaction->id)) entries.push_back(std::move(entry));
-        }
+        for (chain::PooledTransaction& entry : body_of(*block))
+            entries.push_back(std::move(entry));
     }
     std::vector<chain::Pool::Evicted> evicted;
     chain::Pool::Place next = pool_.before_all(entries.size());
-    for (const chain::PooledTransaction& entry : entries)
-        put_back(entry, next++, batch, evicted);
+    for (const chain::PooledTransaction& entry : entries) {
+        const chain::Pool::Place place = next++;
+        if (executed.contains(entry.transaction->id)) {
+            // What is put back may build on it: should its block lose, too, it runs before that.
+            pool_.reserve(place);
+            put_pool_row(place, *entry.transaction, batch);
+        } else {
+            put_back(entry, place, batch, evicted);
+        }
+    }
     // It may build on them, too: it runs at its place.
     if (!entries.empty()) first_.reset();
     // Before the rows of those that had to leave for others are erased.
@@ -144,9 +148,15 @@ void Core::Impl::put_back(const chain::PooledTransaction& entry,
         evicted.push_back({entry.transaction, added.error()});
         return;
     }
+    put_pool_row(place, *entry.transaction, batch);
+}
+
+void Core::Impl::put_pool_row(chain::Pool::Place place,
+                              const chain::DecodedTransaction& transaction,
+                              base::Batch& batch) {
     batch.put(base::Family::pool,
-              base::to_bytes(id.view()),
-              chain::encode_pool_row(place, entry.transaction->packed));
+              base::to_bytes(transaction.id.view()),
+              chain::encode_pool_row(place, transaction.packed));
 }
 
 // Blocks that were read from the disk have no keys: they are recovered when they are needed.

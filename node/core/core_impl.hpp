@@ -190,6 +190,9 @@ class Core::Impl {
                   chain::Pool::Place place,
                   base::Batch& batch,
                   std::vector<chain::Pool::Evicted>& evicted);
+    static void put_pool_row(chain::Pool::Place place,
+                             const chain::DecodedTransaction& transaction,
+                             base::Batch& batch);
     [[nodiscard]] std::vector<chain::PooledTransaction> body_of(
         const chain::ExecutedBlock& block) const;
     void show_head(Effects& out);

@@ -285,6 +285,7 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
     if (!rows) return fail(std::move(rows).error());
     const auto head = chain_->shared_state_of(pool_head_);
     CHECK(head != nullptr);
+    base::Batch settled;
     std::vector<chain::Pool::Evicted> evicted;
     for (const auto& [place, row] : *rows) {
         auto entry = recover_keys(row.packed, chain_->identity().chain_id);
@@ -294,19 +295,21 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
             return fail(Errc::corrupt,
                         "pool: the key " + base::to_hex(row.key) + " is not the id of its row");
         }
-        const auto expiration = entry->transaction->content.expiration;
-        if (head->find(chain::Table::transaction_id, chain::transaction_key(expiration, id))) {
-            // In a block: the row was written when that was not the head's yet.
-            base::Batch batch;
-            batch.erase(base::Family::pool, row.key);
-            write_unsynced(std::move(batch), out);
+        const chain::RowKey executed =
+            chain::transaction_key(entry->transaction->content.expiration, id);
+        if (shown_final_state_->find(chain::Table::transaction_id, executed)) {
+            settled.erase(base::Family::pool, row.key);
             continue;
         }
+        // In a block that another branch may win over: the row stays.
+        pool_.reserve(place);
+        if (head->find(chain::Table::transaction_id, executed)) continue;
         // One that no longer fits was accepted by a larger pool: it is dropped with the reason.
         if (auto added = pool_.add_at(place, *entry, evicted); !added) {
             evicted.push_back({entry->transaction, added.error()});
         }
     }
+    if (!settled.changes.empty()) write_unsynced(std::move(settled), out);
     drop(evicted, out);
     return {};
 }

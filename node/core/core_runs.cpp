@@ -145,9 +145,7 @@ void Core::Impl::succeed(const chain::PooledTransaction& entry,
     out.push_back(effect::Pending{entry.transaction, trace});
     if (from.ticket == 0) return;
     base::Batch batch;
-    batch.put(base::Family::pool,
-              base::to_bytes(entry.transaction->id.view()),
-              chain::encode_pool_row(from.place, entry.transaction->packed));
+    put_pool_row(from.place, *entry.transaction, batch);
     write_unsynced(std::move(batch), out);
     out.push_back(effect::Answer{from.ticket, std::move(trace), nullptr});
 }

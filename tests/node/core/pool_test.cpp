@@ -180,12 +180,10 @@ TEST_CASE("a block that wins again leaves none of its transactions in the pool o
     }
     REQUIRE(node.view().head->id == parted.right);
     CHECK(node.view().pool_transactions == 9);
-    CHECK(rows_of_pool(node) == 9);
     parted.cluster.tick_at(13);
     REQUIRE(node.view().head->id == parted.cluster[1].view().head->id);
     REQUIRE(node.view().head->header.slot == 13);
     CHECK(node.view().pool_transactions == 5);  // Those of the other side's blocks.
-    CHECK(rows_of_pool(node) == 5);
     parted.meet();
     parted.cluster.run(14, 22);
     parted.check_nothing_lost();
@@ -211,9 +209,8 @@ void put_row(Machine& node, Row row) {
 
 }  // namespace
 
-TEST_CASE(
-    "a row of what is in a block already goes at the start, and nobody is told that it failed",
-    "[core][pool]") {
+TEST_CASE("a row of what is final goes at the start, and nobody is told that it failed",
+          "[core][pool]") {
     Cluster cluster(4);
     cluster.run(1, 4);
     const chain::TransactionPtr final = cluster[0].new_account("bank", "alice");
@@ -230,15 +227,61 @@ TEST_CASE(
     REQUIRE(Machine::has_account("alice", *node.view().final_state));
     REQUIRE_FALSE(Machine::has_account("bob", *node.view().final_state));
     REQUIRE(Machine::has_account("bob", *node.view().head_state));
-    REQUIRE(rows_of_pool(node) == 0);
-    // As a process leaves them that ends between two writes of one change of branches.
-    put_row(node, row_of(chain::Pool::kOrigin, *final));
-    put_row(node, row_of(chain::Pool::kOrigin + 1, *held));
+    // Another branch may win over its block.
+    REQUIRE(rows_of_pool(node) == 1);
+    // As after a load of a state that has it.
+    put_row(node, row_of(chain::Pool::kOrigin + 7, *final));
     cluster.kill(0);
     cluster.start(0);
     CHECK(node.view().pool_transactions == 0);
     CHECK(node.dropped.empty());
+    CHECK(rows_of_pool(node) == 1);
+    // What comes later stands behind it.
+    check_all_good(node, {node.submit(node.new_account("bank", "carol"))});
+    cluster.kill(0);
+    cluster.start(0);
+    CHECK(node.view().pool_transactions == 1);
+    CHECK(rows_of_pool(node) == 2);
+    cluster.start(2);
+    cluster.start(3);
+    cluster.deliver();
+    cluster.run(13, 20);
+    REQUIRE(Machine::has_account("bob", *node.view().final_state));
+    REQUIRE(Machine::has_account("carol", *node.view().final_state));
     CHECK(rows_of_pool(node) == 0);
+}
+
+TEST_CASE("what waits survives a restart, though a block that lost holds it", "[core][pool]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    for (const std::size_t a : {0U, 1U}) {
+        for (const std::size_t b : {2U, 3U})
+            cluster.cut(a, b);
+    }
+    const chain::TransactionPtr waits = cluster[0].new_account("bank", "alice");
+    const auto head_slot = [&](std::size_t node) { return cluster[node].view().head->header.slot; };
+    cluster.run(5, 8);
+    const std::size_t later = head_slot(0) > head_slot(2) ? 0 : 2;
+    const std::size_t earlier = 2 - later;
+    // In a block of the one side, of a slot before the head of the other.
+    check_all_good(cluster[earlier], {cluster[earlier].submit(waits)});
+    cluster.deliver();
+    while (!Machine::has_account("alice", *cluster[earlier].view().head_state))
+        cluster.tick_at(std::max(head_slot(earlier), head_slot(later)) + 1);
+    while (head_slot(later) < head_slot(earlier))
+        cluster.tick_at(head_slot(earlier) + 1);
+    Machine& node = cluster[later];
+    check_all_good(node, {node.submit(waits)});
+    const chain::BlockId head = node.view().head->id;
+    for (const chain::ExecutedBlockPtr& block : cluster[earlier].view().reversible) {
+        node.step(node::input::FromPeers{
+            p2p::effect::BlockArrived{Cluster::channel(earlier), block->block, false}});
+    }
+    REQUIRE(node.view().head->id == head);
+    CHECK(rows_of_pool(node) == 1);
+    cluster.kill(later);
+    cluster.start(later);
+    CHECK(node.view().pool_transactions == 1);
 }
 
 TEST_CASE("a pool whose rows are damaged is refused by name", "[core][pool]") {
