@@ -108,6 +108,20 @@ std::vector<chain::VoteData> Consensus::restore_locks() {
     return missing;
 }
 
+const chain::Certificate* Consensus::unverified(const chain::BlockId& block) const {
+    for (const std::optional<EarlyCertificate>& early : early_) {
+        if (!early || early->schedules || early->certificate.data.block_id != block) continue;
+        return &early->certificate;
+    }
+    return nullptr;
+}
+
+void Consensus::distrust(const chain::BlockId& block) {
+    for (std::optional<EarlyCertificate>& early : early_) {
+        if (early && !early->schedules && early->certificate.data.block_id == block) early.reset();
+    }
+}
+
 void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
     if (!std::exchange(begun_, true)) {
         final_at_ = now;

@@ -223,6 +223,8 @@ class Consensus {
     Consensus& operator=(const Consensus&) = delete;
 
     // --- After a restart, before the first step(), without voting again ---
+    // Every certificate, those of witnesses and of locks whose blocks are here included, was
+    // checked by the caller with verify() under schedules_of() its data.
     // A block that was adopted, parents first: those between the base and the final one too.
     void restore(const chain::BlockPtr& block);
     // A certificate that was kept: the newest NOTARIZE, and the COMMIT of the final block.
@@ -233,6 +235,11 @@ class Consensus {
     // storage may have lost them. Returns the locks whose blocks it has lost, too: nothing is
     // voted for before they are here again, since they may become final elsewhere.
     [[nodiscard]] std::vector<chain::VoteData> restore_locks();
+    // The certificate of a lock that restore_locks() took from a journal, of this block that was
+    // not here: the caller checks it with verify() before the block is adopted, and takes it away
+    // if it is not good. Null: there is none.
+    [[nodiscard]] const chain::Certificate* unverified(const chain::BlockId& block) const;
+    void distrust(const chain::BlockId& block);
 
     // Applies one input and appends to `out` what must now be done, in the order in which it
     // must be done. `now` goes on evenly, whatever is done to the clock (input::ClockSet): it
@@ -315,7 +322,7 @@ class Consensus {
     };
     struct EarlyCertificate {
         chain::Certificate certificate;
-        // Under which it was verified. None: the lock of a key of ours, which made sure of that.
+        // Under which it was verified. None: the lock of a key of ours, from its journal.
         std::optional<chain::ScheduleState> schedules;
         base::Timestamp since{};  // When it was first seen.
     };

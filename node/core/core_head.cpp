@@ -52,6 +52,7 @@ bool Core::Impl::has_room() const {
 
 // NOLINTNEXTLINE(misc-no-recursion): as core.cpp says.
 void Core::Impl::accept(const chain::ExecutedBlockPtr& block, bool own, Effects& out) {
+    check_lock(*block);
     feed(consensus::input::BlockAdopted{block->block, own}, out);
     if (pending_ == nullptr && trouble_.empty()) begin_next(out);
 }

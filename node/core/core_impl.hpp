@@ -82,6 +82,15 @@ class Core::Impl {
         bool is_of_slot = false;  // Not what a transaction may take: what is left of the slot.
     };
 
+    // --- After a start (core_open.cpp) ---
+    [[nodiscard]] base::Result<void> restore_agreement();
+    [[nodiscard]] base::Result<void> restore(const chain::BlockPtr& block);
+    [[nodiscard]] base::Result<void> restore_locks();
+    [[nodiscard]] base::Result<void> check_stored(const chain::Certificate& certificate,
+                                                  chain::VoteKind kind) const;
+    void check_lock(const chain::ExecutedBlock& block);
+    [[nodiscard]] base::Result<void> load_pool(Effects& out);
+
     // --- Routing (core.cpp) ---
     void on_tick(Effects& out);
     void on_submit(const input::Submit& submit, Effects& out);
@@ -238,7 +247,6 @@ class Core::Impl {
     void publish(Effects& out) const;
     [[nodiscard]] std::shared_ptr<Published> make_view() const;
     void show_pending(Effects& out) const;
-    [[nodiscard]] base::Result<void> load_pool(Effects& out);
 
     Options options_;
     Environment environment_;

@@ -16,6 +16,7 @@ namespace {
 using base::Errc;
 using base::fail;
 
+using Kind = chain::VoteKind;
 using Standing = consensus::SafetyJournal::Standing;
 using Mark = consensus::SafetyJournal::Mark;
 
@@ -229,19 +230,45 @@ Core::Impl::Impl(const Options& options,
       shown_certificate_(certificate_of(chain_->finalized()->id, chain_->final_certificate())),
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}
 
-base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_mend, Effects& out) {
-    for (const chain::BlockPtr& block : chain_->above_base()) {
-        consensus_.restore(block);
+// Whoever may change the files of a node must not make it believe that something is final (spec
+// 10): what was checked before it was stored is checked again.
+base::Result<void> Core::Impl::restore_agreement() {
+    for (const chain::BlockPtr& block : chain_->above_base())
+        if (auto restored = restore(block); !restored) return restored;
+    if (const auto& final = chain_->final_certificate()) {
+        if (auto good = check_stored(*final, Kind::commit); !good) return good;
+        consensus_.restore(*final);
     }
-    if (chain_->final_certificate()) consensus_.restore(*chain_->final_certificate());
     consensus_.restore_final(chain_->finalized()->id);
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
-        consensus_.restore(block->block);
+        if (auto restored = restore(block->block); !restored) return restored;
         arrivals_.let_in(block->block->header, block->block->id);
     }
     if (const auto& notarize = chain_->stored_notarize()) {
+        if (auto good = check_stored(*notarize, Kind::notarize); !good) return good;
         stored_notarize_slot_ = notarize->data.slot;
         consensus_.restore(*notarize);
+    }
+    return restore_locks();
+}
+
+// Certificates in a witness are of ancestors, which are here if they are above the base.
+base::Result<void> Core::Impl::restore(const chain::BlockPtr& block) {
+    const auto& [justify, final] = block->witness;
+    if (justify)
+        if (auto good = check_stored(*justify, Kind::notarize); !good) return good;
+    if (final)
+        if (auto good = check_stored(*final, Kind::commit); !good) return good;
+    consensus_.restore(block);
+    return {};
+}
+
+base::Result<void> Core::Impl::restore_locks() {
+    for (const auto& [key, journal] : consensus_.journals()) {
+        const consensus::CertificatePtr& lock = journal.safety().lock_certificate;
+        // After a loss it is the COMMIT certificate of the block that ended it.
+        if (lock == nullptr) continue;
+        if (auto good = check_stored(*lock, lock->data.kind); !good) return good;
     }
     for (const chain::VoteData& lock : consensus_.restore_locks()) {
         environment_.log.error(
@@ -250,6 +277,42 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
             base::to_hex(lock.block_id.view()),
             lock.slot);
     }
+    return {};
+}
+
+// Of a block that is not here nothing is believed before it is.
+base::Result<void> Core::Impl::check_stored(const chain::Certificate& certificate,
+                                            chain::VoteKind kind) const {
+    if (!consensus_.holds(certificate.data.block_id)) return {};
+    const chain::ScheduleState* schedules = consensus_.schedules_of(certificate.data);
+    CHECK(schedules != nullptr);
+    auto good = consensus::verify(certificate, *schedules, chain_->identity().chain_id);
+    if (good && certificate.data.kind == kind) return {};
+    return fail(Errc::corrupt,
+                fmt::format("the stored certificate of block {}, {}, proves nothing: {}; a file of "
+                            "the data directory was changed; keep the journals, and let the node "
+                            "join again with an empty state",
+                            certificate.data.height,
+                            base::to_hex(certificate.data.block_id.view()),
+                            good ? "it is of the other kind" : good.error().detail));
+}
+
+// The block of a lock comes back: what its journal says of it was not checked yet.
+void Core::Impl::check_lock(const chain::ExecutedBlock& block) {
+    const chain::Certificate* lock = consensus_.unverified(block.block->id);
+    if (lock == nullptr) return;
+    auto good = consensus::verify(*lock, block.schedules, chain_->identity().chain_id);
+    if (good) return;
+    environment_.log.error(
+        "the certificate in a safety journal, of the block {} on which its key is locked, proves "
+        "nothing: {}; the journal was changed",
+        base::to_hex(block.block->id.view()),
+        good.error().detail);
+    consensus_.distrust(block.block->id);
+}
+
+base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_mend, Effects& out) {
+    if (auto restored = restore_agreement(); !restored) return restored;
     pool_head_ = shown_head_ = consensus_.head();
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
