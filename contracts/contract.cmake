@@ -24,28 +24,33 @@ function(bor_contract_object source object optimisation)
     COMMENT "Compiling contract source ${shown}" VERBATIM)
 endfunction()
 
-# bor_contract(<name> SOURCE <file> ABI <file> [ROOT <folder>] [OPTIMISE <flag>])
+# bor_contract(<name> SOURCE <file>... ABI <file> [ROOT <folder>] [OPTIMISE <flag>])
 # makes ROOT/<name>/<name>.wasm and .abi (ROOT: <build>/contracts), and adds them to the property
 # BOR_CONTRACT_FILES of the folder.
 function(bor_contract name)
-  cmake_parse_arguments(ARG "" "SOURCE;ABI;ROOT;OPTIMISE" "" ${ARGN})
+  cmake_parse_arguments(ARG "" "ABI;ROOT;OPTIMISE" "SOURCE" ${ARGN})
   if(NOT ARG_ROOT)
     set(ARG_ROOT ${PROJECT_BINARY_DIR}/contracts)
   endif()
   if(NOT ARG_OPTIMISE)
     set(ARG_OPTIMISE -O2)
   endif()
-  set(object ${PROJECT_BINARY_DIR}/contracts/objects/${name}.o)
   set(runtime ${PROJECT_BINARY_DIR}/contracts/objects/runtime/runtime.o)
   set(out ${ARG_ROOT}/${name}/${name})
   file(MAKE_DIRECTORY ${ARG_ROOT}/${name})
-  bor_contract_object(${ARG_SOURCE} ${object} ${ARG_OPTIMISE})
+  set(objects)
+  foreach(source ${ARG_SOURCE})
+    get_filename_component(stem ${source} NAME_WE)
+    set(object ${PROJECT_BINARY_DIR}/contracts/objects/${name}/${stem}.o)
+    bor_contract_object(${source} ${object} ${ARG_OPTIMISE})
+    list(APPEND objects ${object})
+  endforeach()
   # The stack is first in memory and grows down, so that an overflow leaves the memory and traps.
   add_custom_command(OUTPUT ${out}.wasm
     COMMAND ${BOR_WASM_LD} --no-entry --export=apply --stack-first -z stack-size=8192
             --strip-all --gc-sections --allow-undefined-file=${bor_contracts_dir}/builtins.txt
-            ${object} ${runtime} -o ${out}.wasm
-    DEPENDS ${object} ${runtime} ${bor_contracts_dir}/builtins.txt
+            ${objects} ${runtime} -o ${out}.wasm
+    DEPENDS ${objects} ${runtime} ${bor_contracts_dir}/builtins.txt
     COMMENT "Linking contract ${name}" VERBATIM)
   set(files ${out}.wasm)
   if(ARG_ABI)

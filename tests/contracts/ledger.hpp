@@ -72,27 +72,41 @@ class Arguments {
     base::Bytes bytes_;
 };
 
-// A state in memory with contracts on it, one block of which never ends. Signatures are not
-// checked; everything else is as in a node.
+// A state in memory with contracts on it, and a block that lasts until next_block. Signatures are
+// not checked; everything else is as in a node.
 class Ledger {
   public:
-    Ledger() : engine_(chain::host_table(), {}, machine_), executor_(engine_, chain::host_table()) {
+    explicit Ledger(const std::vector<chain::Name>& producers = {"eosio"_n})
+        : engine_(chain::host_table(), {}, machine_), executor_(engine_, chain::host_table()) {
         chain::GenesisParameters genesis;
-        genesis.times.initial = kStart;
+        genesis.times = times_;
         genesis.system_authority = no_keys();
         genesis.parameters.open_accounts = 1;
         genesis.parameters.open_contracts = 1;
-        genesis.schedule.entries.push_back(
-            {.producer = "eosio"_n, .signing_key = {}, .vote_key = {}});
+        for (const chain::Name producer : producers) {
+            genesis.schedule.entries.push_back(
+                {.producer = producer, .signing_key = {}, .vote_key = {}});
+        }
         chain::write_genesis_state(state_, genesis);
         block_.height = 2;
         block_.slot = 2;
-        block_.time = genesis.times.time_of(2);
+        block_.time = times_.time_of(2);
         block_.producer = "eosio"_n;
         block_.previous.bytes[3] = std::byte{1};
         REQUIRE(executor_.begin_block(state_, block_).has_value());
     }
 
+    // Ends the block and begins the next one, so many slots later.
+    void next_block(std::uint64_t slots = 1) {
+        REQUIRE(executor_.finish_block(state_, block_).has_value());
+        block_.parent_slot = block_.slot;
+        block_.slot += slots;
+        block_.time = times_.time_of(block_.slot);
+        block_.previous.bytes[2] = static_cast<std::byte>(block_.height >> 8U);
+        block_.previous.bytes[3] = static_cast<std::byte>(block_.height);
+        ++block_.height;
+        REQUIRE(executor_.begin_block(state_, block_).has_value());
+    }
     // An account whose own contract may act in its name.
     void create(chain::Name account) {
         base::Bytes data = Arguments().name("eosio"_n).name(account);
@@ -131,7 +145,7 @@ class Ledger {
     chain::TransactionTrace push(chain::SignedTransaction transaction) {
         // The expiration makes each transaction another one.
         ++count_;
-        transaction.ref_block_num = 1;
+        transaction.ref_block_num = static_cast<std::uint16_t>(block_.height - 1);
         transaction.ref_block_prefix = chain::ref_block_prefix_of(block_.previous);
         const chain::TransactionPtr decoded = chain::make_transaction(transaction);
         chain::ExecutionOptions options;
@@ -159,10 +173,9 @@ class Ledger {
     [[nodiscard]] std::uint32_t now() const {
         return static_cast<std::uint32_t>(block_.time.microseconds / 1'000'000);
     }
+    [[nodiscard]] std::uint32_t height() const { return block_.height; }
 
   private:
-    static constexpr chain::TimePoint kStart{1'800'000'000'000'000};
-
     static chain::Authority no_keys() {
         chain::Authority authority;
         authority.threshold = 1;
@@ -180,6 +193,7 @@ class Ledger {
             .integer(std::uint8_t{0});
     }
 
+    const chain::SlotTimes times_{.initial = {1'800'000'000'000'000}};
     chain::EmptyView nothing_;
     chain::StateDelta state_{static_cast<const chain::StateView&>(nothing_)};
     node::ContractMachine machine_;
