@@ -332,6 +332,28 @@ TEST_CASE("bps: topics are refused") {
           "every broker of partition 0 is fenced: choose another one, or wait for its alive");
 }
 
+TEST_CASE("bps: the largest topic fits a transaction, and a larger one is refused") {
+    BpsLedger ledger;
+    const auto topic = [](std::size_t partitions) {
+        std::string text = "{'by':'alice','owner':'alice','name':'x','settings':[],'assignment':[";
+        for (std::size_t i = 0; i < partitions; ++i)
+            text += std::string(i == 0 ? "" : ",") + "{'brokers':[1,2,3]}";
+        return text + "]}";
+    };
+    CHECK(ledger.act("alice", "createtopic", topic(257)) ==
+          "a topic has 1 to 256 partitions, and 'x' would have 257: ask for fewer, or for some");
+    const auto made = ledger.run("alice", "createtopic", topic(256));
+    BpsLedger::require_success(made);
+    CHECK(made.receipt->cpu_usage_us < 20'000);
+    CHECK(ledger.broker_row(3)["replicas"] == 256);
+    CHECK(ledger.act("alice", "addparts", "{'by':'alice','topic':1" + kAssign) ==
+          "a topic has 1 to 256 partitions, and 'x' would have 257: ask for fewer, or for some");
+    const auto gone = ledger.run("alice", "deletetopic", "{'by':'alice','topic':1}");
+    BpsLedger::require_success(gone);
+    CHECK(gone.receipt->cpu_usage_us < 20'000);
+    CHECK(ledger.json_row("tenants"_n, "alice"_n.value).is_null());
+}
+
 TEST_CASE("bps: settings are those that the broker carries out") {
     BpsLedger ledger;
     const auto refusal = [&](const std::string& settings) {
