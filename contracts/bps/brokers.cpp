@@ -35,6 +35,7 @@ void check_listeners(int32_t broker, const std::vector<Listener>& listeners) {
 void forget_suspicion(Broker& row) {
     row.suspected_at = 0;
     row.covered_at = 0;
+    row.called_at = 0;
     row.producers = 0;
     row.schedule = 0;
 }
@@ -246,10 +247,14 @@ void Bps::fence(int32_t by, int32_t broker) {
     require(slots.exists(), "whose a block is is unknown: {} must push setslots first", self());
     const Turn turn = turn_of(slots.get());
     const uint32_t height = host::get_block_num();
+    require(row->called_at != height,
+            "fence was pushed for broker {} in this block already: push it in the next one",
+            broker);
     if (row->covered_at == 0) {
         check_reference(*row);
         return brokers.modify(row, kSamePayer, [&](Broker& each) {
             each.covered_at = height;
+            each.called_at = height;
             each.schedule = turn.schedule;
         });
     }
@@ -274,6 +279,7 @@ void Bps::fence(int32_t by, int32_t broker) {
             turn.needed,
             count_of(seen));
     brokers.modify(row, kSamePayer, [&](Broker& each) {
+        each.called_at = height;
         each.producers = after;
         each.schedule = turn.schedule;
     });

@@ -56,6 +56,7 @@ struct Broker {
     uint32_t suspects_at = 0;   // When it suspected others last, in seconds.
     uint32_t suspected_at = 0;  // In which block it was suspected; 0: it is not.
     uint32_t covered_at = 0;    // In which block the suspicion was said to be final; 0: none.
+    uint32_t called_at = 0;     // In which block `fence` was pushed last for it; 0: none.
     uint128_t producers = 0;    // Of blocks since, one bit for each place in the schedule,
     uint64_t schedule = 0;      // which this names.
     [[nodiscard]] uint64_t primary_key() const { return static_cast<uint64_t>(id); }
@@ -74,6 +75,7 @@ struct Broker {
                suspects_at,
                suspected_at,
                covered_at,
+               called_at,
                producers,
                schedule)
 };

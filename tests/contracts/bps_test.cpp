@@ -174,6 +174,8 @@ TEST_CASE("bps: neither one producer of four nor one second fences a broker") {
     }
     ledger.next_block(5);
     ledger.must("broker1", "fence", call);  // Counted, not yet fenced: its producer might censor.
+    CHECK(ledger.act("broker3", "fence", "{'by':3,'broker':2}") ==
+          "fence was pushed for broker 2 in this block already: push it in the next one");
     CHECK(ledger.broker_row(2)["fenced"] == 0);
     ledger.next_block();
     ledger.must("broker1", "fence", call);
