@@ -114,6 +114,8 @@ const std::vector<Layer> kLayers = {
       "p2p",
       "node/api"},
      {&kImpure}},
+    {"node/bps/core/codec", {"base"}, {&kImpure, &kInexact}},
+    {"node/bps/core", {"base", "node/bps/core/codec"}, {&kImpure, &kInexact}},
     {"node/disk", {"base", "base/crypto", "chain/types", "consensus"}, {}},
     {"node/snapshots",
      {"base",
