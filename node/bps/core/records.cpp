@@ -1,0 +1,71 @@
+#include "node/bps/core/records.hpp"
+
+#include <fmt/format.h>
+
+namespace bps {
+
+namespace {
+
+// A length, -1 for null, and the bytes.
+std::optional<base::ByteView> read_nullable(Reader& in, std::string_view field) {
+    const std::int32_t size = in.varint(field);
+    if (size < -1) in.set_error(field, fmt::format("a length of {}", size));
+    if (size < 0 || !in.ok()) return std::nullopt;
+    return in.raw(static_cast<std::size_t>(size), field);
+}
+
+void pass_headers(Reader& in) {
+    const std::int32_t count = in.varint("headersCount");
+    if (count < 0) in.set_error("headersCount", fmt::format("{} headers", count));
+    for (std::int32_t i = 0; i < count && in.ok(); ++i) {
+        if (!read_nullable(in, "headerKey")) in.set_error("headerKey", "null");
+        (void)read_nullable(in, "headerValue");
+    }
+}
+
+}  // namespace
+
+Record RecordWalk::read(Reader& in) const {
+    Record record;
+    (void)in.integer<std::int8_t>("attributes");
+    const std::int64_t delta = in.varlong("timestampDelta");
+    if (__builtin_add_overflow(base_timestamp_, delta, &record.timestamp)) {
+        in.set_error("timestampDelta", "beyond 64 bits");
+    }
+    if (append_time_) record.timestamp = *append_time_;
+    record.offset_delta = in.varint("offsetDelta");
+    record.key = read_nullable(in, "key");
+    record.value = read_nullable(in, "value");
+    pass_headers(in);
+    return record;
+}
+
+base::Result<std::optional<Record>> RecordWalk::next() {
+    if (left_ <= 0) {
+        if (const auto done = in_.finish(); !done) return base::fail(done.error());
+        return std::optional<Record>();
+    }
+    --left_;
+    const std::int32_t size = in_.varint("length of a record");
+    if (size < 0) in_.set_error("length of a record", fmt::format("{}", size));
+    const base::ByteView bytes = in_.raw(in_.ok() ? static_cast<std::size_t>(size) : 0, "record");
+    if (const auto good = in_.status(); !good) return base::fail(good.error());
+    Reader in(bytes);
+    const Record record = read(in);
+    if (const auto done = in.finish(); !done) return base::fail(done.error());
+    return std::optional(record);
+}
+
+base::Result<RecordWalk> open_records(base::ByteView batch,
+                                      const BatchHeader& header,
+                                      const Decompressor& decompressor,
+                                      base::Bytes& opened) {
+    const base::ByteView payload = batch.subspan(kBatchHeaderBytes);
+    if (header.compression() == Compression::none) return RecordWalk(header, payload);
+    auto plain = decompressor.decompress(header.compression(), payload, kOpenedBytesMax);
+    if (!plain) return base::fail(plain.error());
+    opened = *std::move(plain);
+    return RecordWalk(header, opened);
+}
+
+}  // namespace bps
