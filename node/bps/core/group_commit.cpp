@@ -1,0 +1,85 @@
+#include "node/bps/core/group_commit.hpp"
+
+#include "base/check.hpp"
+
+#include <utility>
+
+namespace bps {
+
+void GroupCommit::wait(LogId log, std::int64_t end, AnswerId answer) {
+    if (logs_.at(log)->durable_end() >= end) {
+        ready_.push_back({.id = answer});
+        return;
+    }
+    waits_[log].emplace(end, answer);
+    ++waiting_;
+}
+
+std::optional<GroupCommit::Sync> GroupCommit::begin_sync() {
+    if (runs_ || waits_.empty()) return std::nullopt;
+    Sync sync;
+    for (const auto& [id, answers] : waits_) {
+        Log::SyncPoint point = logs_.at(id)->unsynced();
+        in_sync_[id] = point.end;
+        sync.parts.push_back({.log = id, .files = std::move(point.files)});
+    }
+    runs_ = true;
+    return sync;
+}
+
+void GroupCommit::on_synced() {
+    on_failed({});
+}
+
+void GroupCommit::on_failed(const std::vector<LogId>& logs) {
+    CHECK(runs_);
+    runs_ = false;
+    for (const LogId id : logs) {
+        if (!logs_.contains(id)) continue;
+        logs_.at(id)->on_sync_failed();
+        in_sync_.erase(id);
+        give_up(id, ErrorCode::kafka_storage_error, ready_);
+    }
+    for (const auto& [id, end] : std::exchange(in_sync_, {})) {
+        finish(id, end);
+    }
+}
+
+void GroupCommit::finish(LogId id, std::int64_t end) {
+    Log& log = *logs_.at(id);
+    // The batches are durable even if what is written beside them is not: the next sync tries anew.
+    (void)log.on_synced(end);
+    const auto at = waits_.find(id);
+    if (at == waits_.end()) return;
+    auto& answers = at->second;
+    while (!answers.empty() && answers.begin()->first <= log.durable_end()) {
+        ready_.push_back({.id = answers.begin()->second});
+        answers.erase(answers.begin());
+        --waiting_;
+    }
+    if (answers.empty()) waits_.erase(at);
+}
+
+void GroupCommit::give_up(LogId id, ErrorCode code, std::vector<Answer>& out) {
+    const auto at = waits_.find(id);
+    if (at == waits_.end()) return;
+    for (const auto& [end, answer] : at->second) {
+        out.push_back({.id = answer, .code = code});
+        --waiting_;
+    }
+    waits_.erase(at);
+}
+
+std::vector<GroupCommit::Answer> GroupCommit::detach(LogId id, ErrorCode code) {
+    std::vector<Answer> answers;
+    give_up(id, code, answers);
+    in_sync_.erase(id);
+    logs_.erase(id);
+    return answers;
+}
+
+std::vector<GroupCommit::Answer> GroupCommit::take_ready() {
+    return std::exchange(ready_, {});
+}
+
+}  // namespace bps

@@ -1,0 +1,244 @@
+#include "node/bps/core/log.hpp"
+
+#include "base/check.hpp"
+#include "node/bps/core/log_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+namespace bps {
+
+namespace {
+
+constexpr std::size_t kSnapshotsKept = 2;
+
+std::string snapshot_name(std::int64_t next_offset) {
+    return fmt::format("{}{:020}", kSnapshotPrefix, next_offset);
+}
+
+tl::unexpected<Refusal> storage_error(std::string reason) {
+    return refuse(ErrorCode::kafka_storage_error, std::move(reason));
+}
+
+}  // namespace
+
+base::Result<void> Log::begin_epoch(std::int32_t epoch) {
+    Epochs next = epochs_;
+    next.begin(epoch, end());
+    if (auto written = files_.replace(kEpochsFile, next.pack()); !written) return written;
+    epochs_ = std::move(next);
+    return {};
+}
+
+Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
+                                   const BatchRules& rules,
+                                   std::int64_t now) {
+    CHECK(epochs_.latest() >= 0);
+    if (failed_) return storage_error("a write or a sync of this log failed before");
+    const auto checked = check_produced(batch, rules);
+    if (!checked) return refuse(checked.error());
+    const auto known = producers_.check(*checked);
+    if (!known) return refuse(known.error());
+    if (*known) {
+        return Appended{.base_offset = (*known)->base_offset,
+                        .next_offset = (*known)->next_offset,
+                        .append_time = settings_.append_time ? (*known)->max_timestamp : -1,
+                        .is_duplicate = true};
+    }
+    if (end() > std::numeric_limits<std::int64_t>::max() / 2)
+        return storage_error("no offset left");
+    const bool is_full = segments_.back().bytes + batch.size() > settings_.segment_bytes;
+    if (is_full && segments_.back().bytes > 0) {
+        if (const auto rolled = roll(); !rolled) return storage_error(rolled.error().detail);
+    }
+    set_place(batch, end(), epochs_.latest());
+    if (settings_.append_time) set_append_time(batch, now);
+    const auto placed = read_batch_header(batch);
+    CHECK(placed.has_value());
+    if (const auto written = write(segments_.back(), batch); !written) {
+        return storage_error(written.error().detail);
+    }
+    segments_.back().add(*placed, now);
+    producers_.add(*placed);
+    return Appended{.base_offset = placed->base_offset,
+                    .next_offset = placed->next_offset(),
+                    .append_time = settings_.append_time ? now : -1};
+}
+
+base::Result<void> Log::write(const Segment& segment, base::ByteView batch) {
+    auto written = files_.append(segment.log_name(), batch);
+    if (written) return written;
+    // A first part may be there, and nothing may follow on it.
+    if (!files_.truncate(segment.log_name(), segment.bytes)) failed_ = true;
+    return written;
+}
+
+base::Result<void> Log::roll() {
+    Segment& full = segments_.back();
+    const Segment next{.base = full.next, .next = full.next};
+    if (auto made = files_.replace(next.log_name(), {}); !made) return made;
+    if (full.bytes > 0) snapshots_[full.next] = producers_.snapshot(full.next);
+    segments_.push_back(next);
+    return {};
+}
+
+Log::SyncPoint Log::unsynced() const {
+    SyncPoint point{.end = end(), .files = {}};
+    for (const Segment& segment : segments_) {
+        if (segment.next > durable_end_) point.files.push_back(segment.log_name());
+    }
+    return point;
+}
+
+base::Result<void> Log::on_synced(std::int64_t synced_end) {
+    durable_end_ = std::max(durable_end_, std::min(synced_end, end()));
+    if (failed_) return {};
+    for (std::size_t i = 0; i + 1 < segments_.size(); ++i) {
+        Segment& segment = segments_[i];
+        if (segment.is_sealed || segment.next > durable_end_) continue;
+        if (auto sealed = seal(segment); !sealed) return sealed;
+    }
+    return {};
+}
+
+// The checkpoint first: once an index is trusted, damage in its segment is no torn tail.
+base::Result<void> Log::seal(Segment& segment) {
+    if (auto noted = checkpoint(); !noted) return noted;
+    if (const auto at = snapshots_.find(segment.next); at != snapshots_.end()) {
+        if (auto written = write_snapshot(at->first, at->second); !written) return written;
+        snapshots_.erase(at);
+    }
+    if (auto written = files_.replace(segment.index_name(), pack_index(segment)); !written) {
+        return written;
+    }
+    segment.is_sealed = true;
+    return {};
+}
+
+base::Result<void> Log::write_snapshot(std::int64_t next_offset, base::ByteView bytes) {
+    if (auto written = files_.replace(snapshot_name(next_offset), bytes); !written) return written;
+    auto list = files_.list();
+    if (!list) return base::fail(list.error());
+    std::erase_if(*list, [](const auto& file) { return !file.name.starts_with(kSnapshotPrefix); });
+    for (std::size_t i = 0; i + kSnapshotsKept < list->size(); ++i) {
+        if (auto gone = files_.remove((*list)[i].name); !gone) return gone;
+    }
+    return {};
+}
+
+base::Result<void> Log::checkpoint() {
+    if (failed_ || noted_end_ == durable_end_) return {};
+    if (auto written = files_.replace(kDurableFile, pack_offset(durable_end_)); !written) {
+        return written;
+    }
+    noted_end_ = durable_end_;
+    return {};
+}
+
+bool Log::is_spent(const Segment& segment, std::int64_t now) const {
+    if (segment.bytes == 0) return false;
+    if (segment.next <= start_) return true;
+    const bool is_old = settings_.retention_ms >= 0 && now >= settings_.retention_ms &&
+                        segment.kept_time < now - settings_.retention_ms;
+    if (is_old) return true;
+    std::uint64_t others = 0;
+    for (const Segment& each : segments_) {
+        if (each.base != segment.base) others += each.bytes;
+    }
+    // The last one is written to; its size alone is no reason.
+    return settings_.retention_bytes >= 0 && segment.base != segments_.back().base &&
+           others >= static_cast<std::uint64_t>(settings_.retention_bytes);
+}
+
+base::Result<void> Log::retain(std::int64_t now, std::int64_t limit) {
+    if (failed_) return {};
+    producers_.expire(now - std::min(now, settings_.producer_expiry_ms));
+    const std::int64_t removable = std::min(limit, durable_end_);
+    while (segments_.front().next <= removable && is_spent(segments_.front(), now)) {
+        if (segments_.size() == 1) {
+            if (auto rolled = roll(); !rolled) return rolled;
+        }
+        // What its batches say of producers is to stay known.
+        Segment& first = segments_.front();
+        if (auto sealed = first.is_sealed ? base::Result<void>() : seal(first); !sealed) {
+            return sealed;
+        }
+        if (auto gone = remove_segment(first); !gone) return gone;
+        segments_.erase(segments_.begin());
+        start_ = std::max(start_, segments_.front().base);
+    }
+    return {};
+}
+
+// The index first: an index must never be found beside another segment of the same name.
+base::Result<void> Log::remove_segment(const Segment& segment) {
+    if (auto gone = files_.remove(segment.index_name()); !gone) return gone;
+    return files_.remove(segment.log_name());
+}
+
+Verdict<std::int64_t> Log::delete_records(std::int64_t offset, std::int64_t limit) {
+    if (failed_) return storage_error("a write or a sync of this log failed before");
+    const std::int64_t to = offset == -1 ? limit : offset;
+    if (to < 0 || to > limit) {
+        return refuse(ErrorCode::offset_out_of_range,
+                      fmt::format("offset {}; records up to {} can be deleted", to, limit));
+    }
+    if (to <= start_) return start_;
+    if (const auto written = files_.replace(kStartFile, pack_offset(to)); !written) {
+        return storage_error(written.error().detail);
+    }
+    start_ = to;
+    return start_;
+}
+
+// The checkpoint first, then from the end: after each step the log is whole, and only shorter.
+base::Result<void> Log::truncate(std::int64_t offset) {
+    CHECK(offset >= start_);
+    if (offset >= end()) return {};
+    const auto kept = first_part(segment_of(offset), offset);
+    if (!kept) return base::fail(kept.error());
+    durable_end_ = std::min(durable_end_, kept->next);
+    if (auto noted = noted_end_ > durable_end_ ? checkpoint() : base::Result<void>(); !noted) {
+        return noted;
+    }
+    while (segments_.back().base > kept->base) {
+        if (auto gone = remove_segment(segments_.back()); !gone) return gone;
+        segments_.pop_back();
+    }
+    if (auto gone = files_.remove(kept->index_name()); !gone) return gone;
+    if (auto cut = files_.truncate(kept->log_name(), kept->bytes); !cut) return cut;
+    segments_.back() = *kept;
+    snapshots_.clear();
+    epochs_.cut(end());
+    if (auto written = files_.replace(kEpochsFile, epochs_.pack()); !written) return written;
+    return rebuild_producers();
+}
+
+base::Result<Segment> Log::first_part(const Segment& segment, std::int64_t offset) const {
+    Segment kept{.base = segment.base, .next = segment.base};
+    BatchWalk walk(files_, segment.log_name(), 0, segment.bytes);
+    while (true) {
+        const auto batch = walk.next();
+        if (!batch) return base::fail(batch.error());
+        if (!*batch || (*batch)->header.next_offset() > offset) return kept;
+        kept.add((*batch)->header, segment.kept_time);
+    }
+}
+
+void Log::check_invariants() const {
+    CHECK(!segments_.empty());
+    for (std::size_t i = 0; i < segments_.size(); ++i) {
+        CHECK(segments_[i].base <= segments_[i].next);
+        if (i > 0) CHECK(segments_[i].base == segments_[i - 1].next);
+        if (segments_[i].is_sealed) CHECK(segments_[i].next <= durable_end_);
+    }
+    CHECK(!segments_.back().is_sealed);
+    CHECK(durable_end_ <= end() && noted_end_ <= durable_end_ && start_ <= end());
+    producers_.check_invariants();
+}
+
+}  // namespace bps

@@ -1,0 +1,112 @@
+#include "node/bps/core/log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace bps {
+
+const Segment& Log::segment_of(std::int64_t offset) const {
+    const auto above = std::ranges::upper_bound(segments_, offset, {}, &Segment::base);
+    return above == segments_.begin() ? segments_.front() : *std::prev(above);
+}
+
+Verdict<StoredRecords> Log::find(std::int64_t offset,
+                                 std::int64_t limit,
+                                 std::size_t bytes_max) const {
+    if (failed_) return refuse(ErrorCode::kafka_storage_error, "the log failed");
+    if (offset < start_ || offset > end()) {
+        return refuse(ErrorCode::offset_out_of_range,
+                      fmt::format("offset {}; the log has {} to {}", offset, start_, end()));
+    }
+    if (offset >= std::min(limit, end())) return StoredRecords{};
+    const auto found = range(segment_of(offset), offset, limit, bytes_max);
+    if (!found) return refuse(ErrorCode::kafka_storage_error, found.error().detail);
+    return *found;
+}
+
+base::Result<StoredRecords> Log::range(const Segment& segment,
+                                       std::int64_t offset,
+                                       std::int64_t limit,
+                                       std::size_t bytes_max) const {
+    const std::string name = segment.log_name();
+    BatchWalk walk(files_, name, segment.mark_at(offset).position, segment.bytes);
+    std::optional<StoredBatch> first;
+    do {
+        const auto batch = walk.next();
+        if (!batch) return base::fail(batch.error());
+        if (!*batch) return StoredRecords{};
+        first = **batch;
+    } while (first->header.next_offset() <= offset);
+    if (first->header.next_offset() > limit) return StoredRecords{};
+    std::uint64_t end = first->end();
+    const std::uint64_t most = first->position + bytes_max;
+    // From the last mark within both bounds on, batches are looked at one by one.
+    const auto above = std::ranges::partition_point(segment.marks, [&](const Segment::Mark& mark) {
+        return mark.position <= most && mark.offset <= limit;
+    });
+    if (above != segment.marks.begin()) end = std::max(end, std::prev(above)->position);
+    BatchWalk rest(files_, name, end, segment.bytes);
+    while (true) {
+        const auto batch = rest.next();
+        if (!batch) return base::fail(batch.error());
+        if (!*batch || (*batch)->end() > most || (*batch)->header.next_offset() > limit) break;
+        end = (*batch)->end();
+    }
+    return StoredRecords{.segment = static_cast<std::uint64_t>(segment.base),
+                         .position = first->position,
+                         .bytes = static_cast<std::uint32_t>(end - first->position)};
+}
+
+Verdict<std::optional<Log::TimeHit>> Log::find_time(std::int64_t time,
+                                                    const Decompressor& opener) const {
+    if (failed_) return refuse(ErrorCode::kafka_storage_error, "the log failed");
+    for (const Segment& segment : segments_) {
+        if (segment.max_time < time || segment.next <= start_) continue;
+        const auto hit = find_time_in(segment, time, opener);
+        if (!hit) return refuse(ErrorCode::kafka_storage_error, hit.error().detail);
+        if (*hit) return *hit;
+    }
+    return std::optional<TimeHit>();
+}
+
+base::Result<std::optional<Log::TimeHit>> Log::find_time_in(const Segment& segment,
+                                                            std::int64_t time,
+                                                            const Decompressor& opener) const {
+    const std::string name = segment.log_name();
+    BatchWalk walk(files_, name, segment.mark_before(time).position, segment.bytes);
+    while (true) {
+        const auto batch = walk.next();
+        if (!batch) return base::fail(batch.error());
+        if (!*batch) return std::optional<TimeHit>();
+        const BatchHeader& header = (*batch)->header;
+        if (header.max_timestamp < time || header.next_offset() <= start_) continue;
+        const auto bytes = files_.read(name, (*batch)->position, header.bytes());
+        if (!bytes) return base::fail(bytes.error());
+        if (const auto hit = find_record(header, *bytes, time, opener)) return hit;
+    }
+}
+
+std::optional<Log::TimeHit> Log::find_record(const BatchHeader& header,
+                                             base::ByteView batch,
+                                             std::int64_t time,
+                                             const Decompressor& opener) const {
+    const TimeHit whole{.offset = std::max(header.base_offset, start_),
+                        .timestamp = header.max_timestamp,
+                        .leader_epoch = header.leader_epoch};
+    base::Bytes opened;
+    auto walk = open_records(batch, header, opener, opened);
+    if (!walk) return whole;
+    while (true) {
+        const auto record = walk->next();
+        if (!record) return whole;
+        if (!*record) return std::nullopt;
+        const std::int64_t offset = header.base_offset + (*record)->offset_delta;
+        if ((*record)->timestamp >= time && offset >= start_) {
+            return TimeHit{offset, (*record)->timestamp, header.leader_epoch};
+        }
+    }
+}
+
+}  // namespace bps
