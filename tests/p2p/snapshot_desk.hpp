@@ -37,8 +37,19 @@ struct TestSnapshot {
     }
 };
 
-// What stands for the files of a node: it serves snapshots, and takes those of others.
-struct SnapshotDesk {
+// The files of a node: it serves snapshots from them, and takes those of others into them.
+class SnapshotFiles {
+  public:
+    virtual ~SnapshotFiles() = default;
+    // Nothing: it never answers.
+    [[nodiscard]] virtual std::optional<SnapshotChunk> read(const SnapshotPiece& piece) = 0;
+    [[nodiscard]] virtual input::SnapshotKept keep(const effect::KeepSnapshot& asked) = 0;
+    [[nodiscard]] virtual input::SnapshotChecked check(const SnapshotPoint& point) = 0;
+    [[nodiscard]] virtual input::SnapshotLoaded load(const SnapshotPoint& point) = 0;
+};
+
+// Stands for them, without any file.
+struct SnapshotDesk final : SnapshotFiles {
     std::vector<TestSnapshot> ours;
     std::function<void(SnapshotChunk&)> falsify;  // What it serves.
     bool answers = true;
@@ -59,13 +70,14 @@ struct SnapshotDesk {
         }
         return nullptr;
     }
-    [[nodiscard]] SnapshotChunk read(const SnapshotPiece& piece) const {
+    [[nodiscard]] std::optional<SnapshotChunk> read(const SnapshotPiece& piece) override {
+        if (!answers) return {};
         SnapshotChunk answer{.piece = piece};
         if (const TestSnapshot* found = find(ours, piece.manifest)) answer = found->answer(piece);
         if (falsify) falsify(answer);
         return answer;
     }
-    [[nodiscard]] input::SnapshotKept keep(const effect::KeepSnapshot& asked) {
+    [[nodiscard]] input::SnapshotKept keep(const effect::KeepSnapshot& asked) override {
         const TestSnapshot* snapshot = find(right, asked.piece.manifest);
         const bool is_chunk = asked.piece.part == SnapshotPart::chunk;
         const bool is_good = snapshot != nullptr &&
@@ -78,7 +90,7 @@ struct SnapshotDesk {
         kept[asked.piece.manifest].insert({asked.piece.part, asked.piece.index});
         return {asked.piece, SnapshotVerdict::good, {}};
     }
-    [[nodiscard]] input::SnapshotChecked check(const SnapshotPoint& point) {
+    [[nodiscard]] input::SnapshotChecked check(const SnapshotPoint& point) override {
         input::SnapshotChecked checked;
         checked.manifest = point.manifest;
         auto& pieces = kept[point.manifest];
@@ -103,6 +115,10 @@ struct SnapshotDesk {
             if (!pieces.contains({SnapshotPart::chunk, i})) checked.missing.push_back(i);
         }
         return checked;
+    }
+    [[nodiscard]] input::SnapshotLoaded load(const SnapshotPoint& point) override {
+        loaded = point;
+        return {point.manifest, SnapshotVerdict::good, {}};
     }
 };
 

@@ -13,6 +13,7 @@ using namespace p2p::test;  // NOLINT(google-build-using-namespace): as above.
 struct Joining {
     World world;
     TestSnapshot snapshot;
+    std::vector<RegisteredNode> nodes;
 
     explicit Joining(std::size_t peers,
                      chain::Height earliest = 40,
@@ -24,11 +25,9 @@ struct Joining {
         Node& joiner = world[0];
         joiner.options.takes_snapshots = true;
         joiner.desk.right = {snapshot};
-        world.start(joiner);
-        std::vector<RegisteredNode> nodes;
         for (std::size_t i = 0; i <= peers; ++i)
             nodes.push_back({key_of(i), World::organisation(i), kValidator});
-        world.input(joiner, input::RegistryChanged{nodes});
+        start();
         Ledger ledger;
         ledger.grow(blocks);
         ledger.earliest = earliest;
@@ -38,6 +37,11 @@ struct Joining {
             world.tell_ledger(world[i]);
             world.input(world[i], input::SnapshotsChanged{{snapshot.point}});
         }
+    }
+    // The joiner's process; its desk stays as it is.
+    void start() {
+        world.start(world[0]);
+        world.input(world[0], input::RegistryChanged{nodes});
     }
     void join() {
         for (std::size_t i = 1; i < 4; ++i)
@@ -246,4 +250,29 @@ TEST_CASE("a joiner that asks as fast as it is answered is within its budget") {
             CHECK(peer.score == 100);
         }
     }
+}
+
+TEST_CASE("killed at 90 % of the chunks a joiner fetches at most 16 of them again") {
+    Joining test(3, 40, 60, 900);
+    test.join();
+    while (test.world[0].desk.chunks_kept < 810)
+        test.world.run(milliseconds(1));
+    const std::size_t had = test.world[0].desk.chunks_kept;
+    REQUIRE(had < 900);
+    // What is on its way is lost with the process; what it had kept lies on the disk.
+    for (std::size_t i = 1; i < 4; ++i)
+        test.world.part(0, i);
+    test.world[0].options.begun_snapshot = test.snapshot.point;
+    test.start();
+    test.join();
+    test.world.run(seconds(10));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+    CHECK(test.world[0].desk.chunks_kept == 900);
+    CHECK(test.world.log.has("chunks=" + std::to_string(had) + "/900 received=0"));
+    // Links, proof and manifest took four questions, of the first process.
+    const std::size_t again = test.asked() - 900 - 4;
+    INFO(again << " were asked for again");
+    CHECK(again > 0);
+    CHECK(again <= 16);
+    CHECK(test.world.closes.empty());
 }

@@ -220,6 +220,7 @@ struct Node {
     std::size_t read_most = ~std::size_t{0};                          // Blocks at once.
     std::function<void(Ledger&, std::vector<SharedBytes>&)> falsify;  // What it serves.
     SnapshotDesk desk;
+    SnapshotFiles* files = &desk;
     std::function<void(TimeStamps&)> misdate;  // What it answers.
 };
 
@@ -284,6 +285,20 @@ class World {
         exporter.bytes[31] = static_cast<std::byte>(next_channel_);
         up(*nodes_.at(one), at_one, other, true, exporter);
         up(*nodes_.at(other), at_other, one, false, exporter);
+    }
+    // Whatever they are connected by breaks.
+    void part(std::size_t one, std::size_t other) {
+        std::vector<std::pair<ChannelId, ChannelId>> broken;
+        for (const auto& [channel, wire] : wires_) {
+            const bool is_theirs = wire.to == other && wires_.at(wire.peer).to == one;
+            if (is_theirs) broken.emplace_back(channel, wire.peer);
+        }
+        for (const auto& [channel, peer] : broken) {
+            wires_.erase(channel);
+            wires_.erase(peer);
+            input(*nodes_.at(one), input::ChannelDown{channel, "the line is cut"});
+            input(*nodes_.at(other), input::ChannelDown{peer, "the line is cut"});
+        }
     }
     // Each with the next one.
     void join_line() {
@@ -517,24 +532,22 @@ class World {
         });
     }
     void carry_out(Node& node, const effect::ReadSnapshot& read) {
-        if (!node.desk.answers) return;
-        const SnapshotChunk answer = node.desk.read(read.piece);
-        const SharedBytes message = pack_message(answer, {.correlation = read.correlation});
+        const auto answer = node.files->read(read.piece);
+        if (!answer) return;
+        const SharedBytes message = pack_message(*answer, {.correlation = read.correlation});
         at(now + node.read_delay, [this, &node, ticket = read.ticket, message] {
             input(node, input::SnapshotRead{ticket, message});
         });
     }
     void carry_out(Node& node, const effect::KeepSnapshot& keep) {
-        at(now, [this, &node, kept = node.desk.keep(keep)] { input(node, kept); });
+        at(now, [this, &node, kept = node.files->keep(keep)] { input(node, kept); });
     }
     void carry_out(Node& node, const effect::CheckSnapshot& check) {
-        at(now, [this, &node, checked = node.desk.check(check.snapshot)] { input(node, checked); });
+        at(now,
+           [this, &node, checked = node.files->check(check.snapshot)] { input(node, checked); });
     }
     void carry_out(Node& node, const effect::LoadSnapshot& load) {
-        node.desk.loaded = load.snapshot;
-        at(now, [this, &node, load] {
-            input(node, input::SnapshotLoaded{load.snapshot.manifest, SnapshotVerdict::good, {}});
-        });
+        at(now, [this, &node, loaded = node.files->load(load.snapshot)] { input(node, loaded); });
     }
     void carry_out(Node& node, const effect::PeerReady& ready) { node.ready.push_back(ready); }
     void carry_out(Node& node, const effect::TwinKey& twin) { node.twins.push_back(twin); }
