@@ -30,6 +30,18 @@ class SilentLog final : public base::LogSink {
                std::string_view /*line*/) override {}
 };
 
+// Keeps what operators should see.
+class Warnings final : public base::LogSink {
+  public:
+    [[nodiscard]] bool enabled(base::Level level) const override {
+        return level >= base::Level::warn;
+    }
+    void write(base::Level level, std::string_view /*component*/, std::string_view line) override {
+        if (enabled(level)) lines.emplace_back(line);
+    }
+    std::vector<std::string> lines;
+};
+
 class KeySigner final : public node::Signer {
   public:
     explicit KeySigner(const base::crypto::PrivateKey& key) : key_(key) {}
@@ -187,6 +199,8 @@ class Machine {
     [[nodiscard]] const node::Published& view() const { return *view_; }
     [[nodiscard]] const genesis::Genesis& genesis() const { return genesis_; }
     MemoryStorage& storage() { return storage_; }
+    // The lines of its log from warnings on, over all restarts.
+    [[nodiscard]] const std::vector<std::string>& warnings() const { return log_.lines; }
     // Of its present key.
     base::Bytes& log() { return logs_[consensus::key_tag(key_.public_key())]; }
 
@@ -311,7 +325,7 @@ class Machine {
     genesis::Genesis genesis_;
     base::crypto::PrivateKey key_;
     KeySigner signer_;
-    SilentLog log_;
+    Warnings log_;
     MemoryStorage storage_;
     test::Logs logs_;
     std::unique_ptr<node::ContractMachine> contract_machine_;

@@ -6,6 +6,8 @@
 #include "tests/support/cluster.hpp"
 #include "tests/support/snapshots.hpp"
 
+#include <fmt/format.h>
+
 // A node whose safety journal is gone, damaged or put back from a copy (spec 04).
 
 namespace {
@@ -173,6 +175,60 @@ TEST_CASE("beside a snapshot in which its key is in force a journal without a vo
     cluster.run(10, 14);
     CHECK_FALSE(cluster[3].view().keys[0].lost);
     CHECK(voted(cluster, 3, 0) == 14);
+}
+
+// A disk is lost but for the journal, and what it has signed since the snapshot it knows alone.
+TEST_CASE("beside a snapshot that is older than it a journal is lost, and nothing is signed twice",
+          "[journal][snapshot]") {
+    Cluster cluster(4);
+    cluster.run(1, 9);
+    const auto& from = cluster[0].view();
+    const auto storage = cluster[0].storage().snapshot();
+    const auto taken = support::take_snapshot(*storage,
+                                              *storage,
+                                              *from.final_state,
+                                              cluster[0].genesis().chain_id(),
+                                              from.finalized->header.height);
+    REQUIRE(taken.has_value());
+    // Without node 2 nothing becomes final but by the votes of node 3.
+    cluster.kill(2);
+    cluster.run(10, 20);
+    REQUIRE(cluster[0].view().finalized->header.slot >= 19);
+    const chain::Slot before = voted(cluster, 3, 0);
+    cluster.kill(3);
+    support::wipe(cluster[3].storage());
+    REQUIRE(support::load_snapshot(
+                *taken, support::trust_of(cluster[0].genesis()), cluster[3].storage())
+                .has_value());
+    const auto tag = consensus::key_tag(support::key_of(10).public_key());
+    const auto journal = consensus::SafetyJournal::read(tag, cluster[3].log());
+    REQUIRE(journal.has_value());
+    // It meets nobody: all that binds it is its journal.
+    for (const std::size_t other : {0U, 1U})
+        cluster.cut(other, 3);
+    cluster.start(3);
+    REQUIRE(cluster[3].view().finalized->header.slot == 9);
+    const std::string key = support::key_of(10).public_key().to_string();
+    const std::string lost = fmt::format(
+        "safety journal of {}: its last record is {}, the storage has seen 0: it is lost; the key "
+        "votes again by itself after a new final block; never put an older journal in its place",
+        key,
+        journal->last_sequence());
+    const auto& warnings = cluster[3].warnings();
+    CHECK(std::ranges::count(warnings, lost) == 1);
+    cluster.run(21, 24);
+    CHECK(cluster[3].view().votes.empty());
+    cluster.heal();
+    cluster.deliver();
+    CHECK(voted(cluster, 3, 0) == before);
+    cluster.start(2);
+    cluster.deliver();
+    cluster.run(25, 40);
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+    CHECK(voted(cluster, 3, 0) == 40);
+    for (std::size_t i = 0; i < 4; ++i)
+        CHECK(cluster[i].accused.empty());
+    CHECK(cluster.refused.empty());
 }
 
 TEST_CASE("a journal of which nothing but a torn page is left is lost, and its node starts",
