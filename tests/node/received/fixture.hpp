@@ -22,12 +22,14 @@ using p2p::SnapshotVerdict;
 
 class Source {
   public:
-    Source() {
+    // A branch: of one chain, with accounts of these names.
+    explicit Source(const std::string& branch = "account") {
         node_.on_finalized = [this](const node::effect::Finalized& told) {
             told_.insert_or_assign(told.block->block->header.height, told);
         };
         for (chain::Slot slot = 1; slot <= 12; ++slot) {
-            if (slot % 3 == 0) node_.submit(node_.new_account("account" + std::string(slot, 'a')));
+            const std::string name = branch + static_cast<char>('a' + slot);
+            if (slot % 3 == 0) node_.submit(node_.new_account(name));
             node_.tick_at(slot);
         }
         store_ = open(home_ / "snapshots");
@@ -65,17 +67,36 @@ class Source {
     std::unique_ptr<SnapshotStore> store_;
 };
 
+// As it goes over the wire, and is read there.
+inline p2p::SnapshotChunk read_piece(node::SnapshotPieces& pieces,
+                                     const p2p::SnapshotPiece& piece) {
+    const auto message = pieces.read({.ticket = 1, .piece = piece, .correlation = 7}).message;
+    const auto envelope = p2p::read_envelope(*message);
+    REQUIRE(envelope);
+    CHECK(envelope->correlation == 7);
+    auto body = p2p::read_body(*envelope, *message);
+    REQUIRE(body);
+    return std::get<p2p::SnapshotChunk>(*std::move(body));
+}
+
 // A node that fetches from the source.
 struct Joiner {
     using Lie = std::function<void(p2p::SnapshotChunk&)>;
 
-    explicit Joiner(Source& from, std::optional<genesis::Checkpoint> checkpoint = {})
+    // In directories of this name.
+    explicit Joiner(Source& from,
+                    std::optional<genesis::Checkpoint> checkpoint = {},
+                    const std::string& name = "")
         : source(from),
           pieces(from.store(), from.log()),
-          own(from.open(from.path("own"))),
-          how{from.path("data") / "joining", from.path("data"), node::trust_in(from.genesis()), 2} {
+          own(from.open(from.path(name + "own"))),
+          how{from.path(name + "data") / "joining",
+              from.path(name + "data"),
+              node::trust_in(from.genesis()),
+              2} {
         how.trust.checkpoint = checkpoint;
         fs::create_directories(how.data_dir);
+        how.times = from.genesis().times;
         restart();
     }
     // Whose files are on another disk, in /m.
@@ -87,15 +108,7 @@ struct Joiner {
         restart();
     }
     void restart() { receiver = std::make_unique<node::SnapshotReceiver>(how, *own, source.log()); }
-    p2p::SnapshotChunk read(const p2p::SnapshotPiece& piece) {
-        const auto message = pieces.read({.ticket = 1, .piece = piece, .correlation = 7}).message;
-        const auto envelope = p2p::read_envelope(*message);
-        REQUIRE(envelope);
-        CHECK(envelope->correlation == 7);
-        auto body = p2p::read_body(*envelope, *message);
-        REQUIRE(body);
-        return std::get<p2p::SnapshotChunk>(*std::move(body));
-    }
+    p2p::SnapshotChunk read(const p2p::SnapshotPiece& piece) { return read_piece(pieces, piece); }
     p2p::input::SnapshotKept fetch(const p2p::SnapshotPiece& piece, const Lie& lie = {}) {
         p2p::SnapshotChunk chunk = read(piece);
         REQUIRE(chunk.is_known);
@@ -148,6 +161,7 @@ struct Joiner {
                                     const genesis::Checkpoint& own_final) {
         return receiver->load(snapshot, how.data_dir / "state.1.loading", own_final);
     }
+    [[nodiscard]] node::FileCalls& files() const { return how.disk.files; }
     [[nodiscard]] fs::path chunk_file(const p2p::SnapshotPoint& snapshot, std::size_t index) const {
         return SnapshotFolder::open(receiver->path_of(snapshot))->chunk_path(index);
     }
