@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A blank node joins from a snapshot that it fetches from its peers. These have no old blocks, since they
 began with a snapshot themselves: nothing else can work. One of them lies, and is named; kill -9 amid the
-chunks costs few of them. A second node joins from the first alone, a third from the second.
+chunks costs few of them. A second node joins from the first alone, a third from the second. Another has
+four sources, each behind a slow line: it fills these, and goes on at once when three of them are cut.
 
-usage: snapshot_join.py --build BUILD_DIR
+usage: snapshot_join.py --build BUILD_DIR [--line MB/s] [--only slow_lines]
 """
 import argparse
 import json
@@ -15,13 +16,20 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from members import FOUR, Failure, Load, Network, Node, check, free_port, report, wait_for
+from slow_line import SlowLine
 from snapshots import change, equal_on_all, folder, read, schedule, snapshots
 
 SOURCES = {'borf': 'bora', 'borg': 'borb', 'borh': 'borc'}      # And their organisations.
 LIAR = 'borg'
 BIG = 60                # Accounts with an ABI of 160 KB: chunks of some MiB.
+LINE = 4                # MB/s of each slow line.
+FILLING = 3             # Seconds until all but one are cut.
+ROWS = 8                # Of 64 KiB, a transaction.
+FILLED = 0.6            # Of the sum of the lines, at least, where others use the machine, too.
+GAP = 2                 # Seconds without another chunk.
 
 
 def prepare(net, name, organisation, peers, *more):
@@ -251,8 +259,77 @@ def behind(net):
     print('  bord had block %d, took the snapshot of block %d, and votes' % (own, newest))
 
 
-def run(net):
+def fill_at_random(net, megabytes):
+    """Rows that do not compress at all."""
+    net.cli('create', 'account', 'eosio', 'randomrows', net.system_key)
+    net.cli('set', 'contract', 'randomrows',
+            os.path.join(os.path.dirname(net.bin), 'contracts-test', 'random_rows'))
+
+    def push(number):
+        # A busy machine may find that one takes too long.
+        wait_for('rows %d' % number, pause=1, question=lambda: net.push(
+            'fill', [number * ROWS, ROWS], 'randomrows', account='randomrows') is None)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(push, range(megabytes * 16 // ROWS)))
+
+
+def filled_share(lines, seconds):
+    """Of what the lines could carry, from when chunks come on all of them."""
+    wait_for('chunks on all lines', lambda: all(line.sent > line.rate / 4 for line in lines), pause=0.01)
+    before, began = sum(line.sent for line in lines), time.monotonic()
+    time.sleep(seconds)
+    return (sum(line.sent for line in lines) - before) / (time.monotonic() - began) / sum(
+        line.rate for line in lines)
+
+
+def longest_gap(node, seconds):
+    """The longest time without another chunk, from now on."""
+    longest, last, had = 0.0, time.monotonic(), len(chunks_of(node))
+    end = last + seconds
+    while (now := time.monotonic()) < end and len(chunks_of(node)) >= had:
+        if len(chunks_of(node)) > had:
+            had, last = len(chunks_of(node)), now
+        longest = max(longest, now - last)
+        time.sleep(0.01)
+    return longest
+
+
+def slow_lines(net, rate):
+    """Four sources of so many bytes a second each; three of them are cut in the middle."""
+    fill_at_random(net, int(rate * (4 * (FILLING + 1) + 2 * GAP + 1) / 1e6))
+    names = [*SOURCES, 'borj']
+    height = max(net.nodes[name].final() for name in names) + 10
+    for name in names:
+        follow(net, name)
+        schedule(net.nodes[name], height, height, 0)
+    check(equal_on_all(net, names, [height]) == 1, 'there is no snapshot of block %d' % height)
+    lines = [SlowLine(net.nodes[name].p2p, rate) for name in names]
+    prepare(net, 'borx', 'bord', [], 'checkpoint = ' + checkpoint(net), 'transport = tcp',
+            *('p2p-peer-address = ' + line.near for line in lines))
+    net.start('borx')
+    node = net.nodes['borx']
+    share = filled_share(lines, FILLING)
+    for line in lines[1:]:
+        line.cut()
+    gap = longest_gap(node, 2 * GAP)
+    had = len(chunks_of(node))
+    print('  four lines of %.0f MB/s: %.0f %% filled, %.1f MB/s; with one of them left and %d chunks here '
+          'at most %.2f s without another' % (rate / 1e6, share * 100, share * 4 * rate / 1e6, had, gap))
+    check(share >= FILLED, 'the lines are not filled')
+    check(had > 0, 'it had all chunks before the lines were cut')
+    check(gap <= GAP, 'it did not go on with the source that was left')
+    lines[0].rate *= 100
+    joined(net, 'borx', height)
+
+
+def run(net, only, rate):
     net.up()
+    if only == 'slow_lines':
+        sources(net)
+        prepare(net, 'borj', 'bord', SOURCES, 'checkpoint = ' + checkpoint(net))
+        net.start('borj')
+        return slow_lines(net, rate)
     with Load(net, rate=50) as load:
         print('fill', flush=True)
         fill(net)
@@ -268,6 +345,8 @@ def run(net):
         generations(net)
         print('behind', flush=True)
         behind(net)
+    print('slow lines', flush=True)
+    slow_lines(net, rate)
     return '%d transfers meanwhile' % load.sent
 
 
@@ -275,7 +354,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--build', required=True)
-    return report(Network(parser.parse_args().build), run)
+    parser.add_argument('--line', type=float, default=LINE, help='MB/s of each slow line')
+    parser.add_argument('--only', choices=['slow_lines'])
+    options = parser.parse_args()
+    return report(Network(options.build), lambda net: run(net, options.only, options.line * 1e6))
 
 
 if __name__ == '__main__':
