@@ -122,9 +122,18 @@ base::Result<bool> ChainManager::holds_chain(const base::StorageView& storage,
 base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& parent,
                                                                 Slot slot,
                                                                 Name producer) {
+    return begin_on(parent, slot, producer, StateDigest::computed);
+}
+
+// The lanes are looked for, over all blocks whose digests were trusted, only where they are needed.
+base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin_on(const BlockId& parent,
+                                                                   Slot slot,
+                                                                   Name producer,
+                                                                   StateDigest digest) {
     const BlockHeader* header = find_header(parent);
-    auto lanes = state_->known_lanes(parent);
-    CHECK(header != nullptr && lanes.has_value());
+    std::optional<StateManager::KnownLanes> lanes;
+    if (digest == StateDigest::computed) lanes = state_->known_lanes(parent);
+    CHECK(header != nullptr && (lanes || digest == StateDigest::trusted));
     auto delta = state_->child(parent);
     if (const ScheduleReset* reset = reset_below(identity_.reset, parent)) {
         auto done = reset_schedule(*delta, *reset, identity_.times.time_of(slot));
@@ -132,7 +141,7 @@ base::Result<std::unique_ptr<PendingBlock>> ChainManager::begin(const BlockId& p
     }
     return PendingBlock::begin(
         environment_.executor,
-        {*header, parent, std::move(delta), *std::move(lanes)},
+        {*header, parent, std::move(delta), std::move(lanes)},
         {slot, producer, identity_.times, identity_.chain_id, environment_.store_blocks});
 }
 
@@ -171,7 +180,7 @@ base::Result<ExecutedBlockPtr> ChainManager::execute(
 
 base::Result<ExecutedBlockPtr> ChainManager::replay(const BlockPtr& block, StateDigest digest) {
     const BlockHeader& header = block->header;
-    auto pending = begin(header.previous, header.slot, header.producer);
+    auto pending = begin_on(header.previous, header.slot, header.producer, digest);
     if (!pending) return fail(std::move(pending).error());
     for (const TransactionReceipt& receipt : block->transactions) {
         const auto* packed = std::get_if<PackedTransaction>(&receipt.transaction);

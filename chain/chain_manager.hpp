@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace chain {
@@ -109,6 +110,9 @@ class ChainManager : base::Pinned {
     enum class StateDigest : std::uint8_t { computed, trusted };
     [[nodiscard]] base::Result<ExecutedBlockPtr> replay(const BlockPtr& block,
                                                         StateDigest digest = StateDigest::computed);
+    // Of the held blocks up to this one whose digests were taken on trust: computes each, and names
+    // the first that differs, with rows that it changed.
+    [[nodiscard]] std::string explain_digest(const BlockId& tip);
     // Holds a block that was made here on begin() and close().
     ExecutedBlockPtr adopt(BlockPtr block, PendingBlock::Taken taken);
 
@@ -183,6 +187,10 @@ class ChainManager : base::Pinned {
     [[nodiscard]] base::Result<void> open_final();
     [[nodiscard]] base::Result<void> open_base();
     [[nodiscard]] base::Result<void> open_schedules(Height& base_height);
+    [[nodiscard]] base::Result<std::unique_ptr<PendingBlock>> begin_on(const BlockId& parent,
+                                                                       Slot slot,
+                                                                       Name producer,
+                                                                       StateDigest digest);
     [[nodiscard]] base::Result<ExecutedBlockPtr> finish(PendingBlock& pending,
                                                         const BlockPtr& block,
                                                         StateDigest digest);

@@ -16,6 +16,9 @@ inline constexpr std::string_view kMetaSchedules = "schedules";
 // itself, whose amnesia was accepted and is not on chain yet.
 inline constexpr std::string_view kMetaEvidence = "evidence/";
 inline constexpr std::string_view kMetaAmnesia = "amnesia/";
+// Final blocks whose signatures and witnesses are not checked yet: stretches, each by its last
+// height.
+inline constexpr std::string_view kMetaUnchecked = "unchecked/";
 
 [[nodiscard]] inline base::Bytes meta_key(std::string_view name) {
     return base::to_bytes(base::as_bytes(name));

@@ -119,18 +119,20 @@ base::Result<BlockHeader> PendingBlock::close(const Progress& progress) {
 // Over the net change since the last block whose lanes are known, which is the parent but for
 // those that were taken on trust.
 StateLanes PendingBlock::lanes_after() const {
+    CHECK(parent_.lanes.has_value());
     const ChangeSet& own = parent_.delta->changes();
-    StateLanes lanes = parent_.lanes.lanes;
-    if (parent_.lanes.since.empty()) {
+    const StateManager::KnownLanes& known = *parent_.lanes;
+    StateLanes lanes = known.lanes;
+    if (known.since.empty()) {
         lanes += lanes_moved(net_changes(own, parent_.delta->parent()));
         return lanes;
     }
     ChangeSet all;
-    for (const auto& changes : parent_.lanes.since) {
+    for (const auto& changes : known.since) {
         all.merge(*changes);
     }
     all.merge(own);
-    lanes += lanes_moved(net_changes(all, *parent_.lanes.state));
+    lanes += lanes_moved(net_changes(all, *known.state));
     return lanes;
 }
 
@@ -168,7 +170,7 @@ const LayeredView::Layers& PendingBlock::copy_changes() {
 }
 
 void PendingBlock::read_through(std::shared_ptr<const StateView> state) {
-    if (parent_.lanes.since.empty()) parent_.lanes.state = state;
+    if (parent_.lanes && parent_.lanes->since.empty()) parent_.lanes->state = state;
     delta().read_through(std::move(state));
 }
 

@@ -35,7 +35,8 @@ class PendingBlock : base::Pinned {
         BlockHeader header;
         BlockId id;
         std::unique_ptr<StateDelta> delta;  // Empty, on top of its state.
-        StateManager::KnownLanes lanes;
+        // Absent: the digest will be taken on trust.
+        std::optional<StateManager::KnownLanes> lanes;
     };
     struct Place {
         Slot slot = 0;

@@ -1,6 +1,7 @@
 #include "chain/pruning.hpp"
 
 #include "chain/chain_manager.hpp"
+#include "chain/meta_keys.hpp"
 #include "chain/state/block_store.hpp"
 #include "chain/state/proof_store.hpp"
 
@@ -61,6 +62,15 @@ base::Result<Height> first_kept(const Retention& retention,
     return first_since(blocks, times, since, final);
 }
 
+base::Result<bool> has_unchecked(const base::StorageView& storage) {
+    const base::Bytes prefix = meta_key(kMetaUnchecked);
+    auto row = storage.at_or_after(base::Family::meta, prefix);
+    if (!row) return fail(std::move(row).error());
+    if (!row->has_value()) return false;
+    const base::ByteView key = (*row)->key;
+    return base::equal(key.first(std::min(key.size(), prefix.size())), prefix);
+}
+
 // What must stay whatever the operator wishes: blocks from this height on.
 base::Result<Height> needed_from(const base::StorageView& storage,
                                  const BlockReader& blocks,
@@ -68,6 +78,10 @@ base::Result<Height> needed_from(const base::StorageView& storage,
     auto schedules = ChainManager::stored_schedules(storage);
     if (!schedules) return fail(std::move(schedules).error());
     if (!*schedules) return Height{0};
+    // What is not checked yet is checked from a block below it on.
+    auto unchecked = has_unchecked(storage);
+    if (!unchecked) return fail(std::move(unchecked).error());
+    if (*unchecked) return Height{0};
     Height needed = (*schedules)->base_height;
     const ScheduleState& now = (*schedules)->final_block;
     if (now.proposed != nullptr) {

@@ -38,6 +38,7 @@ struct BlockNode {
     // The newest block up to this one that has a NOTARIZE certificate; null: none is known.
     const BlockNode* justified = nullptr;
     std::array<Tally, 2> tallies;  // Votes for it, by kind.
+    bool is_spared = false;        // Its signature and witness were not checked.
     bool is_durable = false;       // It and its ancestors: by a write that is waited for.
 
     [[nodiscard]] const chain::BlockHeader& header() const { return block->header; }

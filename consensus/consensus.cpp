@@ -183,6 +183,11 @@ void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted
     bound_tree(out);
     BlockNode* node = tree_.find(block.id);
     if (node == nullptr) return;
+    node->is_spared = adopted.spared;
+    if (adopted.spared) {
+        spared_to_ = std::max(spared_to_, node->height());
+        return;
+    }
     note_seen(block.header, adopted.own);
     on_header({block.header, block.signature}, out);
     learn_witness(now, block.witness, out);

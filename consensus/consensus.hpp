@@ -32,6 +32,10 @@ struct Tick {};  // Time passed; nothing else happened.
 struct BlockAdopted {
     chain::BlockPtr block;
     bool own = false;  // Made here, in answer to effect::Produce.
+    // It is below a certified block, and its signature and witness were not checked (trust =
+    // certified): nothing is learned from them, and nothing is signed above it until a block above
+    // it is final.
+    bool spared = false;
 };
 // The caller checked the signature. The block may not be here yet.
 struct VoteReceived {
@@ -348,6 +352,8 @@ class Consensus {
     void follow_reset(base::Timestamp now, Effects& out);
     void learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out);
     void bound_tree(Effects& out);
+    // Whether blocks above the final one were adopted unchecked.
+    [[nodiscard]] bool has_spared() const { return spared_to_ > tree_.finalized().height(); }
     // `block`: the one that the certificate must be of; null: none may be there.
     [[nodiscard]] base::Result<void> check_witness(
         const std::optional<chain::Certificate>& certificate,
@@ -478,6 +484,7 @@ class Consensus {
 
     chain::Slot asked_slot_ = 0;        // Of the last Produce.
     chain::Slot resent_slot_ = 0;       // In which certificates were sent again.
+    chain::Height spared_to_ = 0;       // The highest block whose witness was not checked.
     chain::Slot newest_slot_ = 0;       // Of the blocks that count for the wait of recovery.
     std::vector<chain::Name> counted_;  // Producers whose block restarted that wait already.
     base::Timestamp final_at_;          // When the last block became final here.

@@ -89,8 +89,8 @@ void Consensus::apply_notarize(base::Timestamp now,
     for (const OwnKey& own : own_) {
         const KeySafety* safety = voting_safety(own);
         if (safety == nullptr || !is_member(block, own)) continue;
-        if (in_time(now, block.slot()) && is_time(now, block.slot(), *block.schedules.active) &&
-            may_commit(block, *safety)) {
+        if (!has_spared() && in_time(now, block.slot()) &&
+            is_time(now, block.slot(), *block.schedules.active) && may_commit(block, *safety)) {
             promise_commit(block, own, promises);
         }
     }
@@ -107,6 +107,8 @@ void Consensus::apply_notarize(base::Timestamp now,
 void Consensus::finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out) {
     BlockNode* block = tree_.find(certificate.data.block_id);
     CHECK(block != nullptr);
+    // A restart would believe the witnesses from its `final` on. The end of its range comes soon.
+    if (block->is_spared) return;
     make_final(now, *block);
     final_certificate_ = certificate;
     out.push_back(effect::Finalize{block->id(), certificate, tree_.base()});
@@ -183,6 +185,7 @@ void Consensus::accuse(KeyTag key, chain::Evidence evidence, Effects& out) {
 void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& promises) {
     if (!is_left_out(Rule::notarize_recent) && !is_recent(now, block.slot())) return;
     if (!is_left_out(Rule::notarize_not_syncing) && is_syncing(now)) return;
+    if (has_spared()) return;  // Its ancestors are not durable.
     if (!is_time(now, block.slot(), *block.schedules.active)) {
         is_late_ = true;
         return;

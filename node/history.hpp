@@ -13,11 +13,12 @@ namespace node {
 // Blocks, traces and transactions by height and id: those of a view that are not final yet, and
 // those in the storage.
 //
-// Thread: any. corrupt: the storage holds what does not decode.
+// Thread: any. corrupt: the storage holds what does not decode. unavailable: the block came with
+// signatures that are not checked yet, or are wrong (trust = certified).
 class History : base::Pinned {
   public:
     // The storage has a chain.
-    explicit History(const base::Storage& storage);
+    History(const base::Storage& storage, const BranchWalk::Rules& rules);
 
     // Null: no such block in the view's chain.
     [[nodiscard]] base::Result<chain::BlockPtr> find_block(const Published& view,
@@ -38,7 +39,10 @@ class History : base::Pinned {
     void set_earliest_block(chain::Height height) { earliest_ = height; }
 
   private:
+    [[nodiscard]] base::Result<void> check_stored(chain::Height height) const;
+
     const base::Storage& storage_;
+    const BranchWalk::Rules rules_;
     std::atomic<chain::Height> earliest_ = 1;
 };
 

@@ -113,6 +113,12 @@ std::string Metrics::text() {
     set("bor_final_block_height", "Height of the final block", view->finalized->header.height);
     set("bor_pool_bytes", "Transactions that wait, in bytes", view->pool_bytes);
     set("bor_pool_transactions", "Transactions that wait", view->pool_transactions);
+    set("bor_unchecked_blocks",
+        "Final blocks whose signatures are not checked yet (trust = certified)",
+        view->unchecked_blocks);
+    set("bor_wrong_blocks",
+        "Of these, blocks whose signature or witness is wrong: other copies are asked for",
+        view->wrong_blocks);
     set("bor_trouble", "1: the node cannot go on, see its log", view->trouble.empty() ? 0 : 1);
     if (sources_.snapshots != nullptr) set_snapshots(*sources_.snapshots, out.registry);
     if (sources_.pruning != nullptr) {

@@ -154,7 +154,9 @@ class Node::Parts {
           ledger(std::move(ledger_in)),
           core_execution(&programs),
           core_timer(core_execution.machine()),
-          history(*ledger.storage) {}
+          history(*ledger.storage,
+                  {ledger.genesis.chain_id(),
+                   static_cast<std::uint32_t>(ledger.genesis.parameters.repetitions)}) {}
 
     base::Result<void> open();
     base::Result<void> start();

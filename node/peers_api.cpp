@@ -145,6 +145,7 @@ Json snapshot_json(const p2p::SnapshotStatus& snapshot) {
 Answer get_sync(const ApiContext& context) {
     const auto status = context.peers();
     const p2p::SyncStatus& sync = status->sync;
+    const auto view = context.runtime.published();
     return Json{{"mode", std::string(p2p::to_string(sync.mode))},
                 {"peers", sync.peers},
                 {"block_num", sync.height},
@@ -154,6 +155,8 @@ Answer get_sync(const ApiContext& context) {
                 {"ranges_in_flight", sync.ranges_in_flight},
                 {"bytes_waiting", json_integer(sync.bytes_waiting)},
                 {"eta_ms", milliseconds(sync.eta)},
+                {"unchecked_blocks", view->unchecked_blocks},
+                {"wrong_blocks", view->wrong_blocks},
                 {"waiting_for", sync.waiting_for},
                 {"snapshot", sync.snapshot ? snapshot_json(*sync.snapshot) : Json(nullptr)}};
 }

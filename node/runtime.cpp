@@ -1,5 +1,7 @@
 #include "node/runtime.hpp"
 
+#include "node/core/range_proof.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <future>
@@ -340,6 +342,7 @@ void Runtime::carry_out(Effects& effects) {
                               [&](effect::WakeAt& wake) { wake_at(wake.time); },
                               [&](effect::Recover& recover) { carry_out(std::move(recover)); },
                               [&](effect::ReadBlocks& read) { carry_out(std::move(read)); },
+                              [&](effect::CheckStored& check) { carry_out(std::move(check)); },
                               [&](effect::ToTransport& asked) { carry_out(asked); },
                               [&](effect::ToSnapshots& to) { snapshots_(std::move(to.asked)); },
                               [&](effect::ToPeers&) {},  // NetworkedCore took them.
@@ -392,37 +395,22 @@ void Runtime::carry_out(const effect::ToTransport& asked) {
 
 void Runtime::carry_out(effect::ReadBlocks read) {
     workers_.post([this, read = std::move(read)] {
-        std::vector<p2p::SharedBytes> blocks = read_blocks(read.wanted);
-        blocks.insert(blocks.end(), read.held.begin(), read.held.end());
-        post(p2p::Input(p2p::input::BlocksRead{read.wanted.ticket, std::move(blocks)}));
+        const auto on_error = [this](chain::Height height, const base::Error& error) {
+            environment_.log.error("block {}: {}", height, error.detail);
+        };
+        auto said = read_blocks(*environment_.storage.snapshot(), read.wanted, on_error);
+        said.blocks.insert(said.blocks.end(), read.held.begin(), read.held.end());
+        post(p2p::Input(std::move(said)));
     });
 }
 
-// On a worker. What cannot be read is not found; the log has the reason. Of a range there is
-// nothing after what is missing; each id is looked for.
-std::vector<p2p::SharedBytes> Runtime::read_blocks(const p2p::effect::ReadBlocks& wanted) {
-    const chain::BlockReader reader(environment_.storage);
-    std::vector<p2p::SharedBytes> found;
-    std::size_t bytes = 0;
-    const auto add = [&](chain::Height height) {
-        auto packed = reader.packed_at(height);
-        if (!packed) environment_.log.error("block {}: {}", height, packed.error().detail);
-        if (!packed || !packed->has_value()) return false;
-        bytes += (*packed)->size();
-        found.push_back(std::make_shared<const base::Bytes>(**std::move(packed)));
-        return true;
-    };
-    if (wanted.ids.empty()) {
-        for (chain::Height height = wanted.from; height <= wanted.to; ++height) {
-            if (bytes >= wanted.bytes_max || !add(height)) break;
-        }
-    }
-    for (const chain::BlockId& id : wanted.ids) {
-        if (bytes >= wanted.bytes_max) break;
-        const auto height = reader.height_of(id);
-        if (height && height->has_value()) (void)add(**height);
-    }
-    return found;
+void Runtime::carry_out(effect::CheckStored check) {
+    workers_.post([this, check = std::move(check)] {
+        post(Input(input::StoredChecked{
+            check.ticket,
+            check_stretch(
+                *environment_.storage.snapshot(), check.stretch, check.rules, check.copy)}));
+    });
 }
 
 void Runtime::carry_out(effect::Write& write) {

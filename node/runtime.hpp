@@ -138,7 +138,7 @@ class Runtime : public transport::Host, base::Pinned {
     void wake_at(base::Timestamp time);
     void carry_out(const effect::ToTransport& asked);
     void carry_out(effect::ReadBlocks read);
-    [[nodiscard]] std::vector<p2p::SharedBytes> read_blocks(const p2p::effect::ReadBlocks& wanted);
+    void carry_out(effect::CheckStored check);
     void run_disk();
     void carry_out(Effects& effects);
     void carry_out(effect::Write& write);

@@ -31,6 +31,7 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
         {10, 100},                                             // snapshot_chunk
         {1'000, 1'000},                                        // ack
         {2 * chain::kProducersMax, 4 * chain::kProducersMax},  // clock
+        {1, 1},                                                // range_proof: as asked
     }};
     return [&rates]<std::size_t... I>(std::index_sequence<I...>) {
         return std::array<TokenBucket, kMessageTypes>{TokenBucket(rates[I])...};

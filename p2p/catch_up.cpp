@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace p2p {
 
@@ -165,6 +166,13 @@ void CatchUp::on_blocks(Peer& peer, const Envelope& envelope, const Blocks& bloc
     pump();
 }
 
+void CatchUp::on_proof(Peer& peer, const Envelope& envelope, RangeProof proof) {
+    if (gate_.is_asked(peer, envelope)) {
+        return peers_.close(peer, Reason::wrong_version, "proves a block that was asked for alone");
+    }
+    if (auto fault = sync_.on_proof(peer.slot, envelope, std::move(proof))) apply(*fault);
+}
+
 void CatchUp::apply(const SyncManager::Fault& fault) {
     Peer* peer = peers_.at(fault.slot);
     if (peer == nullptr) return;
@@ -175,6 +183,7 @@ void CatchUp::apply(const SyncManager::Fault& fault) {
 void CatchUp::pump() {
     if (!sync_.is_active()) return;
     hand_over();
+    if (peers_.options().trusts_certified) sync_.trust(ledger_.schedule_version);
     std::vector<SyncManager::Source> sources;
     peers_.for_each_ready([&](Peer& peer) {
         sources.push_back({.slot = peer.slot,
@@ -184,15 +193,16 @@ void CatchUp::pump() {
     });
     for (const SyncManager::Ask& ask : sync_.plan(peers_.now(), sources, target_)) {
         if (Peer* peer = peers_.at(ask.slot)) {
-            peers_.send(*peer, ask.request, {.correlation = ask.correlation});
+            const std::uint8_t flags = ask.request.trusted ? kFlagCertified : std::uint8_t{0};
+            peers_.send(*peer, ask.request, {.correlation = ask.correlation, .flags = flags});
         }
     }
 }
 
 void CatchUp::hand_over() {
-    const SyncManager::Taken taken = sync_.take();
-    for (const SyncManager::Delivery& delivery : taken.blocks) {
-        const chain::BlockPtr& block = delivery.block;
+    SyncManager::Taken taken = sync_.take();
+    for (SyncManager::Delivery& delivery : taken.deliveries) {
+        const chain::BlockPtr block = delivery.blocks.back();
         const Peer* peer = peers_.at(delivery.slot);
         if (blocks_.is_known(block->id)) {
             (void)sync_.on_judged(block->id);
@@ -200,7 +210,12 @@ void CatchUp::hand_over() {
         }
         blocks_.note_delivered(block->id);
         const ChannelId channel = peer == nullptr ? ChannelId{} : peer->channel;
-        peers_.emit(effect::BlockArrived{channel, block, true});
+        if (delivery.proof) {
+            peers_.emit(effect::RangeArrived{
+                channel, std::move(delivery.blocks), *std::move(delivery.proof)});
+        } else {
+            peers_.emit(effect::BlockArrived{channel, block, true});
+        }
     }
     if (taken.fault) apply(*taken.fault);
     if (taken.must_restart) sync_.start(peers_.now(), ledger_.finalized);

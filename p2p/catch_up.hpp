@@ -30,6 +30,8 @@ class CatchUp {
     // False: this does not answer a question of the sync manager's.
     [[nodiscard]] bool is_asked(const Peer& peer, const Envelope& envelope) const;
     void on_blocks(Peer& peer, const Envelope& envelope, const Blocks& blocks);
+    // For a question for which is_asked().
+    void on_proof(Peer& peer, const Envelope& envelope, RangeProof proof);
     // False: it is not a block of the sync manager's.
     bool on_judged(const input::Judged& judged);
     void on_time();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -37,7 +38,7 @@ constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::control, 2, 1 + 5 + kTextBytesMax},  // go_away
     {Lane::control, 1, 24},                     // time
     {Lane::control, 2, 256U << 10U},            // request
-    {Lane::control, 2, 16},                     // sync_request
+    {Lane::control, 2, 20},                     // sync_request
     {Lane::control, 1, kHeaderBytesMax},        // header
     {Lane::data, 3, kDataBytesMax},             // blocks
     {Lane::data, 4, chain::kPackedTransactionBytesMax},
@@ -47,6 +48,7 @@ constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::data, 7, kDataBytesMax},            // snapshot_chunk
     {Lane::control, 2, 8},                     // ack
     {Lane::control, 1, 4U << 10U},             // clock
+    {Lane::data, kSyncPriority, 4U << 20U},    // range_proof: never behind its blocks
 }};
 
 // --- Parts ---
@@ -244,6 +246,7 @@ void encode(Writer& out, const SyncRequest& request) {
     out.u32(request.from);
     out.u32(request.to);
     out.u64(request.landing_token);
+    if (request.trusted) out.u32(*request.trusted);
 }
 
 void decode(Reader& in, SyncRequest& request) {
@@ -256,6 +259,21 @@ void decode(Reader& in, SyncRequest& request) {
         in.set_error("to", fmt::format("more than {} heights", kRangeMax));
     }
     request.landing_token = in.u64("landing_token");
+    if (in.ok() && in.left() != 0) request.trusted = in.u32("trusted");
+}
+
+void encode(Writer& out, const RangeProof& proof) {
+    chain::encode_list(out, proof.links);
+    encode(out, proof.finality);
+}
+
+void decode(Reader& in, RangeProof& proof) {
+    chain::decode_list(in, proof.links, {kRangeLinksMax, 2 * chain::kHeaderBytesMin}, "links");
+    decode(in, proof.finality, "finality");
+    const auto& path = proof.finality.ancestor;
+    if (in.ok() && path && path->index >= std::numeric_limits<chain::Height>::max()) {
+        in.set_error("finality", "its path is of no height");
+    }
 }
 
 void encode(Writer& out, const HeaderPush& push) {
@@ -380,6 +398,11 @@ Body read_alternative(std::size_t index, Reader& in) {
 
 }  // namespace
 
+chain::Height RangeProof::height() const {
+    if (!finality.ancestor) return finality.certified.height;
+    return static_cast<chain::Height>(finality.ancestor->index + 1);
+}
+
 Carriage carriage_of(MessageType type) {
     return kCarriages[static_cast<std::size_t>(type)];
 }
@@ -469,7 +492,7 @@ base::Result<Envelope> read_envelope(base::ByteView message) {
     if (in.ok() && envelope.version != kProtocolVersion) {
         in.set_error("version", fmt::format("{}, we speak {}", envelope.version, kProtocolVersion));
     }
-    if (in.ok() && (envelope.flags & ~(kFlagLast | kFlagAnswer)) != 0) {
+    if (in.ok() && (envelope.flags & ~(kFlagLast | kFlagAnswer | kFlagCertified)) != 0) {
         in.set_error("flags", fmt::format("{} has unknown bits", envelope.flags));
     }
     envelope.type = static_cast<MessageType>(type);
@@ -490,6 +513,11 @@ base::Result<Envelope> read_envelope(base::ByteView message) {
 base::Result<Body> read_body(const Envelope& envelope, base::ByteView message) {
     Reader in(message.subspan(kEnvelopeBytes));
     Body body = read_alternative(static_cast<std::size_t>(envelope.type) - 1, in);
+    const auto* request = std::get_if<SyncRequest>(&body);
+    const bool is_certified = request != nullptr && request->trusted.has_value();
+    if (in.ok() && is_certified != ((envelope.flags & kFlagCertified) != 0)) {
+        in.set_error("flags", "certified goes with the schedule that a sync_request trusts");
+    }
     if (auto done = in.finish(); !done) return base::fail(std::move(done).error());
     return body;
 }
@@ -510,7 +538,8 @@ std::string_view to_string(MessageType type) {
                                                                     "snapshot_request",
                                                                     "snapshot_chunk",
                                                                     "ack",
-                                                                    "clock"};
+                                                                    "clock",
+                                                                    "range_proof"};
     return kNames[static_cast<std::size_t>(type)];
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/bytes.hpp"
 #include "base/result.hpp"
+#include "chain/state/proof.hpp"
 #include "chain/types/block.hpp"
 #include "transport/types.hpp"
 
@@ -40,8 +41,9 @@ enum class MessageType : std::uint8_t {
     snapshot_chunk = 13,
     ack = 14,
     clock = 15,
+    range_proof = 16,
 };
-inline constexpr std::size_t kMessageTypes = 16;  // 0 is none.
+inline constexpr std::size_t kMessageTypes = 17;  // 0 is none.
 [[nodiscard]] std::string_view to_string(MessageType type);
 
 struct Envelope {
@@ -55,6 +57,8 @@ struct Envelope {
 };
 inline constexpr std::uint8_t kFlagLast = 1;    // blocks: nothing more comes for this question.
 inline constexpr std::uint8_t kFlagAnswer = 2;  // notice: please answer with yours.
+// sync_request: the answer is to begin with a range_proof, if there is one.
+inline constexpr std::uint8_t kFlagCertified = 4;
 
 // How a type travels, and the most that its body may have.
 struct Carriage {
@@ -74,6 +78,7 @@ inline constexpr std::size_t kSnapshotsMax = 16;    // Named by one node.
 inline constexpr std::size_t kBlocksMax = 1'024;    // Of one message.
 inline constexpr std::uint32_t kRangeMax = 65'536;  // Heights of one sync_request.
 inline constexpr std::size_t kRangeBytesMax = 4U << 20U;  // An answer to it ends after this.
+inline constexpr std::size_t kRangeLinksMax = 16;         // Of one range_proof.
 
 // Roles of a node, as registered: a sum (spec 05, "Who may connect").
 inline constexpr std::uint8_t kValidator = 1;
@@ -244,8 +249,23 @@ struct SyncRequest {
     chain::Height from = 0;
     chain::Height to = 0;             // Inclusive; at most kRangeMax heights.
     std::uint64_t landing_token = 0;  // Of a transport that can write into it; 0: none.
+    // With kFlagCertified, and only then: the version of the schedule that the asker trusts.
+    std::optional<std::uint32_t> trusted{};
 
     friend bool operator==(const SyncRequest&, const SyncRequest&) = default;
+};
+
+// Begins the answer to a sync_request with kFlagCertified: that the last block of the answer is
+// final, and so, by `previous`, all its blocks. It says where the answer ends. A certified header
+// is under the schedule to which the links lead from the one that the asker trusts.
+struct RangeProof {
+    std::vector<chain::ScheduleLink> links{};
+    chain::FinalityProof finality{};
+
+    // Of the block that it proves.
+    [[nodiscard]] chain::Height height() const;
+
+    friend bool operator==(const RangeProof&, const RangeProof&) = default;
 };
 
 // Pushed ahead of its block.
@@ -315,7 +335,8 @@ using Body = std::variant<Hello,
                           SnapshotRequest,
                           SnapshotChunk,
                           Ack,
-                          ClockStatement>;
+                          ClockStatement,
+                          RangeProof>;
 [[nodiscard]] MessageType type_of(const Body& body);
 
 // What goes into an envelope besides type and length.

@@ -5,6 +5,7 @@
 #include "p2p/clocks.hpp"
 #include "p2p/dialer.hpp"
 #include "p2p/handshake.hpp"
+#include "p2p/mender.hpp"
 #include "p2p/peers.hpp"
 #include "p2p/server.hpp"
 #include "p2p/snapshot_join.hpp"
@@ -72,6 +73,7 @@ class Network::Impl {
           clocks_(peers_),
           transactions_(peers_),
           blocks_(peers_, transactions_, ledger_),
+          mender_(peers_),
           server_(peers_),
           snapshots_(peers_, server_),
           handshake_(peers_, server_, votes_, ledger_, stored_),
@@ -126,7 +128,7 @@ class Network::Impl {
     }
     void on(const input::LedgerChanged& changed) {
         ledger_ = changed;
-        stored_.earliest_height = changed.earliest_height;
+        stored_.earliest_height = std::max(changed.earliest_height, changed.served_from);
         blocks_.on_ledger();
         catch_up_.on_ledger();
     }
@@ -152,6 +154,7 @@ class Network::Impl {
                 return transactions_.on_judged(judged);
             case Item::header:
             case Item::block:
+                if (judged.item == Item::block && mender_.on_judged(judged)) return;
                 if (!catch_up_.on_judged(judged)) blocks_.on_judged(judged);
         }
     }
@@ -159,6 +162,7 @@ class Network::Impl {
         if (!handshake_.on_read(read)) (void)server_.on_read(read);
         greet_ready();
     }
+    void on(const input::MendBlocks& wanted) { mender_.set_wanted(wanted); }
     void on(const input::SnapshotsChanged& changed) { stored_.snapshots = changed.snapshots; }
     void on(const input::SnapshotRead& read) { snapshots_.on_read(read); }
     void on(const input::SnapshotKept& kept) { join_.on(kept); }
@@ -234,7 +238,10 @@ class Network::Impl {
     }
     // What answers a question of ours is bounded by the question.
     [[nodiscard]] bool is_within_budget(Peer& peer, const Envelope& envelope, std::size_t bytes) {
-        if (envelope.type == MessageType::blocks && catch_up_.is_asked(peer, envelope)) return true;
+        const bool is_range =
+            envelope.type == MessageType::blocks || envelope.type == MessageType::range_proof;
+        if (is_range && catch_up_.is_asked(peer, envelope)) return true;
+        if (envelope.type == MessageType::blocks && mender_.is_asked(peer, envelope)) return true;
         const bool is_snapshot = envelope.type == MessageType::snapshot_chunk;
         if (is_snapshot && join_.is_asked(peer, envelope)) return true;
         return peer.budget.take_message(peers_.now(), envelope.type) &&
@@ -315,6 +322,7 @@ class Network::Impl {
         if (catch_up_.is_asked(at.peer, at.envelope)) {
             return catch_up_.on_blocks(at.peer, at.envelope, blocks);
         }
+        if (mender_.is_asked(at.peer, at.envelope)) return mender_.on_blocks(at.peer, blocks);
         // What answers late is of no use any more; a push is one block.
         if (at.envelope.correlation != 0 && !at.is_by_id) return;
         if (!at.is_by_id && blocks.blocks.size() != 1) {
@@ -329,6 +337,11 @@ class Network::Impl {
             }
             blocks_.on_block(at.peer, block);
         }
+    }
+    void receive(const Arrival& at, RangeProof& proof) {
+        // What answers late is of no use any more.
+        if (!catch_up_.is_asked(at.peer, at.envelope)) return;
+        catch_up_.on_proof(at.peer, at.envelope, std::move(proof));
     }
     void receive(const Arrival& at, chain::PackedTransaction& packed) {
         const base::Hash256 id = packed.packed_digest();
@@ -392,6 +405,7 @@ class Network::Impl {
         peers_.for_each([this](Peer& peer) { tend(peer); });
         blocks_.on_time();
         catch_up_.on_time();
+        mender_.on_time();
         join_.on_time();
         return true;
     }
@@ -430,6 +444,7 @@ class Network::Impl {
                 snapshots_.forget(peer.slot);
                 handshake_.forget(peer.slot);
                 catch_up_.forget(peer.slot);
+                mender_.forget(peer.slot);
                 join_.forget(peer.slot);
                 if (!peer.outbound) continue;
                 dialer_.on_failed(
@@ -465,6 +480,7 @@ class Network::Impl {
     ClockGossip clocks_;
     TransactionGossip transactions_;
     BlockGossip blocks_;
+    Mender mender_;
     BlockServer server_;
     SnapshotServer snapshots_;
     Handshake handshake_;

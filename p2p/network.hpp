@@ -90,6 +90,8 @@ struct LedgerChanged {
     BlockPoint finalized;
     std::vector<chain::BlockId> branch;  // Above `finalized` up to `head`, ascending.
     chain::Height earliest_height = 1;
+    chain::Height served_from = 1;       // What is stored below is not checked yet.
+    std::uint32_t schedule_version = 0;  // Of a child of the final block.
 };
 // A block that was made here.
 struct PushBlock {
@@ -140,6 +142,12 @@ struct Judged {
 struct BlocksRead {
     ReadTicket ticket = 0;
     std::vector<SharedBytes> blocks;
+    std::optional<RangeProof> proof{};  // Of the last of them, if one was wanted and there is one.
+};
+// Final blocks, stored here, of which another copy is needed, with the same id: their signatures or
+// witnesses are wrong. All of them, again and again, until none is left.
+struct MendBlocks {
+    std::vector<chain::BlockId> ids;
 };
 // The snapshots that this node has for others, whole and verified; at most kSnapshotsMax.
 struct SnapshotsChanged {
@@ -207,6 +215,7 @@ using Input = std::variant<input::Tick,
                            input::Certified,
                            input::Judged,
                            input::BlocksRead,
+                           input::MendBlocks,
                            input::SnapshotsChanged,
                            input::SnapshotRead,
                            input::SnapshotKept,
@@ -250,6 +259,19 @@ struct BlockArrived {
     bool is_sync = false;       // A final block of the peer's, asked for by height.
     bool is_certified = false;  // input::Certified named it, or a block above it.
 };
+// Blocks of a sync that follow each other, whole, and what is to prove that the last one is final:
+// unchecked, as they are. The first one's parent was handed over before, or is the ledger's.
+// Answered by one Judged, of the last.
+struct RangeArrived {
+    ChannelId channel;
+    std::vector<chain::BlockPtr> blocks;
+    RangeProof proof;
+};
+// A copy of a block of input::MendBlocks; answered by Judged.
+struct MendArrived {
+    ChannelId channel;
+    chain::BlockPtr block;
+};
 struct TransactionArrived {
     ChannelId channel;
     base::Hash256 id;  // packed_digest().
@@ -281,6 +303,9 @@ struct ReadBlocks {
     chain::Height to = 0;  // Inclusive; both 0: by ids.
     std::vector<chain::BlockId> ids;
     std::size_t bytes_max = kRangeBytesMax;
+    bool is_for_peer = false;  // Only what is checked.
+    // Prove the last one, to who trusts the schedule of this version.
+    std::optional<std::uint32_t> trusted{};
 };
 // Read a piece of a snapshot of ours. Answered by SnapshotRead, with this correlation.
 struct ReadSnapshot {
@@ -324,6 +349,8 @@ using Effect = std::variant<effect::Send,
                             effect::Connect,
                             effect::HeaderArrived,
                             effect::BlockArrived,
+                            effect::RangeArrived,
+                            effect::MendArrived,
                             effect::TransactionArrived,
                             effect::VoteArrived,
                             effect::CertificateArrived,
@@ -352,6 +379,7 @@ struct Options {
     std::uint32_t rules_version = 0;
     std::vector<PublicKey> vote_keys;
     std::optional<Checkpoint> checkpoint;
+    bool trusts_certified = false;                // Asks for range proofs.
     bool joins_with_one_organisation = false;     // Else a node at genesis waits for a second one.
     std::optional<SnapshotPoint> begun_snapshot;  // Of which there are chunks here.
     bool takes_snapshots = false;  // Somebody carries Keep-, Check-, LoadSnapshot out.

@@ -18,7 +18,12 @@ void BlockServer::on_request(Peer& peer, Request request, std::uint64_t correlat
 void BlockServer::on_sync_request(Peer& peer,
                                   const SyncRequest& request,
                                   std::uint64_t correlation) {
-    enqueue(peer, {.correlation = correlation, .from = request.from, .to = request.to, .ids = {}});
+    enqueue(peer,
+            {.correlation = correlation,
+             .from = request.from,
+             .to = request.to,
+             .ids = {},
+             .trusted = request.trusted});
 }
 
 void BlockServer::enqueue(Peer& peer, Question question) {
@@ -39,8 +44,12 @@ void BlockServer::serve(Peer& peer) {
     if (line.ticket != 0 || line.questions.empty() || peer.is_congested()) return;
     line.ticket = new_ticket();
     const Question& question = line.questions.front();
-    peers_.emit(effect::ReadBlocks{
-        .ticket = line.ticket, .from = question.from, .to = question.to, .ids = question.ids});
+    peers_.emit(effect::ReadBlocks{.ticket = line.ticket,
+                                   .from = question.from,
+                                   .to = question.to,
+                                   .ids = question.ids,
+                                   .is_for_peer = true,
+                                   .trusted = question.trusted});
 }
 
 bool BlockServer::on_read(const input::BlocksRead& read) {
@@ -53,15 +62,17 @@ bool BlockServer::on_read(const input::BlocksRead& read) {
     at->second.questions.pop_front();
     Peer* peer = peers_.at(at->first);
     if (peer == nullptr) return true;
-    answer(*peer, question, read.blocks);
+    answer(*peer, question, read);
     serve(*peer);
     return true;
 }
 
-void BlockServer::answer(Peer& peer,
-                         const Question& question,
-                         const std::vector<SharedBytes>& blocks) {
+void BlockServer::answer(Peer& peer, const Question& question, const input::BlocksRead& read) {
+    const std::vector<SharedBytes>& blocks = read.blocks;
     const bool is_sync = question.ids.empty();
+    if (read.proof && !blocks.empty()) {
+        peers_.send(peer, *read.proof, {.correlation = question.correlation});
+    }
     const std::size_t body_max = carriage_of(MessageType::blocks).body_bytes_max;
     std::size_t at = 0;
     do {

@@ -30,6 +30,7 @@ class BlockServer {
         chain::Height from = 0;
         chain::Height to = 0;
         std::vector<chain::BlockId> ids;
+        std::optional<std::uint32_t> trusted{};  // The asker wants a proof.
     };
     struct Line {
         std::deque<Question> questions;  // The first is being read if `ticket` is not 0.
@@ -37,7 +38,7 @@ class BlockServer {
     };
 
     void enqueue(Peer& peer, Question question);
-    void answer(Peer& peer, const Question& question, const std::vector<SharedBytes>& blocks);
+    void answer(Peer& peer, const Question& question, const input::BlocksRead& read);
 
     Peers& peers_;
     std::map<PeerSlot, Line> lines_;

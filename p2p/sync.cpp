@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace p2p {
 
@@ -18,6 +19,7 @@ constexpr std::uint64_t kJudgingBytesMax = 16U << 20U;
 constexpr std::uint64_t kAskBytesMin = 64U << 10U;
 constexpr chain::Height kAskHeightsMin = 16;
 constexpr chain::Height kAskHeightsMax = 8'192;
+constexpr chain::Height kProvedHeightsMax = 2'048;    // Of one proof: they are executed together.
 constexpr base::Duration kAhead = milliseconds(250);  // How much to ask for at a time.
 constexpr base::Duration kPatience = seconds(2);
 constexpr base::Duration kLatencyMax = seconds(2);  // That a peer is given, however slow it was.
@@ -193,22 +195,25 @@ SyncManager::Ask SyncManager::ask(base::Timestamp now,
         std::min(std::max(speed.latency, source.round_trip), kLatencyMax);
     const std::uint64_t bytes = std::clamp<std::uint64_t>(
         bytes_in(speed.bytes_per_second, source.round_trip + kAhead), kAskBytesMin, kRangeBytesMax);
-    const auto heights = static_cast<chain::Height>(std::clamp<std::uint64_t>(
-        bytes / std::max<std::uint64_t>(1, block_bytes_), kAskHeightsMin, kAskHeightsMax));
+    const auto heights = static_cast<chain::Height>(
+        std::clamp<std::uint64_t>(bytes / std::max<std::uint64_t>(1, block_bytes_),
+                                  kAskHeightsMin,
+                                  trusted_ ? kProvedHeightsMax : kAskHeightsMax));
     const chain::Height last = std::min({to, source.last, from + (heights - 1)});
     if (last < to && to < cursor_) holes_[last + 1] = {to, {}};
     // At a fourth of its rate it is late.
     const auto expected = milliseconds(4 * bytes * 1000 / speed.bytes_per_second);
-    ranges_[from] = {.slot = source.slot,
-                     .correlation = next_correlation_,
-                     .to = last,
-                     .next = from,
-                     .last_id = {},
-                     .blocks = {},
-                     .asked_at = now,
-                     .deadline = now + kPatience + 4 * latency +
-                                 std::min<base::Duration>(expected, seconds(10))};
-    return {source.slot, next_correlation_++, {.from = from, .to = last}};
+    ranges_[from] = {
+        .slot = source.slot,
+        .correlation = next_correlation_,
+        .to = last,
+        .next = from,
+        .last_id = {},
+        .blocks = {},
+        .asked_at = now,
+        .deadline = now + kPatience + 4 * latency + std::min<base::Duration>(expected, seconds(10)),
+        .may_prove = trusted_.has_value()};
+    return {source.slot, next_correlation_++, {.from = from, .to = last, .trusted = trusted_}};
 }
 
 std::size_t SyncManager::ranges_of(PeerSlot slot) const {
@@ -277,6 +282,40 @@ std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
     return {};
 }
 
+SyncManager::Range* SyncManager::find_asked(PeerSlot slot, std::uint64_t correlation) {
+    const auto at = std::find_if(ranges_.begin(), ranges_.end(), [&](const auto& item) {
+        const Range& range = item.second;
+        return !range.is_done && range.slot == slot && range.correlation == correlation;
+    });
+    return at == ranges_.end() ? nullptr : &at->second;
+}
+
+// What the answer does not reach is asked for again. Whether the proof holds the ledger says.
+std::optional<SyncManager::Fault> SyncManager::on_proof(PeerSlot slot,
+                                                        const Envelope& envelope,
+                                                        RangeProof proof) {
+    Range& range = *find_asked(slot, envelope.correlation);
+    if (!std::exchange(range.may_prove, false)) {
+        return Fault{slot, 0, Reason::wrong_version, "sends a range proof that was not asked for"};
+    }
+    const chain::Height height = proof.height();
+    if (height < range.next || height > range.to) {
+        return Fault{slot,
+                     0,
+                     Reason::bad_block,
+                     fmt::format("proves block {} where blocks {} to {} were asked for",
+                                 height,
+                                 range.next,
+                                 range.to)};
+    }
+    range.bytes += envelope.length;
+    bytes_received_ += envelope.length;
+    if (height < range.to) holes_[height + 1] = {range.to, {}};
+    range.to = height;
+    range.proof = std::move(proof);
+    return {};
+}
+
 std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
                                                          PeerSlot slot,
                                                          const Envelope& envelope,
@@ -287,6 +326,7 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
     });
     Range& range = at->second;
     if (range.first_at == base::Timestamp{}) range.first_at = now;
+    range.may_prove = false;
     range.bytes += envelope.length;
     bytes_received_ += envelope.length;
     const std::uint64_t each = envelope.length / std::max<std::size_t>(1, blocks.blocks.size());
@@ -309,6 +349,14 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
         finish(now, range);
     } else if ((envelope.flags & kFlagLast) != 0) {
         const chain::Height first = at->first;
+        if (range.proof) {
+            const std::string text =
+                fmt::format("proves block {} and sends blocks up to {}", range.to, range.next - 1);
+            range.next -= static_cast<chain::Height>(range.blocks.size());
+            range.blocks.clear();
+            cut(at, slot);
+            return Fault{slot, 0, Reason::bad_block, text};
+        }
         const bool has_nothing = range.blocks.empty() && range.next == first;
         finish(now, range);
         cut(at, has_nothing ? std::optional(slot) : std::nullopt);
@@ -339,6 +387,7 @@ void SyncManager::finish(base::Timestamp now, Range& range) {
 void SyncManager::cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid) {
     Range& range = at->second;
     range.is_done = true;
+    range.proof.reset();  // Its last block will not come.
     if (range.next <= range.to) holes_[range.next] = {range.to, avoid};
     range.to = range.next - 1;
     if (range.blocks.empty()) ranges_.erase(at);
@@ -382,6 +431,31 @@ void SyncManager::forget(PeerSlot slot) {
 
 // --- Handing over ---
 
+bool SyncManager::has_next(const Range& range) const {
+    if (range.blocks.empty() || range.blocks.front().block->header.height != next_) return false;
+    if (judging_.size() >= kJudgingMax || judging_bytes_ >= kJudgingBytesMax) return false;
+    return !range.proof || range.next > range.to;
+}
+
+SyncManager::Delivery SyncManager::take_next(Range& range) {
+    Delivery delivery{.slot = range.slot, .blocks = {}, .proof = std::move(range.proof)};
+    std::uint64_t bytes = 0;
+    do {
+        bytes += range.blocks.front().bytes;
+        delivery.blocks.push_back(std::move(range.blocks.front().block));
+        range.blocks.pop_front();
+    } while (delivery.proof && !range.blocks.empty());
+    range.proof.reset();
+    const chain::Block& last = *delivery.blocks.back();
+    tail_ = {last.header.height, last.id};
+    tail_slot_ = range.slot;
+    next_ = last.header.height + 1;
+    Judging& judging = judging_[last.id];
+    judging_bytes_ = judging_bytes_ - judging.bytes + bytes;
+    judging = {range.slot, bytes, round_};
+    return delivery;
+}
+
 SyncManager::Taken SyncManager::take() {
     Taken taken;
     while (!ranges_.empty()) {
@@ -392,10 +466,8 @@ SyncManager::Taken SyncManager::take() {
             ranges_.erase(at);
             continue;
         }
-        const auto [block, bytes] = range.blocks.front();
-        if (block->header.height != next_) break;
-        if (judging_.size() >= kJudgingMax || judging_bytes_ >= kJudgingBytesMax) break;
-        if (block->header.previous != tail_.id) {
+        if (!has_next(range)) break;
+        if (range.blocks.front().block->header.previous != tail_.id) {
             const std::string text =
                 fmt::format("block {} builds on another block {} than ours", next_, tail_.height);
             taken.must_restart = true;
@@ -412,14 +484,7 @@ SyncManager::Taken SyncManager::take() {
             }
             return taken;
         }
-        tail_ = {next_, block->id};
-        tail_slot_ = range.slot;
-        ++next_;
-        Judging& judging = judging_[block->id];
-        judging_bytes_ = judging_bytes_ - judging.bytes + bytes;
-        judging = {range.slot, bytes, round_};
-        taken.blocks.push_back({range.slot, block});
-        range.blocks.pop_front();
+        taken.deliveries.push_back(take_next(range));
     }
     return taken;
 }

@@ -13,6 +13,9 @@ namespace p2p {
 
 // Fetches final blocks by height from several peers at once and hands them over in order.
 //
+// Where proofs are asked for, an answer may begin with one of its last block. What it covers is
+// handed over as a whole, once all of it is here; whether it holds the ledger says.
+//
 // A range is what one peer is asked for at a time: its measured rate times its latency and a
 // quarter of a second. Memory is bounded: so many bytes are asked for or held, and so many are with
 // the ledger, whatever peers send. What is late or missing is asked of another.
@@ -44,12 +47,17 @@ class SyncManager {
         std::string text;
         chain::Height lacks = 0;  // It was asked for this block and sent nothing; 0: it did.
     };
+    // One block; or, with a proof, all that it is of, up to the block that it proves.
     struct Delivery {
         PeerSlot slot = 0;
-        chain::BlockPtr block;
+        std::vector<chain::BlockPtr> blocks;
+        std::optional<RangeProof> proof{};
     };
 
     explicit SyncManager(std::optional<Checkpoint> checkpoint) : checkpoint_(checkpoint) {}
+
+    // Ranges are asked for with a proof from the schedule of this version on.
+    void trust(std::uint32_t schedule_version) { trusted_ = schedule_version; }
 
     // Begins behind a block that is final here, or again after what came was not good.
     void start(base::Timestamp now, const BlockPoint& after);
@@ -78,6 +86,10 @@ class SyncManager {
                                         chain::Height target);
     // Whether this answers a question of ours; what is late does so no more.
     [[nodiscard]] bool is_asked(PeerSlot slot, std::uint64_t correlation) const;
+    // The proof that an answer begins with, for a question for which is_asked().
+    [[nodiscard]] std::optional<Fault> on_proof(PeerSlot slot,
+                                                const Envelope& envelope,
+                                                RangeProof proof);
     // Blocks that came, for a question for which is_asked().
     [[nodiscard]] std::optional<Fault> on_blocks(base::Timestamp now,
                                                  PeerSlot slot,
@@ -85,7 +97,7 @@ class SyncManager {
                                                  const Blocks& blocks);
     // What the ledger may have now; a fault ends the round (start() again).
     struct Taken {
-        std::vector<Delivery> blocks;
+        std::vector<Delivery> deliveries;
         std::optional<Fault> fault;
         bool must_restart = false;
     };
@@ -119,6 +131,8 @@ class SyncManager {
         base::Timestamp first_at{};  // When its first blocks came; zero: none did.
         base::Timestamp deadline{};
         bool is_done = false;
+        bool may_prove = false;  // Was asked with a proof, and nothing of the answer came.
+        std::optional<RangeProof> proof{};  // Of block `to`.
     };
     struct Hole {
         chain::Height to = 0;
@@ -150,6 +164,10 @@ class SyncManager {
     // The rest of a range that will not come goes to a hole.
     void cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
     void finish(base::Timestamp now, Range& range);
+    [[nodiscard]] Range* find_asked(PeerSlot slot, std::uint64_t correlation);
+    // Whether the first range has something that take() may give.
+    [[nodiscard]] bool has_next(const Range& range) const;
+    [[nodiscard]] Delivery take_next(Range& range);
     void doubt(PeerSlot slot);
     [[nodiscard]] std::optional<PeerSlot> awaited(base::Timestamp now) const;
     // How often; whoever is asked for a block is in doubt no more than any other who has it.
@@ -157,6 +175,7 @@ class SyncManager {
     [[nodiscard]] std::optional<Fault> check(const Range& range, const chain::Block& block) const;
 
     std::optional<Checkpoint> checkpoint_;
+    std::optional<std::uint32_t> trusted_;
     bool is_active_ = false;
     std::uint64_t round_ = 0;  // Counts start().
     base::Timestamp not_before_{};

@@ -256,14 +256,18 @@ Result<MerkleProof> ProofMaker::path_of(Height height, const BlockHeader& certif
     });
 }
 
-Result<FinalityProof> ProofMaker::finality_of(const BlockHeader& header) const {
+Result<FinalityProof> ProofMaker::newest_finality() const {
     auto certified = newest();
     if (!certified) return fail(std::move(certified).error());
-    FinalityProof proof{certified->header, active_part(certified->certificate), std::nullopt};
-    if (header == certified->header) return proof;
-    auto path = path_of(header.height, certified->header);
+    return FinalityProof{certified->header, active_part(certified->certificate), std::nullopt};
+}
+
+Result<FinalityProof> ProofMaker::finality_of(const BlockHeader& header) const {
+    auto proof = newest_finality();
+    if (!proof || header == proof->certified) return proof;
+    auto path = path_of(header.height, proof->certified);
     if (!path) return fail(std::move(path).error());
-    proof.ancestor = *std::move(path);
+    proof->ancestor = *std::move(path);
     return proof;
 }
 

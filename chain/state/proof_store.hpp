@@ -90,6 +90,8 @@ class ProofMaker {
                                                             std::uint32_t last) const;
     // That this block is final, by the newest certificate.
     [[nodiscard]] base::Result<FinalityProof> finality_of(const BlockHeader& header) const;
+    // That the newest block with a certificate is final: it has one.
+    [[nodiscard]] base::Result<FinalityProof> newest_finality() const;
     // The path of the block of this height in the finality_root of a header.
     [[nodiscard]] base::Result<MerkleProof> path_of(Height height,
                                                     const BlockHeader& certified) const;

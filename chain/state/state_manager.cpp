@@ -205,25 +205,23 @@ LayeredView::Layers StateManager::layers(const Node& top) const {
     const Node* node = &top;
     while (node != nullptr) {
         found.push_back(node->run ? node->run : node->changes);
-        std::uint32_t steps = node->run ? node->run_blocks : 1;
-        while (node != nullptr && steps > 0) {
-            node = find(node->parent);
-            --steps;
-        }
+        node = find(node->run ? node->below_run : node->parent);
     }
     return found;
 }
 
-// The changes of the last `blocks` up to `top` as one.
-std::shared_ptr<const ChangeSet> StateManager::gather(const Node& top, std::uint32_t blocks) const {
+// The changes of the last `blocks` up to `top` as one; `below`: the block under them.
+std::shared_ptr<const ChangeSet> StateManager::gather(const Node& top,
+                                                      std::uint32_t blocks,
+                                                      base::Hash256& below) const {
     LayeredView::Layers parts;
     const Node* node = &top;
     for (std::uint32_t left = blocks; left > 0 && node != nullptr;) {
         const bool whole = node->run && node->run_blocks <= left;
         parts.push_back(whole ? node->run : node->changes);
-        for (std::uint32_t steps = whole ? node->run_blocks : 1; steps > 0; --steps, --left) {
-            node = node != nullptr ? find(node->parent) : nullptr;
-        }
+        left -= whole ? node->run_blocks : 1;
+        below = whole ? node->below_run : node->parent;
+        node = find(below);
     }
     auto sum = std::make_shared<ChangeSet>();
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
@@ -236,9 +234,11 @@ void StateManager::make_run(Node& node) const {
     const std::uint32_t depth = node.block.height - base_.block.height;
     for (const std::uint32_t blocks : {kShortRun, kLongRun}) {
         if (node.block.height % blocks != 0 || depth < blocks) continue;
-        std::shared_ptr<const ChangeSet> run = gather(node, blocks);
+        base::Hash256 below;
+        std::shared_ptr<const ChangeSet> run = gather(node, blocks, below);
         node.run = std::move(run);
         node.run_blocks = blocks;
+        node.below_run = below;
     }
 }
 
@@ -268,9 +268,10 @@ FinalState StateManager::finalize(const base::Hash256& block) {
         CHECK(found != nodes_.end());
         CHECK(!found->second.final);
         found->second.final = true;
-        sets.insert(sets.begin(), found->second.changes);
+        sets.push_back(found->second.changes);
         at = found->second.parent;
     }
+    std::ranges::reverse(sets);
     handed_out_ = top->second.block;
     const std::set<base::Hash256> living = branch(block);
     for (auto node = nodes_.begin(); node != nodes_.end();) {

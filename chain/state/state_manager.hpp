@@ -125,6 +125,7 @@ class StateManager : base::Pinned {
         // multiple of that and finality is so far behind that reads would pass too many layers.
         std::shared_ptr<const ChangeSet> run;
         std::uint32_t run_blocks = 0;
+        base::Hash256 below_run;  // The block below the lowest of them; may be behind the base.
         std::shared_ptr<const StateView> view;  // Made when first asked for.
     };
     struct Base {
@@ -139,7 +140,8 @@ class StateManager : base::Pinned {
     [[nodiscard]] const Node* find(const base::Hash256& block) const;
     [[nodiscard]] LayeredView::Layers layers(const Node& top) const;
     [[nodiscard]] std::shared_ptr<const ChangeSet> gather(const Node& top,
-                                                          std::uint32_t blocks) const;
+                                                          std::uint32_t blocks,
+                                                          base::Hash256& below) const;
     void make_run(Node& node) const;
     [[nodiscard]] std::set<base::Hash256> branch(const base::Hash256& root) const;
     void absorb(const Node& node);

@@ -44,6 +44,8 @@ void Core::Impl::step(base::Timestamp now, const Input& input, Effects& out) {
         tell_ledger(out);
     } else if (const auto* recovered = std::get_if<input::Recovered>(&input)) {
         on_recovered(*recovered, out);
+    } else if (const auto* checked = std::get_if<input::StoredChecked>(&input)) {
+        on_stored_checked(*checked, out);
     } else {
         show_pending(out);
     }
@@ -61,6 +63,8 @@ void Core::Impl::on_tick(Effects& out) {
     }
     feed(consensus::input::Tick{}, out);
     work_off(out);
+    work_off_ranges(out);
+    attend_unchecked(out);
     if (is_pending_stale() && trouble_.empty()) begin_next(out);
     attend_duties(out);
     say_clock(out);
@@ -120,6 +124,8 @@ void Core::Impl::on_written(const input::Written& written, Effects& out) {
     if (finalizing_) finish_finalize(out);
     run_queue(out);
     work_off(out);
+    work_off_ranges(out);
+    attend_unchecked(out);
 }
 
 // An own block or vote is an input again, one deep: the next vote waits for its Persist.
@@ -249,6 +255,7 @@ void Core::Impl::begin_finalize(const consensus::effect::Finalize& finalize, Eff
     auto became = finalize.certificate ? chain_->finalize(*finalize.certificate, base, write.batch)
                                        : chain_->finalize(finalize.block, base, write.batch);
     write.final_state = std::move(became.state);
+    note_stretches(became.blocks.back()->block->header.height, write.batch);
     finalizing_ = Finalizing{std::move(became.blocks), finalize.certificate};
     std::erase_if(bodies_, [&](const auto& entry) { return !chain_->find(entry.first); });
     begin_write(std::move(write), out);

@@ -9,6 +9,7 @@
 #include "consensus/consensus.hpp"
 #include "genesis/recovery.hpp"
 #include "node/core/run_timer.hpp"
+#include "node/core/unchecked.hpp"
 #include "p2p/network.hpp"
 
 #include <cstdint>
@@ -73,6 +74,11 @@ struct Recovered {
     Ticket ticket = 0;
     base::Result<std::vector<chain::PooledTransaction>> transactions;
 };
+// An effect::CheckStored was carried out: what is wrong. corrupt: the storage is damaged.
+struct StoredChecked {
+    Ticket ticket = 0;
+    base::Result<std::vector<WrongCopy>> wrong;
+};
 }  // namespace input
 using Input = std::variant<input::Tick,
                            input::Submit,
@@ -84,7 +90,8 @@ using Input = std::variant<input::Tick,
                            input::ClockSet,
                            input::SetDelay,
                            input::HistoryPruned,
-                           input::Recovered>;
+                           input::Recovered,
+                           input::StoredChecked>;
 
 // What reading threads see: one consistent moment. Immutable; replaced as a whole.
 struct Published {
@@ -93,6 +100,11 @@ struct Published {
     std::optional<chain::Certificate> certificate;    // Of `finalized`; absent for genesis, and
                                                       // where a recovery begins.
     std::vector<chain::ExecutedBlockPtr> reversible;  // Above `finalized`, up to head, ascending.
+    // Of these, the signatures of those up to this height are not checked.
+    chain::Height unchecked_to = 0;
+    // Stored blocks of which that is so, and those of them that were found wrong.
+    chain::Height unchecked_blocks = 0;
+    chain::Height wrong_blocks = 0;
     std::shared_ptr<const chain::StateView> head_state;
     std::shared_ptr<const chain::StateView> final_state;
     // Of the block being made, as of the `pending_count`-th effect::Pending: who was answered
@@ -149,6 +161,14 @@ struct ReadBlocks {
     p2p::effect::ReadBlocks wanted;
     std::vector<p2p::SharedBytes> held{};  // Found in memory: they follow what is read.
 };
+// Check the signatures and witnesses of stored blocks (check_stretch), on a worker with nothing
+// more urgent to do; answered with input::StoredChecked.
+struct CheckStored {
+    Ticket ticket = 0;
+    Stretch stretch;
+    BranchWalk::Rules rules;
+    chain::BlockPtr copy;  // If set: of this one, in the place of the stored one.
+};
 // For the conversation with peers.
 struct ToPeers {
     p2p::Input said;
@@ -196,6 +216,7 @@ using Effect = std::variant<effect::Write,
                             effect::WakeAt,
                             effect::Recover,
                             effect::ReadBlocks,
+                            effect::CheckStored,
                             effect::ToPeers,
                             effect::ToTransport,
                             effect::ToSnapshots,

@@ -272,6 +272,12 @@ void Core::Impl::adopt(const Arrival& arrival, Effects& out) {
     auto executed = chain_->execute(arrival.block, arrival.transactions);
     if (!executed) {
         const base::Error& error = executed.error();
+        if (proved_.contains(block.id) && has_its_body(block)) {
+            judged.verdict = Verdict::unsure;
+            judge(std::move(judged), out);
+            const std::string why = chain_->explain_digest(block.header.previous);
+            return stop_at(block.header, error.detail + "; " + why, out);
+        }
         if (error.code == base::Errc::unavailable || error.code == base::Errc::corrupt) {
             // Not the block's fault: this node cannot follow.
             trouble_ = error.detail;

@@ -60,7 +60,7 @@ void Core::Impl::accept(const chain::ExecutedBlockPtr& block, bool own, Effects&
 // Where the agreement builds now: the pool and the block being made follow.
 void Core::Impl::follow_head(Effects& out) {
     const chain::BlockId head = consensus_.head();
-    if (head == pool_head_) return;
+    if (head == pool_head_ || is_spared(head)) return;
     const auto lost = beyond(pool_head_, head);
     const auto won = beyond(head, pool_head_);
     if (!lost.empty()) {
@@ -272,6 +272,10 @@ std::shared_ptr<Published> Core::Impl::make_view() const {
     for (chain::ExecutedBlockPtr& block : chain_->branch(shown_head_)) {
         view->reversible.push_back(std::move(block));
     }
+    view->unchecked_to =
+        stretches_.empty() ? unchecked_.checked_from() - 1 : stretches_.back().stretch.to;
+    view->unchecked_blocks = unchecked_.blocks();
+    view->wrong_blocks = static_cast<chain::Height>(unchecked_.wrong().size());
     view->head = view->reversible.empty() ? shown_final_ : view->reversible.back()->block;
     view->head_state = chain_->shared_state_of(shown_head_);
     view->pool_transactions = pool_.size();

@@ -6,6 +6,7 @@
 #include "node/core/duties.hpp"
 #include "node/core/failure_budget.hpp"
 #include "node/core/stopped_transactions.hpp"
+#include "node/core/unchecked.hpp"
 
 #include <set>
 #include <string>
@@ -27,6 +28,8 @@ inline constexpr std::size_t kRecoveringMax = 8'192;
 inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500);
 // How long a third block of a slot, from a sync, waits for a certificate.
 inline constexpr base::Duration kCertificateWithin = std::chrono::seconds(5);
+// How often peers are asked again for blocks that are wrong here.
+inline constexpr base::Duration kMendAgain = std::chrono::seconds(5);
 // Certificates known to be good, so that none is checked twice.
 inline constexpr std::size_t kVerifiedMax = 1'024;
 
@@ -76,6 +79,22 @@ class Core::Impl {
     struct Ran {
         bool waits = false;                  // This block does not take it; a later one may.
         std::optional<base::Error> failure;  // It has left the pool for this.
+    };
+    // Blocks that came with a proof of the last one.
+    struct Range {
+        transport::ChannelId channel;
+        std::vector<chain::BlockPtr> blocks;
+        p2p::RangeProof proof;
+        bool is_begun = false;
+        std::size_t spared = 0;  // The first so many are executed without their signatures.
+        std::size_t next = 0;    // Of these.
+    };
+    // An effect::CheckStored under way.
+    struct UncheckedCheck {
+        Ticket ticket = 0;
+        Stretch stretch;
+        chain::BlockPtr copy;
+        transport::ChannelId channel;  // Who sent the copy.
     };
     struct RunLimit {
         base::Duration time{};
@@ -147,6 +166,32 @@ class Core::Impl {
     void tell_votes(const chain::Certificate& certificate,
                     const chain::ScheduleState& schedules,
                     Effects& out) const;
+
+    // --- Blocks of a sync that a proof binds (core_ranges.cpp) ---
+    void on_range(const p2p::effect::RangeArrived& arrived, Effects& out);
+    void work_off_ranges(Effects& out);
+    bool begin_range(Effects& out);
+    void end_range(Effects& out);
+    [[nodiscard]] base::Result<void> vet(const Range& range, Effects& out);
+    [[nodiscard]] BranchWalk::Rules walk_rules() const;
+    [[nodiscard]] BranchWalk walk_to(const chain::BlockId& tip) const;
+    bool adopt_spared(const chain::BlockPtr& block, Effects& out);
+    void stop_at(const chain::BlockHeader& header, const std::string& why, Effects& out);
+    void conclude(const Range& range, p2p::Verdict verdict, const std::string& text, Effects& out);
+    void note_stretches(chain::Height final_height, base::Batch& batch);
+    void attend_unchecked(Effects& out);
+    void on_stored_checked(const input::StoredChecked& checked, Effects& out);
+    void settle_stretch(const UncheckedCheck& check,
+                        const std::vector<WrongCopy>& wrong,
+                        base::Batch& batch,
+                        Effects& out);
+    void settle_copy(const UncheckedCheck& check,
+                     const std::vector<WrongCopy>& wrong,
+                     base::Batch& batch,
+                     Effects& out);
+    void on_mended(const p2p::effect::MendArrived& arrived, Effects& out);
+    // Executed, not final, and not checked.
+    [[nodiscard]] bool is_spared(const chain::BlockId& id) const;
 
     // --- Blocks of others (core_blocks.cpp) ---
     // Executes what has come and can be executed, some blocks at a time.
@@ -295,6 +340,12 @@ class Core::Impl {
     std::shared_ptr<const base::Result<genesis::Recovery>> answer_;  // As published.
     Duties duties_;
     Arrivals arrivals_;
+    std::deque<Range> ranges_;
+    std::deque<Unchecked::Entry> stretches_;  // Of ranges that are not on their way to the disk.
+    std::set<chain::BlockId> proved_;  // Of the last range, what is checked as any other block.
+    Unchecked unchecked_;
+    std::optional<UncheckedCheck> unchecked_check_;
+    base::Timestamp ask_mended_at_{};
     std::map<Ticket, Recovering> recovering_;
     std::set<base::Hash256> verified_;  // Certificates, each with the schedules that it is under.
     std::deque<base::Hash256> verified_order_;

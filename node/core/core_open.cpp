@@ -317,6 +317,7 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
     earliest_height_ = earliest->value_or(1);
+    if (auto loaded = unchecked_.load(environment_.storage); !loaded) return loaded;
     if (auto loaded = load_stopped(out); !loaded) return loaded;
     if (auto loaded = load_pool(out); !loaded) return loaded;
     if (auto loaded = load_evidence(); !loaded) return loaded;

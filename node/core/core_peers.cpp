@@ -40,6 +40,10 @@ void Core::Impl::on_peers(const p2p::Effect& asked, Effects& out) {
     namespace peers = p2p::effect;
     if (const auto* block = std::get_if<peers::BlockArrived>(&asked)) {
         on_block(*block, out);
+    } else if (const auto* range = std::get_if<peers::RangeArrived>(&asked)) {
+        on_range(*range, out);
+    } else if (const auto* mended = std::get_if<peers::MendArrived>(&asked)) {
+        on_mended(*mended, out);
     } else if (const auto* vote = std::get_if<peers::VoteArrived>(&asked)) {
         on_vote(*vote, out);
     } else if (const auto* certificate = std::get_if<peers::CertificateArrived>(&asked)) {
@@ -122,6 +126,7 @@ void Core::Impl::on_recovered(const input::Recovered& recovered, Effects& out) {
         arrival->transactions = *recovered.transactions;
     }
     work_off(out);
+    work_off_ranges(out);
 }
 
 void Core::Impl::take_transaction(const Recovering& from,
@@ -244,8 +249,13 @@ void Core::Impl::on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) co
     effect::ReadBlocks read{wanted};
     read.wanted.ids.clear();
     std::size_t bytes = 0;
+    // What is not checked is as good as absent.
+    if (wanted.is_for_peer && wanted.ids.empty() && wanted.from < unchecked_.checked_from()) {
+        return tell(p2p::input::BlocksRead{wanted.ticket, {}}, out);
+    }
     for (const chain::BlockId& id : wanted.ids) {
         const auto block = chain_->find(id);
+        if (unchecked_.find(chain::height_of(id)) != nullptr || is_spared(id)) continue;
         if (block == nullptr) {
             read.wanted.ids.push_back(id);
         } else if (bytes < wanted.bytes_max) {
@@ -276,6 +286,8 @@ void Core::Impl::tell_ledger(Effects& out) const {
     changed.finalized = {shown_final_->header.height, shown_final_->id};
     changed.head = changed.finalized;
     changed.earliest_height = earliest_height_;
+    changed.served_from = unchecked_.checked_from();
+    changed.schedule_version = chain_->schedules_below(chain_->finalized()->id)->active->version;
     if (finalizing_) {
         for (const chain::ExecutedBlockPtr& block : finalizing_->blocks) {
             changed.branch.push_back(block->block->id);

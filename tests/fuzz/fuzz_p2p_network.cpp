@@ -41,6 +41,7 @@ struct Play {
         options.node_key = key(1);
         options.vote_keys = {key(1)};
         options.takes_snapshots = true;
+        options.trusts_certified = true;
         options.checkpoint = p2p::Checkpoint{1, {}};
         options.verify = [](const auto&, const auto&, const auto&) { return true; };
         return options;
@@ -48,6 +49,9 @@ struct Play {
     Play() : network(options(), base::Log(sink, "p2p")) {
         step(input::LedgerChanged{.head = {5, {}}, .finalized = {5, {}}, .branch = {}});
         step(input::SnapshotsChanged{{{4, {}}}});
+        chain::BlockId wrong;
+        wrong.bytes[3] = std::byte{3};
+        step(input::MendBlocks{{wrong}});
         step(input::RegistryChanged{{{key(2), {}, 1}, {key(3), {}, 1}}});
         greet(2);
         greet(3);
@@ -74,6 +78,10 @@ struct Play {
         namespace effects = p2p::effect;
         if (const auto* block = std::get_if<effects::BlockArrived>(&effect)) {
             add(Item::block, block->block->id, block->channel);
+        } else if (const auto* range = std::get_if<effects::RangeArrived>(&effect)) {
+            add(Item::block, range->blocks.back()->id, range->channel);
+        } else if (const auto* mended = std::get_if<effects::MendArrived>(&effect)) {
+            add(Item::block, mended->block->id, mended->channel);
         } else if (const auto* header = std::get_if<effects::HeaderArrived>(&effect)) {
             add(Item::header, header->id, header->channel);
         } else if (const auto* transaction = std::get_if<effects::TransactionArrived>(&effect)) {
@@ -126,7 +134,7 @@ struct Play {
     void say_type(ChannelId channel, std::uint8_t type, std::span<const std::uint8_t> body) {
         base::Writer message;
         message.u8(static_cast<std::uint8_t>(type % (p2p::kMessageTypes - 1) + 1));
-        message.u8(type >> 6U);
+        message.u8(type >> 5U);
         message.u16(p2p::kProtocolVersion);
         message.u32(static_cast<std::uint32_t>(body.size()));
         message.u64(body.empty() ? 0 : body[0] % 4U);

@@ -125,8 +125,8 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     // It is for one start, not for all to come.
     CHECK(has(refusal("accept-amnesia = true\n"), "accept-amnesia"));
     CHECK(has(refusal("checkpoint = 7:00\n"), "without p2p-listen-endpoint"));
-    CHECK(has(refusal("trust = certified\n"), "trust = full"));
-    CHECK(has(refusal("trust = blind\n"), "expected full"));
+    CHECK(read(peers + "trust = certified\n").trust == "certified");
+    CHECK(has(refusal("trust = blind\n"), "expected full or certified"));
     CHECK(read("recover-from = 00\n").recover_from == "00");
     CHECK(has(refusal("snapshot = x\n"), "on the command line"));
     CHECK(has(refusal("snapshots-dir = x\n"), "data-dir/snapshots"));

@@ -25,6 +25,8 @@ std::vector<std::pair<Body, Mark>> one_of_each(const Stranger& test) {
             {TimeStamps{.transmit = 5}, {}},
             {Request{Wanted::blocks, {block->id}}, {.correlation = 1}},
             {SyncRequest{.from = 2, .to = 5}, {.correlation = 2}},
+            {SyncRequest{.from = 2, .to = 5, .trusted = 3},
+             {.correlation = 2, .flags = kFlagCertified}},
             {HeaderPush{{block->header, block->signature}, {{}, certificate}}, {}},
             {Blocks{{block}}, {}},
             {transaction_of(4), {}},
@@ -35,7 +37,8 @@ std::vector<std::pair<Body, Mark>> one_of_each(const Stranger& test) {
                  .piece = {.index = 1}, .is_known = true, .count = 2, .bytes = base::Bytes(100)},
              {}},
             {Ack{.messages = 7}, {}},
-            {ClockStatement{.key = test.options.vote_keys.front(), .life = 1, .shown = 5}, {}}};
+            {ClockStatement{.key = test.options.vote_keys.front(), .life = 1, .shown = 5}, {}},
+            {range_proof_of(*block, 4), {.correlation = 2}}};
 }
 
 TEST_CASE("every message is read as it was written, and its length is exact") {
@@ -57,7 +60,8 @@ TEST_CASE("what is large travels beside what is urgent") {
     for (int i = 1; i < static_cast<int>(kMessageTypes); ++i) {
         const auto type = static_cast<MessageType>(i);
         const bool is_data = type == MessageType::blocks || type == MessageType::transaction ||
-                             type == MessageType::snapshot_chunk;
+                             type == MessageType::snapshot_chunk ||
+                             type == MessageType::range_proof;
         CHECK(carriage_of(type).lane == (is_data ? Lane::data : Lane::control));
         CHECK(kEnvelopeBytes + carriage_of(type).body_bytes_max <= transport::kMessageBytesMax);
     }
@@ -65,6 +69,7 @@ TEST_CASE("what is large travels beside what is urgent") {
     CHECK(carriage_of(MessageType::certificate).priority == 0);
     CHECK(carriage_of(MessageType::header).priority == 1);
     CHECK(carriage_of(MessageType::blocks).priority == 3);
+    CHECK(carriage_of(MessageType::range_proof).priority == kSyncPriority);
 }
 
 TEST_CASE("every message cut short at every length is refused") {
@@ -115,8 +120,8 @@ TEST_CASE("envelopes of unknown types, versions and flags are refused by name") 
         bytes[0] = std::byte{0};
         CHECK(detail().find("type") != std::string::npos);
     }
-    SECTION("type 16") {
-        bytes[0] = std::byte{16};
+    SECTION("type 17") {
+        bytes[0] = std::byte{17};
         CHECK(detail().find("type") != std::string::npos);
     }
     SECTION("flags") {
@@ -126,6 +131,21 @@ TEST_CASE("envelopes of unknown types, versions and flags are refused by name") 
     SECTION("version") {
         bytes[2] = std::byte{2};
         CHECK(detail().find("version") != std::string::npos);
+    }
+}
+
+TEST_CASE("the flag certified goes with the schedule that is trusted, and with nothing else") {
+    const SyncRequest plain{.from = 2, .to = 5};
+    const SyncRequest certified{.from = 2, .to = 5, .trusted = 3};
+    const std::vector<std::pair<Body, std::uint8_t>> wrong{
+        {plain, kFlagCertified}, {certified, 0}, {Ack{}, kFlagCertified}};
+    for (const auto& [body, flags] : wrong) {
+        const SharedBytes bytes = pack_message(body, {.flags = flags});
+        const auto envelope = read_envelope(*bytes);
+        REQUIRE(envelope.has_value());
+        const auto read = read_body(*envelope, *bytes);
+        REQUIRE_FALSE(read.has_value());
+        CHECK(read.error().detail.find("flags") != std::string::npos);
     }
 }
 

@@ -109,6 +109,16 @@ inline chain::Certificate certificate_of(const chain::Block& block, chain::VoteK
         vote_data(block, kind), {base::Bytes{std::byte{7}}}, {signature_of(1), signature_of(2)}};
 }
 
+// Of the block of this height, as a certified block above it would prove it.
+inline RangeProof range_proof_of(const chain::Block& certified, chain::Height height) {
+    RangeProof proof;
+    proof.finality.certified = certified.header;
+    proof.finality.certificate = certificate_of(certified, chain::VoteKind::commit);
+    proof.finality.ancestor =
+        chain::MerkleProof{.index = height - 1, .count = certified.header.height, .siblings = {}};
+    return proof;
+}
+
 // Keeps lines, so that a failed test can be read.
 class Lines : public base::LogSink {
   public:
@@ -215,7 +225,11 @@ struct Node {
     std::vector<effect::PeerReady> ready;
     std::vector<effect::TwinKey> twins;
     std::size_t sync_blocks = 0;
-    bool answers_reads = true;  // Else ReadBlocks are never answered.
+    std::size_t ranges = 0;  // That came with a proof.
+    std::vector<effect::MendArrived> mends;
+    enum class Proofs : std::uint8_t { none, good, lies };
+    Proofs proofs = Proofs::good;  // Of the ranges that it serves.
+    bool answers_reads = true;     // Else ReadBlocks are never answered.
     milliseconds read_delay{0};
     std::size_t read_most = ~std::size_t{0};                          // Blocks at once.
     std::function<void(Ledger&, std::vector<SharedBytes>&)> falsify;  // What it serves.
@@ -226,6 +240,7 @@ struct Node {
 
 class World {
   public:
+    static constexpr chain::Slot kLie = 12'345'678;
     struct Channel {
         std::size_t from = 0;
         std::size_t to = 0;
@@ -526,10 +541,38 @@ class World {
             if (found == node.ledger.finals.end() || h < node.ledger.earliest) break;
             take(found->second);
         }
+        input::BlocksRead said{read.ticket, {}};
+        if (read.trusted && !blocks.empty() && node.proofs != Node::Proofs::none) {
+            said.proof = range_proof_of(*node.ledger.finalized,
+                                        static_cast<chain::Height>(read.from + blocks.size() - 1));
+            // The ledger of a test knows it by this.
+            if (node.proofs == Node::Proofs::lies) said.proof->finality.certified.slot = kLie;
+        }
         if (node.falsify) node.falsify(node.ledger, blocks);
-        at(now + node.read_delay, [this, &node, ticket = read.ticket, blocks] {
-            input(node, input::BlocksRead{ticket, blocks});
+        said.blocks = std::move(blocks);
+        at(now + node.read_delay, [this, &node, said] { input(node, said); });
+    }
+    void carry_out(Node& node, const effect::RangeArrived& arrived) {
+        ++node.ranges;
+        Verdict verdict = Verdict::bad;
+        if (arrived.proof.finality.certified.slot != kLie) {
+            for (const chain::BlockPtr& block : arrived.blocks)
+                verdict = node.ledger.add(block);
+        }
+        at(now, [this, &node, id = arrived.blocks.back()->id, channel = arrived.channel, verdict] {
+            input(node, node.ledger.view());
+            input(node, input::Judged{Item::block, id, channel, verdict, "of the ledger"});
         });
+    }
+    // A signature of 50 is wrong.
+    void carry_out(Node& node, const effect::MendArrived& arrived) {
+        node.mends.push_back(arrived);
+        const bool is_lie = arrived.block->signature == signature_of(50);
+        judge(node,
+              Item::block,
+              arrived.block->id,
+              arrived.channel,
+              is_lie ? Verdict::bad : Verdict::good);
     }
     void carry_out(Node& node, const effect::ReadSnapshot& read) {
         const auto answer = node.files->read(read.piece);

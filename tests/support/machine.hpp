@@ -222,6 +222,8 @@ class Machine {
     bool accept_amnesia = false;                        // Of the next start().
     std::optional<chain::ScheduleReset> reset;          // Likewise.
     std::map<chain::Slot, chain::BlockId> shown_slots;  // Over all restarts.
+    bool holds_checks = false;                          // What is to be checked is not.
+    std::size_t checks = 0;                             // Of what is stored.
     std::size_t recoveries = 0;                         // Of signatures, be it of many.
     bool shown_twice = false;                           // Two blocks of one slot.
 
@@ -262,6 +264,12 @@ class Machine {
             accused.push_back(accuse->evidence);
         } else if (const auto* read = std::get_if<node::effect::ReadBlocks>(&effect)) {
             reads.push_back(*read);
+        } else if (const auto* check = std::get_if<node::effect::CheckStored>(&effect)) {
+            ++checks;
+            if (holds_checks) return;
+            answers_.push_back(node::input::StoredChecked{
+                check->ticket,
+                node::check_stretch(storage_, check->stretch, check->rules, check->copy)});
         }
     }
 

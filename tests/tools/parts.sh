@@ -87,6 +87,7 @@ run_network() {
   tests/network/snapshot_join.py --build build/release
   tests/network/invite.py --build build/release
   tests/network/believed.py --build build/release
+  tests/network/trust.py --build build/release --seconds 20
   tests/network/pruning.py --build build/release
   for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only

@@ -82,3 +82,21 @@ TEST_CASE("a wrong digest at the end of a range is refused", "[core]") {
     REQUIRE_FALSE(refused);
     CHECK(refused.error().detail.find("state_digest") != std::string::npos);
 }
+
+TEST_CASE("of digests taken on trust the first that differs is named, with rows", "[core]") {
+    support::OneNode node;
+    const auto blocks = make_blocks(node, 4);
+    Follower follower(node.genesis());
+    // The second block of a chain that says another digest, and the third on top of it.
+    REQUIRE(follower.chain->replay(blocks[0], Digesting::trusted));
+    chain::BlockHeader header = blocks[1]->header;
+    header.state_digest.bytes[0] ^= std::byte{1};
+    const auto wrong = chain::make_block(
+        {header, blocks[1]->signature}, blocks[1]->transactions, blocks[1]->witness);
+    REQUIRE(follower.chain->replay(wrong, Digesting::trusted));
+    CHECK(follower.chain->explain_digest(blocks[0]->id).find("agree") != std::string::npos);
+    const std::string why = follower.chain->explain_digest(wrong->id);
+    CHECK(why.find("block " + std::to_string(header.height) + " is the first") !=
+          std::string::npos);
+    CHECK(why.find("table ") != std::string::npos);
+}

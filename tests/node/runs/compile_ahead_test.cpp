@@ -100,7 +100,7 @@ TEST_CASE("contracts come by their use in the newest blocks, then all others") {
     chain.act("busy"_n, 5);
     chain.act("rare"_n, 2);
     support::MemoryStorage storage;
-    const node::History history(storage);
+    const node::History history(storage, {});
     CHECK(node::contracts_by_use(*chain.view(), history) ==
           std::vector<base::Hash256>{busy, rare, idle});
 }
@@ -112,7 +112,7 @@ TEST_CASE("at the start all contracts are compiled, on a thread of dry runs") {
     for (int i = 0; i < 20; ++i)
         codes.push_back(chain.set_code(Name{("code"_n).value + static_cast<unsigned>(i)}, i));
     support::MemoryStorage storage;
-    const node::History history(storage);
+    const node::History history(storage, {});
     node::SharedPrograms programs;
     node::Execution execution(&programs);
     node::ThreadRunTimer timer(execution.machine());

@@ -12,9 +12,11 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kSalt = 0x2545F4914F6CDD1D;
 constexpr std::uint64_t kFloodSalt = 0x9FB21C651E98DF25;
+constexpr std::uint64_t kCopySalt = 0x5D1F0C9A62E37B84;
 constexpr std::size_t kRecent = 6;
 constexpr int kVariantsSeedsPercent = 25;
 constexpr int kFloodSeedsPercent = 15;
+constexpr int kCopySeedsPercent = 30;
 constexpr int kVariantsPercent = 30;  // Of the blocks of those who make any.
 // A channel is spoken on before: the handshake is over.
 constexpr base::Duration kHandshake = milliseconds(400);
@@ -35,6 +37,8 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
         variants_ = std::make_unique<Variants>(fleet.world());
     }
     Chance flood(seed ^ kFloodSalt);
+    Chance copy(seed ^ kCopySalt);
+    if (copy.percent(kCopySeedsPercent)) miscopier_ = std::make_unique<Miscopier>(seed);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
         hears_first_.push_back(static_cast<char>(chance_.below(2)));
@@ -96,7 +100,8 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
 }
 
 p2p::SharedBytes Byzantine::falsify(const p2p::SharedBytes& bytes) {
-    return flooder_ == nullptr ? bytes : flooder_->falsify(bytes);
+    const p2p::SharedBytes copied = miscopier_ == nullptr ? bytes : miscopier_->falsify(bytes);
+    return flooder_ == nullptr ? copied : flooder_->falsify(copied);
 }
 
 void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {

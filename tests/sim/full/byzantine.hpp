@@ -4,6 +4,7 @@
 #include "tests/sim/full/fleet.hpp"
 #include "tests/sim/full/flooder.hpp"
 #include "tests/sim/full/impostor.hpp"
+#include "tests/sim/full/miscopier.hpp"
 #include "tests/sim/full/variants.hpp"
 
 #include <map>
@@ -40,6 +41,8 @@ class Byzantine {
     // Slots whose votes all of them kept for themselves.
     [[nodiscard]] std::uint64_t conspiracies() const { return conspiracies_; }
     [[nodiscard]] std::uint64_t floods() const { return flooder_ ? flooder_->floods() : 0; }
+    // Blocks that were served with another signature or witness.
+    [[nodiscard]] std::uint64_t miscopies() const { return miscopier_ ? miscopier_->copies() : 0; }
     // Answers with blocks of slots that come in years.
     [[nodiscard]] std::uint64_t dated() const { return flooder_ ? flooder_->dated() : 0; }
 
@@ -72,10 +75,11 @@ class Byzantine {
     chain::Slot conspiracy_at_ = 0;     // The slot of which is_conspiracy_ speaks.
     bool is_conspiracy_ = false;
     std::uint64_t conspiracies_ = 0;
-    std::unique_ptr<Variants> variants_;  // Null: they make none.
-    bool spreads_variants_ = false;       // Many of a slot, to all.
-    std::unique_ptr<Flooder> flooder_;    // Null: they do not flood.
-    std::unique_ptr<Divider> divider_;    // Null: nobody is divided.
+    std::unique_ptr<Variants> variants_;    // Null: they make none.
+    bool spreads_variants_ = false;         // Many of a slot, to all.
+    std::unique_ptr<Flooder> flooder_;      // Null: they do not flood.
+    std::unique_ptr<Miscopier> miscopier_;  // Null: they serve what they have.
+    std::unique_ptr<Divider> divider_;      // Null: nobody is divided.
     // How it likes to behave, in percent.
     int withholds_ = 0;
     int releases_late_ = 0;

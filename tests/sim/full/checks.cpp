@@ -263,6 +263,7 @@ void Fleet::conclude() {
     outcome_.upgrades = goes_on ? 1 : 0;
     if (byzantine_ != nullptr) outcome_.counts["conspiracies"] = byzantine_->conspiracies();
     if (byzantine_ != nullptr) outcome_.counts["floods"] = byzantine_->floods();
+    if (byzantine_ != nullptr) outcome_.counts["miscopied"] = byzantine_->miscopies();
     if (byzantine_ != nullptr) outcome_.counts["dated_ahead"] = byzantine_->dated();
     if (world_.byzantine.size() > 1) outcome_.counts["colluding"] = 1;
     outcome_.trace = trace_.hash();

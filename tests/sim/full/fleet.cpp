@@ -158,9 +158,11 @@ void Fleet::perform(std::size_t i, const node::Effect& effect) {
         if (recover->block) note_work(i, *recover->block);
         later(i, microseconds(200), machine.recover(*recover));
     } else if (const auto* read = std::get_if<did::ReadBlocks>(&effect)) {
-        std::vector<p2p::SharedBytes> blocks = machine.read(read->wanted);
-        blocks.insert(blocks.end(), read->held.begin(), read->held.end());
-        later(i, microseconds(500), p2p::input::BlocksRead{read->wanted.ticket, std::move(blocks)});
+        p2p::input::BlocksRead said = machine.read(read->wanted);
+        said.blocks.insert(said.blocks.end(), read->held.begin(), read->held.end());
+        later(i, microseconds(500), std::move(said));
+    } else if (const auto* check = std::get_if<did::CheckStored>(&effect)) {
+        later(i, microseconds(500), machine.check(*check));
     } else if (const auto* asked = std::get_if<did::ToTransport>(&effect)) {
         perform(i, asked->asked);
     } else if (const auto* to = std::get_if<did::ToSnapshots>(&effect)) {

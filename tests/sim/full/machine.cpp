@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "chain/execution/host_functions.hpp"
 #include "chain/state/block_store.hpp"
+#include "node/core/range_proof.hpp"
 #include "node/core/recovery_origin.hpp"
 #include "node/disk/file.hpp"
 
@@ -255,6 +256,8 @@ p2p::Options Machine::network_options(std::uint64_t seed) const {
     if (!setup_.hides_its_keys) network.vote_keys = signer_.keys();
     network.seed = seed;
     network.takes_snapshots = true;
+    // Over a recovery no proof leads.
+    network.trusts_certified = seed % 2 == 0 && !recovery;
     network.begun_snapshot =
         node::SnapshotReceiver::begun_in(MachineDisk::joining(), disk_.calls());
     return network;
@@ -339,26 +342,13 @@ bool Machine::put_back_copy() {
     return true;
 }
 
-std::vector<p2p::SharedBytes> Machine::read(const p2p::effect::ReadBlocks& wanted) const {
-    const chain::BlockReader reader(disk_.storage());
-    std::vector<p2p::SharedBytes> found;
-    std::vector<chain::Height> heights;
-    for (const chain::BlockId& id : wanted.ids) {
-        const auto height = reader.height_of(id);
-        if (height && height->has_value()) heights.push_back(**height);
-    }
-    if (wanted.ids.empty()) {
-        for (chain::Height at = wanted.from; at <= wanted.to; ++at)
-            heights.push_back(at);
-    }
-    std::size_t bytes = 0;
-    for (const chain::Height height : heights) {
-        auto packed = reader.packed_at(height);
-        if (!packed || !packed->has_value() || bytes >= wanted.bytes_max) break;
-        bytes += (*packed)->size();
-        found.push_back(std::make_shared<const base::Bytes>(**std::move(packed)));
-    }
-    return found;
+p2p::input::BlocksRead Machine::read(const p2p::effect::ReadBlocks& wanted) const {
+    return node::read_blocks(disk_.storage(), wanted, [](chain::Height, const base::Error&) {});
+}
+
+node::input::StoredChecked Machine::check(const node::effect::CheckStored& wanted) const {
+    return {wanted.ticket,
+            node::check_stretch(disk_.storage(), wanted.stretch, wanted.rules, wanted.copy)};
 }
 
 node::input::Recovered Machine::recover(const node::effect::Recover& wanted) const {

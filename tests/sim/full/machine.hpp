@@ -156,7 +156,8 @@ class Machine : base::Pinned {
     // The process was told that a write failed, and waits for that one.
     [[nodiscard]] bool has_refused_write() const { return has_refused_write_; }
 
-    [[nodiscard]] std::vector<p2p::SharedBytes> read(const p2p::effect::ReadBlocks& wanted) const;
+    [[nodiscard]] p2p::input::BlocksRead read(const p2p::effect::ReadBlocks& wanted) const;
+    [[nodiscard]] node::input::StoredChecked check(const node::effect::CheckStored& wanted) const;
     [[nodiscard]] node::input::Recovered recover(const node::effect::Recover& wanted) const;
 
     // Of the node that runs.

@@ -1,0 +1,288 @@
+#include "chain/meta_keys.hpp"
+#include "node/core/range_proof.hpp"
+
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/cluster.hpp"
+
+// A node with trust = certified: blocks of a sync that come with a proof of the last one are
+// executed without their signatures, which are looked at once they are stored (spec 05).
+
+namespace {
+
+using p2p::Verdict;
+using support::Cluster;
+
+const transport::ChannelId kSender{5};
+const transport::ChannelId kOther{6};
+
+// A chain of four validators, and an observer that has nothing of it.
+struct Play {
+    Play() {
+        cluster.tick_at(1);
+        for (chain::Slot slot = 2; slot <= 40; ++slot) {
+            if (slot % 3 == 0) {
+                const auto name = "user" + std::string(1, static_cast<char>('a' + slot / 3));
+                (void)cluster[0].submit(cluster[0].new_account("bank", name));
+            }
+            cluster.tick_at(slot);
+        }
+        const auto& source = cluster[0].view();
+        last = source.finalized->header.height;
+        observer.set_time(
+            observer.genesis().times.time_of(source.head->header.slot).to_timestamp());
+        observer.to_peers = [this](const p2p::Input& said) {
+            if (const auto* judged = std::get_if<p2p::input::Judged>(&said)) {
+                answers.push_back(*judged);
+            } else if (const auto* mend = std::get_if<p2p::input::MendBlocks>(&said)) {
+                wanted = mend->ids;
+            } else if (const auto* changed = std::get_if<p2p::input::LedgerChanged>(&said)) {
+                ledger = *changed;
+            } else if (const auto* read = std::get_if<p2p::input::BlocksRead>(&said)) {
+                reads.push_back(*read);
+            }
+        };
+        observer.start();
+    }
+    [[nodiscard]] p2p::effect::RangeArrived range(chain::Height from, chain::Height to) {
+        p2p::effect::RangeArrived range{kSender, {}, {}};
+        const chain::BlockReader reader(cluster[0].storage());
+        for (chain::Height height = from; height <= to; ++height)
+            range.blocks.push_back(reader.at(height).value());
+        const auto proof = node::prove_range(
+            cluster[0].storage(), from, to, cluster[0].genesis().schedule.version);
+        REQUIRE(proof.has_value());
+        REQUIRE(proof->height() == to);
+        range.proof = *proof;
+        return range;
+    }
+    void give(p2p::Effect content) {
+        observer.step(node::input::FromPeers{std::move(content)});
+        // A step executes a part of a range.
+        for (int i = 0; i < 10; ++i)
+            observer.step(node::input::Tick{});
+    }
+    [[nodiscard]] std::optional<Verdict> verdict_on(const chain::BlockId& id,
+                                                    transport::ChannelId channel = kSender) const {
+        for (const auto& answer : answers) {
+            if (answer.id == id && answer.channel == channel) return answer.verdict;
+        }
+        return std::nullopt;
+    }
+    [[nodiscard]] chain::Height final_height() const {
+        return observer.view().finalized->header.height;
+    }
+    [[nodiscard]] std::size_t rows() {
+        std::size_t count = 0;
+        const base::Bytes prefix = chain::meta_key(chain::kMetaUnchecked);
+        const auto read = observer.storage().scan(
+            base::Family::meta, prefix, [&](base::ByteView key, base::ByteView) {
+                if (!base::equal(key.first(std::min(key.size(), prefix.size())), prefix))
+                    return false;
+                ++count;
+                return true;
+            });
+        REQUIRE(read.has_value());
+        return count;
+    }
+    [[nodiscard]] chain::BlockPtr stored(chain::Height height) {
+        return chain::BlockReader(observer.storage()).at(height).value();
+    }
+
+    Cluster cluster{4};
+    chain::Height last = 0;  // Final in the cluster.
+    support::Machine observer{cluster[0].genesis(), support::key_of(99)};
+    std::vector<p2p::input::Judged> answers;
+    std::vector<chain::BlockId> wanted;
+    std::vector<p2p::input::BlocksRead> reads;
+    p2p::input::LedgerChanged ledger;
+};
+
+// The same block, by its id, with another signature.
+chain::BlockPtr signed_wrongly(const chain::Block& block) {
+    return chain::make_block({block.header, support::key_of(50).sign(block.header.state_digest)},
+                             block.transactions,
+                             block.witness);
+}
+
+// The same block, by its id, with a certificate of which a signature is another.
+chain::BlockPtr witnessed_wrongly(const chain::Block& block) {
+    chain::Witness witness = block.witness;
+    REQUIRE(witness.finalized.has_value());
+    witness.finalized->signatures.front() = support::key_of(50).sign(block.header.state_digest);
+    return chain::make_block({block.header, block.signature}, block.transactions, witness);
+}
+
+}  // namespace
+
+TEST_CASE("what a proof binds becomes final, and is checked once it is stored", "[ranges]") {
+    Play play;
+    const auto range = play.range(2, play.last);
+    play.give(range);
+    CHECK(play.verdict_on(range.blocks.back()->id) == Verdict::good);
+    CHECK(play.final_height() >= play.last - 3);
+    CHECK(play.observer.view().trouble.empty());
+    // Only of the last blocks, which the agreement believes after a restart, keys were recovered.
+    CHECK(play.observer.recoveries <= 3);
+    CHECK(play.observer.checks == 1);
+    CHECK(play.rows() == 0);
+    CHECK(play.ledger.served_from == 1);
+    CHECK(support::Machine::has_account("userb", *play.observer.view().final_state));
+    // It goes on with what follows, without a proof.
+    const auto& source = play.cluster[0].view();
+    for (const auto& block : source.reversible)
+        play.give(p2p::effect::BlockArrived{kSender, block->block, false});
+    CHECK(play.observer.view().head->id == source.head->id);
+}
+
+TEST_CASE("ranges follow each other, and what is here already is passed over", "[ranges]") {
+    Play play;
+    const chain::Height middle = play.last / 2;
+    play.give(play.range(2, middle));
+    CHECK(play.final_height() >= middle - 3);
+    play.give(play.range(middle - 4, play.last));
+    CHECK(play.final_height() >= play.last - 3);
+    CHECK(play.observer.view().trouble.empty());
+    CHECK(play.rows() == 0);
+    const auto again = play.range(2, middle);
+    play.answers.clear();
+    play.give(again);
+    CHECK(play.verdict_on(again.blocks.back()->id) == Verdict::duplicate);
+}
+
+TEST_CASE("a range whose proof, links or bodies are wrong costs its sender, and changes nothing",
+          "[ranges]") {
+    Play play;
+    auto range = play.range(2, play.last - 4);
+    SECTION("the path leads elsewhere") {
+        REQUIRE(range.proof.finality.ancestor.has_value());
+        range.proof.finality.ancestor->siblings.front().bytes[0] ^= std::byte{1};
+    }
+    SECTION("the certificate has too few votes") {
+        range.proof.finality.certificate.signatures.pop_back();
+    }
+    SECTION("the certified header is another") {
+        range.proof.finality.certified.finality_root.bytes[3] ^= std::byte{1};
+    }
+    SECTION("it is of another block") {
+        range.blocks.pop_back();
+    }
+    SECTION("a block is missing") {
+        range.blocks.erase(range.blocks.begin() + 5);
+    }
+    SECTION("a body is another") {
+        const chain::Block& block = *range.blocks[6];
+        range.blocks[6] =
+            chain::make_block({block.header, block.signature},
+                              block.transactions.empty() ? range.blocks[7]->transactions
+                                                         : std::vector<chain::TransactionReceipt>{},
+                              block.witness);
+        if (range.blocks[6]->transactions == block.transactions) {
+            range.blocks[6] = chain::make_block(
+                {block.header, block.signature}, range.blocks[8]->transactions, block.witness);
+        }
+    }
+    SECTION("a witness is missing") {
+        const chain::Block& block = *range.blocks[9];
+        range.blocks[9] =
+            chain::make_block({block.header, block.signature}, block.transactions, {});
+    }
+    play.give(range);
+    CHECK(play.verdict_on(range.blocks.back()->id) == Verdict::bad);
+    CHECK(play.final_height() == 1);
+    CHECK(play.observer.view().trouble.empty());
+    // Another peer has what is right.
+    auto good = play.range(2, play.last);
+    good.channel = kOther;
+    play.give(good);
+    CHECK(play.final_height() >= play.last - 3);
+}
+
+TEST_CASE("a wrong signature or witness is found in what is stored, and mended from another",
+          "[ranges]") {
+    Play play;
+    auto range = play.range(2, play.last);
+    const chain::BlockPtr right = range.blocks[10];
+    const bool is_signature = GENERATE(true, false);
+    const chain::BlockPtr wrong = is_signature ? signed_wrongly(*right) : witnessed_wrongly(*right);
+    REQUIRE(wrong->id == right->id);
+    range.blocks[10] = wrong;
+    play.give(range);
+    REQUIRE(play.final_height() >= play.last - 3);
+    CHECK(play.verdict_on(right->id) == Verdict::bad);
+    CHECK(play.wanted == std::vector<chain::BlockId>{right->id});
+    CHECK(play.rows() == 1);
+    // Until it is mended nobody gets what lies below.
+    CHECK(play.ledger.served_from == right->header.height + 1);
+    play.observer.step(node::input::FromPeers{
+        p2p::effect::ReadBlocks{.ticket = 9, .from = 3, .to = 20, .ids = {}, .is_for_peer = true}});
+    REQUIRE(play.reads.size() == 1);
+    CHECK(play.reads.front().blocks.empty());
+
+    SECTION("a restart goes on with it") {
+        play.observer.stop();
+        play.wanted.clear();
+        play.observer.start();
+        play.give(p2p::effect::PeerReady{kOther, {}, {}});
+        CHECK(play.wanted == std::vector<chain::BlockId>{right->id});
+    }
+    play.give(p2p::effect::MendArrived{kOther, wrong});
+    CHECK(play.verdict_on(right->id, kOther) == Verdict::bad);
+    CHECK(play.rows() == 1);
+    play.answers.clear();
+    play.give(p2p::effect::MendArrived{kOther, right});
+    CHECK(play.verdict_on(right->id, kOther) == Verdict::good);
+    CHECK(play.rows() == 0);
+    CHECK(play.stored(right->header.height)->signature == right->signature);
+    CHECK(play.stored(right->header.height)->witness == right->witness);
+    CHECK(play.ledger.served_from == 1);
+}
+
+TEST_CASE("what the agreement believes after a restart is checked before it is stored",
+          "[ranges]") {
+    Play play;
+    auto range = play.range(2, play.last);
+    const std::size_t place = range.blocks.size() - 2;
+    const chain::BlockPtr right = range.blocks[place];
+    range.blocks[place] = witnessed_wrongly(*right);
+    play.give(range);
+    CHECK(play.verdict_on(right->id) == Verdict::bad);
+    CHECK(play.final_height() < right->header.height);
+    auto good = play.range(2, play.last);
+    good.channel = kOther;
+    play.give(good);
+    CHECK(play.final_height() >= play.last - 3);
+    CHECK(play.observer.view().trouble.empty());
+}
+
+TEST_CASE("a restart before the check goes on with it; one before the end fetches again",
+          "[ranges]") {
+    Play play;
+    play.observer.holds_checks = true;
+    const chain::Height middle = play.last / 2;
+    play.give(play.range(2, middle));
+    CHECK(play.rows() == 1);
+    CHECK(play.ledger.served_from > middle / 2);
+    SECTION("killed") {
+        play.observer.stop();
+        play.observer.holds_checks = false;
+        play.observer.start();
+    }
+    SECTION("power cut") {
+        play.observer.holds_checks = false;
+        play.observer.cut_power_and_start();
+    }
+    SECTION("power cut in the middle of a range") {
+        play.observer.is_disk_slow = true;
+        play.give(play.range(middle + 1, play.last));
+        play.observer.holds_checks = false;
+        play.observer.is_disk_slow = false;
+        play.observer.cut_power_and_start();
+    }
+    CHECK(play.rows() == 0);
+    CHECK(play.final_height() >= middle - 3);
+    play.give(play.range(play.final_height() + 1, play.last));
+    CHECK(play.final_height() >= play.last - 3);
+    CHECK(play.rows() == 0);
+}
