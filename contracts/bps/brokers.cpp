@@ -163,7 +163,7 @@ void Bps::regbroker(const Start& start) {
             kStartsMax,
             start.earlier.size());
     check_listeners(start.broker, start.listeners);
-    require(start.node_key.type == KeyType::k1, "the key of a node is a K1 key: give that one");
+    require(start.node_key.type == KeyType::r1, "the key of a node is an R1 key: give that one");
     const bool is_first = row->boot == 0;
     const bool is_same =
         row->log_id == start.log_id &&

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/crypto/keys.hpp"
 #include "chain/abi/serializer.hpp"
 #include "ledger.hpp"
 
@@ -41,6 +42,11 @@ struct BpsLedger : Ledger {
 
     static std::string account_of(int id) { return "broker" + std::to_string(id); }
     static std::string broker(int id) { return "{'broker':" + std::to_string(id); }
+    static std::string key_of(base::crypto::KeyType type) {
+        std::array<std::byte, 32> secret{};
+        secret.fill(std::byte{9});
+        return base::crypto::PrivateKey(type, secret).public_key().to_string();
+    }
     // `earlier` has the numbers of start ids with commas between.
     static std::string start(
         int id, int boot, int start_id, const std::string& earlier, int log_id) {
@@ -49,9 +55,9 @@ struct BpsLedger : Ledger {
             ids += letter == ',' ? std::string("','") : std::string(1, letter);
         return broker(id) + ",'boot':" + std::to_string(boot) + ",'start_id':'" +
                std::to_string(start_id) + "','earlier':[" + (ids.empty() ? "" : "'" + ids + "'") +
-               "],'log_id':'" + std::to_string(log_id) +
-               "','node_key':'EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV','listeners':"
-               "[{'protocol':'SSL','host':'a.example','port':9092}]}";
+               "],'log_id':'" + std::to_string(log_id) + "','node_key':'" +
+               key_of(base::crypto::KeyType::r1) +
+               "','listeners':[{'protocol':'SSL','host':'a.example','port':9092}]}";
     }
     // {topic 1, partition 0
     static std::string partition() { return "{'topic':1,'partition':0"; }

@@ -84,12 +84,11 @@ TEST_CASE("bps: brokers are admitted by the contract's account, and leave when t
           "the host of a listener has 1 to 255 printable ASCII letters, not 'a b'");
     CHECK(listening("{'protocol':'SSL','host':'a','port':0}") ==
           "the port of a listener is 1 to 65535, not 0");
-    std::string r1 = BpsLedger::start(1, 2, 1, "", 1);
-    r1.replace(
-        r1.find("EOS"),
-        53,
-        base::crypto::PrivateKey::generate(base::crypto::KeyType::r1).public_key().to_string());
-    CHECK(ledger.act("broker1", "regbroker", r1) == "the key of a node is a K1 key: give that one");
+    std::string start = BpsLedger::start(1, 2, 1, "", 1);
+    const std::string r1 = BpsLedger::key_of(base::crypto::KeyType::r1);
+    start.replace(start.find(r1), r1.size(), BpsLedger::key_of(base::crypto::KeyType::k1));
+    CHECK(ledger.act("broker1", "regbroker", start) ==
+          "the key of a node is an R1 key: give that one");
 
     CHECK(ledger.act("alice", "drain", "{'broker':1,'draining':true}") ==
           "missing authority of broker1");
