@@ -468,7 +468,7 @@ TEST_CASE("bps: grants are given, changed and revoked by their owner") {
     CHECK(ledger.json_row("grants"_n, 1, "alice"_n)["last"] == 9);
     CHECK(ledger.json_row("tenants"_n, "alice"_n.value)["rows"] == 1);
 
-    const auto refusal = [&](std::string from, const std::string& to) {
+    const auto refusal = [&](const std::string& from, const std::string& to) {
         std::string terms = kBobProduces;
         terms.replace(terms.find(from), from.size(), to);
         return ledger.act("alice", "grant", grant(terms));
