@@ -381,6 +381,26 @@ TEST_CASE("a full disk costs nobody, and is tried again") {
     CHECK(play.desk.chunks_kept == 40);
 }
 
+TEST_CASE("a disk that is full while links, proof and manifest come is tried again") {
+    Play play(1);
+    play.pump();
+    REQUIRE(play.answer(0));  // The links.
+    const auto ask = play.asked[0].front();
+    play.asked[0].pop_front();
+    auto arrived = play.bootstrap.on_answer(
+        play.now, 0, ask.correlation, TestSnapshot::of(100).answer(ask.request.piece));
+    REQUIRE(arrived.keep);
+    play.note(play.bootstrap.on_kept(
+        play.now, {arrived.keep->piece, SnapshotVerdict::unavailable, "the disk is full"}, {}));
+    CHECK(play.faults.empty());
+    CHECK(play.bootstrap.status().waiting_for == "the disk is full");
+    REQUIRE(play.answer(0));  // The manifest.
+    play.pass(seconds(11));
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.faults.empty());
+}
+
 TEST_CASE("rows that do not fit the agreement part cost whoever gave that") {
     Play play(2);
     play.run();

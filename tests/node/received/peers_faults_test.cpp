@@ -223,6 +223,11 @@ TEST_CASE("fault: the disk is full, at each stage; with room again the node goes
         fill();
         text = "cannot make the directory /m/data/joining: No space left on device";
     }
+    SECTION("with the proof") {
+        test.intake.before_keep = before(SnapshotPart::proof, 0, fill);
+        text = fmt::format("cannot open {}/manifest.bin: No space left on device",
+                           test.joiner.receiver->path_of(test.snapshot).string());
+    }
     SECTION("with links, proof and manifest") {
         test.intake.before_check = fill;
         text = fmt::format(
