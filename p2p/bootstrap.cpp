@@ -377,11 +377,11 @@ std::vector<Bootstrap::Fault> Bootstrap::on_kept(base::Timestamp now,
     const std::uint32_t index = kept.piece.index;
     if (kept.piece.part != SnapshotPart::chunk) {
         if (stage_ != Stage::history) return {};
+        Part& part = parts_.at(static_cast<std::size_t>(kept.piece.part));
+        part.under_way.erase(index);
         if (kept.verdict != SnapshotVerdict::good) {
             return blame(now, kept.verdict, kept.text, giver_, sources);
         }
-        Part& part = parts_.at(static_cast<std::size_t>(kept.piece.part));
-        part.under_way.erase(index);
         part.kept.insert(index);
         if (is_history_kept()) stage_ = Stage::checking;
         return {};
