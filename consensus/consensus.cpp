@@ -165,7 +165,7 @@ void Consensus::on_tick(base::Timestamp now, Effects& out) {
     look_around(now);
     look_at_clocks(now, out);
     vote_late(now, out);
-    try_produce(now, slot, out);
+    if (!has_spared()) try_produce(now, slot, out);  // Else what it builds on is not checked.
     resend(now, slot, out);
     out.push_back(effect::WakeAt{begin_of(slot + 1)});
 }

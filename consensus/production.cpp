@@ -35,7 +35,6 @@ const BlockNode& Consensus::recovery_parent() const {
 }
 
 void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out) {
-    if (has_spared()) return;  // What it would build on is not checked.
     const base::Timestamp start = begin_of(slot);
     const base::Duration interval = std::chrono::milliseconds(options_.times.interval_milliseconds);
     const bool is_late = now > start + interval / kLatestShare;

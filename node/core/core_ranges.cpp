@@ -154,9 +154,10 @@ base::Result<void> Core::Impl::vet(const Range& range, Effects& out) {
         }
         walk.follow(block);
         if (i >= range.spared) continue;  // Is checked as any other.
-        if (!has_its_body(*block))
+        if (!has_its_body(*block)) {
             return fail(Errc::invalid,
                         fmt::format("block {} has another body", block->header.height));
+        }
         if (auto form = walk.check_form(); !form) return form;
         // Of these certificates the links to the next schedule are made.
         if (walk.schedules().proposed == nullptr) continue;

@@ -12,14 +12,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const base::ByteView bytes = std::as_bytes(std::span(data, size));
     if (bytes.empty()) return 0;
     const std::size_t kind = std::to_integer<std::size_t>(bytes[0]) % 6;
-    const char* const kNames[] = {"00000000000000000000.log",
-                                  "00000000000000000000.index",
-                                  "epochs",
-                                  "producers.00000000000000000000",
-                                  "start",
-                                  "durable"};
+    const char* const names[] = {"00000000000000000000.log",
+                                 "00000000000000000000.index",
+                                 "epochs",
+                                 "producers.00000000000000000000",
+                                 "start",
+                                 "durable"};
     support::SimulatedFiles files;
-    if (!files.replace(kNames[kind], bytes.subspan(1))) return 0;
+    if (!files.replace(names[kind], bytes.subspan(1))) return 0;
     const auto opened = bps::Log::open(files, {}, 0);
     if (opened) opened->log->check_invariants();
     return 0;

@@ -223,7 +223,7 @@ base::Result<BatchHeader> read_stored_batch(base::ByteView bytes, std::int64_t o
 }
 
 Verdict<BatchHeader> check_produced(base::ByteView records, const BatchRules& rules) {
-    const Verdict<BatchHeader> header = check_frame(records, rules);
+    Verdict<BatchHeader> header = check_frame(records, rules);
     if (!header) return header;
     for (const Verdict<void>& part : {check_kind(*header, rules), check_counts(*header)}) {
         if (!part) return refuse(part.error());

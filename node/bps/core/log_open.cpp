@@ -63,7 +63,7 @@ base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
     std::erase_if(*list, [](const LogFiles::File& file) { return !base_of(file.name); });
     if (list->empty()) {
         const Segment first{.base = start_, .next = start_};
-        if (const auto made = files_.replace(first.log_name(), {}); !made) return made;
+        if (auto made = files_.replace(first.log_name(), {}); !made) return made;
         list->push_back({first.log_name(), 0});
     }
     // A segment has an index once all up to its end is durable.
@@ -77,8 +77,8 @@ base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
             // What was written behind a tail that was lost.
             findings.cut_bytes += file.bytes;
             const std::int64_t base = *base_of(file.name);
-            if (const auto gone = remove_segment({.base = base}); !gone) return gone;
-        } else if (const auto read = read_segment(file, now, findings); !read) {
+            if (auto gone = remove_segment({.base = base}); !gone) return gone;
+        } else if (auto read = read_segment(file, now, findings); !read) {
             return read;
         }
     }
@@ -187,7 +187,7 @@ base::Result<void> Log::rebuild_producers() {
         const auto offset = offset_of(std::string_view(file.name).substr(kSnapshotPrefix.size()));
         // One above the end is of records that were cut; others will have these offsets.
         if (!offset || *offset > end()) {
-            if (const auto gone = files_.remove(file.name); !gone) return gone;
+            if (auto gone = files_.remove(file.name); !gone) return gone;
             continue;
         }
         const auto bytes = files_.read(file.name, 0, kSmallFileBytesMax);

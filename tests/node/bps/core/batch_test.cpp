@@ -21,7 +21,7 @@ ErrorCode code_of(const base::Bytes& batch, const bps::BatchRules& rules = {}) {
 }
 
 // The batch of `spec` after `change`, its CRC set anew.
-ErrorCode code_after(const support::BatchSpec& spec, std::size_t at, std::string bytes) {
+ErrorCode code_after(const support::BatchSpec& spec, std::size_t at, const std::string& bytes) {
     base::Bytes batch = support::make_batch(spec);
     const base::Bytes changed = base::from_hex(bytes).value();
     std::copy(changed.begin(), changed.end(), batch.begin() + static_cast<std::ptrdiff_t>(at));

@@ -37,15 +37,15 @@ TEST_CASE("varints are read in both signs and at their limits", "[bps][codec]") 
         std::string bytes;
         std::int64_t value;
     };
-    const std::vector<Case> kCases{{"00", 0},
-                                   {"01", -1},
-                                   {"02", 1},
-                                   {"7f", -64},
-                                   {"8001", 64},
-                                   {"ac02", 150},
-                                   {"feffffff0f", std::numeric_limits<std::int32_t>::max()},
-                                   {"ffffffff0f", std::numeric_limits<std::int32_t>::min()}};
-    for (const Case& c : kCases) {
+    const std::vector<Case> cases{{"00", 0},
+                                  {"01", -1},
+                                  {"02", 1},
+                                  {"7f", -64},
+                                  {"8001", 64},
+                                  {"ac02", 150},
+                                  {"feffffff0f", std::numeric_limits<std::int32_t>::max()},
+                                  {"ffffffff0f", std::numeric_limits<std::int32_t>::min()}};
+    for (const Case& c : cases) {
         const base::Bytes bytes = hex(c.bytes);
         bps::Reader narrow(bytes);
         CHECK(narrow.varint("v") == c.value);

@@ -133,7 +133,7 @@ TEST_CASE("each version of each response is written as Kafka describes it", "[bp
 
 TEST_CASE("the keys and versions of the specification are listed, and no others", "[bps][codec]") {
     using Row = std::array<int, 3>;
-    const std::vector<Row> kListed{
+    const std::vector<Row> wanted{
         {0, 0, 9},  {1, 4, 12}, {2, 1, 7},  {3, 0, 9},  {8, 2, 8},  {9, 1, 7},  {10, 0, 3},
         {11, 0, 7}, {12, 0, 4}, {13, 0, 4}, {14, 0, 5}, {15, 0, 5}, {16, 0, 4}, {17, 0, 1},
         {18, 0, 3}, {19, 0, 5}, {20, 0, 5}, {21, 0, 2}, {22, 0, 4}, {23, 0, 4}, {29, 0, 2},
@@ -143,11 +143,11 @@ TEST_CASE("the keys and versions of the specification are listed, and no others"
     for (const bps::Api& api : bps::listed_apis()) {
         listed.push_back({api.key, api.version_min, api.version_max});
     }
-    CHECK(listed == kListed);
+    CHECK(listed == wanted);
     for (int key = -1; key < 200; ++key) {
         const bps::Api* const api = bps::find_api(static_cast<std::int16_t>(key));
         const bool is_listed =
-            std::ranges::any_of(kListed, [&](const Row& row) { return row[0] == key; });
+            std::ranges::any_of(wanted, [&](const Row& row) { return row[0] == key; });
         CHECK((api != nullptr) == is_listed);
         if (api != nullptr) CHECK(api->key == key);
     }

@@ -20,6 +20,7 @@ class SimulatedFiles final : public bps::LogFiles {
   public:
     [[nodiscard]] base::Result<std::vector<File>> list() const override {
         std::vector<File> found;
+        found.reserve(files_.size());
         for (const auto& [name, content] : files_) {
             found.push_back({name, content.bytes.size()});
         }
