@@ -1,6 +1,14 @@
 #include "node/bps/core/codec/encoder.hpp"
 
+#include "base/check.hpp"
+
+#include <limits>
+
 namespace bps {
+
+void Encoder::refuse_tag(std::string_view name) {
+    CHECK(name.empty() && "a table tags a field of a type that has no tagged form");
+}
 
 void Encoder::length(std::optional<std::size_t> size, bool is_short) {
     if (flexible_) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/check.hpp"
 #include "node/bps/core/codec/api.hpp"
 #include "node/bps/core/codec/field_types.hpp"
 #include "node/bps/core/codec/writer.hpp"
@@ -42,24 +41,30 @@ class Encoder {
     }
     // A line of a table.
     template <class T>
-    void operator()(std::string_view /*name*/, const T& value, const Presence& presence = {}) {
+    void operator()(std::string_view name, const T& value, const Presence& presence = {}) {
         if (!presence.holds(version_)) return;
         if (presence.tag == Presence::kUntagged) {
             if (pass_ == Pass::untagged) field(value, version_ >= presence.null_since);
             return;
         }
         constexpr bool kMayBeTagged = Scalar<T> || kIsNullable<T>;
-        CHECK(kMayBeTagged);
-        if constexpr (kMayBeTagged) tagged(value, presence);
+        if constexpr (kMayBeTagged) {
+            tagged(value, presence);
+        } else {
+            refuse_tag(name);
+        }
     }
 
     [[nodiscard]] Writer& out() { return out_; }
-    [[nodiscard]] std::vector<Splice> take_splices() { return std::move(splices_); }
+    [[nodiscard]] std::vector<Splice> take_splices() { return std::exchange(splices_, {}); }
     // Bytes of all records that were named and not written.
     [[nodiscard]] std::uint64_t spliced_bytes() const { return spliced_bytes_; }
 
   private:
     enum class Pass : std::uint8_t { untagged, count_tagged, tagged };
+
+    // A table tags a field that cannot be tagged: a bug of ours.
+    static void refuse_tag(std::string_view name);
 
     template <class T>
     [[nodiscard]] static bool is_default(const T& value) {

@@ -1,5 +1,6 @@
 #include "node/bps/core/codec/responses.hpp"
 
+#include "base/check.hpp"
 #include "node/bps/core/codec/cluster_messages.hpp"
 
 #include <utility>

@@ -29,7 +29,7 @@ class Writer {
 
     [[nodiscard]] std::size_t size() const { return out_.size(); }
     [[nodiscard]] const base::Bytes& view() const { return out_; }
-    [[nodiscard]] base::Bytes take() { return std::move(out_); }
+    [[nodiscard]] base::Bytes take() { return std::exchange(out_, {}); }
 
   private:
     void varint_bits(std::uint64_t value) {
