@@ -33,12 +33,7 @@ BlockNode::BlockNode(chain::BlockPtr block_in, chain::ScheduleState schedules_in
       tallies{Tally(schedules), Tally(schedules)} {}
 
 chain::VoteData BlockNode::vote_data(chain::VoteKind kind) const {
-    return {.kind = kind,
-            .schedule_version = header().schedule_version,
-            .slot = slot(),
-            .height = height(),
-            .block_id = id(),
-            .justify_slot = header().justify.slot};
+    return consensus::vote_data(kind, *block);
 }
 
 // NOLINTBEGIN(performance-unnecessary-value-param): they are moved into the node.

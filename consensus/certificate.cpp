@@ -100,6 +100,15 @@ Result<std::vector<PublicKey>> read_signers(const chain::Certificate& certificat
 
 }  // namespace
 
+chain::VoteData vote_data(chain::VoteKind kind, const chain::Block& block) {
+    return {.kind = kind,
+            .schedule_version = block.header.schedule_version,
+            .slot = block.header.slot,
+            .height = block.header.height,
+            .block_id = block.id,
+            .justify_slot = block.header.justify.slot};
+}
+
 Result<void> check_form(const chain::Certificate& certificate,
                         const chain::ScheduleState& schedules) {
     auto keys = read_signers(certificate, schedules);

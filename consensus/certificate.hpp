@@ -2,6 +2,7 @@
 
 #include "base/crypto/keys.hpp"
 #include "base/result.hpp"
+#include "chain/types/block.hpp"
 #include "chain/types/schedule_state.hpp"
 #include "chain/types/vote.hpp"
 
@@ -23,6 +24,9 @@ namespace consensus {
 // As verify(), without the signatures: bitmaps, their number, and the quorums.
 [[nodiscard]] base::Result<void> check_form(const chain::Certificate& certificate,
                                             const chain::ScheduleState& schedules);
+
+// What a vote of this kind for a block says.
+[[nodiscard]] chain::VoteData vote_data(chain::VoteKind kind, const chain::Block& block);
 
 // The keys that signed, in the order of the signatures. The form was checked.
 [[nodiscard]] std::vector<base::crypto::PublicKey> signers(const chain::Certificate& certificate,

@@ -27,16 +27,6 @@ tl::unexpected<base::Error> refuse(const BlockHeader& header, std::string_view w
     return fail(Errc::invalid, fmt::format("agreement part, block {}: {}", header.height, why));
 }
 
-chain::VoteData vote_data(const Block& block, VoteKind kind) {
-    const BlockHeader& header = block.header;
-    return {.kind = kind,
-            .schedule_version = header.schedule_version,
-            .slot = header.slot,
-            .height = header.height,
-            .block_id = block.id,
-            .justify_slot = header.justify.slot};
-}
-
 // The blocks lead from the `final` of the proved header up to it.
 Result<void> check_blocks(const std::vector<BlockPtr>& blocks, const BlockHeader& header) {
     if (blocks.empty()) return refuse(header, "it has no block");
@@ -168,7 +158,8 @@ class AgreementCheck {
         if (data.height >= first) {
             if (data.height >= bringer.height) return bad("it is not below");
             const std::size_t at = data.height - first;
-            if (data != vote_data(*blocks_[at], subject.kind)) return bad("it is of another block");
+            if (data != consensus::vote_data(subject.kind, *blocks_[at]))
+                return bad("it is of another block");
             state = schedules_[at];
         } else {
             state = schedules_below_first(certificate);

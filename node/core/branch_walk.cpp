@@ -2,10 +2,10 @@
 
 #include "base/check.hpp"
 #include "base/crypto/keys.hpp"
+#include "consensus/certificate.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 namespace node {
@@ -14,16 +14,6 @@ namespace {
 
 using base::Errc;
 using base::fail;
-
-// What a vote of this kind for a block says.
-chain::VoteData vote_data(chain::VoteKind kind, const chain::Block& block) {
-    return {.kind = kind,
-            .schedule_version = block.header.schedule_version,
-            .slot = block.header.slot,
-            .height = block.header.height,
-            .block_id = block.id,
-            .justify_slot = block.header.justify.slot};
-}
 
 }  // namespace
 
@@ -63,7 +53,7 @@ base::Result<void> BranchWalk::check_form(const Part& part) const {
     if (!part.certificate) return bad("no certificate");
     const Step* named = find(part.named.id);
     if (named == nullptr) return bad("it is of a block that is not among the last");
-    if (part.certificate->data != vote_data(part.kind, *named->block)) {
+    if (part.certificate->data != consensus::vote_data(part.kind, *named->block)) {
         return bad("a certificate of another block");
     }
     return {};
