@@ -36,6 +36,14 @@ std::uint64_t bytes_in(std::uint64_t bytes_per_second, base::Duration time) {
     return bytes_per_second * static_cast<std::uint64_t>(time / milliseconds(1)) / 1000;
 }
 
+// Of the ranges by their first height: the one of this question, as long as it is open.
+auto asks(PeerSlot slot, std::uint64_t correlation) {
+    return [=](const auto& item) {
+        const auto& range = item.second;
+        return !range.is_done && range.slot == slot && range.correlation == correlation;
+    };
+}
+
 }  // namespace
 
 void SyncManager::start(base::Timestamp now, const BlockPoint& after) {
@@ -250,10 +258,7 @@ std::uint64_t SyncManager::bytes_waiting() const {
 // --- What comes ---
 
 bool SyncManager::is_asked(PeerSlot slot, std::uint64_t correlation) const {
-    return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& item) {
-        const Range& range = item.second;
-        return !range.is_done && range.slot == slot && range.correlation == correlation;
-    });
+    return std::ranges::any_of(ranges_, asks(slot, correlation));
 }
 
 std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
@@ -282,19 +287,11 @@ std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
     return {};
 }
 
-SyncManager::Range* SyncManager::find_asked(PeerSlot slot, std::uint64_t correlation) {
-    const auto at = std::find_if(ranges_.begin(), ranges_.end(), [&](const auto& item) {
-        const Range& range = item.second;
-        return !range.is_done && range.slot == slot && range.correlation == correlation;
-    });
-    return at == ranges_.end() ? nullptr : &at->second;
-}
-
 // What the answer does not reach is asked for again. Whether the proof holds the ledger says.
 std::optional<SyncManager::Fault> SyncManager::on_proof(PeerSlot slot,
                                                         const Envelope& envelope,
                                                         RangeProof proof) {
-    Range& range = *find_asked(slot, envelope.correlation);
+    Range& range = std::ranges::find_if(ranges_, asks(slot, envelope.correlation))->second;
     if (!std::exchange(range.may_prove, false)) {
         return Fault{slot, 0, Reason::wrong_version, "sends a range proof that was not asked for"};
     }
@@ -320,10 +317,7 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
                                                          PeerSlot slot,
                                                          const Envelope& envelope,
                                                          const Blocks& blocks) {
-    const auto at = std::find_if(ranges_.begin(), ranges_.end(), [&](const auto& item) {
-        return !item.second.is_done && item.second.slot == slot &&
-               item.second.correlation == envelope.correlation;
-    });
+    const auto at = std::ranges::find_if(ranges_, asks(slot, envelope.correlation));
     Range& range = at->second;
     if (range.first_at == base::Timestamp{}) range.first_at = now;
     range.may_prove = false;

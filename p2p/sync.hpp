@@ -164,7 +164,6 @@ class SyncManager {
     // The rest of a range that will not come goes to a hole.
     void cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
     void finish(base::Timestamp now, Range& range);
-    [[nodiscard]] Range* find_asked(PeerSlot slot, std::uint64_t correlation);
     // Whether the first range has something that take() may give.
     [[nodiscard]] bool has_next(const Range& range) const;
     [[nodiscard]] Delivery take_next(Range& range);
