@@ -35,7 +35,9 @@ base::Result<chain::BlockPtr> History::find_block(const Published& view,
         if (each->block->header.height == height) return checked(view, each->block);
     }
     if (height > view.finalized->header.height) return chain::BlockPtr();
-    if (auto good = check_stored(height); !good) return base::fail(std::move(good).error());
+    if (height <= view.unchecked_to) {
+        if (auto good = check_stored(height); !good) return base::fail(std::move(good).error());
+    }
     return chain::BlockReader(storage_).at(height);
 }
 

@@ -19,9 +19,8 @@ using base::Family;
 
 base::Bytes row_key(chain::Height to) {
     base::Bytes key = chain::meta_key(chain::kMetaUnchecked);
-    for (int shift = 24; shift >= 0; shift -= 8) {
-        key.push_back(static_cast<std::byte>(to >> static_cast<unsigned>(shift)));
-    }
+    const base::Bytes height = chain::height_key(to);
+    key.insert(key.end(), height.begin(), height.end());
     return key;
 }
 
