@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <sstream>
 
 namespace node {
@@ -426,9 +425,9 @@ base::Result<void> fill_plugins(const Texts& given_names, Options& out) {
 
 struct Range {
     std::string_view option;
-    std::int64_t value;
-    std::int64_t least;
-    std::int64_t most;
+    std::uint64_t value;
+    std::uint64_t least;
+    std::uint64_t most;
     std::string_view unit{};
 };
 
@@ -445,16 +444,13 @@ base::Result<void> check_range(const Range& range) {
 
 base::Result<void> check_ranges(const Options& options) {
     const auto milliseconds = [](base::Duration time) {
-        return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-    };
-    const auto count = [](std::uint64_t value) {
-        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-        return static_cast<std::int64_t>(std::min(value, kMost));
+        return static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
     };
     const std::array ranges{
-        Range{"p2p-max-peers", count(options.p2p_max_peers), 1, 64},
-        Range{"http-threads", count(options.http_threads), 1, 64},
-        Range{"chain-threads", count(options.chain_threads), 1, 64},
+        Range{"p2p-max-peers", options.p2p_max_peers, 1, 64},
+        Range{"http-threads", options.http_threads, 1, 64},
+        Range{"chain-threads", options.chain_threads, 1, 64},
         Range{"clock-bound", milliseconds(options.clock_bound), 1, 10'000, " milliseconds"},
         Range{"subjective-failure-ms-per-minute",
               milliseconds(options.failures_per_minute),
