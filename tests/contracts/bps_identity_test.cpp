@@ -27,19 +27,13 @@ std::string cert(const PrivateKey& key, chain::Name account, const PrivateKey& s
            signer.sign(base::crypto::sha256(content)).to_string() + "'}";
 }
 
-PrivateKey key_of(KeyType type, std::uint8_t number) {
-    std::array<std::byte, 32> secret{};
-    secret[31] = static_cast<std::byte>(number);
-    return {type, secret};
-}
-
 }  // namespace
 
 TEST_CASE("bps: a certificate's key says itself whose it is") {
     BpsLedger ledger;
-    const PrivateKey key = key_of(KeyType::r1, 7);
-    const PrivateKey other = key_of(KeyType::r1, 8);
-    const PrivateKey k1 = key_of(KeyType::k1, 9);
+    const PrivateKey key = BpsLedger::key_of(KeyType::r1, 7);
+    const PrivateKey other = BpsLedger::key_of(KeyType::r1, 8);
+    const PrivateKey k1 = BpsLedger::key_of(KeyType::k1, 9);
     CHECK(ledger.act("bob", "setcert", cert(key, "alice"_n, key)) ==
           "missing authority of alice/active");
     CHECK(ledger.act("bob", "setcert", cert(key, "bob"_n, other)) ==

@@ -42,10 +42,14 @@ struct BpsLedger : Ledger {
 
     static std::string account_of(int id) { return "broker" + std::to_string(id); }
     static std::string broker(int id) { return "{'broker':" + std::to_string(id); }
-    static std::string key_of(base::crypto::KeyType type) {
+    static base::crypto::PrivateKey key_of(base::crypto::KeyType type, std::uint8_t number) {
         std::array<std::byte, 32> secret{};
-        secret.fill(std::byte{9});
-        return base::crypto::PrivateKey(type, secret).public_key().to_string();
+        secret[31] = static_cast<std::byte>(number);
+        return {type, secret};
+    }
+    // That start() names.
+    static std::string node_key(base::crypto::KeyType type) {
+        return key_of(type, 9).public_key().to_string();
     }
     // `earlier` has the numbers of start ids with commas between.
     static std::string start(
@@ -56,7 +60,7 @@ struct BpsLedger : Ledger {
         return broker(id) + ",'boot':" + std::to_string(boot) + ",'start_id':'" +
                std::to_string(start_id) + "','earlier':[" + (ids.empty() ? "" : "'" + ids + "'") +
                "],'log_id':'" + std::to_string(log_id) + "','node_key':'" +
-               key_of(base::crypto::KeyType::r1) +
+               node_key(base::crypto::KeyType::r1) +
                "','listeners':[{'protocol':'SSL','host':'a.example','port':9092}]}";
     }
     // {topic 1, partition 0

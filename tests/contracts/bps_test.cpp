@@ -85,8 +85,8 @@ TEST_CASE("bps: brokers are admitted by the contract's account, and leave when t
     CHECK(listening("{'protocol':'SSL','host':'a','port':0}") ==
           "the port of a listener is 1 to 65535, not 0");
     std::string start = BpsLedger::start(1, 2, 1, "", 1);
-    const std::string r1 = BpsLedger::key_of(base::crypto::KeyType::r1);
-    start.replace(start.find(r1), r1.size(), BpsLedger::key_of(base::crypto::KeyType::k1));
+    const std::string r1 = BpsLedger::node_key(base::crypto::KeyType::r1);
+    start.replace(start.find(r1), r1.size(), BpsLedger::node_key(base::crypto::KeyType::k1));
     CHECK(ledger.act("broker1", "regbroker", start) ==
           "the key of a node is an R1 key: give that one");
 
