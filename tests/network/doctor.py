@@ -69,7 +69,10 @@ class Network:
 
     def stop(self, name):
         if name not in self.children:
-            return self.signal(name, signal.SIGKILL)
+            pid = self.pid(name)
+            os.kill(pid, signal.SIGKILL)
+            # Until then it holds its data directory.
+            return wait_for('%s to end' % name, lambda: (not os.path.exists('/proc/%d' % pid), None))
         # Perhaps faketime stands in front of it.
         child = self.children.pop(name)
         os.killpg(child.pid, signal.SIGKILL)
