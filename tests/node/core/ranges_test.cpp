@@ -172,7 +172,8 @@ TEST_CASE("a range whose proof, links or bodies are wrong costs its sender, and 
         range.blocks.erase(range.blocks.begin() + 5);
     }
     SECTION("a body is another") {
-        const chain::Block& block = *range.blocks[6];
+        const chain::BlockPtr kept = range.blocks[6];
+        const chain::Block& block = *kept;
         range.blocks[6] =
             chain::make_block({block.header, block.signature},
                               block.transactions.empty() ? range.blocks[7]->transactions

@@ -165,7 +165,8 @@ TEST_CASE("tagged fields that are known are read, and others passed over", "[bps
     const std::string head =
         "0001 000c 00000001 ffff 00  ffffffff 00000000 00000000 00000000 00 "
         "00000000 ffffffff 01 01 01 ";
-    const auto request = read(hex(head + "02 00 04 04616263 09 01 ff"));
+    const base::Bytes frame = hex(head + "02 00 04 04616263 09 01 ff");
+    const auto request = read(frame);
     REQUIRE(request.has_value());
     CHECK(std::get<bps::FetchRequest>(*request).cluster_id == "abc");
     CHECK(refusal(hex(head + "02 09 01 ff 00 04 04616263")).ends_with("tags that do not ascend"));
