@@ -147,6 +147,8 @@ void Consensus::step(base::Timestamp now, const Input& input, Effects& out) {
         on_clock_set(now, *set, out);
     } else if (const auto* twin = std::get_if<input::TwinSeen>(&input)) {
         on_twin(twin->key, out);
+    } else if (const auto* told = std::get_if<input::TwinTold>(&input)) {
+        on_twin_told(*told, out);
     } else if (std::holds_alternative<input::StopSigning>(input)) {
         stop_signing(out);
     } else {
@@ -164,6 +166,7 @@ void Consensus::on_tick(base::Timestamp now, Effects& out) {
     follow_reset(now, out);
     look_around(now);
     look_at_clocks(now, out);
+    give_up_missing_locks(now, out);
     vote_late(now, out);
     if (!has_spared()) try_produce(now, slot, out);  // Else what it builds on is not checked.
     resend(now, slot, out);

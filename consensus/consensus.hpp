@@ -74,6 +74,11 @@ struct ClockSet {
 struct TwinSeen {
     base::crypto::PublicKey key;
 };
+// A validator says that another machine uses a key of ours and started earlier. It may lie: more
+// than f of them stop all keys here.
+struct TwinTold {
+    std::vector<base::crypto::PublicKey> vote_keys;  // Of the one that says so.
+};
 // The operator answers a recovery: our keys that serve sign nothing more, now and after any
 // restart.
 struct StopSigning {};
@@ -92,6 +97,7 @@ using Input = std::variant<input::Tick,
                            input::ClockHeard,
                            input::ClockSet,
                            input::TwinSeen,
+                           input::TwinTold,
                            input::StopSigning,
                            input::FinalDurable>;
 
@@ -148,7 +154,12 @@ struct Accuse {
 };
 // Tell the operator.
 struct Alarm {
-    enum class Kind : std::uint8_t { twin_key, journal_lost, votes_again };
+    enum class Kind : std::uint8_t {
+        twin_key,
+        journal_lost,
+        lock_given_up,  // By the operator's word, which goes on chain.
+        votes_again
+    };
     Kind kind = Kind::twin_key;
     base::crypto::PublicKey key;
 };
@@ -175,10 +186,11 @@ struct KeyStatus {
     base::crypto::PublicKey key;
     chain::Slot last_notarize = 0;
     chain::Slot lock = 0;
-    bool lost = false;     // Its journal is lost: it does not vote yet.
-    bool twin = false;     // Another machine uses it: it neither votes nor produces.
-    bool waits = false;    // Nor before enough validators and clocks were heard.
-    bool stopped = false;  // It has answered a recovery: it signs nothing more.
+    bool lost = false;        // Its journal is lost: it does not vote yet.
+    bool twin = false;        // Another machine uses it: it neither votes nor produces.
+    bool waits = false;       // Nor before enough validators and clocks were heard.
+    bool stopped = false;     // It has answered a recovery: it signs nothing more.
+    bool lacks_lock = false;  // Its lock is on a block that is not here: peers are asked for it.
     // It votes again when a block of a slot above this is final; kLostSlot: that is not known yet.
     std::optional<chain::Slot> silent_until = std::nullopt;
 };
@@ -211,7 +223,9 @@ class Consensus {
         base::Timestamp started{};                      // Now.
         base::Duration clock_bound{};                   // How far right clocks may differ.
         std::size_t journal_blocks_max = 16 * 1024;     // Then it is compacted.
-        bool accept_amnesia = false;  // The operator accepts that lost journals vote at once.
+        // The operator accepts that lost journals vote at once, and that a lock is given up whose
+        // block no peer has sent for ten seconds.
+        bool accept_amnesia = false;
         std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
         // For so long after the start it signs nothing until a quorum, with us, was heard
         // (input::ValidatorHeard). A validator may be connected to fewer.
@@ -346,6 +360,7 @@ class Consensus {
     void look_around(base::Timestamp now);
     void on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out);
     void on_twin(const base::crypto::PublicKey& key, Effects& out);
+    void on_twin_told(const input::TwinTold& told, Effects& out);
     void on_final_durable(chain::Slot slot);
     void stop_signing(Effects& out);
     // The block from which the recovery begins is final as soon as it is here.
@@ -458,6 +473,8 @@ class Consensus {
                        effect::Persist& persist);
     // The operator's word for keys that are lost.
     void accept_amnesia(Effects& out);
+    void give_up_missing_locks(base::Timestamp now, Effects& out);
+    [[nodiscard]] bool is_lock_missing(const OwnKey& own) const;
     template <class Ready>
     void remember(Ready ready, Effects& out);
 
@@ -473,6 +490,7 @@ class Consensus {
     std::size_t next_header_ = 0;
     std::set<KeyTag> accused_;
     std::set<KeyTag> heard_;      // Vote keys, since the start.
+    std::set<KeyTag> twin_told_;  // Vote keys of those who say that ours are used elsewhere.
     bool is_acquainted_ = false;  // A quorum was heard, or waited for in vain.
 
     Clocks clocks_;                          // Of others.

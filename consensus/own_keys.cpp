@@ -16,6 +16,8 @@ using chain::Rule;
 namespace {
 
 constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
+// For so long the block of a lock is asked of peers before the operator's word gives it up.
+constexpr base::Duration kLockAskedFor = std::chrono::seconds(10);
 
 bool has_vote_key(const chain::Schedule& schedule, KeyTag key) {
     return std::ranges::any_of(schedule.entries,
@@ -97,6 +99,27 @@ void Consensus::regain(Effects& out) {
 
 void Consensus::accept_amnesia(Effects& out) {
     remember([](const OwnKey& /*own*/) { return true; }, out);
+}
+
+bool Consensus::is_lock_missing(const OwnKey& own) const {
+    const KeySafety& safety = journals_.at(own.tag).safety();
+    if (!safety.known || safety.lock_slot <= finalized().slot) return false;
+    return tree_.find(safety.lock) == nullptr;
+}
+
+// Where all storages have lost it, no key could ever vote again.
+void Consensus::give_up_missing_locks(base::Timestamp now, Effects& out) {
+    if (!options_.accept_amnesia || !floor_ || now < floor_at_ + kLockAskedFor) return;
+    bool is_any = false;
+    for (OwnKey& own : own_) {
+        if (own.lost_until || !is_lock_missing(own)) continue;
+        const KeySafety& safety = journals_.at(own.tag).safety();
+        distrust(safety.lock);
+        own.lost_until = std::max({*floor_, safety.lock_slot, safety.last_notarize.slot});
+        is_any = true;
+        out.push_back(effect::Alarm{effect::Alarm::Kind::lock_given_up, own.key});
+    }
+    if (is_any) accept_amnesia(out);
 }
 
 template <class Ready>
@@ -190,6 +213,22 @@ void Consensus::on_twin(const base::crypto::PublicKey& key, Effects& out) {
     out.push_back(effect::Alarm{effect::Alarm::Kind::twin_key, key});
 }
 
+// The twin may never be met here: both machines dial the same validators, at the same address.
+void Consensus::on_twin_told(const input::TwinTold& told, Effects& out) {
+    const auto schedule = next_schedules().active;
+    for (const base::crypto::PublicKey& key : told.vote_keys) {
+        const bool counts = has_vote_key(*schedule, key_tag(key)) && find_own(key) == nullptr;
+        if (counts) twin_told_.insert(key_tag(key));
+    }
+    const auto tells = [&](const chain::ScheduleEntry& entry) {
+        return twin_told_.contains(key_tag(entry.vote_key));
+    };
+    const auto telling = static_cast<std::size_t>(std::ranges::count_if(schedule->entries, tells));
+    if (telling <= schedule->faults_max()) return;
+    for (const OwnKey& own : own_)
+        on_twin(own.key, out);
+}
+
 std::vector<KeyStatus> Consensus::keys() const {
     std::vector<KeyStatus> all;
     for (const OwnKey& own : own_) {
@@ -201,6 +240,7 @@ std::vector<KeyStatus> Consensus::keys() const {
                        .twin = own.twin,
                        .waits = !is_acquainted_ || !floor_,
                        .stopped = safety.stopped,
+                       .lacks_lock = is_lock_missing(own),
                        .silent_until = own.lost_until});
     }
     return all;

@@ -446,8 +446,10 @@ base::Result<Recovery> merge_answers(const std::vector<Recovery>& all) {
     if (best.replaced.empty()) {
         return fail(Errc::not_found,
                     fmt::format("none of these nodes has block {} of slot {}, of which there is a "
-                                "certificate: answers of others are needed, or leave out the "
-                                "answers that name it, with --give-up-final",
+                                "certificate: answers of others are needed; where no validator "
+                                "has it any more, start those that name it once with "
+                                "--accept-amnesia and ask them again, or leave their answers out, "
+                                "with --give-up-final",
                                 base::to_hex(best.reset.from.view()),
                                 rank(best).first));
     }

@@ -65,6 +65,7 @@ void add_votes(const Published& view, api::ValidatorStatus& validator) {
     validator.twin = key->twin;
     validator.waits = key->waits;
     validator.stopped = key->stopped;
+    validator.lacks_lock = key->lacks_lock;
 }
 
 // The validators in force at the final block, and what is known of each.

@@ -284,8 +284,9 @@ po::options_description command_options(Options& out) {
         "replay every block from genesis, compare, and exit");
     add("accept-amnesia",
         po::bool_switch(&out.accept_amnesia),
-        "let keys whose safety journal is lost vote at once; recorded on the chain. They must be "
-        "used nowhere else, and no block may be final elsewhere that this node does not have");
+        "let keys whose safety journal is lost vote at once, and give up a lock on a block that no "
+        "peer has sent for 10 s; recorded on the chain. They must be used nowhere else, and no "
+        "block may be final elsewhere that this node does not have");
     return all;
 }
 

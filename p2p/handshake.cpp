@@ -293,7 +293,9 @@ void Handshake::accept(Peer& peer) {
 
 void Handshake::forget(PeerSlot slot) {
     for (auto& [key, boot] : boots_) {
-        if (boot.slot == slot) boot.slot.reset();
+        if (boot.slot != slot) continue;
+        boot.slot.reset();
+        boot.is_twin = false;
     }
 }
 

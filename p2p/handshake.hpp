@@ -40,7 +40,7 @@ class Handshake {
         std::uint64_t boot_id = 0;
         chain::Slot start_slot = 0;
         std::optional<PeerSlot> slot;  // While it is connected.
-        bool is_twin = false;          // Two machines with it were seen alive.
+        bool is_twin = false;          // Another machine with it was seen alive meanwhile.
     };
     struct Refusal {
         Reason reason;

@@ -277,6 +277,9 @@ class Network::Impl {
         if (away.reason == Reason::twin_key || away.reason == Reason::revoked) {
             peers_.log().error("{}: {}", at.peer.address, text);
         }
+        if (away.reason == Reason::twin_key && at.peer.has_hello) {
+            peers_.emit(effect::TwinTold{at.peer.proved_vote_keys()});
+        }
         peers_.lose(at.peer, text, away.reason);
     }
     void receive(const Arrival& at, TimeStamps& stamps) {
@@ -384,11 +387,7 @@ class Network::Impl {
                           peer.key.to_string(),
                           peer.is_listed ? peer.organisation.to_string() : "in no list",
                           peer.head.height);
-        effect::PeerReady ready{peer.channel, peer.key, {}};
-        for (const VoteKeyStatement& statement : peer.hello.vote_keys) {
-            ready.vote_keys.push_back(statement.key);
-        }
-        peers_.emit(std::move(ready));
+        peers_.emit(effect::PeerReady{peer.channel, peer.key, peer.proved_vote_keys()});
         transactions_.on_ready(peer);
         clocks_.on_ready(peer);
     }

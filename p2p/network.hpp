@@ -340,6 +340,11 @@ struct TwinKey {
     bool ours_is_later = false;
     std::string text;
 };
+// A peer closed on us, since another machine signs with a key of ours and started earlier. It may
+// lie: what it says counts where more say it than may be faulty.
+struct TwinTold {
+    std::vector<PublicKey> vote_keys;  // Proved to be the peer's.
+};
 struct WakeAt {
     base::Timestamp time;
 };
@@ -362,6 +367,7 @@ using Effect = std::variant<effect::Send,
                             effect::LoadSnapshot,
                             effect::PeerReady,
                             effect::TwinKey,
+                            effect::TwinTold,
                             effect::WakeAt>;
 using Effects = std::vector<Effect>;
 

@@ -83,6 +83,14 @@ struct Peer {
         return is_ready() && is_listed &&
                ((roles & (kValidator | kGateway)) != 0 || !hello.vote_keys.empty());
     }
+    // Once it has said hello: check_statements() found them good.
+    [[nodiscard]] std::vector<PublicKey> proved_vote_keys() const {
+        std::vector<PublicKey> keys;
+        keys.reserve(hello.vote_keys.size());
+        for (const VoteKeyStatement& statement : hello.vote_keys)
+            keys.push_back(statement.key);
+        return keys;
+    }
     // Bulk has to wait: so much is not written yet.
     [[nodiscard]] bool is_congested() const { return unwritten > kCongestedBytes; }
     [[nodiscard]] base::Duration round_trip_or(base::Duration unknown) const {

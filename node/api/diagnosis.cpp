@@ -95,6 +95,16 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        "validators have told what they have seen of its votes.",
                                        name_of(each))});
         }
+        if (each.lacks_lock) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} does not vote, since it is locked on a block that is "
+                                       "not in the storage any more (the log names the block): "
+                                       "peers are asked for it. Where no validator has it, start "
+                                       "each once with --accept-amnesia: final blocks may have "
+                                       "been lost with it.",
+                                       name_of(each))});
+        }
         if (each.stopped) {
             out.push_back({Kind::silent,
                            name_of(each),

@@ -27,6 +27,7 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"own", validator.own},
               {"journal_lost", validator.journal_lost},
               {"stopped", validator.stopped},
+              {"lacks_lock", validator.lacks_lock},
               {"twin", validator.twin},
               {"waits", validator.waits},
               {"connected", validator.connected},

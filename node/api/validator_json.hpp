@@ -22,6 +22,7 @@ struct Promise {
 struct ValidatorStatus {
     chain::ScheduleEntry entry;
     bool own = false;                   // Its vote key is here.
+    bool lacks_lock = false;            // Own: it is locked on a block that is not here.
     bool stopped = false;               // Own: it has answered a recovery and signs nothing more.
     bool journal_lost = false;          // Own: it does not vote until that is safe.
     bool twin = false;                  // Own: another machine votes with the key.

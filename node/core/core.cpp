@@ -187,7 +187,7 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
         chain_->forget(forget->block, batch);
         if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
     } else if (const auto* alarmed = std::get_if<asked::Alarm>(&effect)) {
-        alarm(*alarmed);
+        alarm(*alarmed, out);
     }
 }
 
@@ -287,7 +287,7 @@ void Core::Impl::finish_finalize(Effects& out) {
     feed(consensus::input::FinalDurable{shown_final_->header.slot}, out);
 }
 
-void Core::Impl::alarm(const consensus::effect::Alarm& alarm) const {
+void Core::Impl::alarm(const consensus::effect::Alarm& alarm, Effects& out) {
     using Kind = consensus::effect::Alarm::Kind;
     const std::string key = alarm.key.to_string();
     if (alarm.kind == Kind::twin_key) {
@@ -301,6 +301,12 @@ void Core::Impl::alarm(const consensus::effect::Alarm& alarm) const {
             "block of after the start is final; where none can be (a validator alone, or too many "
             "lost at once) its operator starts it once with --accept-amnesia",
             key);
+    } else if (alarm.kind == Kind::lock_given_up) {
+        environment_.log.error(
+            "key {} gives up its lock, as --accept-amnesia says: no peer has sent the block of it; "
+            "final blocks may have been lost with it",
+            key);
+        note_amnesia(alarm.key, out);
     } else {
         environment_.log.info("key {} votes again", key);
     }

@@ -114,15 +114,11 @@ base::Result<void> Core::Impl::load_evidence() {
 
 // Kept beside the journals that are about to be made: it goes on chain even if the node stops
 // before that, when its keys are lost no more.
-void Core::Impl::note_amnesia(Effects& out) {
-    if (!options_.accept_amnesia) return;
+void Core::Impl::note_amnesia(const base::crypto::PublicKey& key, Effects& out) {
+    duties_.note_amnesia(key);
     base::Batch batch;
-    for (const consensus::KeyStatus& key : consensus_.keys()) {
-        if (!key.lost) continue;
-        duties_.note_amnesia(key.key);
-        batch.put(base::Family::meta, amnesia_key(key.key), chain::pack(key.key));
-    }
-    if (!batch.changes.empty()) write_unsynced(std::move(batch), out);
+    batch.put(base::Family::meta, amnesia_key(key), chain::pack(key));
+    write_unsynced(std::move(batch), out);
 }
 
 base::Result<void> Core::Impl::load_amnesia() {

@@ -125,7 +125,7 @@ class Core::Impl {
     void cast_vote(const consensus::effect::CastVote& vote, Effects& out);
     void begin_finalize(const consensus::effect::Finalize& finalize, Effects& out);
     void finish_finalize(Effects& out);
-    void alarm(const consensus::effect::Alarm& alarm) const;
+    void alarm(const consensus::effect::Alarm& alarm, Effects& out);
 
     // --- The clock (core_clock.cpp) ---
     // What it shows.
@@ -228,7 +228,7 @@ class Core::Impl {
     void forget_settled(Effects& out);
     [[nodiscard]] base::Result<void> load_evidence();
     [[nodiscard]] base::Result<void> load_amnesia();
-    void note_amnesia(Effects& out);
+    void note_amnesia(const base::crypto::PublicKey& key, Effects& out);
     void attend_duties(Effects& out);
     void say(const Duties::Due& due, Effects& out);
 

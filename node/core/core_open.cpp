@@ -322,7 +322,8 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
     if (auto loaded = load_pool(out); !loaded) return loaded;
     if (auto loaded = load_evidence(); !loaded) return loaded;
     if (auto loaded = load_amnesia(); !loaded) return loaded;
-    note_amnesia(out);
+    for (const consensus::KeyStatus& key : consensus_.keys())
+        if (options_.accept_amnesia && key.lost) note_amnesia(key.key, out);
     environment_.log.info("opened at block {}, final {}; {} transactions wait",
                           chain_->find(consensus_.head()) == nullptr
                               ? shown_final_->header.height

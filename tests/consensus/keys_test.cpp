@@ -188,6 +188,23 @@ TEST_CASE("a key that an earlier machine uses signs nothing here", "[consensus][
     CHECK(all<effect::Produce>(v.tick(8)).empty());
 }
 
+TEST_CASE("more than f members that tell of a twin stop the keys here", "[consensus][keys]") {
+    Validator v;
+    const auto tell = [&](unsigned member) {
+        return alarms(v.step(v.at(1), input::TwinTold{{voting(member)}}));
+    };
+    CHECK(tell(2).empty());
+    CHECK(tell(2).empty());   // Again: does not count.
+    CHECK(tell(99).empty());  // A stranger.
+    CHECK(tell(1).empty());   // That has our key: it is the twin, or lies.
+    CHECK_FALSE(v->keys()[0].twin);
+    CHECK_FALSE(tell(3).empty());
+    for (const consensus::KeyStatus& key : v->keys())
+        CHECK(key.twin);
+    CHECK(votes(v.adopt(v.block(2, v.genesis()))).empty());
+    CHECK(all<effect::Produce>(v.tick(4)).empty());
+}
+
 TEST_CASE("two votes or headers that exclude each other are evidence, once a key",
           "[consensus][evidence]") {
     Validator v;

@@ -24,6 +24,14 @@ chain::BlockPtr made(const Validator& v,
     return chain::make_block({header, {}}, {}, {asked.justify, asked.finalized});
 }
 
+using Alarm = effect::Alarm::Kind;
+std::vector<Alarm> alarms(const consensus::Effects& effects) {
+    std::vector<Alarm> kinds;
+    for (const auto& alarm : all<effect::Alarm>(effects))
+        kinds.push_back(alarm.kind);
+    return kinds;
+}
+
 std::vector<effect::Produce> produced(const consensus::Effects& effects) {
     return all<effect::Produce>(effects);
 }
@@ -257,6 +265,49 @@ TEST_CASE("a lock whose rows are lost stays, with its certificate", "[consensus]
         REQUIRE(v->highest_notarize() != nullptr);
         CHECK(v->highest_notarize()->data.block_id == a->id);
         CHECK(votes(v.adopt(v.block(5, a, {.justify = a}))) == Said{"NOTARIZE 5"});
+    }
+}
+
+TEST_CASE("a lock whose block nobody has is given up by the operator's word alone, and late",
+          "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    const bool is_accepted = GENERATE(true, false);
+    v.options().accept_amnesia = is_accepted;
+    v.restart((*v).journals());
+    REQUIRE(v->restore_locks().size() == 1);
+    v.tick(3);
+    v.tick(12);
+    CHECK(v->keys()[1].lacks_lock);
+    SECTION("its block comes in time") {
+        v.adopt(a);
+        v.tick(30);
+        CHECK(votes(v.adopt(v.block(30, v.genesis()))).empty());
+        REQUIRE(v->highest_notarize() != nullptr);
+        CHECK(v->highest_notarize()->data.block_id == a->id);
+    }
+    SECTION("it does not come") {
+        const auto effects = v.tick(30);
+        const auto vote = votes(v.adopt(v.block(31, v.genesis())));
+        CHECK(v->keys()[1].lacks_lock == !is_accepted);
+        if (!is_accepted) {
+            CHECK(effects.size() > 0);
+            CHECK(vote.empty());
+            return;
+        }
+        CHECK(alarms(effects) == std::vector{Alarm::lock_given_up, Alarm::votes_again});
+        const auto persists = all<effect::Persist>(effects);
+        REQUIRE_FALSE(persists.empty());
+        CHECK(persists.front().wait);
+        REQUIRE(persists.front().pages.size() == 1);
+        CHECK(persists.front().pages.front().sequence == 4);
+        CHECK(vote == Said{"NOTARIZE 31"});
+        // What may have been promised before is never promised again.
+        CHECK(v->keys()[1].last_notarize >= 2);
+        v.restart((*v).journals());
+        CHECK(v->restore_locks().empty());
     }
 }
 

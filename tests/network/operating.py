@@ -10,12 +10,15 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import urllib.request
 
-from doctor import healthy, run, wait_for
+from doctor import explained, healthy, run, wait_for
 
 LOST = 'bord'
+LISTENS = ('p2p-listen-endpoint', 'http-server-address')
+CUT = 20_000        # Bytes: more than a block and its votes take.
 ACCUSATION = 'a validator broke a rule'
 
 
@@ -56,11 +59,7 @@ def check_votes_again(net):
     wait_for('finality with ' + LOST, lambda: (net.final('borb') > before + 5, before))
     net.start('bora')
     healthy(net)
-    for name in net.commands:
-        if ACCUSATION in log_of(net, name):
-            raise AssertionError('%s accuses somebody' % name)
-        if get(net, name, '/v1/bor/evidence')['convicted']:
-            raise AssertionError('somebody was convicted')
+    nobody_convicted(net)
 
 
 def journal_gone(net):
@@ -93,10 +92,7 @@ def storage_damaged(net):
     """After kill -9 a bit of the tail of RocksDB's log flips, in the rows of a vote: all that comes
     after it is lost. The journal has the vote, and nothing is taken back."""
     net.stop(LOST)
-    folder = os.path.join(net.of(LOST)['data_dir'], 'state')
-    logs = sorted((each for each in os.listdir(folder) if each.endswith('.log')),
-                  key=lambda name: int(name.split('.')[0]))
-    with open(os.path.join(folder, logs[-1]), 'r+b') as f:
+    with open(newest_log(net, LOST), 'r+b') as f:
         at = f.read().rindex(b'journal_mark/') + 60
         f.seek(at)
         byte = f.read(1)[0]
@@ -165,7 +161,7 @@ def amnesia(net):
     wait_for('finality with both', lambda: (net.final('bora') > before + 5, before))
     net.start('borb')
     healthy(net)
-    wait_for('a record on the chain', lambda: (amnesic(net) == set(renewed), amnesic(net)))
+    wait_for('a record on the chain', lambda: (amnesic(net).keys() == set(renewed), amnesic(net)))
     for name in renewed:
         text = log_of(net, name)[said[name]:]
         for words in ('does not know all that key', ' votes again\n'):
@@ -182,12 +178,101 @@ def amnesia(net):
         raise AssertionError('the journal is lost again')
 
 
+def newest_log(net, name):
+    folder = os.path.join(net.of(name)['data_dir'], 'state')
+    logs = [each for each in os.listdir(folder) if each.endswith('.log')]
+    return os.path.join(folder, max(logs, key=lambda each: int(each.split('.')[0])))
+
+
+def storages_cut(net):
+    """All four lose the end of RocksDB's log at once: the journals hold more than f keys to a block that nobody
+    has any more. Their doctors say so, and one start of each with --accept-amnesia goes on."""
+    names = list(net.commands)
+    for name in names:
+        wait_for('rows of ' + name,
+                 lambda name=name: (os.path.getsize(newest_log(net, name)) > 3 * CUT, name))
+    for name in names:
+        net.stop(name)
+    for name in names:
+        path = newest_log(net, name)
+        os.truncate(path, os.path.getsize(path) - CUT)
+        net.start(name)
+    def find_locked():
+        locked = [name for name in names if own(net, name)['lacks_lock']]
+        return len(locked) > 1, locked
+    locked = wait_for('keys that are locked', find_locked)
+    for name in locked:
+        explained(net, name, 'silent', 'is locked on a block that is not in the storage any more')
+    stood = max(net.final(name) for name in names)
+    before = amnesic(net)
+    for name in names:
+        net.stop(name)
+    for name in names:
+        net.start(name, more=['--accept-amnesia'])
+    wait_for('finality', lambda: (net.final('bora') > stood + 5, stood))
+    def recorded():
+        now = amnesic(net)
+        return all(now.get(name, 0) > before.get(name, 0) for name in locked), (before, now)
+    wait_for('a record on the chain', recorded)
+    for name in locked:
+        if 'gives up its lock' not in log_of(net, name):
+            raise AssertionError('%s does not say it: %s' % (name, log_of(net, name)[-2000:]))
+    healthy(net)
+    nobody_convicted(net)
+
+
+def nobody_convicted(net):
+    for name in net.commands:
+        if ACCUSATION in log_of(net, name):
+            raise AssertionError('%s accuses somebody' % name)
+        if get(net, name, '/v1/bor/evidence')['convicted']:
+            raise AssertionError('somebody was convicted')
+
+
+def twin(net):
+    """A copy of a validator's directory starts at the same moment as the validator. The two never meet, since
+    the copy is at an address that nobody dials; the others tell the later of them, which keeps still."""
+    net.stop(LOST)
+    home = os.path.dirname(net.of(LOST)['data_dir'])
+    copy = home + '-copy'
+    shutil.copytree(home, copy, ignore=shutil.ignore_patterns('*.sock'))
+    path = os.path.join(copy, 'config', 'config.ini')
+    with open(path, encoding='utf-8') as f:
+        lines = [line for line in f.read().splitlines() if not line.startswith(LISTENS)]
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('\n'.join([*lines, *('%s = 127.0.0.1:0' % option for option in LISTENS)]) + '\n')
+    said = len(log_of(net, LOST))
+    command = [part.replace(home, copy) for part in net.commands[LOST]]
+    with open(copy + '.log', 'wb') as log:
+        net.start(LOST)
+        other = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        def still():
+            with open(copy + '.log', encoding='utf-8', errors='replace') as f:
+                logs = {'the copy': f.read(), LOST: log_of(net, LOST)[said:]}
+            quiet = [name for name, text in logs.items() if 'it signs nothing here' in text]
+            return len(quiet) == 1, quiet or logs['the copy'][-2000:]
+        quiet = wait_for('one of the two to keep still', still)
+        print('  %s keeps still' % quiet[0])
+        if quiet == [LOST]:
+            explained(net, LOST, 'twin', 'is used on another machine')
+    finally:
+        other.kill()
+        other.wait()
+    if quiet == [LOST]:
+        net.stop(LOST)
+        net.start(LOST)
+    healthy(net)
+    nobody_convicted(net)
+    shutil.rmtree(copy)
+
+
 def slot_of(validator):
     return validator['last_vote']['slot'] if validator['last_vote'] else 0
 
 
 def amnesic(net):
-    return {each['producer'] for each in get(net, 'bora', '/v1/bor/validators')['candidates']
+    return {each['producer']: each['amnesia_slot'] for each in get(net, 'bora', '/v1/bor/validators')['candidates']
             if each['amnesia_slot'] is not None}
 
 
@@ -317,7 +402,7 @@ def recovered(net, path, confirmed):
     wait_for('%s at block %d' % (LOST, goal), lambda: (net.final(LOST) >= goal, net.final(LOST)))
 
 
-SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, lists, amnesia,
+SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, twin, lists, amnesia, storages_cut,
               recovery]     # The last is for ever.
 
 

@@ -363,6 +363,54 @@ TEST_CASE("internal: there is no room for more") {
     CHECK(test.went(test.come({.number = 164}), Reason::internal));
 }
 
+TEST_CASE("a peer that goes away since a key of ours is used elsewhere is told of, with its keys") {
+    Stranger test;
+    const ChannelId channel = test.come();
+    const GoAway away{Reason::twin_key, "the later start goes"};
+    SECTION("not before it has proved who it is") {
+        test.say(channel, away);
+        CHECK(test.effects<effect::TwinTold>().empty());
+        return;
+    }
+    Hello hello = test.hello();
+    test.claim(hello, channel, {Stranger::kThem, 500, 20});
+    test.say(channel, hello);
+    SECTION("for another reason it is not") {
+        test.say(channel, GoAway{Reason::flooding, "the later start goes"});
+        CHECK(test.effects<effect::TwinTold>().empty());
+        return;
+    }
+    test.say(channel, away);
+    const auto told = test.effects<effect::TwinTold>();
+    REQUIRE(told.size() == 1);
+    CHECK(told.front().vote_keys == std::vector{vote_key_of(Stranger::kThem)});
+}
+
+TEST_CASE("who had a twin may start again once the twin is gone") {
+    Stranger test;
+    const ChannelId first = test.come();
+    Hello hello = test.hello();
+    test.claim(hello, first, {Stranger::kThem, 500, 20});
+    test.say(first, hello);
+    const ChannelId second = test.come({.number = 6});
+    hello = test.hello();
+    test.claim(hello, second, {Stranger::kThem, 600, 30}, 6);
+    test.say(second, hello);
+    REQUIRE(test.went(second, Reason::twin_key));
+    test.say(first, GoAway{Reason::shutting_down, ""});
+    const ChannelId third = test.come();
+    hello = test.hello();
+    test.claim(hello, third, {Stranger::kThem, 700, 40});
+    test.say(third, hello);
+    // Its power fails, and it comes back before the old connection is missed.
+    const ChannelId fourth = test.come();
+    hello = test.hello();
+    test.claim(hello, fourth, {Stranger::kThem, 800, 50});
+    test.say(fourth, hello);
+    CHECK(test.went(third, Reason::duplicate));
+    CHECK_FALSE(test.closed(fourth));
+}
+
 TEST_CASE("a go_away from the peer closes, is logged, and slows the dialling down") {
     Stranger test;
     test.step(input::Dial{"stranger:1", {}});

@@ -224,6 +224,7 @@ struct Node {
     std::vector<ClockStatement> clocks;
     std::vector<effect::PeerReady> ready;
     std::vector<effect::TwinKey> twins;
+    std::vector<effect::TwinTold> twins_told;
     std::size_t sync_blocks = 0;
     std::size_t ranges = 0;  // That came with a proof.
     std::vector<effect::MendArrived> mends;
@@ -594,6 +595,7 @@ class World {
     }
     void carry_out(Node& node, const effect::PeerReady& ready) { node.ready.push_back(ready); }
     void carry_out(Node& node, const effect::TwinKey& twin) { node.twins.push_back(twin); }
+    void carry_out(Node& node, const effect::TwinTold& told) { node.twins_told.push_back(told); }
     void carry_out(Node& node, const effect::WakeAt& wake) {
         at(wake.time, [this, &node] { input(node, input::Tick{}); });
     }
