@@ -28,8 +28,9 @@ chain::Name name(std::string_view text) {
 }
 
 // Limits that leave the machine to be what is measured: blocks by size alone.
-genesis::Genesis make_genesis(std::uint32_t interval_ms) {
+genesis::Genesis make_genesis(std::uint32_t interval_ms, std::vector<genesis::Node> nodes) {
     genesis::Genesis genesis;
+    genesis.nodes = std::move(nodes);
     const auto now = std::chrono::duration_cast<std::chrono::seconds>(
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();
@@ -47,9 +48,9 @@ genesis::Genesis make_genesis(std::uint32_t interval_ms) {
     return genesis;
 }
 
-void make_directory(const fs::path& directory, std::uint32_t interval_ms) {
+void make_directory(const fs::path& directory, const genesis::Genesis& genesis) {
     fs::create_directories(directory);
-    const std::string text = genesis::to_json(make_genesis(interval_ms));
+    const std::string text = genesis::to_json(genesis);
     must(node::write_file_atomically(
         (directory / kGenesisFile).string(), base::as_bytes(text), 0644));
     const std::array records{consensus::SafetyRecord{.kind = consensus::RecordKind::base}};
@@ -59,8 +60,12 @@ void make_directory(const fs::path& directory, std::uint32_t interval_ms) {
     must(node::JournalFile::create(path.string(), journal.append(records).bytes));
 }
 
-genesis::Genesis open_genesis(const fs::path& directory, std::uint32_t interval_ms) {
-    if (!fs::exists(directory / kGenesisFile)) make_directory(directory, interval_ms);
+genesis::Genesis open_genesis(const fs::path& directory,
+                              std::uint32_t interval_ms,
+                              std::vector<genesis::Node> nodes) {
+    if (!fs::exists(directory / kGenesisFile)) {
+        make_directory(directory, make_genesis(interval_ms, std::move(nodes)));
+    }
     const base::Bytes text =
         must(node::read_file((directory / kGenesisFile).string(), std::size_t{1} << 20U));
     return must(genesis::from_json(base::as_text(text)));
@@ -124,9 +129,11 @@ base::Result<base::crypto::Signature> BenchSigner::sign(const base::crypto::Publ
     return bench_key().sign(digest);
 }
 
-Ledger::Ledger(const fs::path& directory_in, std::uint32_t interval_ms)
+Ledger::Ledger(const fs::path& directory_in,
+               std::uint32_t interval_ms,
+               std::vector<genesis::Node> nodes)
     : directory(directory_in),
-      genesis(open_genesis(directory, interval_ms)),
+      genesis(open_genesis(directory, interval_ms, std::move(nodes))),
       storage(open_storage(directory, genesis)),
       engine(chain::host_table(), chain::vm::Engine::Options{}, machine),
       executor(engine, chain::host_table()) {

@@ -64,8 +64,10 @@ class BenchSigner final : public node::Signer {
 // What bor-node has on disk and executes with, in a data directory that bor-node can start on:
 // the production parts, opened one by one.
 struct Ledger : base::Pinned {
-    // Makes the directory, its genesis file and its journal, if it is empty.
-    explicit Ledger(const std::filesystem::path& directory, std::uint32_t interval_ms = 500);
+    // Makes the directory, its genesis file and its journal, if it is empty; `nodes` may connect.
+    explicit Ledger(const std::filesystem::path& directory,
+                    std::uint32_t interval_ms = 500,
+                    std::vector<genesis::Node> nodes = {});
 
     std::filesystem::path directory;
     SilentLog log;

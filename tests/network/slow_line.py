@@ -1,4 +1,6 @@
-"""A TCP line of so many bytes a second: what comes from the far end is passed on at this rate."""
+"""A TCP line of so many bytes a second: what comes from the far end is passed on at this rate, and what comes from
+either end after a delay."""
+import queue
 import socket
 import threading
 import time
@@ -10,9 +12,9 @@ AT_ONCE = 0.05          # Seconds of the rate that may go out at once.
 class SlowLine:
     """To `far` ("host:port"), from a port of its own (`near`). One thread each way a connection."""
 
-    def __init__(self, far, rate):
+    def __init__(self, far, rate, delay=0.0):
         host, port = far.rsplit(':', 1)
-        self.far, self.rate = (host, int(port)), rate
+        self.far, self.rate, self.delay = (host, int(port)), rate, delay
         self.sent, self.stopped, self.sockets = 0, False, []
         self.lock = threading.Lock()
         self.free_at = 0.0              # When the line has passed on what it has.
@@ -37,10 +39,26 @@ class SlowLine:
                 threading.Thread(target=self.carry, args=(one, other, slow), daemon=True).start()
 
     def carry(self, one, other, slow):
+        # What is on the way, each with the time at which it comes.
+        on_way = queue.Queue()
+        threading.Thread(target=self.deliver, args=(on_way, one, other, slow), daemon=True).start()
         try:
             while data := one.recv(PIECE):
                 if slow:
                     self.wait(len(data))
+                on_way.put((time.monotonic() + self.delay, data))
+        except OSError:
+            pass
+        on_way.put((time.monotonic() + self.delay, b''))
+
+    def deliver(self, on_way, one, other, slow):
+        try:
+            while True:
+                comes, data = on_way.get()
+                if (pause := comes - time.monotonic()) > 0:
+                    time.sleep(pause)
+                if not data:
+                    break
                 other.sendall(data)
                 if slow:
                     self.sent += len(data)
