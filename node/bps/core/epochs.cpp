@@ -23,6 +23,12 @@ std::optional<Epochs::Entry> Epochs::end_of(std::int32_t epoch, std::int64_t log
     return Entry{std::prev(next)->epoch, next == entries_.end() ? log_end : next->start};
 }
 
+std::int32_t Epochs::epoch_at(std::int64_t offset) const {
+    const auto next = std::ranges::upper_bound(entries_, offset, {}, &Entry::start);
+    if (next != entries_.begin()) return std::prev(next)->epoch;
+    return entries_.empty() ? -1 : entries_.front().epoch;
+}
+
 void Epochs::cut(std::int64_t end) {
     std::erase_if(entries_, [end](const Entry& entry) { return entry.start >= end; });
 }

@@ -28,6 +28,8 @@ class Epochs {
     // Where an epoch, or the last one before it, ended (OffsetForLeaderEpoch, KIP-101, KIP-279);
     // nothing: the epoch is above the latest. `log_end`: where the latest one is.
     [[nodiscard]] std::optional<Entry> end_of(std::int32_t epoch, std::int64_t log_end) const;
+    // Which epoch wrote a record, or will write the next one; -1: none has begun.
+    [[nodiscard]] std::int32_t epoch_at(std::int64_t offset) const;
     // Of a log that was cut: forgets what begins at `end` or later.
     void cut(std::int64_t end);
 

@@ -16,13 +16,23 @@ void GroupCommit::wait(LogId log, std::int64_t end, AnswerId answer) {
 }
 
 std::optional<GroupCommit::Sync> GroupCommit::begin_sync() {
-    if (runs_ || waits_.empty()) return std::nullopt;
+    if (runs_) return std::nullopt;
+    for (const auto& [id, answers] : waits_)
+        touched_.insert(id);
     Sync sync;
-    for (const auto& [id, answers] : waits_) {
+    for (const LogId id : std::exchange(touched_, {})) {
+        // A sync that works after one that failed says nothing of what was lost then.
+        if (logs_.at(id)->has_failed()) {
+            give_up(id, ErrorCode::kafka_storage_error, ready_);
+            changed_.insert(id);
+            continue;
+        }
         Log::SyncPoint point = logs_.at(id)->unsynced();
+        if (point.files.empty()) continue;
         in_sync_[id] = point.end;
         sync.parts.push_back({.log = id, .files = std::move(point.files)});
     }
+    if (sync.parts.empty()) return std::nullopt;
     runs_ = true;
     return sync;
 }
@@ -39,6 +49,7 @@ void GroupCommit::on_failed(const std::vector<LogId>& logs) {
         logs_.at(id)->on_sync_failed();
         in_sync_.erase(id);
         give_up(id, ErrorCode::kafka_storage_error, ready_);
+        changed_.insert(id);
     }
     for (const auto& [id, end] : std::exchange(in_sync_, {})) {
         finish(id, end);
@@ -47,8 +58,10 @@ void GroupCommit::on_failed(const std::vector<LogId>& logs) {
 
 void GroupCommit::finish(LogId id, std::int64_t end) {
     Log& log = *logs_.at(id);
+    const std::int64_t before = log.durable_end();
     // The batches are durable even if what is written beside them is not: the next sync tries anew.
     (void)log.on_synced(end);
+    if (log.durable_end() != before) changed_.insert(id);
     const auto at = waits_.find(id);
     if (at == waits_.end()) return;
     auto& answers = at->second;
@@ -74,8 +87,15 @@ std::vector<GroupCommit::Answer> GroupCommit::detach(LogId id, ErrorCode code) {
     std::vector<Answer> answers;
     give_up(id, code, answers);
     in_sync_.erase(id);
+    touched_.erase(id);
+    changed_.erase(id);
     logs_.erase(id);
     return answers;
+}
+
+std::vector<LogId> GroupCommit::take_changed() {
+    const std::set<LogId> changed = std::exchange(changed_, {});
+    return {changed.begin(), changed.end()};
 }
 
 std::vector<GroupCommit::Answer> GroupCommit::take_ready() {

@@ -2,17 +2,18 @@
 
 #include "node/bps/core/codec/error_code.hpp"
 #include "node/bps/core/log.hpp"
+#include "node/bps/core/partition_id.hpp"
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace bps {
 
-// A log among those of a broker, and an answer that waits; both numbered by the owner.
-using LogId = std::uint64_t;
+// An answer that waits, numbered by the owner.
 using AnswerId = std::uint64_t;
 
 // One sync for all that waits (spec 08, "Log"): says which files of which logs are to be made
@@ -41,6 +42,9 @@ class GroupCommit {
 
     // The answer may leave once the log is durable up to `end`: at once, if it is.
     void wait(LogId log, std::int64_t end, AnswerId answer);
+    // The next sync includes this log, though no answer waits for it: acks=0, or the tail that was
+    // found when it was opened.
+    void touch(LogId log) { touched_.insert(log); }
     // What to sync; nothing: one runs already, or nothing waits for a disk.
     [[nodiscard]] std::optional<Sync> begin_sync();
     void on_synced();
@@ -49,6 +53,8 @@ class GroupCommit {
 
     // Answers that may leave; each once, those of a log by ascending offset.
     [[nodiscard]] std::vector<Answer> take_ready();
+    // Logs whose durable_end() has moved, or that failed; each once, ascending.
+    [[nodiscard]] std::vector<LogId> take_changed();
     [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
   private:
@@ -57,6 +63,8 @@ class GroupCommit {
 
     std::map<LogId, Log*> logs_;
     std::map<LogId, std::multimap<std::int64_t, AnswerId>> waits_;  // By the end waited for.
+    std::set<LogId> touched_;
+    std::set<LogId> changed_;
     std::map<LogId, std::int64_t> in_sync_;  // What the sync that runs makes durable.
     bool runs_ = false;
     std::size_t waiting_ = 0;

@@ -93,6 +93,7 @@ class Log : base::Pinned {
     // beside a full segment could not be written; it is tried again with the next sync.
     base::Result<void> on_synced(std::int64_t end);
     void on_sync_failed() { failed_ = true; }
+    [[nodiscard]] bool has_failed() const { return failed_; }
     // Notes durable_end() on disk: what lies below it and is damaged is never taken for a torn
     // tail. Done by on_synced() with each full segment; an owner does it every few seconds.
     base::Result<void> checkpoint();
@@ -106,6 +107,11 @@ class Log : base::Pinned {
     [[nodiscard]] Verdict<std::optional<TimeHit>> find_time(std::int64_t time,
                                                             const Decompressor& opener) const;
 
+    // The record of the greatest time, below `limit`; of some with the same time the first.
+    // Nothing: there is no record.
+    [[nodiscard]] Verdict<std::optional<TimeHit>> find_latest_time(
+        std::int64_t limit, const Decompressor& opener) const;
+
     // Drops segments that are too old or too many, of those whose records are below `limit`, and
     // producers that have not produced for long.
     base::Result<void> retain(std::int64_t now, std::int64_t limit);
@@ -113,6 +119,9 @@ class Log : base::Pinned {
     [[nodiscard]] Verdict<std::int64_t> delete_records(std::int64_t offset, std::int64_t limit);
     // Cuts the log at a batch that begins at `offset`, or the one that has it.
     base::Result<void> truncate(std::int64_t offset);
+
+    // As its topic was changed; what is in the log stays as it is.
+    void set_settings(const LogSettings& settings) { settings_ = settings; }
 
     [[nodiscard]] std::int64_t start() const { return start_; }
     [[nodiscard]] std::int64_t end() const { return segments_.back().next; }
@@ -157,6 +166,11 @@ class Log : base::Pinned {
                                                     std::size_t bytes_max) const;
     [[nodiscard]] base::Result<std::optional<TimeHit>> find_time_in(
         const Segment& segment, std::int64_t time, const Decompressor& opener) const;
+    [[nodiscard]] base::Result<std::optional<TimeHit>> latest_in(const Segment& segment,
+                                                                 std::int64_t limit,
+                                                                 const Decompressor& opener) const;
+    [[nodiscard]] base::Result<std::optional<TimeHit>> latest_in_batch(
+        const Segment& segment, const StoredBatch& batch, const Decompressor& opener) const;
     [[nodiscard]] std::optional<TimeHit> find_record(const BatchHeader& header,
                                                      base::ByteView batch,
                                                      std::int64_t time,

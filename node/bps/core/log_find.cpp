@@ -54,7 +54,8 @@ base::Result<StoredRecords> Log::range(const Segment& segment,
         if (!*batch || (*batch)->end() > most || (*batch)->header.next_offset() > limit) break;
         end = (*batch)->end();
     }
-    return StoredRecords{.segment = static_cast<std::uint64_t>(segment.base),
+    return StoredRecords{.log = 0,
+                         .segment = static_cast<std::uint64_t>(segment.base),
                          .position = first->position,
                          .bytes = static_cast<std::uint32_t>(end - first->position)};
 }
@@ -85,6 +86,70 @@ base::Result<std::optional<Log::TimeHit>> Log::find_time_in(const Segment& segme
         const auto bytes = files_.read(name, (*batch)->position, header.bytes());
         if (!bytes) return base::fail(bytes.error());
         if (const auto hit = find_record(header, *bytes, time, opener)) return hit;
+    }
+}
+
+Verdict<std::optional<Log::TimeHit>> Log::find_latest_time(std::int64_t limit,
+                                                           const Decompressor& opener) const {
+    if (failed_) return refuse(ErrorCode::kafka_storage_error, "the log failed");
+    std::optional<TimeHit> best;
+    for (const Segment& segment : segments_) {
+        if (segment.next <= start_ || segment.base >= limit) continue;
+        if (best && segment.max_time <= best->timestamp) continue;
+        const auto hit = latest_in(segment, limit, opener);
+        if (!hit) return refuse(ErrorCode::kafka_storage_error, hit.error().detail);
+        if (*hit && (!best || (*hit)->timestamp > best->timestamp)) best = *hit;
+    }
+    return best;
+}
+
+base::Result<std::optional<Log::TimeHit>> Log::latest_in(const Segment& segment,
+                                                         std::int64_t limit,
+                                                         const Decompressor& opener) const {
+    // The index leads there; but that record may be deleted, or not be visible yet.
+    auto hit = find_time_in(segment, segment.max_time, opener);
+    if (!hit || (*hit && (*hit)->offset < limit)) return hit;
+    std::optional<StoredBatch> greatest;  // Of the batches that are whole.
+    std::optional<TimeHit> cut;           // Of the one of which a part is deleted.
+    BatchWalk walk(files_, segment.log_name(), 0, segment.bytes);
+    while (true) {
+        const auto batch = walk.next();
+        if (!batch) return base::fail(batch.error());
+        if (!*batch || (*batch)->header.next_offset() > limit) break;
+        const BatchHeader& header = (*batch)->header;
+        if (header.next_offset() <= start_) continue;
+        if (header.base_offset < start_) {
+            const auto part = latest_in_batch(segment, **batch, opener);
+            if (!part) return part;
+            cut = *part;
+        } else if (!greatest || header.max_timestamp > greatest->header.max_timestamp) {
+            greatest = **batch;
+        }
+    }
+    if (!greatest || (cut && cut->timestamp >= greatest->header.max_timestamp)) return cut;
+    return latest_in_batch(segment, *greatest, opener);
+}
+
+base::Result<std::optional<Log::TimeHit>> Log::latest_in_batch(const Segment& segment,
+                                                               const StoredBatch& batch,
+                                                               const Decompressor& opener) const {
+    const BatchHeader& header = batch.header;
+    const auto bytes = files_.read(segment.log_name(), batch.position, header.bytes());
+    if (!bytes) return base::fail(bytes.error());
+    const std::optional<TimeHit> whole = TimeHit{.offset = std::max(header.base_offset, start_),
+                                                 .timestamp = header.max_timestamp,
+                                                 .leader_epoch = header.leader_epoch};
+    base::Bytes opened;
+    auto walk = open_records(*bytes, header, opener, opened);
+    if (!walk) return whole;
+    std::optional<TimeHit> best;
+    while (true) {
+        const auto record = walk->next();
+        if (!record) return whole;
+        if (!*record) return best;
+        const std::int64_t offset = header.base_offset + (*record)->offset_delta;
+        if (offset < start_ || (best && (*record)->timestamp <= best->timestamp)) continue;
+        best = TimeHit{offset, (*record)->timestamp, header.leader_epoch};
     }
 }
 

@@ -78,7 +78,7 @@ class Decoder {
         if constexpr (std::same_as<T, std::string_view>) {
             value = base::as_text(bytes);
         } else if constexpr (std::same_as<T, StoredRecords>) {
-            value = {.segment = 0, .position = at, .bytes = *size};
+            value = {.log = 0, .segment = 0, .position = at, .bytes = *size};
         } else {
             value = bytes;
         }

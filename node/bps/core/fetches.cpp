@@ -1,0 +1,194 @@
+#include "node/bps/core/fetches.hpp"
+
+#include "base/check.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace bps {
+
+namespace {
+
+constexpr std::int32_t kConsumer = -1;
+
+std::size_t to_size(std::int32_t value) {
+    return static_cast<std::size_t>(std::max(value, 0));
+}
+
+// Why no part of the request is served. What a replica fetches comes by another way.
+ErrorCode refusal_of(const FetchRequest& request) {
+    if (request.replica_id != kConsumer) return ErrorCode::cluster_authorization_failed;
+    // No session is ever given out.
+    if (request.session_id != 0) return ErrorCode::fetch_session_id_not_found;
+    return ErrorCode::none;
+}
+
+// As versions without an error of the whole have it: in each of its parts.
+FetchResponse refused(const FetchRequest& request, ErrorCode code) {
+    FetchResponse response;
+    response.error_code = code;
+    for (const FetchRequest::Topic& topic : request.topics) {
+        auto& answers = response.responses.emplace_back();
+        answers.topic = topic.topic;
+        for (const FetchRequest::Partition& part : topic.partitions) {
+            answers.partitions.push_back({.partition_index = part.partition,
+                                          .error_code = code,
+                                          .high_watermark = -1,
+                                          .aborted_transactions = std::nullopt,
+                                          .records = {}});
+        }
+    }
+    return response;
+}
+
+}  // namespace
+
+void Fetches::start(std::int64_t now,
+                    const Caller& caller,
+                    const FetchRequest& request,
+                    Effects& out) {
+    if (const ErrorCode code = refusal_of(request); code != ErrorCode::none) {
+        out.replies.push_back(reply_to(caller, refused(request, code)));
+        return;
+    }
+    Waiting waiting{.caller = caller,
+                    .deadline = now + std::max<std::int64_t>(request.max_wait_ms, 0),
+                    .bytes_min = 0,
+                    .bytes_max = std::min(to_size(request.max_bytes), kFetchBytesMax),
+                    .bytes = 0,
+                    .topics = {}};
+    waiting.bytes_min = std::min(to_size(request.min_bytes), waiting.bytes_max);
+    for (const FetchRequest::Topic& topic : request.topics) {
+        Topic& kept = waiting.topics.emplace_back();
+        kept.name = topic.topic;
+        for (const FetchRequest::Partition& part : topic.partitions) {
+            kept.items.push_back({.want = part, .id = std::nullopt, .bytes = 0});
+        }
+    }
+    const Result found = read(now, waiting);
+    const bool is_ready = found.has_error || found.is_full || found.bytes >= waiting.bytes_min;
+    if (is_ready || waiting.deadline <= now || request.topics.empty()) {
+        out.replies.push_back(reply_to(caller, found.response));
+        return;
+    }
+    for (const Topic& topic : waiting.topics) {
+        for (const Item& item : topic.items)
+            by_partition_[*item.id].insert(caller.id);
+    }
+    deadlines_.add(waiting.deadline, caller.id);
+    waiting_.emplace(caller.id, std::move(waiting));
+}
+
+Fetches::Result Fetches::read(std::int64_t now, Waiting& waiting) const {
+    Result result;
+    for (Topic& topic : waiting.topics) {
+        auto& answers = result.response.responses.emplace_back();
+        answers.topic = topic.name;
+        const auto allowed =
+            access_.topic(waiting.caller.principal, topic.name, Right::consume, now);
+        for (Item& item : topic.items) {
+            answers.partitions.push_back(read_item(allowed, item, result, waiting.bytes_max));
+        }
+    }
+    waiting.bytes = result.bytes;
+    return result;
+}
+
+FetchResponse::Partition Fetches::read_item(const Verdict<TopicAccess>& topic,
+                                            Item& item,
+                                            Result& so_far,
+                                            std::size_t bytes_max) const {
+    FetchResponse::Partition answer{.partition_index = item.want.partition,
+                                    .high_watermark = -1,
+                                    .aborted_transactions = std::nullopt,
+                                    .records = {}};
+    auto partition = partitions_.get(topic, item.want.partition);
+    if (partition && item.id && (*partition)->id() != *item.id) {
+        partition = refuse(ErrorCode::unknown_topic_or_partition, "the topic was made again");
+    }
+    const std::size_t left = bytes_max - std::min(bytes_max, so_far.bytes);
+    const std::size_t most = std::min(left, to_size(item.want.partition_max_bytes));
+    const auto found = partition ? (*partition)->read(item.want, most)
+                                 : Verdict<StoredRecords>(refuse(partition.error()));
+    if (!found) {
+        answer.error_code = found.error().code;
+        so_far.has_error = true;
+        return answer;
+    }
+    item.id = (*partition)->id();
+    answer.high_watermark = (*partition)->high_watermark();
+    answer.last_stable_offset = answer.high_watermark;
+    answer.log_start_offset = (*partition)->log().start();
+    // One batch is always found; only the first of the response may be above the bounds.
+    if (found->bytes <= most || so_far.bytes == 0) {
+        answer.records = *found;
+    } else {
+        so_far.is_full = true;
+    }
+    item.bytes = answer.records.bytes;
+    so_far.bytes += item.bytes;
+    return answer;
+}
+
+bool Fetches::is_done(Waiting& waiting, PartitionId changed) const {
+    for (Topic& topic : waiting.topics) {
+        for (Item& item : topic.items) {
+            if (item.id != changed) continue;
+            const Partition* const partition = partitions_.find(changed);
+            if (partition == nullptr) return true;
+            const auto found = partition->read(item.want, to_size(item.want.partition_max_bytes));
+            if (!found) return true;
+            waiting.bytes += found->bytes - std::exchange(item.bytes, found->bytes);
+        }
+    }
+    return waiting.bytes >= waiting.bytes_min;
+}
+
+void Fetches::on_changed(std::int64_t now, PartitionId id, Effects& out) {
+    const auto at = by_partition_.find(id);
+    if (at == by_partition_.end()) return;
+    // Answering changes the set.
+    const std::set<RequestId> requests = at->second;
+    for (const RequestId& request : requests) {
+        if (is_done(waiting_.at(request), id)) answer(now, request, out);
+    }
+}
+
+void Fetches::answer(std::int64_t now, const RequestId& id, Effects& out) {
+    Waiting waiting = take(id);
+    out.replies.push_back(reply_to(waiting.caller, read(now, waiting).response));
+}
+
+Fetches::Waiting Fetches::take(const RequestId& id) {
+    const auto at = waiting_.find(id);
+    CHECK(at != waiting_.end());
+    Waiting waiting = std::move(at->second);
+    waiting_.erase(at);
+    deadlines_.remove(waiting.deadline, id);
+    for (const Topic& topic : waiting.topics) {
+        for (const Item& item : topic.items) {
+            const auto entry = by_partition_.find(*item.id);
+            if (entry == by_partition_.end()) continue;  // The request names it twice.
+            entry->second.erase(id);
+            if (entry->second.empty()) by_partition_.erase(entry);
+        }
+    }
+    return waiting;
+}
+
+void Fetches::on_time(std::int64_t now, Effects& out) {
+    for (const RequestId& id : deadlines_.take(now)) {
+        answer(now, id, out);
+    }
+}
+
+void Fetches::on_closed(std::uint64_t connection) {
+    for (auto at = waiting_.lower_bound({connection, 0});
+         at != waiting_.end() && at->first.connection == connection;
+         at = waiting_.lower_bound({connection, 0})) {
+        (void)take(RequestId(at->first));
+    }
+}
+
+}  // namespace bps

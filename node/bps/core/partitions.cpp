@@ -1,0 +1,20 @@
+#include "node/bps/core/partitions.hpp"
+
+#include <fmt/format.h>
+
+namespace bps {
+
+Verdict<Partition*> Partitions::get(const Verdict<TopicAccess>& topic, std::int32_t index) const {
+    if (!topic) return refuse(topic.error());
+    if (index < 0 || index >= topic->partitions) {
+        return refuse(ErrorCode::unknown_topic_or_partition,
+                      fmt::format("partition {}; there are {}", index, topic->partitions));
+    }
+    Partition* const found = find({topic->id, index});
+    if (found == nullptr) {
+        return refuse(ErrorCode::not_leader_or_follower, "another broker has it");
+    }
+    return found;
+}
+
+}  // namespace bps

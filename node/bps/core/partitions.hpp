@@ -1,0 +1,32 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "node/bps/core/access.hpp"
+#include "node/bps/core/group_commit.hpp"
+#include "node/bps/core/partition.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string_view>
+
+namespace bps {
+
+// The partitions of which this broker has a log, and their one way to the disk.
+struct Partitions : base::Pinned {
+    [[nodiscard]] Partition* find(PartitionId id) const {
+        const auto at = all.find(id);
+        return at == all.end() ? nullptr : at->second.get();
+    }
+    // The partition of a topic that the caller may use so.
+    // unknown_topic_or_partition: the topic has no such partition. not_leader_or_follower: this
+    // broker has not got it. Else as Access.
+    [[nodiscard]] Verdict<Partition*> get(const Verdict<TopicAccess>& topic,
+                                          std::int32_t index) const;
+
+    std::map<PartitionId, std::unique_ptr<Partition>> all;
+    GroupCommit commit;
+    bool is_disk_low = false;  // Less than 5 % free: nothing is written.
+};
+
+}  // namespace bps
