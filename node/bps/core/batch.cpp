@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "base/crc32c.hpp"
 #include "node/bps/core/codec/reader.hpp"
+#include "node/bps/core/codec/writer.hpp"
 #include "node/bps/core/records.hpp"
 
 #include <fmt/format.h>
@@ -232,6 +233,27 @@ Verdict<BatchHeader> check_produced(base::ByteView records, const BatchRules& ru
         return refuse(good.error());
     }
     return header;
+}
+
+base::Bytes pack_batch(BatchHeader header, base::ByteView records) {
+    Writer out;
+    out.integer(header.base_offset);
+    out.integer(static_cast<std::int32_t>(kBatchHeaderBytes - kLengthEnd + records.size()));
+    out.integer(header.leader_epoch);
+    out.integer(header.magic);
+    out.integer<std::uint32_t>(0);
+    out.integer(header.attributes);
+    out.integer(header.records_count - 1);
+    out.integer(header.base_timestamp);
+    out.integer(header.max_timestamp);
+    out.integer(header.producer_id);
+    out.integer(header.producer_epoch);
+    out.integer(header.base_sequence);
+    out.integer(header.records_count);
+    out.raw(records);
+    base::Bytes batch = out.take();
+    put(batch, kCrcAt, crc_of(batch));
+    return batch;
 }
 
 void set_place(std::span<std::byte> batch, std::int64_t base_offset, std::int32_t leader_epoch) {

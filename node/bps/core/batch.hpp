@@ -71,6 +71,10 @@ struct BatchRules {
 // Whether its sequence is in order, Producers says.
 [[nodiscard]] Verdict<BatchHeader> check_produced(base::ByteView records, const BatchRules& rules);
 
+// A batch with these records, and a header that says so: its length, last offset and CRC are set
+// here; the rest is as given.
+[[nodiscard]] base::Bytes pack_batch(BatchHeader header, base::ByteView records);
+
 // Gives a checked batch its place in the log. The CRC does not cover it.
 void set_place(std::span<std::byte> batch, std::int64_t base_offset, std::int32_t leader_epoch);
 

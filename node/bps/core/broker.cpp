@@ -10,6 +10,15 @@
 
 namespace bps {
 
+Broker::Broker(const World& world, const GroupSettings& groups)
+    : cluster_(world.cluster),
+      opener_(world.opener),
+      produces_(partitions_, world.access),
+      fetches_(partitions_, world.access),
+      deletions_(partitions_, world.access),
+      lookups_(partitions_, world.access, world.opener),
+      groups_(world.access, groups, world.rng) {}
+
 Partition& Broker::get(PartitionId id) const {
     Partition* const found = partitions_.find(id);
     CHECK(found != nullptr);
@@ -28,10 +37,13 @@ void Broker::configure(PartitionId id, const PartitionSettings& settings) {
 
 base::Result<void> Broker::lead(
     std::int64_t now, PartitionId id, std::int32_t epoch, std::int32_t insync, Effects& out) {
-    auto led = get(id).lead(epoch, insync);
+    Partition& partition = get(id);
+    const bool led_before = partition.leads();
+    auto led = partition.lead(epoch, insync);
     // What was found in the log when it was opened may not be durable.
     partitions_.commit.touch(id.log());
     if (!led) fetches_.on_changed(now, id, out);
+    if (led && !led_before && id.topic == offsets_topic_) led = load_groups(now, partition);
     settle(now, out);
     return led;
 }
@@ -39,6 +51,11 @@ base::Result<void> Broker::lead(
 void Broker::stop_leading(std::int64_t now, PartitionId id, Effects& out) {
     get(id).stop_leading();
     fetches_.on_changed(now, id, out);
+    if (id.topic == offsets_topic_) {
+        GroupEffects effects;
+        groups_.end(id.index, effects);
+        carry_out(now, std::move(effects), out);
+    }
     settle(now, out);
 }
 
@@ -53,12 +70,19 @@ base::Result<void> Broker::set_log_start(std::int64_t now,
 }
 
 void Broker::remove(std::int64_t now, PartitionId id, Effects& out) {
+    stop_leading(now, id, out);
     const auto answers = partitions_.commit.detach(id.log(), ErrorCode::unknown_topic_or_partition);
     partitions_.all.erase(id);
     for (const GroupCommit::Answer& answer : answers)
-        produces_.on_answer(answer, out);
-    fetches_.on_changed(now, id, out);
+        on_answer(now, answer, out);
     deletions_.on_log_start(id, out);
+    settle(now, out);
+}
+
+void Broker::on_topic_deleted(std::int64_t now, TopicId topic, Effects& out) {
+    GroupEffects effects;
+    groups_.on_topic_deleted(topic, effects);
+    carry_out(now, std::move(effects), out);
     settle(now, out);
 }
 
@@ -67,6 +91,20 @@ bool Broker::on_request(std::int64_t now,
                         const Request& request,
                         std::span<std::byte> frame,
                         Effects& out) {
+    if (!on_data_request(now, caller, request, frame, out)) {
+        GroupEffects effects;
+        if (!on_group_request(now, caller, request, effects)) return false;
+        carry_out(now, std::move(effects), out);
+    }
+    settle(now, out);
+    return true;
+}
+
+bool Broker::on_data_request(std::int64_t now,
+                             const Caller& caller,
+                             const Request& request,
+                             std::span<std::byte> frame,
+                             Effects& out) {
     if (const auto* produce = std::get_if<ProduceRequest>(&request)) {
         produces_.start(now, caller, *produce, frame, out);
     } else if (const auto* fetch = std::get_if<FetchRequest>(&request)) {
@@ -80,14 +118,14 @@ bool Broker::on_request(std::int64_t now,
     } else {
         return false;
     }
-    settle(now, out);
     return true;
 }
 
-void Broker::on_closed(std::uint64_t connection) {
+void Broker::on_closed(std::int64_t now, std::uint64_t connection) {
     produces_.on_closed(connection);
     fetches_.on_closed(connection);
     deletions_.on_closed(connection);
+    groups_.on_closed(now, connection);
 }
 
 void Broker::on_synced(std::int64_t now, const std::vector<LogId>& failed, Effects& out) {
@@ -103,17 +141,27 @@ void Broker::on_time(std::int64_t now, Effects& out) {
     produces_.on_time(now, out);
     fetches_.on_time(now, out);
     deletions_.on_time(now, out);
+    GroupEffects effects;
+    groups_.on_time(now, effects);
+    carry_out(now, std::move(effects), out);
+    settle(now, out);
 }
 
 std::optional<std::int64_t> Broker::next_time() const {
     std::optional<std::int64_t> first;
-    for (const auto& each : {produces_.next_time(), fetches_.next_time(), deletions_.next_time()}) {
+    for (const auto& each : {produces_.next_time(),
+                             fetches_.next_time(),
+                             deletions_.next_time(),
+                             groups_.next_time()}) {
         if (each && (!first || *each < *first)) first = each;
     }
     return first;
 }
 
-std::vector<base::Error> Broker::expire(std::int64_t now) {
+std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
+    GroupEffects effects;
+    groups_.expire(now, effects);
+    carry_out(now, std::move(effects), out);
     std::vector<base::Error> errors;
     for (const auto& [id, partition] : partitions_.all) {
         auto done = partition->expire(now);
@@ -123,23 +171,27 @@ std::vector<base::Error> Broker::expire(std::int64_t now) {
             {done.error().code,
              fmt::format("partition {} of topic {}: {}", id.index, id.topic, done.error().detail)});
     }
+    settle(now, out);
     return errors;
 }
 
 void Broker::settle(std::int64_t now, Effects& out) {
-    if (auto sync = partitions_.commit.begin_sync()) {
-        CHECK(!out.sync);
-        out.sync = std::move(sync);
-    }
-    for (const GroupCommit::Answer& answer : partitions_.commit.take_ready())
-        produces_.on_answer(answer, out);
-    for (const LogId log : partitions_.commit.take_changed())
-        fetches_.on_changed(now, PartitionId::of(log), out);
+    do {
+        for (const GroupCommit::Answer& answer : partitions_.commit.take_ready())
+            on_answer(now, answer, out);
+        for (const LogId log : partitions_.commit.take_changed())
+            fetches_.on_changed(now, PartitionId::of(log), out);
+        if (auto sync = partitions_.commit.begin_sync()) {
+            CHECK(!out.sync);
+            out.sync = std::move(sync);
+        }
+    } while (partitions_.commit.has_ready());
 }
 
 void Broker::check_invariants() const {
     for (const auto& [id, partition] : partitions_.all)
         partition->check_invariants();
+    groups_.check_invariants();
 }
 
 }  // namespace bps

@@ -2,10 +2,13 @@
 
 #include "base/pinned.hpp"
 #include "base/result.hpp"
+#include "base/rng.hpp"
 #include "node/bps/core/access.hpp"
+#include "node/bps/core/cluster.hpp"
 #include "node/bps/core/codec/requests.hpp"
 #include "node/bps/core/deletions.hpp"
 #include "node/bps/core/fetches.hpp"
+#include "node/bps/core/groups.hpp"
 #include "node/bps/core/lookups.hpp"
 #include "node/bps/core/partitions.hpp"
 #include "node/bps/core/produces.hpp"
@@ -25,16 +28,20 @@ namespace bps {
 // Thread: one. Times are milliseconds since 1970, and never fall.
 class Broker : base::Pinned {
   public:
-    // Both outlive it.
-    Broker(const Access& access, const Decompressor& opener)
-        : produces_(partitions_, access),
-          fetches_(partitions_, access),
-          deletions_(partitions_, access),
-          lookups_(partitions_, access, opener) {}
+    // All of it outlives the broker.
+    struct World {
+        const Access& access;
+        const Cluster& cluster;
+        const Decompressor& opener;
+        base::Rng& rng;
+    };
+    Broker(const World& world, const GroupSettings& groups);
 
-    // The final rows, after Access has them. The partition is there, but for add().
+    // The final rows, after Access and Cluster have them. The partition is there, but for add().
     void add(PartitionId id, std::unique_ptr<Log> log, const PartitionSettings& settings);
     void configure(PartitionId id, const PartitionSettings& settings);
+    // unavailable: the disk. malformed: what a partition of `__consumer_offsets` has is not of
+    // groups; it is led, but no group of it is coordinated.
     base::Result<void> lead(
         std::int64_t now, PartitionId id, std::int32_t epoch, std::int32_t insync, Effects& out);
     void stop_leading(std::int64_t now, PartitionId id, Effects& out);
@@ -42,16 +49,21 @@ class Broker : base::Pinned {
                                      PartitionId id,
                                      std::int64_t offset,
                                      Effects& out);
-    // The topic is deleted. The files can go afterwards.
+    // The partition is not this broker's any more. Its files can go afterwards.
     void remove(std::int64_t now, PartitionId id, Effects& out);
+    // Nothing of it comes back with another topic of its name.
+    void on_topic_deleted(std::int64_t now, TopicId topic, Effects& out);
+    // Which topic `__consumer_offsets` is: before a partition of it is led.
+    void set_offsets_topic(TopicId topic, std::int32_t partitions);
 
-    // A request with its frame, in which its records lie. False: it is none of records.
+    // A request with its frame, in which its records lie. False: it is neither of records nor of
+    // groups.
     [[nodiscard]] bool on_request(std::int64_t now,
                                   const Caller& caller,
                                   const Request& request,
                                   std::span<std::byte> frame,
                                   Effects& out);
-    void on_closed(std::uint64_t connection);
+    void on_closed(std::int64_t now, std::uint64_t connection);
     // The sync that was asked for is done, but for these logs.
     void on_synced(std::int64_t now, const std::vector<LogId>& failed, Effects& out);
     void on_refused(const Deletion& deletion, ErrorCode code, Effects& out);
@@ -59,22 +71,45 @@ class Broker : base::Pinned {
     void on_time(std::int64_t now, Effects& out);
     [[nodiscard]] std::optional<std::int64_t> next_time() const;
     // Retention, every minute or so; what failed.
-    [[nodiscard]] std::vector<base::Error> expire(std::int64_t now);
+    [[nodiscard]] std::vector<base::Error> expire(std::int64_t now, Effects& out);
     void set_disk_low(bool is_low) { partitions_.is_disk_low = is_low; }
 
     [[nodiscard]] const Partitions& partitions() const { return partitions_; }
+    [[nodiscard]] const Groups& groups() const { return groups_; }
     void check_invariants() const;
 
   private:
     [[nodiscard]] Partition& get(PartitionId id) const;
+    [[nodiscard]] base::Result<void> load_groups(std::int64_t now, const Partition& partition);
+    [[nodiscard]] bool on_data_request(std::int64_t now,
+                                       const Caller& caller,
+                                       const Request& request,
+                                       std::span<std::byte> frame,
+                                       Effects& out);
+    [[nodiscard]] bool on_group_request(std::int64_t now,
+                                        const Caller& caller,
+                                        const Request& request,
+                                        GroupEffects& out);
+    [[nodiscard]] FindCoordinatorResponse find_coordinator(const Caller& caller,
+                                                           const FindCoordinatorRequest& request,
+                                                           Texts& texts) const;
+    // Appends what groups want stored.
+    void carry_out(std::int64_t now, GroupEffects effects, Effects& out);
+    [[nodiscard]] ErrorCode store(std::int64_t now, const GroupWrite& write);
+    void on_answer(std::int64_t now, const GroupCommit::Answer& answer, Effects& out);
     // Answers what can be answered, and begins the next sync.
     void settle(std::int64_t now, Effects& out);
 
+    const Cluster& cluster_;
+    const Decompressor& opener_;
     Partitions partitions_;
     Produces produces_;
     Fetches fetches_;
     Deletions deletions_;
     Lookups lookups_;
+    Groups groups_;
+    TopicId offsets_topic_ = 0;  // 0: there is none.
+    std::int32_t offsets_partitions_ = 0;
 };
 
 }  // namespace bps

@@ -53,6 +53,7 @@ class GroupCommit {
 
     // Answers that may leave; each once, those of a log by ascending offset.
     [[nodiscard]] std::vector<Answer> take_ready();
+    [[nodiscard]] bool has_ready() const { return !ready_.empty() || !changed_.empty(); }
     // Logs whose durable_end() has moved, or that failed; each once, ascending.
     [[nodiscard]] std::vector<LogId> take_changed();
     [[nodiscard]] std::size_t waiting() const { return waiting_; }

@@ -13,6 +13,7 @@
 #include "node/bps/core/segment.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,10 @@ class Log : base::Pinned {
     // Nothing: there is no record.
     [[nodiscard]] Verdict<std::optional<TimeHit>> find_latest_time(
         std::int64_t limit, const Decompressor& opener) const;
+
+    // Gives each batch of the log, in order, with its bytes. Ends with the first error.
+    using TakeBatch = std::function<base::Result<void>(const BatchHeader&, base::ByteView)>;
+    base::Result<void> for_each_batch(const TakeBatch& take) const;
 
     // Drops segments that are too old or too many, of those whose records are below `limit`, and
     // producers that have not produced for long.

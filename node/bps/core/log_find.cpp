@@ -60,6 +60,24 @@ base::Result<StoredRecords> Log::range(const Segment& segment,
                          .bytes = static_cast<std::uint32_t>(end - first->position)};
 }
 
+base::Result<void> Log::for_each_batch(const TakeBatch& take) const {
+    for (const Segment& segment : segments_) {
+        const std::string name = segment.log_name();
+        BatchWalk walk(files_, name, 0, segment.bytes);
+        while (true) {
+            const auto batch = walk.next();
+            if (!batch) return base::fail(batch.error());
+            if (!*batch) break;
+            const BatchHeader& header = (*batch)->header;
+            if (header.next_offset() <= start_) continue;
+            const auto bytes = files_.read(name, (*batch)->position, header.bytes());
+            if (!bytes) return base::fail(bytes.error());
+            if (auto taken = take(header, *bytes); !taken) return taken;
+        }
+    }
+    return {};
+}
+
 Verdict<std::optional<Log::TimeHit>> Log::find_time(std::int64_t time,
                                                     const Decompressor& opener) const {
     if (failed_) return refuse(ErrorCode::kafka_storage_error, "the log failed");

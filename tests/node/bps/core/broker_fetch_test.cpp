@@ -185,7 +185,7 @@ TEST_CASE("one record wakes every fetch that waits for it, and no other", "[bps]
     for (const auto id : on_0)
         CHECK(f.texts(id) == Texts{"0 a"});
     CHECK_FALSE(f.reply(on_1).has_value());
-    f.broker->on_closed(1);
+    f.broker->on_closed(f.now, 1);
     f.produce(1, "a");
     f.sync();
     CHECK_FALSE(f.reply(on_1).has_value());

@@ -18,17 +18,39 @@
 
 namespace support {
 
+using namespace chain::literals;  // NOLINT(google-build-using-namespace)
+
+// All is led by broker 1.
+class OneNode final : public bps::Cluster {
+  public:
+    [[nodiscard]] std::optional<Node> leader_of(bps::PartitionId /*id*/,
+                                                const bps::Caller& /*caller*/) const override {
+        return Node{.id = 1, .host = "broker.example", .port = 9092};
+    }
+};
+
 // A broker with one disk for each partition. Topic `t` has id 1 and two partitions, which it leads
 // in epoch 1. Time stands still unless a test moves it.
 struct BrokerFixture {
+    static constexpr bps::TopicId kOffsetsTopic = 100;
+    static constexpr std::int32_t kOffsetsPartitions = 2;
+
     explicit BrokerFixture(const bps::PartitionSettings& with = {}) : settings(with) {
         access.topics["t"] = {.id = 1, .partitions = 2};
         open();
     }
     void open() {
-        broker = std::make_unique<bps::Broker>(access, opener);
+        broker = make_broker();
         for (const std::int32_t index : {0, 1})
             add({1, index}, ++epoch);
+        for (std::int32_t index = 0; index < kOffsetsPartitions; ++index)
+            add({kOffsetsTopic, index}, ++epoch);
+    }
+    std::unique_ptr<bps::Broker> make_broker() {
+        auto made = std::make_unique<bps::Broker>(bps::Broker::World{access, cluster, opener, rng},
+                                                  group_settings);
+        made->set_offsets_topic(kOffsetsTopic, kOffsetsPartitions);
+        return made;
     }
     void add(bps::PartitionId id, std::int32_t leader_epoch) {
         auto opened = bps::Log::open(files[id], settings.log, now);
@@ -66,7 +88,7 @@ struct BrokerFixture {
         return {.id = {.connection = 1, .number = ++number},
                 .version = version,
                 .correlation = 7,
-                .principal = {chain::literals::operator""_n("alice", 5), {}},
+                .principal = {tenant, "active"_n},
                 .client_id = "client",
                 .client_host = "127.0.0.1"};
     }
@@ -185,7 +207,11 @@ struct BrokerFixture {
     std::int32_t epoch = 0;
     bps::PartitionSettings settings;
     FakeAccess access;
+    chain::Name tenant = "alice"_n;
+    OneNode cluster;
     NoDecompressor opener;
+    base::Rng rng{1};
+    bps::GroupSettings group_settings;
     std::map<bps::PartitionId, SimulatedFiles> files;
     std::unique_ptr<bps::Broker> broker;
     bps::Effects effects;

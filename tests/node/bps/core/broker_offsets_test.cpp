@@ -89,7 +89,7 @@ TEST_CASE("until the log of before is durable, its end is not told", "[bps][offs
     f.produce(0, make_batch(record("a")));
     f.broker.reset();
     f.effects = {};
-    f.broker = std::make_unique<bps::Broker>(f.access, f.opener);
+    f.broker = f.make_broker();
     auto opened = bps::Log::open(f.files[{1, 0}], {}, f.now);
     REQUIRE(opened.has_value());
     REQUIRE(opened->log->end() == 1);
@@ -177,7 +177,7 @@ TEST_CASE("a start that the row has before the log is durable comes with it", "[
     REQUIRE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
     CHECK(offset_and_time(list(f, -2)) == Hit{0, -1});
     f.sync();
-    CHECK(f.broker->expire(f.now).empty());
+    CHECK(f.broker->expire(f.now, f.effects).empty());
     CHECK(offset_and_time(list(f, -2)) == Hit{2, -1});
 }
 
@@ -188,17 +188,17 @@ TEST_CASE("records are kept as long as the topic says, and its changes count", "
         f.sync();
         f.now += 1'000;
     }
-    CHECK(f.broker->expire(f.now).empty());
+    CHECK(f.broker->expire(f.now, f.effects).empty());
     CHECK(list(f, -2).offset == 0);
     f.settings.log.retention_ms = 5'500;
     f.broker->configure({1, 0}, f.settings);
-    CHECK(f.broker->expire(f.now).empty());
+    CHECK(f.broker->expire(f.now, f.effects).empty());
     const std::int64_t start = list(f, -2).offset;
     CHECK(start >= 3);
     CHECK(start <= 5);
     f.settings.log.retention_bytes = 200;
     f.broker->configure({1, 0}, f.settings);
-    CHECK(f.broker->expire(f.now).empty());
+    CHECK(f.broker->expire(f.now, f.effects).empty());
     CHECK(list(f, -2).offset > start);
     CHECK(f.fetched_parts(f.fetch({{0, 0}}))[0].error_code == ErrorCode::offset_out_of_range);
 }

@@ -200,7 +200,7 @@ TEST_CASE("a partition that is not led refuses, one that goes answers who waits"
 TEST_CASE("nothing is kept for a connection that is gone", "[bps][produce]") {
     BrokerFixture f;
     f.produce(0, make_batch(record("a")));
-    f.broker->on_closed(1);
+    f.broker->on_closed(f.now, 1);
     f.sync();
     CHECK(f.effects.replies.empty());
     CHECK_FALSE(f.broker->next_time().has_value());

@@ -1,0 +1,280 @@
+#pragma once
+
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "base/rng.hpp"
+#include "node/bps/core/access.hpp"
+#include "node/bps/core/codec/group_messages.hpp"
+#include "node/bps/core/codec/offset_messages.hpp"
+#include "node/bps/core/deadlines.hpp"
+#include "node/bps/core/group.hpp"
+#include "node/bps/core/group_records.hpp"
+#include "node/bps/core/reply.hpp"
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bps {
+
+struct GroupSettings {
+    std::int32_t session_timeout_ms_min = 6'000;
+    std::int32_t session_timeout_ms_max = 1'800'000;
+    // The first rebalance of a group waits so long for more members, so that those that start
+    // together cost one rebalance, and not one each.
+    std::int32_t gather_ms = 500;
+    std::size_t members_max = 1'000;
+    std::size_t offset_metadata_bytes_max = 4'096;
+    std::int64_t offsets_retention_ms =
+        std::int64_t{7} * 86'400'000;  // Of a group without members.
+};
+
+// A record for `__consumer_offsets`.
+struct GroupRecord {
+    base::Bytes key;
+    std::optional<base::Bytes> value;  // Nothing: the thing is gone.
+};
+// Records that go into one partition together; Groups::on_stored() says when they are durable.
+struct GroupWrite {
+    std::uint64_t id = 0;
+    std::int32_t partition = 0;
+    std::vector<GroupRecord> records;
+};
+[[nodiscard]] inline std::vector<GroupRecord> one(GroupRecord record) {
+    std::vector<GroupRecord> records;
+    records.push_back(std::move(record));
+    return records;
+}
+struct GroupEffects {
+    std::vector<Reply> replies;
+    std::vector<GroupWrite> writes;  // In this order.
+};
+
+// The coordinator of the groups whose partition of `__consumer_offsets` this broker leads: Kafka's
+// classic protocol with static members (KIP-345), and the offsets that groups commit (spec 08,
+// "Groups"). All that outlives a restart is in that log: a restart is no rebalance.
+//
+// A group belongs to the tenant who uses it first. What members say to one another (metadata,
+// assignments) is opaque here, so that every assignor works, cooperative ones among them.
+//
+// Thread: that of the broker. `access` and `rng` outlive it. Ids of members are drawn: they are no
+// secrets.
+class Groups : base::Pinned {
+  public:
+    Groups(const Access& access, const GroupSettings& settings, base::Rng& rng)
+        : access_(access), settings_(settings), rng_(rng) {}
+
+    // How many partitions `__consumer_offsets` has; it decides which group is in which.
+    void set_partitions(std::int32_t count) { partitions_ = count; }
+    [[nodiscard]] std::int32_t partition_of(std::string_view group) const;
+    // Taking over a partition: load() for each record of its log in order, then begin().
+    // malformed: it is none of a group.
+    base::Result<void> load(base::ByteView key, std::optional<base::ByteView> value);
+    void begin(std::int64_t now, std::int32_t partition);
+    // Another broker leads it: who waits is told so.
+    void end(std::int32_t partition, GroupEffects& out);
+
+    void join(std::int64_t now, const Caller&, const JoinGroupRequest&, GroupEffects& out);
+    void sync(std::int64_t now, const Caller&, const SyncGroupRequest&, GroupEffects& out);
+    void heartbeat(std::int64_t now, const Caller&, const HeartbeatRequest&, GroupEffects& out);
+    void leave(std::int64_t now, const Caller&, const LeaveGroupRequest&, GroupEffects& out);
+    void commit(std::int64_t now, const Caller&, const OffsetCommitRequest&, GroupEffects& out);
+    void fetch(std::int64_t now, const Caller&, const OffsetFetchRequest&, GroupEffects& out);
+    void describe(std::int64_t now, const Caller&, const DescribeGroupsRequest&, GroupEffects& out);
+    void list(std::int64_t now, const Caller&, const ListGroupsRequest&, GroupEffects& out);
+    void remove(std::int64_t now, const Caller&, const DeleteGroupsRequest&, GroupEffects& out);
+    void remove_offsets(std::int64_t now,
+                        const Caller&,
+                        const OffsetDeleteRequest&,
+                        GroupEffects& out);
+
+    // A write is durable, or why it is not.
+    void on_stored(std::int64_t now, std::uint64_t write, ErrorCode code, GroupEffects& out);
+    void on_time(std::int64_t now, GroupEffects& out);
+    // Whose requests wait on this connection are gone, unless they come back in time.
+    void on_closed(std::int64_t now, std::uint64_t connection);
+    void on_topic_deleted(TopicId topic, GroupEffects& out);
+    // Forgets offsets that are too old; every minute or so.
+    void expire(std::int64_t now, GroupEffects& out);
+    [[nodiscard]] std::optional<std::int64_t> next_time() const { return timers_.first(); }
+
+    [[nodiscard]] const std::map<std::string, Group, std::less<>>& all() const { return groups_; }
+    void check_invariants() const;
+
+  private:
+    enum class TimerKind : std::uint8_t { rebalance, gather, pending, member };
+    struct Timer {
+        std::string group;
+        TimerKind kind = TimerKind::rebalance;
+        std::string member;
+
+        friend auto operator<=>(const Timer&, const Timer&) = default;
+    };
+    // What is done once a write is durable, or is not.
+    struct StoredGroup {
+        std::string group;
+        std::uint64_t serial = 0;
+    };
+    struct StoredAssignment {
+        StoredGroup of;
+        std::int32_t generation = 0;
+    };
+    struct StoredOffsets {
+        Caller caller;
+        StoredGroup of;
+        OffsetCommitResponse response;
+        std::vector<std::pair<PartitionId, CommittedOffset>> offsets;
+        Texts texts;
+    };
+    struct StoredPart {  // Of what a Gathered waits for.
+        std::uint64_t gathered = 0;
+    };
+    using Stored =
+        std::variant<std::monostate, StoredGroup, StoredAssignment, StoredOffsets, StoredPart>;
+    // A reply that waits for some writes.
+    struct Gathered {
+        std::size_t left = 0;
+        bool has_failed = false;
+        Reply good;
+        Reply bad;
+    };
+    struct MemberIdentity {
+        std::string_view member;
+        std::optional<std::string_view> instance;
+        std::int32_t generation = 0;
+    };
+
+    // groups.cpp
+    [[nodiscard]] ErrorCode coordinates(std::string_view group) const;
+    // The group, if there is one, once the caller may use it so.
+    [[nodiscard]] Verdict<Group*> allowed(std::int64_t now,
+                                          const Caller& caller,
+                                          std::string_view name,
+                                          Right right);
+    [[nodiscard]] Group& make(std::int64_t now, std::string_view name, chain::Name owner);
+    void drop_if_unused(Group& group);
+    void forget(Group& group);
+    void set_timer(std::optional<std::int64_t>& at, std::optional<std::int64_t> to, Timer timer);
+    // From now on, unless a request of the member waits.
+    void keep_alive(std::int64_t now, const Group& group, GroupMember& member);
+    [[nodiscard]] static GroupRecord record_of(const Group& group);
+    [[nodiscard]] static GroupRecord record_of(const Group& group,
+                                               const PartitionId& id,
+                                               const CommittedOffset& committed);
+    [[nodiscard]] static GroupRecord gone(const Group& group);
+    [[nodiscard]] static GroupRecord gone(const Group& group, const PartitionId& id);
+    void write(std::int32_t partition,
+               std::vector<GroupRecord> records,
+               Stored then,
+               GroupEffects& out);
+    // The reply waits for these writes, by partition.
+    void write(std::map<std::int32_t, std::vector<GroupRecord>> records,
+               Reply good,
+               Reply bad,
+               GroupEffects& out);
+    // The group of which it was; null: that one is gone.
+    [[nodiscard]] Group* find(const StoredGroup& of);
+    [[nodiscard]] base::Result<void> load_group(const GroupKey& key, const GroupValue& value);
+
+    // groups_join.cpp
+    [[nodiscard]] ErrorCode try_join(std::int64_t now,
+                                     const Caller& caller,
+                                     const JoinGroupRequest& request,
+                                     std::string& member_id,
+                                     GroupEffects& out);
+    [[nodiscard]] ErrorCode join_new(std::int64_t now,
+                                     Group& group,
+                                     const Caller& caller,
+                                     const JoinGroupRequest& request,
+                                     GroupEffects& out);
+    void replace_static(std::int64_t now,
+                        Group& group,
+                        const Caller& caller,
+                        const JoinGroupRequest& request,
+                        GroupEffects& out);
+    [[nodiscard]] ErrorCode join_known(std::int64_t now,
+                                       Group& group,
+                                       const Caller& caller,
+                                       const JoinGroupRequest& request,
+                                       GroupEffects& out);
+    void add_member(std::int64_t now,
+                    Group& group,
+                    const Caller& caller,
+                    const JoinGroupRequest& request,
+                    std::string id);
+    void rejoin(Group& group,
+                GroupMember& member,
+                const Caller& caller,
+                const JoinGroupRequest& request,
+                GroupEffects& out);
+    [[nodiscard]] std::string draw_member_id(std::string_view prefix);
+    void prepare(std::int64_t now, Group& group, GroupEffects& out);
+    void try_complete_join(std::int64_t now, Group& group, GroupEffects& out);
+    void complete_join(std::int64_t now, Group& group, GroupEffects& out);
+    static void answer_join(const Group& group,
+                            const GroupMember& member,
+                            const Caller& caller,
+                            GroupEffects& out);
+
+    // groups_members.cpp
+    [[nodiscard]] static Verdict<GroupMember*> find_member(Group* group,
+                                                           const MemberIdentity& identity);
+    [[nodiscard]] ErrorCode try_sync(std::int64_t now,
+                                     const Caller& caller,
+                                     const SyncGroupRequest& request,
+                                     GroupEffects& out);
+    void store_assignment(Group& group, const SyncGroupRequest& request, GroupEffects& out);
+    void on_assignment_stored(std::int64_t now,
+                              const StoredAssignment& stored,
+                              ErrorCode code,
+                              GroupEffects& out);
+    void answer_syncs(std::int64_t now, Group& group, ErrorCode code, GroupEffects& out);
+    [[nodiscard]] ErrorCode leave_one(std::int64_t now,
+                                      Group* group,
+                                      const LeaveGroupRequest::Member& member,
+                                      GroupEffects& out);
+    void remove_member(
+        std::int64_t now, Group& group, std::string id, ErrorCode code, GroupEffects& out);
+    // Answers what of it waits, and forgets it; the group goes on as it is.
+    void erase_member(Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
+    void expel_unsynced(std::int64_t now, Group& group, GroupEffects& out);
+
+    // groups_offsets.cpp
+    [[nodiscard]] ErrorCode check_commit(std::int64_t now,
+                                         Group* group,
+                                         const OffsetCommitRequest& request);
+    void store_offsets(std::int64_t now,
+                       Group* known,
+                       std::string_view name,
+                       StoredOffsets stored,
+                       GroupEffects& out);
+    void on_offsets_stored(std::uint64_t write,
+                           StoredOffsets& stored,
+                           ErrorCode code,
+                           GroupEffects& out);
+
+    const Access& access_;
+    GroupSettings settings_;
+    base::Rng& rng_;
+    std::int32_t partitions_ = 0;
+    std::set<std::int32_t> led_;
+    std::map<std::string, Group, std::less<>> groups_;
+    Deadlines<Timer> timers_;
+    std::map<std::uint64_t, Stored> storing_;
+    std::map<std::uint64_t, Gathered> gathered_;
+    std::uint64_t last_write_ = 0;
+    std::uint64_t last_gathered_ = 0;
+    std::uint64_t last_serial_ = 0;
+};
+
+// What a client of a group is told when its records could not be stored.
+[[nodiscard]] ErrorCode code_of_store(ErrorCode code);
+
+}  // namespace bps

@@ -1,0 +1,270 @@
+// Offsets that groups commit, and what becomes of them.
+#include "base/check.hpp"
+#include "node/bps/core/groups.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bps {
+
+namespace {
+
+// Of OffsetFetch: before, an error stands in each partition only.
+constexpr std::int16_t kWholeErrorSince = 2;
+
+}  // namespace
+
+ErrorCode Groups::check_commit(std::int64_t now, Group* group, const OffsetCommitRequest& request) {
+    const std::int32_t generation = request.generation_id_or_member_epoch;
+    // Who assigns partitions by hand commits without being a member.
+    if (generation < 0 && request.member_id.empty() && !request.group_instance_id) {
+        const bool is_free = group == nullptr || group->state == GroupState::empty;
+        return is_free ? ErrorCode::none : ErrorCode::unknown_member_id;
+    }
+    if (group == nullptr) return ErrorCode::illegal_generation;
+    const auto member =
+        find_member(group, {.member = request.member_id, .instance = request.group_instance_id});
+    if (!member) return member.error().code;
+    if (generation != group->generation) return ErrorCode::illegal_generation;
+    keep_alive(now, *group, **member);
+    return group->state == GroupState::completing_rebalance ? ErrorCode::rebalance_in_progress
+                                                            : ErrorCode::none;
+}
+
+void Groups::commit(std::int64_t now,
+                    const Caller& caller,
+                    const OffsetCommitRequest& request,
+                    GroupEffects& out) {
+    const auto found = allowed(now, caller, request.group_id, Right::consume);
+    const ErrorCode whole = found ? check_commit(now, *found, request) : found.error().code;
+    StoredOffsets stored;
+    stored.caller = caller;
+    for (const OffsetCommitRequest::Topic& topic : request.topics) {
+        auto& answers = stored.response.topics.emplace_back();
+        answers.name = stored.texts.keep(topic.name);
+        const auto access = access_.topic(caller.principal, topic.name, Right::consume, now);
+        for (const OffsetCommitRequest::Partition& part : topic.partitions) {
+            auto& answer = answers.partitions.emplace_back();
+            answer.partition_index = part.partition_index;
+            const std::string_view metadata = part.committed_metadata.value_or("");
+            if (whole != ErrorCode::none) {
+                answer.error_code = whole;
+            } else if (!access) {
+                answer.error_code = access.error().code;
+            } else if (part.partition_index < 0 || part.partition_index >= access->partitions) {
+                answer.error_code = ErrorCode::unknown_topic_or_partition;
+            } else if (metadata.size() > settings_.offset_metadata_bytes_max) {
+                answer.error_code = ErrorCode::offset_metadata_too_large;
+            } else {
+                stored.offsets.push_back({{access->id, part.partition_index},
+                                          {.offset = part.committed_offset,
+                                           .leader_epoch = part.committed_leader_epoch,
+                                           .metadata = std::string(metadata),
+                                           .time = now}});
+            }
+        }
+    }
+    if (stored.offsets.empty()) {
+        out.replies.push_back(reply_to(caller, stored.response));
+        return;
+    }
+    store_offsets(now, *found, request.group_id, std::move(stored), out);
+}
+
+void Groups::store_offsets(std::int64_t now,
+                           Group* known,
+                           std::string_view name,
+                           StoredOffsets stored,
+                           GroupEffects& out) {
+    const Principal& caller = stored.caller.principal;
+    if (known == nullptr) {
+        const auto owner = access_.group(caller, name, std::nullopt, Right::consume, now);
+        CHECK(owner.has_value());
+        known = &make(now, name, *owner);
+    }
+    Group& group = *known;
+    std::vector<GroupRecord> records;
+    // An offset without its group would belong to nobody.
+    if (!group.is_recorded) records.push_back(record_of(group));
+    for (const auto& [id, committed] : stored.offsets) {
+        group.committing.emplace(id, last_write_ + 1);
+        records.push_back(record_of(group, id, committed));
+    }
+    stored.of = {.group = group.name, .serial = group.serial};
+    write(partition_of(name), std::move(records), std::move(stored), out);
+}
+
+GroupRecord Groups::record_of(const Group& group,
+                              const PartitionId& id,
+                              const CommittedOffset& committed) {
+    OffsetValue value;
+    value.offset = committed.offset;
+    value.leader_epoch = committed.leader_epoch;
+    value.metadata = committed.metadata;
+    value.time = committed.time;
+    return {.key = pack_group_record(
+                OffsetKey{.group = group.name, .topic = id.topic, .partition = id.index}),
+            .value = pack_group_record(value)};
+}
+
+void Groups::on_offsets_stored(std::uint64_t write,
+                               StoredOffsets& stored,
+                               ErrorCode code,
+                               GroupEffects& out) {
+    Group* const group = find(stored.of);
+    const bool is_there = group != nullptr;
+    if (is_there) {
+        if (code == ErrorCode::none) group->is_recorded = true;
+        for (auto& [id, committed] : stored.offsets) {
+            // Else it was deleted meanwhile.
+            const bool holds = group->committing.contains({id, write});
+            if (holds && code == ErrorCode::none) group->offsets[id] = std::move(committed);
+        }
+        for (const auto& [id, committed] : stored.offsets)
+            group->committing.erase({id, write});
+        drop_if_unused(*group);
+    }
+    ErrorCode told = is_there ? code_of_store(code) : ErrorCode::not_coordinator;
+    if (code == ErrorCode::message_too_large) told = ErrorCode::invalid_commit_offset_size;
+    for (auto& topic : stored.response.topics) {
+        for (auto& part : topic.partitions) {
+            if (part.error_code == ErrorCode::none) part.error_code = told;
+        }
+    }
+    out.replies.push_back(reply_to(stored.caller, stored.response));
+}
+
+void Groups::fetch(std::int64_t now,
+                   const Caller& caller,
+                   const OffsetFetchRequest& request,
+                   GroupEffects& out) {
+    OffsetFetchResponse response;
+    Texts texts;
+    const auto found = allowed(now, caller, request.group_id, Right::consume);
+    if (!found) response.error_code = found.error().code;
+    const Group* const group = found ? *found : nullptr;
+    const auto answer_of = [&](PartitionId id) {
+        OffsetFetchResponse::Partition answer;
+        answer.partition_index = id.index;
+        answer.committed_offset = -1;
+        answer.metadata = "";
+        if (group == nullptr) return answer;
+        const auto at = group->offsets.find(id);
+        if (at == group->offsets.end()) return answer;
+        answer.committed_offset = at->second.offset;
+        answer.committed_leader_epoch = at->second.leader_epoch;
+        answer.metadata = at->second.metadata;
+        return answer;
+    };
+    if (request.topics) {
+        for (const OffsetFetchRequest::Topic& topic : *request.topics) {
+            auto& answers = response.topics.emplace_back();
+            answers.name = topic.name;
+            const auto access = access_.topic(caller.principal, topic.name, Right::see, now);
+            for (const std::int32_t index : topic.partition_indexes) {
+                answers.partitions.push_back(answer_of({access ? access->id : TopicId{0}, index}));
+                auto& answer = answers.partitions.back();
+                if (!access) answer.error_code = access.error().code;
+                const bool has_whole_error = caller.version >= kWholeErrorSince;
+                if (!found && !has_whole_error) answer.error_code = found.error().code;
+            }
+        }
+    } else if (group != nullptr) {
+        // Those of topics that the caller may see; by id, so those of one topic are together.
+        std::optional<TopicId> last;
+        bool is_seen = false;
+        for (const auto& [id, committed] : group->offsets) {
+            if (id.topic != last) {
+                last = id.topic;
+                const auto name = access_.topic_name(id.topic);
+                is_seen = name && access_.topic(caller.principal, *name, Right::see, now);
+                if (is_seen) response.topics.emplace_back().name = texts.keep(*name);
+            }
+            if (is_seen) response.topics.back().partitions.push_back(answer_of(id));
+        }
+    }
+    out.replies.push_back(reply_to(caller, response));
+}
+
+void Groups::remove_offsets(std::int64_t now,
+                            const Caller& caller,
+                            const OffsetDeleteRequest& request,
+                            GroupEffects& out) {
+    OffsetDeleteResponse response;
+    const auto found = allowed(now, caller, request.group_id, Right::admin);
+    if (!found) {
+        response.error_code = found.error().code;
+    } else if (*found == nullptr) {
+        response.error_code = ErrorCode::group_id_not_found;
+    }
+    // What its members read, is kept. Of members that do not say what they read: all.
+    std::optional<std::set<std::string>> read;
+    if (response.error_code == ErrorCode::none) {
+        read = (*found)->subscribed_topics();
+        if (!read) response.error_code = ErrorCode::non_empty_group;
+    }
+    if (response.error_code != ErrorCode::none) {
+        out.replies.push_back(reply_to(caller, response));
+        return;
+    }
+    Group& group = **found;
+    std::map<std::int32_t, std::vector<GroupRecord>> records;
+    for (const OffsetDeleteRequest::Topic& topic : request.topics) {
+        auto& answers = response.topics.emplace_back();
+        answers.name = topic.name;
+        const auto access = access_.topic(caller.principal, topic.name, Right::see, now);
+        const bool is_read = read->contains(std::string(topic.name));
+        for (const OffsetDeleteRequest::Partition& part : topic.partitions) {
+            auto& answer = answers.partitions.emplace_back();
+            answer.partition_index = part.partition_index;
+            if (!access) {
+                answer.error_code = access.error().code;
+            } else if (is_read) {
+                answer.error_code = ErrorCode::group_subscribed_to_topic;
+            } else {
+                const PartitionId id{access->id, part.partition_index};
+                if (group.erase_offset(id)) {
+                    records[partition_of(group.name)].push_back(gone(group, id));
+                }
+            }
+        }
+    }
+    OffsetDeleteResponse failed;
+    failed.error_code = ErrorCode::coordinator_not_available;
+    write(std::move(records), reply_to(caller, response), reply_to(caller, failed), out);
+}
+
+void Groups::on_topic_deleted(TopicId topic, GroupEffects& out) {
+    for (auto& [name, group] : groups_) {
+        if (!led_.contains(partition_of(name))) continue;
+        std::vector<GroupRecord> records;
+        for (const PartitionId& id : group.offset_ids()) {
+            if (id.topic != topic) continue;
+            group.erase_offset(id);
+            records.push_back(gone(group, id));
+        }
+        if (!records.empty()) write(partition_of(name), std::move(records), {}, out);
+    }
+}
+
+void Groups::expire(std::int64_t now, GroupEffects& out) {
+    for (auto at = groups_.begin(); at != groups_.end();) {
+        Group& group = (at++)->second;
+        const bool is_idle = group.state == GroupState::empty && group.pending.empty() &&
+                             led_.contains(partition_of(group.name));
+        const std::int64_t before = now - settings_.offsets_retention_ms;
+        if (!is_idle || group.state_since > before) continue;
+        std::vector<GroupRecord> records;
+        std::erase_if(group.offsets, [&](const auto& entry) {
+            if (entry.second.time > before) return false;
+            records.push_back(gone(group, entry.first));
+            return true;
+        });
+        const bool is_over = group.offsets.empty() && group.committing.empty();
+        if (is_over) records.push_back(gone(group));
+        if (!records.empty()) write(partition_of(group.name), std::move(records), {}, out);
+        if (is_over) forget(group);
+    }
+}
+
+}  // namespace bps
