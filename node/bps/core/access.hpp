@@ -5,25 +5,39 @@
 #include "node/bps/core/partition_id.hpp"
 #include "node/bps/core/refusal.hpp"
 
-#include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bps {
+
+// What one wants of a topic or a group. `see`: it is there, and what it is like; any other right
+// has it in it.
+enum class Right : std::uint8_t { produce, consume, admin, see };
+
+// What a token is for (spec 08): less than what its principal may.
+struct TokenScope {
+    struct Item {
+        bool prefixed = false;  // `topic` is the beginning of names.
+        std::string topic;
+        std::set<Right> rights;
+    };
+
+    std::vector<Item> items;
+
+    [[nodiscard]] bool has(std::string_view topic, Right right) const;
+};
 
 // Who asks: account@permission (spec 08, "Who is who"). The account is the tenant.
 struct Principal {
     chain::Name account;
     chain::Name permission;
-
-    friend auto operator<=>(const Principal&, const Principal&) = default;
+    std::shared_ptr<const TokenScope> scope = nullptr;  // Null: all that it may.
 };
-
-// What one wants of a topic or a group. `see`: it is there, and what it is like; any other right
-// has it in it.
-enum class Right : std::uint8_t { produce, consume, admin, see };
 
 struct TopicAccess {
     TopicId id = 0;

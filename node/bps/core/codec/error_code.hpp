@@ -41,6 +41,7 @@ enum class ErrorCode : std::int16_t {
     invalid_producer_epoch = 47,
     transactional_id_authorization_failed = 53,
     kafka_storage_error = 56,
+    sasl_authentication_failed = 58,
     non_empty_group = 68,
     group_id_not_found = 69,
     fetch_session_id_not_found = 70,

@@ -1,0 +1,232 @@
+#include "node/bps/core/rights.hpp"
+
+#include "base/check.hpp"
+#include "base/crypto/hash.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace bps {
+
+namespace {
+
+constexpr std::string_view kMaxStaleSetting = "bor.max.stale.ms";
+constexpr std::string_view kInternalPrefix = "__";
+
+// The same for what is not there and for what is not shown.
+tl::unexpected<Refusal> no_such_topic(std::string_view name) {
+    return refuse(ErrorCode::topic_authorization_failed,
+                  fmt::format("there is no topic {}, or you may not do this with it", name));
+}
+
+tl::unexpected<Refusal> no_login(std::string reason) {
+    return refuse(ErrorCode::sasl_authentication_failed, std::move(reason));
+}
+
+bool gives(rows::Operation operation, Right right) {
+    if (right == Right::see) return true;
+    switch (operation) {
+        case rows::Operation::produce:
+            return right == Right::produce;
+        case rows::Operation::consume:
+            return right == Right::consume;
+        case rows::Operation::admin:
+            return right == Right::admin;
+    }
+    return false;
+}
+
+std::int64_t max_stale_ms(const rows::Topic& topic) {
+    for (const rows::Setting& setting : topic.settings) {
+        if (setting.name != kMaxStaleSetting) continue;
+        std::int64_t value = Rights::kMaxStaleMs;
+        const char* const end = setting.value.data() + setting.value.size();
+        (void)std::from_chars(setting.value.data(), end, value);
+        return value;
+    }
+    return Rights::kMaxStaleMs;
+}
+
+// As the contract makes keys of it.
+std::uint64_t key_of_jti(std::string_view jti) {
+    const base::Hash256 digest = base::crypto::sha256(base::as_bytes(jti));
+    std::uint64_t key = 0;
+    for (std::size_t i = sizeof(key); i-- > 0;)
+        key = key << 8U | std::to_integer<std::uint64_t>(digest.bytes[i]);
+    return key;
+}
+
+}  // namespace
+
+bool TokenScope::has(std::string_view topic, Right right) const {
+    return std::ranges::any_of(items, [&](const Item& item) {
+        const bool is_named = item.prefixed ? topic.starts_with(item.topic) : topic == item.topic;
+        return is_named && (right == Right::see || item.rights.contains(right));
+    });
+}
+
+void Rights::on_final(std::uint32_t height, std::int64_t time) {
+    height_ = height;
+    time_ = time;
+}
+
+bool Rights::is_stale(std::int64_t stale_max, std::int64_t now) const {
+    return stale_max >= 0 && now - time_ > stale_max;
+}
+
+bool Rights::holds(const rows::Grant& grant, const Principal& caller, const Asked& asked) const {
+    const bool is_named =
+        grant.prefixed ? asked.name.starts_with(grant.name) : asked.name == grant.name;
+    return grant.resource == asked.resource && is_named && gives(grant.operation, asked.right) &&
+           (grant.permission.empty() || grant.permission == caller.permission) &&
+           grant.first <= height_ && (grant.last == 0 || height_ <= grant.last);
+}
+
+bool Rights::may(const Principal& caller, chain::Name owner, const Asked& asked) const {
+    const bool is_scoped = caller.scope != nullptr && asked.resource == rows::Resource::topic;
+    if (is_scoped && !caller.scope->has(asked.name, asked.right)) return false;
+    if (caller.account == owner) return true;
+    const auto at = grants_by_parties_.find({owner, caller.account});
+    return at != grants_by_parties_.end() &&
+           std::ranges::any_of(
+               at->second, [&](const auto& entry) { return holds(*entry.second, caller, asked); });
+}
+
+Verdict<TopicAccess> Rights::topic(const Principal& caller,
+                                   std::string_view name,
+                                   Right right,
+                                   std::int64_t now) const {
+    const auto at = topics_by_name_.find(name);
+    if (at == topics_by_name_.end()) return no_such_topic(name);
+    const rows::Topic& row = topics_.at(at->second);
+    if (!may(caller, row.owner, {rows::Resource::topic, name, right})) return no_such_topic(name);
+    if (is_stale(max_stale_ms(row), now)) {
+        return refuse(ErrorCode::not_leader_or_follower,
+                      fmt::format("the last final block is {} ms old; {} of the topic is {}",
+                                  now - time_,
+                                  kMaxStaleSetting,
+                                  max_stale_ms(row)));
+    }
+    return TopicAccess{.id = row.id, .partitions = static_cast<std::int32_t>(row.partitions)};
+}
+
+std::optional<std::string> Rights::topic_name(TopicId id) const {
+    const rows::Topic* const row = find_topic(id);
+    return row == nullptr ? std::nullopt : std::optional(row->name);
+}
+
+const rows::Topic* Rights::find_topic(TopicId id) const {
+    const auto at = topics_.find(id);
+    return at == topics_.end() ? nullptr : &at->second;
+}
+
+std::optional<chain::Name> Rights::reserved_by(std::string_view name) const {
+    for (std::size_t size = name.size(); size > 0; --size) {
+        const auto at = prefixes_by_text_.find(name.substr(0, size));
+        if (at != prefixes_by_text_.end()) return prefixes_.at(at->second).owner;
+    }
+    return std::nullopt;
+}
+
+chain::Name Rights::natural_owner(const Principal& caller, std::string_view name) const {
+    if (name.starts_with(kInternalPrefix)) return settings_.contract;
+    return reserved_by(name).value_or(caller.account);
+}
+
+Verdict<chain::Name> Rights::group(const Principal& caller,
+                                   std::string_view name,
+                                   std::optional<chain::Name> owner,
+                                   Right right,
+                                   std::int64_t now) const {
+    const chain::Name of = owner.value_or(natural_owner(caller, name));
+    if (!may(caller, of, {rows::Resource::group, name, right})) {
+        return refuse(ErrorCode::group_authorization_failed,
+                      fmt::format("the group {} is another tenant's", name));
+    }
+    if (is_stale(kMaxStaleMs, now)) {
+        return refuse(ErrorCode::coordinator_not_available,
+                      fmt::format("the last final block is {} ms old", now - time_));
+    }
+    return of;
+}
+
+Verdict<chain::Name> Rights::new_topic_owner(const Principal& caller, std::string_view name) const {
+    const chain::Name owner = natural_owner(caller, name);
+    if (may(caller, owner, {rows::Resource::topic, name, Right::admin})) return owner;
+    return refuse(ErrorCode::topic_authorization_failed,
+                  fmt::format("names that begin like {} are reserved for another tenant", name));
+}
+
+Verdict<void> Rights::delegated(chain::Name owner,
+                                chain::Name action,
+                                std::string_view topic) const {
+    const auto at = delegations_.find({owner, settings_.broker_account.value});
+    const bool is_delegated =
+        at != delegations_.end() && at->second.broker == settings_.broker &&
+        std::ranges::find(at->second.actions, action) != at->second.actions.end() &&
+        topic.starts_with(at->second.prefix) &&
+        time_ / 1'000 <= std::int64_t{at->second.until.seconds};
+    if (is_delegated) return {};
+    return refuse(ErrorCode::policy_violation,
+                  fmt::format("{} has not delegated {} of {} to broker {}: type bor-cli bps "
+                              "delegate {} {} --actions {} --prefix {}",
+                              owner.to_string(),
+                              action.to_string(),
+                              topic,
+                              settings_.broker,
+                              owner.to_string(),
+                              settings_.broker,
+                              action.to_string(),
+                              topic));
+}
+
+// By the later of both clocks: neither a chain that stands still nor a clock that lags prolongs it.
+Verdict<void> Rights::token(const TokenClaims& claims, std::int64_t now) const {
+    const std::int64_t seconds = std::max(now, time_) / 1'000;
+    if (claims.expires_at <= claims.issued_at ||
+        claims.expires_at - claims.issued_at > kTokenSecondsMax) {
+        return no_login(fmt::format("a token from {} to {} s; it lasts {} s at most",
+                                    claims.issued_at,
+                                    claims.expires_at,
+                                    kTokenSecondsMax));
+    }
+    if (seconds >= std::int64_t{claims.expires_at} || seconds < std::int64_t{claims.not_before}) {
+        return no_login(fmt::format("a token that holds from {} to {} s; it is {} s",
+                                    claims.not_before,
+                                    claims.expires_at,
+                                    seconds));
+    }
+    const auto before = not_before_.find(claims.account.value);
+    if (before != not_before_.end() && claims.issued_at < before->second.time.seconds) {
+        return no_login(fmt::format("tokens of {} from before {} s are revoked",
+                                    claims.account.to_string(),
+                                    before->second.time.seconds));
+    }
+    const auto revoked = revocations_.find({claims.account, key_of_jti(claims.jti)});
+    if (revoked != revocations_.end() && revoked->second.jti == claims.jti) {
+        return no_login("the token is revoked");
+    }
+    return {};
+}
+
+std::optional<Principal> Rights::certificate(const base::Hash256& hash) const {
+    const auto at = certs_by_hash_.find(hash);
+    if (at == certs_by_hash_.end()) return std::nullopt;
+    const rows::Cert& row = certs_.at(at->second);
+    return Principal{.account = row.account, .permission = row.permission};
+}
+
+Verdict<Principal> Rights::anonymous(bool from_loopback) const {
+    if (!from_loopback) return no_login("a login is needed");
+    if (!settings_.anonymous) {
+        return no_login(
+            "a login is needed; on loopback bps-anonymous = ACCOUNT@PERMISSION may say "
+            "who comes without");
+    }
+    return *settings_.anonymous;
+}
+
+}  // namespace bps
