@@ -122,3 +122,42 @@ TEST_CASE("who waits for a log that goes is answered", "[bps][commit]") {
     two.commit.on_synced();
     CHECK(two.ready() == Ids{2});
 }
+
+TEST_CASE("a log whose sync failed is not synced again", "[bps][commit]") {
+    Two two;
+    two.produce(0, 1);
+    (void)two.commit.begin_sync();
+    two.commit.on_failed({0});
+    CHECK(two.ready(ErrorCode::kafka_storage_error) == Ids{1});
+    CHECK(two.commit.take_changed() == std::vector<bps::LogId>{0});
+    two.commit.touch(0);
+    CHECK_FALSE(two.commit.begin_sync().has_value());
+    CHECK(two.logs[0]->durable_end() == 0);
+}
+
+TEST_CASE("who waits for a log that fails to be written is answered", "[bps][commit]") {
+    Two two;
+    two.produce(0, 1);
+    two.files[0].die_at(two.files[0].writes() + 1);
+    base::Bytes batch = support::make_batch(support::record("value"));
+    CHECK(two.logs[0]->append(batch, {}, 0).error().code == ErrorCode::kafka_storage_error);
+    CHECK_FALSE(two.commit.begin_sync().has_value());
+    CHECK(two.ready(ErrorCode::kafka_storage_error) == Ids{1});
+    CHECK(two.commit.waiting() == 0);
+}
+
+TEST_CASE("what nobody waits for is synced once it is touched", "[bps][commit]") {
+    Two two;
+    support::append(*two.logs[1], support::record("value"));
+    CHECK_FALSE(two.commit.begin_sync().has_value());
+    two.commit.touch(0);
+    two.commit.touch(1);
+    const auto sync = two.commit.begin_sync();
+    REQUIRE(sync.has_value());
+    REQUIRE(sync->parts.size() == 1);
+    CHECK(sync->parts[0].log == 1);
+    two.commit.on_synced();
+    CHECK(two.ready().empty());
+    CHECK(two.commit.take_changed() == std::vector<bps::LogId>{1});
+    CHECK_FALSE(two.commit.begin_sync().has_value());
+}
