@@ -1,5 +1,6 @@
 #include "genesis/genesis.hpp"
 
+#include "base/crypto/typed_keys.hpp"
 #include "cli/command.hpp"
 #include "cli/files.hpp"
 
@@ -23,7 +24,7 @@ base::Result<std::pair<chain::Name, base::crypto::PublicKey>> named_key(const st
     }
     const auto name = chain::Name::from_string(text.substr(0, equals));
     if (!name) return fail(name.error());
-    const auto key = base::crypto::PublicKey::from_string(text.substr(equals + 1));
+    const auto key = base::crypto::read_public_key(text.substr(equals + 1));
     if (!key) return fail(key.error());
     return std::pair(*name, *key);
 }

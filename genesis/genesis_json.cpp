@@ -1,3 +1,4 @@
+#include "base/crypto/typed_keys.hpp"
 #include "chain/types/config_fields.hpp"
 #include "genesis/genesis.hpp"
 
@@ -80,7 +81,7 @@ class Fields {
     base::crypto::PublicKey key(const Json& object,
                                 std::string_view field,
                                 const std::string& path) {
-        const auto parsed = base::crypto::PublicKey::from_string(text(object, field, path));
+        const auto parsed = base::crypto::read_public_key(text(object, field, path));
         if (!parsed) error(join(path, field), parsed.error().detail);
         return parsed.value_or(base::crypto::PublicKey{});
     }
@@ -279,8 +280,13 @@ base::Result<Genesis> from_json(std::string_view text) {
                  "parameters",
                  "initial_configuration",
                  "wasm_configuration"});
-    const auto start = chain::TimePoint::from_string(fields.text(json, "initial_timestamp", ""));
-    if (!start) fields.error("initial_timestamp", start.error().detail);
+    const std::string time = fields.text(json, "initial_timestamp", "");
+    const auto start = chain::TimePoint::from_string(time);
+    if (!start) {
+        fields.error(
+            "initial_timestamp",
+            fmt::format("'{}' is no time; one is written as 2026-01-31T12:00:00.000", time));
+    }
     genesis.times.initial = start.value_or(chain::TimePoint{});
     fields.number(json, "block_interval_ms", "", genesis.times.interval_milliseconds);
 

@@ -2,6 +2,7 @@
 
 #include "base/codec.hpp"
 #include "base/crypto/hash.hpp"
+#include "base/crypto/typed_keys.hpp"
 
 #include <fmt/format.h>
 
@@ -51,9 +52,9 @@ base::Result<void> read_entry(const std::vector<std::string>& words,
                               chain::Schedule& schedule) {
     const auto name = chain::Name::from_string(words[first]);
     if (!name) return fail(name.error());
-    const auto signing = PublicKey::from_string(words[first + 1]);
+    const auto signing = base::crypto::read_public_key(words[first + 1]);
     if (!signing) return fail(signing.error());
-    const auto vote = PublicKey::from_string(words[first + 2]);
+    const auto vote = base::crypto::read_public_key(words[first + 2]);
     if (!vote) return fail(vote.error());
     if (schedule.entries.size() >= chain::kProducersMax) {
         return fail(Errc::malformed, fmt::format("more than {} validators", chain::kProducersMax));
@@ -84,7 +85,7 @@ base::Result<void> read_certificate(const std::string& word, Recovery& recovery)
 
 base::Result<void> read_answer(const std::vector<std::string>& words, Recovery& recovery) {
     RecoveryAnswer answer;
-    const auto key = PublicKey::from_string(words[1]);
+    const auto key = base::crypto::read_public_key(words[1]);
     if (!key) return fail(key.error());
     answer.key = *key;
     if (auto read = read_number(words[2], answer.slot); !read) return read;

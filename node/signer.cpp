@@ -1,5 +1,6 @@
 #include "node/signer.hpp"
 
+#include "base/crypto/typed_keys.hpp"
 #include "node/disk/file.hpp"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ base::Result<std::unique_ptr<NodeSigner>> NodeSigner::make(
     for (const std::string& provider : providers) {
         const std::size_t equals = provider.find('=');
         if (equals == std::string::npos) return base::fail(invalid(provider, kExpected));
-        const auto key = PublicKey::from_string(provider.substr(0, equals));
+        const auto key = base::crypto::read_public_key(provider.substr(0, equals));
         if (!key) return base::fail(invalid(provider, key.error().detail));
         auto signer = open_provider(*key, provider);
         if (!signer) return base::fail(signer.error());
