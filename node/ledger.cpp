@@ -41,6 +41,8 @@ base::Result<Ledger> open_ledger(const Options& options, const base::Log& log) {
     auto storage = RocksDbStorage::open(disk);
     if (!storage) return base::fail(storage.error());
     ledger.storage = std::move(*storage);
+    for (const std::string& each : ledger.storage->losses())
+        log.error("the storage lost writes: {}; blocks that are missing come from peers", each);
     auto signer = NodeSigner::make(options.signature_providers);
     if (!signer) return base::fail(signer.error());
     ledger.signer = std::move(*signer);

@@ -58,6 +58,17 @@ void tell(const base::Log& log,
                 in_log);
             return;
         case Standing::lost:
+            if (in_rows < in_log) {
+                log.error(
+                    "the storage is at record {} of the safety journal of {}, which is at {}: it "
+                    "was set back further than the journal tells (its log is gone, or a copy or a "
+                    "snapshot took its place); what the key has signed since is not known: it "
+                    "votes again by itself after a new final block",
+                    in_rows,
+                    key,
+                    in_log);
+                return;
+            }
             log.error(
                 "safety journal of {}: its last record is {}, the storage has seen {}: it "
                 "is lost; the key votes again by itself after a new final block; never put "

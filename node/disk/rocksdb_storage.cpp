@@ -3,6 +3,7 @@
 #include "base/codec.hpp"
 #include "node/disk/needless_rows.hpp"
 #include "node/disk/rocksdb_internal.hpp"
+#include "node/disk/rocksdb_losses.hpp"
 
 #include <fmt/format.h>
 #include <rocksdb/cache.h>
@@ -83,7 +84,12 @@ class RocksDbStorage::Database : base::Pinned {
     base::Result<void> open() {
         // RocksDB 7.8 ends the process by an assertion if the disk is full while it opens.
         if (auto room = check_room(); !room) return room;
-        const rocksdb::DBOptions options = database_options(options_, cache_);
+        rocksdb::DBOptions options = database_options(options_, cache_);
+        auto missing = missing_log(env(), options_.directory);
+        std::shared_ptr<rocksdb::Logger> own;
+        if (!rocksdb::CreateLoggerFromOptions(options_.directory, options, &own).ok()) own.reset();
+        const auto log = std::make_shared<LossLog>(std::move(own));
+        options.info_log = log;
         std::vector<rocksdb::ColumnFamilyDescriptor> families;
         families.reserve(base::kFamilies + 1);
         for (std::size_t i = 0; i < base::kFamilies; ++i) {
@@ -106,6 +112,12 @@ class RocksDbStorage::Database : base::Pinned {
         rocksdb::Status synced = sync_logs();
         if (synced.ok()) synced = sync_names();
         if (!synced.ok()) return base::fail(error_of(synced, options_.directory));
+        losses_ = log->take();
+        if (missing) losses_.push_back(*std::move(missing));
+        // Else the next start would read the damaged log again, and say the same of it.
+        if (!losses_.empty()) {
+            if (auto flushed = flush(); !flushed) return flushed;
+        }
         return check_schema();
     }
 
@@ -285,6 +297,7 @@ class RocksDbStorage::Database : base::Pinned {
     [[nodiscard]] Statistics statistics() const;
 
     [[nodiscard]] const std::string& directory() const { return options_.directory; }
+    [[nodiscard]] const std::vector<std::string>& losses() const { return losses_; }
     rocksdb::DB& db() { return *db_; }
 
   private:
@@ -351,6 +364,7 @@ class RocksDbStorage::Database : base::Pinned {
     std::array<std::shared_ptr<NeedlessRows>, base::kFamilies> needless_;
     std::unique_ptr<rocksdb::DB> db_;
     std::vector<rocksdb::ColumnFamilyHandle*> handles_;  // In the order of base::Family.
+    std::vector<std::string> losses_;
 };
 
 RocksDbStorage::Statistics RocksDbStorage::Database::statistics() const {
@@ -459,6 +473,10 @@ base::Result<std::unique_ptr<RocksDbStorage>> RocksDbStorage::open(const Options
         }
         return std::unique_ptr<RocksDbStorage>(new RocksDbStorage(std::move(database)));
     });
+}
+
+const std::vector<std::string>& RocksDbStorage::losses() const {
+    return database_->losses();
 }
 
 base::Result<void> RocksDbStorage::commit(const base::Batch& batch, bool sync) {

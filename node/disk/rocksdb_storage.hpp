@@ -47,6 +47,9 @@ class RocksDbStorage final : public base::Storage {
     // invalid: another process has the directory, or it is of another schema version, or not
     // ours; the message says what to do. corrupt, unavailable: as above.
     [[nodiscard]] static base::Result<std::unique_ptr<RocksDbStorage>> open(const Options& options);
+    // What open() found to be lost of writes that were durable, or were cut short; one sentence
+    // each that names the file. RocksDB goes on as of the moment before.
+    [[nodiscard]] const std::vector<std::string>& losses() const;
     ~RocksDbStorage() override;
 
     base::Result<void> commit(const base::Batch& batch, bool sync) override;

@@ -210,8 +210,10 @@ TEST_CASE("beside a snapshot that is older than it a journal is lost, and nothin
     REQUIRE(cluster[3].view().finalized->header.slot == 9);
     const std::string key = support::key_of(10).public_key().to_string();
     const std::string lost = fmt::format(
-        "safety journal of {}: its last record is {}, the storage has seen 0: it is lost; the key "
-        "votes again by itself after a new final block; never put an older journal in its place",
+        "the storage is at record 0 of the safety journal of {}, which is at {}: it was set back "
+        "further than the journal tells (its log is gone, or a copy or a snapshot took its place); "
+        "what the key has signed since is not known: it votes again by itself after a new final "
+        "block",
         key,
         journal->last_sequence());
     const auto& warnings = cluster[3].warnings();

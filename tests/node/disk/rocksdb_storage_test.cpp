@@ -238,6 +238,44 @@ TEST_CASE("a directory that cannot be made is named") {
     CHECK(error.detail.find("/proc/none/db") != std::string::npos);
 }
 
+TEST_CASE("writes that a damaged, a cut or a missing log loses are named once") {
+    const TemporaryDirectory directory;
+    const std::string folder = directory / "db";
+    {
+        const auto storage = open(folder);
+        CHECK(storage->losses().empty());
+        REQUIRE(storage->commit(one("a", "1"), true));
+        REQUIRE(storage->commit(one("b", std::string(50, 'x')), true));
+    }
+    std::string log;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".log") log = entry.path().string();
+    }
+    REQUIRE_FALSE(log.empty());
+    const auto size = std::filesystem::file_size(log);
+    std::string said = log;
+    SECTION("a bit of the last write") {
+        auto file = node::File::open(log, O_RDWR).value();
+        REQUIRE(file.write_at(size - 10, bytes("y")));
+        said += " is damaged: ";
+    }
+    SECTION("the end of it") {
+        std::filesystem::resize_file(log, size - 10);
+        said += " was cut short: ";
+    }
+    SECTION("all of it") {
+        std::filesystem::remove(log);
+        said = "the write-ahead log of " + folder + " is gone";
+    }
+    {
+        const auto storage = open(folder);
+        REQUIRE(storage->losses().size() == 1);
+        CHECK(storage->losses().front().find(said) != std::string::npos);
+        CHECK_FALSE(storage->get(Family::state, base::as_bytes("b")).value().has_value());
+    }
+    CHECK(open(folder)->losses().empty());
+}
+
 TEST_CASE("a damaged table is corrupt, not another value") {
     const TemporaryDirectory directory;
     {
