@@ -39,4 +39,15 @@ base::Result<void> write_file(const std::filesystem::path& path,
     return node::write_file_atomically(path.string(), base::as_bytes(contents), mode);
 }
 
+base::Result<void> try_to_write(const std::filesystem::path& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) {
+        return fail(Errc::invalid, fmt::format("{} is a directory: name a file", path.string()));
+    }
+    const std::string beside = path.string() + ".try";
+    auto written = write_file(beside, "");
+    if (written) std::filesystem::remove(beside, error);
+    return written;
+}
+
 }  // namespace cli

@@ -18,4 +18,7 @@ enum class Secrecy { shared, secret };  // Mode 0644 or 0600.
                                             std::string_view contents,
                                             Secrecy secrecy = Secrecy::shared);
 
+// Whether write_file() would succeed, as far as can be told without the contents.
+[[nodiscard]] base::Result<void> try_to_write(const std::filesystem::path& path);
+
 }  // namespace cli

@@ -1,13 +1,14 @@
-#include "base/crypto/keys.hpp"
+#include "base/crypto/typed_keys.hpp"
 #include "cli/files.hpp"
 #include "cli/output.hpp"
 #include "consensus/certificate.hpp"
-#include "genesis/recovery.hpp"
+#include "genesis/recovery_answers.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 // More than a third of the validators are lost for ever: a new first schedule, from the block of
 // the highest certificate that those hold who are left. Or what is final is dated ahead of the
@@ -37,12 +38,11 @@ base::Result<chain::ScheduleEntry> read_validator(const std::string& text) {
     }
     const auto name = chain::Name::from_string(text.substr(0, equals));
     if (!name) return fail(name.error());
-    const auto key =
-        base::crypto::PublicKey::from_string(text.substr(equals + 1, comma - equals - 1));
+    const auto key = base::crypto::read_public_key(text.substr(equals + 1, comma - equals - 1));
     if (!key) return fail(key.error());
     chain::ScheduleEntry entry{*name, *key, *key};
     if (comma == std::string::npos) return entry;
-    const auto vote_key = base::crypto::PublicKey::from_string(text.substr(comma + 1));
+    const auto vote_key = base::crypto::read_public_key(text.substr(comma + 1));
     if (!vote_key) return fail(vote_key.error());
     entry.vote_key = *vote_key;
     return entry;
@@ -140,16 +140,29 @@ genesis::CheckCertificate verifier(const chain::ChainId& chain_id) {
 base::Result<genesis::Recovery> read_answers(const std::vector<std::string>& paths) {
     if (paths.empty()) {
         return fail(Errc::invalid,
-                    "--answer FILE is needed, of each validator that is left ('bor-cli recover "
-                    "answer')");
+                    "--answer FILE is needed, of each validator that is left ('bor-cli -u "
+                    "unix:///PATH recover answer FILE'); with --give-up-final too, of at least one "
+                    "node that has the chain, since its block, members and validators are in it");
     }
-    std::vector<genesis::Recovery> all;
+    std::vector<genesis::AnswerFile> files;
     for (const std::string& path : paths) {
         auto answer = read_recovery(path);
         if (!answer) return answer;
-        all.push_back(*std::move(answer));
+        files.push_back({path, *std::move(answer)});
     }
-    return genesis::merge_answers(all);
+    return genesis::merge_answer_files(files);
+}
+
+// With enough answers nothing is to be given up, and who follows the recovery should not be told
+// so.
+base::Result<void> check_giving_up(const genesis::Recovery& recovery) {
+    genesis::Recovery without = recovery;
+    without.reset.gives_up_final = false;
+    if (!genesis::check_answers(without, verifier(recovery.chain_id))) return {};
+    return fail(Errc::invalid,
+                fmt::format("--give-up-final is for when too few have answered; these {} are "
+                            "enough, nothing that is final is given up: leave it out",
+                            recovery.answers.size()));
 }
 
 // A new first schedule.
@@ -164,7 +177,9 @@ base::Result<genesis::Recovery> begin_anew(const Arguments& arguments) {
         reset.schedule.entries.push_back(*std::move(entry));
     }
     reset.schedule.version = genesis::version_after(recovery->replaced, reset.schedule.entries);
-    const auto good = genesis::check_answers(*recovery, verifier(recovery->chain_id));
+    auto good = genesis::check_answers(*recovery, verifier(recovery->chain_id));
+    if (good) good = genesis::check_keys(*recovery);
+    if (good && reset.gives_up_final) good = check_giving_up(*recovery);
     if (!good) return fail(good.error());
     return recovery;
 }
@@ -194,10 +209,14 @@ base::Result<void> recover_make(const Session& session, const Arguments& argumen
     const bool is_new_schedule = !arguments.all("validator").empty();
     if (!is_new_schedule && !arguments.has("retime")) {
         return fail(Errc::invalid,
-                    "--validator NAME=KEY is needed, with a new key for each, or --retime");
+                    "--validator NAME=KEY is needed, once for each validator that goes on, with a "
+                    "new key for each ('bor-cli key create --vote'); or --retime, where only the "
+                    "time is wrong");
     }
     if (!is_new_schedule && (arguments.has("give-up-final") || arguments.has("answer"))) {
-        return fail(Errc::invalid, "--answer and --give-up-final go with --validator");
+        return fail(Errc::invalid,
+                    "--answer and --give-up-final are for a new schedule, which --validator "
+                    "NAME=KEY names; --retime alone gives up nothing");
     }
     auto recovery = is_new_schedule ? begin_anew(arguments) : go_on(session);
     if (!recovery) return fail(recovery.error());
@@ -226,13 +245,15 @@ base::Result<void> recover_answer(const Session& session, const Arguments& argum
                     "the validator that answers signs nothing more with its keys, for ever; with "
                     "--yes it does");
     }
+    const std::string file = arguments.at("file");
+    // Once the node has answered it is too late to find that the answer goes nowhere.
+    if (auto good = try_to_write(file); !good) return good;
     const auto made = call(
         session.url, "/v1/bor/answer_recovery", Json{{"chain_id", text_of(*info, "chain_id")}});
     if (!made) return fail(made.error());
     const std::string text = text_of(*made, "answer");
     const auto answer = genesis::recovery_from_text(text);
     if (!answer) return fail(answer.error());
-    const std::string file = arguments.at("file");
     if (auto done = write_file(file, text); !done) return done;
     fmt::print("{}: block {} has the highest certificate here\n",
                file,
@@ -280,6 +301,15 @@ base::Result<void> recover_sign(const Session& session, const Arguments& argumen
     return {};
 }
 
+// Of how many keys.
+std::size_t distinct_signatures(const genesis::Recovery& recovery) {
+    std::set<base::crypto::PublicKey> keys;
+    for (const auto& signature : recovery.signatures) {
+        if (auto key = base::crypto::recover(signature, recovery.id())) keys.insert(*key);
+    }
+    return keys.size();
+}
+
 base::Result<void> recover_check(const Session& /*session*/, const Arguments& arguments) {
     auto recovery = read_recovery(arguments.at("file"));
     if (!recovery) return fail(recovery.error());
@@ -295,6 +325,16 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
     }
     const chain::ChainId chain_id = genesis->chain_id();
     if (auto good = genesis::check(*recovery, chain_id, verifier(chain_id)); !good) return good;
+    if (auto good = genesis::check_keys(*recovery); !good) return good;
+    for (const std::string& each : genesis::changed_members(*recovery, *genesis)) {
+        fmt::print(
+            "note: {}; that is right if the chain changed it since ('bor-cli member list')\n",
+            each);
+    }
+    if (signers.size() > 1 && distinct_signatures(*recovery) == 1) {
+        fmt::print("note: one key has signed for {} members, whose authority it has\n",
+                   signers.size());
+    }
     fmt::print(
         "good. On every node: copy it to DATA_DIR/{}, and start with\n"
         "recover-from = {}\n",
