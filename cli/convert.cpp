@@ -48,10 +48,7 @@ base::Result<ActionType> action_type(const Session& session, const Arguments& ar
     if (!name) return fail(name.error());
     ActionType found{node_resolver(session)(*account), {}};
     if (found.serializer == nullptr) {
-        return fail(Errc::not_found,
-                    fmt::format("the node at {} knows no ABI of account '{}'",
-                                session.url,
-                                arguments.at("account")));
+        return fail(no_abi(session, arguments.at("account"), ""));
     }
     found.type = found.serializer->action_type(*name);
     if (!found.type.empty()) return found;

@@ -146,12 +146,15 @@ base::Result<HttpAnswer> http_post(const std::string& url,
     request.body() = body;
     auto answer = send(url, request, timeout);
     if (answer || answer.error().code == Errc::invalid) return answer;
+    const bool is_wallet = path.starts_with("/v1/wallet/");
     return fail(
         Errc::unavailable,
-        fmt::format(
-            "no answer from {}: {}; is it running there? (-u URL or --dir DIR chooses another)",
-            url,
-            answer.error().detail));
+        fmt::format("no answer from the {} at {}: {}; is it running there? ({} URL or --dir "
+                    "DIR chooses another)",
+                    is_wallet ? "wallet daemon" : "node",
+                    url,
+                    answer.error().detail,
+                    is_wallet ? "--wallet-url" : "-u"));
 }
 
 base::Result<HttpAnswer> http_get(const std::string& url,

@@ -14,36 +14,68 @@ namespace {
 using base::Errc;
 using base::fail;
 
-base::Result<void> create_key(const Session& session, const Arguments& arguments) {
-    const auto type = arguments.has("r1") ? base::crypto::KeyType::r1 : base::crypto::KeyType::k1;
-    const auto key = base::crypto::PrivateKey::generate(type);
+// A folder that is made where nobody looks would keep the journal from its node, which would call
+// it lost. That of a new node may be missing yet, but not the folder around it.
+base::Result<void> check_data_dir(const std::filesystem::path& directory) {
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::absolute(directory, error)
+                                             .lexically_normal()
+                                             .append(".")
+                                             .parent_path()
+                                             .parent_path();
+    if (std::filesystem::is_directory(parent, error)) return {};
+    return fail(Errc::invalid,
+                fmt::format("--journal {}: there is no folder {}; name the node's data directory "
+                            "(its option data-dir), or make that folder first",
+                            directory.string(),
+                            parent.string()));
+}
+
+bool is_of_node(const Arguments& arguments) {
+    return arguments.has("vote") || arguments.has("node");
+}
+
+// Whether these options fit together, and the file is free.
+base::Result<void> check_key_options(const Arguments& arguments) {
     const std::string file = arguments.get("file");
     if (file.empty() && !arguments.has("to-console")) {
         return fail(Errc::invalid,
                     "say where the private key goes: --file FILE, or --to-console to show it");
     }
-    const bool is_of_node = arguments.has("vote") || arguments.has("node");
-    if (is_of_node && !file.empty() && std::filesystem::exists(file)) {
+    if (is_of_node(arguments) && !file.empty() && std::filesystem::exists(file)) {
         return fail(Errc::invalid,
                     file +
                         " exists already, and may be the only copy of a key: name another file, "
                         "or remove it");
     }
+    if (!arguments.has("vote") && arguments.has("journal")) {
+        return fail(Errc::invalid,
+                    "--journal goes with --vote: only a validator's key has a safety journal; add "
+                    "--vote, or leave --journal out");
+    }
+    if (!arguments.has("vote")) return {};
+    if (arguments.has("r1")) return fail(Errc::invalid, "vote keys are K1 keys");
+    const std::string directory = arguments.get("journal");
+    if (!directory.empty()) return check_data_dir(directory);
+    return fail(Errc::invalid, "--vote needs --journal DATA_DIR, the node's data directory");
+}
+
+base::Result<void> create_key(const Session& session, const Arguments& arguments) {
+    if (auto good = check_key_options(arguments); !good) return good;
+    const auto type = arguments.has("r1") ? base::crypto::KeyType::r1 : base::crypto::KeyType::k1;
+    const auto key = base::crypto::PrivateKey::generate(type);
+    const std::string file = arguments.get("file");
+    // The journal is what keeps the key from voting twice: it is born with the key.
     if (arguments.has("vote")) {
-        // The journal is what keeps the key from voting twice: it is born with the key.
-        if (type != base::crypto::KeyType::k1) return fail(Errc::invalid, "vote keys are K1 keys");
-        const std::string directory = arguments.get("journal");
-        if (directory.empty()) {
-            return fail(Errc::invalid,
-                        "--vote needs --journal DATA_DIR, the node's data directory");
-        }
-        if (auto made = make_journal(directory, key.public_key()); !made) return made;
+        auto made = make_journal(arguments.get("journal"), key.public_key());
+        if (!made) return made;
     }
     if (!file.empty()) {
-        const std::string text = is_of_node ? key.to_string() + "\n"
-                                            : fmt::format("Private key: {}\nPublic key: {}\n",
-                                                          key.to_string(),
-                                                          key.public_key().to_string());
+        const std::string text = is_of_node(arguments)
+                                     ? key.to_string() + "\n"
+                                     : fmt::format("Private key: {}\nPublic key: {}\n",
+                                                   key.to_string(),
+                                                   key.public_key().to_string());
         if (auto done = write_file(file, text, Secrecy::secret); !done) return done;
         fmt::print("saved to {}; public key: {}\n", file, key.public_key().to_string());
         return {};

@@ -96,9 +96,17 @@ base::Result<void> proof_verify(const Session& session, const Arguments& argumen
 }  // namespace
 
 base::Result<genesis::Genesis> genesis_of(const Session& session, const Arguments& arguments) {
-    const auto text = read_file(arguments.get("genesis", session.dir + "/genesis.json"));
-    if (!text) return fail(text.error());
-    return genesis::from_json(*text);
+    const std::string path = arguments.get("genesis", session.dir + "/genesis.json");
+    const auto text = read_file(path);
+    if (!text) {
+        return fail(text.error().code,
+                    fmt::format("the genesis file of the chain is needed: {}; name it with "
+                                "--genesis FILE, or its network's folder with --dir DIR",
+                                text.error().detail));
+    }
+    auto genesis = genesis::from_json(*text);
+    if (!genesis) return fail(genesis.error().code, path + ": " + genesis.error().detail);
+    return genesis;
 }
 
 chain::CertificateCheck certificate_check(const chain::ChainId& chain_id) {

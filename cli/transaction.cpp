@@ -228,6 +228,14 @@ chain::abi::Resolver node_resolver(const Session& session) {
     };
 }
 
+base::Error no_abi(const Session& session, const std::string& account, std::string_view remedy) {
+    const auto answer = call(session.url, "/v1/chain/get_abi", {{"account_name", account}});
+    if (!answer && answer.error().code == Errc::unavailable) return answer.error();
+    return {
+        Errc::not_found,
+        fmt::format("the node at {} knows no ABI of account '{}'{}", session.url, account, remedy)};
+}
+
 base::Result<chain::PermissionLevel> permission_from(const std::string& text) {
     const std::size_t at = text.find('@');
     const auto actor = chain::Name::from_string(text.substr(0, at));
@@ -301,11 +309,8 @@ base::Result<chain::Action> make_action(const Session& session,
     if (!action_name) return fail(action_name.error());
     const auto serializer = node_resolver(session)(*contract);
     if (serializer == nullptr) {
-        return fail(Errc::not_found,
-                    fmt::format("the node at {} knows no ABI of account '{}'; give the data as "
-                                "hexadecimal digits, or set the ABI",
-                                session.url,
-                                account));
+        return fail(
+            no_abi(session, account, "; give the data as hexadecimal digits, or set the ABI"));
     }
     const std::string_view type = serializer->action_type(*action_name);
     if (type.empty()) {

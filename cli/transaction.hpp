@@ -7,6 +7,7 @@
 #include "cli/http_client.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cli {
@@ -18,6 +19,10 @@ namespace cli {
 
 // Finds ABIs by asking the node, once for each account.
 [[nodiscard]] chain::abi::Resolver node_resolver(const Session& session);
+// Why that found none: the node does not answer, or there is none; then with `remedy` behind.
+[[nodiscard]] base::Error no_abi(const Session& session,
+                                 const std::string& account,
+                                 std::string_view remedy);
 
 // "alice@active" or "alice" (then active).
 [[nodiscard]] base::Result<chain::PermissionLevel> permission_from(const std::string& text);

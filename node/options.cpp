@@ -1,6 +1,7 @@
 #include "node/options.hpp"
 
 #include "chain/pruning.hpp"
+#include "node/mistyped_options.hpp"
 #include "node/option_names.hpp"
 #include "p2p/messages.hpp"
 
@@ -345,7 +346,12 @@ base::Result<void> parse_file(const fs::path& file, Options& out, po::variables_
     const po::options_description description = config_options(out);
     std::istringstream stream(text);
     try {
-        po::store(po::parse_config_file(stream, description), values);
+        const auto parsed = po::parse_config_file(stream, description);
+        if (const auto wrong = find_mistyped(parsed)) {
+            return base::fail(base::Errc::invalid,
+                              place_of(file, text, wrong->option) + ": " + wrong->text);
+        }
+        po::store(parsed, values);
     } catch (const po::unknown_option& error) {
         const std::string name = error.get_option_name();
         return base::fail(base::Errc::invalid,
@@ -364,13 +370,15 @@ base::Result<void> parse_command(const Texts& arguments, Options& out, po::varia
     po::options_description description = command_options(out);
     description.add(config_options(out));
     try {
-        po::store(
+        const auto parsed =
             po::command_line_parser(arguments)
                 .options(description)
-                .positional(po::positional_options_description())
                 .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
-                .run(),
-            values);
+                .run();
+        if (const auto wrong = find_mistyped(parsed)) {
+            return base::fail(base::Errc::invalid, "command line: " + wrong->text);
+        }
+        po::store(parsed, values);
     } catch (const po::unknown_option& error) {
         std::string name = error.get_option_name();
         name.erase(0, name.find_first_not_of('-'));

@@ -103,6 +103,9 @@ class CommandLine(Case):
 
     def test_nobody_answers(self):
         self.bad('is it running there?', '--url', 'http://127.0.0.1:1', 'get', 'info')
+        self.bad('no answer from the node at http://127.0.0.1:1: ', '--url', 'http://127.0.0.1:1', 'system',
+                 'regproducer', 'bora', KEY)
+        self.bad('--wallet-url URL', '--wallet-url', 'unix:///nowhere', 'wallet', 'list')
         self.bad('is no address', '--url', 'gopher://x', 'get', 'info')
         self.bad('no network in /nowhere', '--dir', '/nowhere', 'get', 'info')
 
@@ -317,6 +320,9 @@ class Consortium(Case):
         self.bad('http://127.0.0.1:1', 'fork-proof', node, 'http://127.0.0.1:1')
         self.bad('no-file', 'fork-proof', node, node, '--genesis', 'no-file')
         self.bad('', 'fork-proof', node, status=2)
+        done = subprocess.run([os.path.join(BIN_DIR, 'bor-cli'), 'fork-proof', node, node],
+                              cwd='/', capture_output=True, text=True)
+        self.assertIn('--genesis FILE', done.stderr)
 
     def test_proof(self):
         file = Network.path('proof.json')
@@ -491,6 +497,11 @@ class Keys(Case):
                 self.assertEqual([bool(any(f.read(4096))) for _ in range(2)], [True, False])
             journals.add(path)
         self.assertEqual(len(journals), 3)
+        self.bad('--journal goes with --vote', 'key', 'create', '--journal', data, '--to-console')
+        typo = Network.path('typo')
+        self.bad('there is no folder ' + typo, 'key', 'create', '--vote', '--journal',
+                 os.path.join(typo, 'data'), '--file', Network.path('fourth.key'))
+        self.assertFalse(os.path.exists(typo) or os.path.exists(Network.path('fourth.key')))
         for more in (('--vote', '--journal', data), ('--r1', '--node')):
             self.bad('exists already', 'key', 'create', *more, '--file', Network.path('first.key'))
 

@@ -111,6 +111,18 @@ TEST_CASE("malformed and contradictory values are refused with their remedy") {
     CHECK(has(missing.error().detail, "/nonexistent/x.ini"));
 }
 
+TEST_CASE("a number below zero, and a word that no option takes, are named as they were typed") {
+    CHECK(has(refusal("", {"--clock-bound=-1"}),
+              "command line: clock-bound = -1: a number without a sign is needed"));
+    CHECK(has(refusal("", {"--clock-bound", "-1"}), "-1"));
+    CHECK(has(refusal("\nhttp-threads = -2\n"), "config.ini:2: http-threads = -2: a number"));
+    CHECK(read("", {"--max-transaction-time=-1"}).max_transaction_time.count() > 1'000'000);
+    CHECK(
+        has(refusal("", {"--accept-amnesia", "maybe"}), "'maybe': accept-amnesia takes no value"));
+    CHECK(has(refusal("", {"fast"}), "'fast': an option begins with --"));
+    CHECK(read("", {"--accept-amnesia", "--clock-bound", "7"}).accept_amnesia);
+}
+
 TEST_CASE("options of peers: lists, checkpoint and what is not served are refused by name") {
     const std::string peers = "p2p-listen-endpoint = 127.0.0.1:1\np2p-node-key = k\n";
     const node::Options options = read(peers + "p2p-access-file = lists\ncheckpoint = 7:00\n");
