@@ -1,9 +1,11 @@
+#include "chain/types/time.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace cli {
@@ -22,6 +24,22 @@ struct Finding {
     std::string text;  // One sentence, with what to do when it is not good.
 };
 
+std::string for_people(std::int64_t seconds) {
+    constexpr std::int64_t kMinute = 60;
+    if (seconds < 3 * kMinute) return fmt::format("{} s", seconds);
+    const std::int64_t minutes = seconds / kMinute;
+    return fmt::format("{} h {} min", minutes / 60, minutes % 60);
+}
+
+// By the node's clock; nothing: it does not tell.
+std::optional<std::int64_t> seconds_since_final(const Json& finality) {
+    const auto now = chain::TimePoint::from_string(text_of(finality, "time"));
+    const auto dated =
+        chain::TimePoint::from_string(text_of(member_of(finality, "final"), "timestamp"));
+    if (!now || !dated) return std::nullopt;
+    return (now->microseconds - dated->microseconds) / 1'000'000;
+}
+
 // Where the node stands towards its peers, and how long until it is at their head.
 Finding check_sync(const Json& sync) {
     const Json& snapshot = member_of(sync, "snapshot");
@@ -36,6 +54,37 @@ Finding check_sync(const Json& sync) {
     }
     if (text_of(sync, "mode") == "none") return {"sync", true, "The node has no peers."};
     return {"sync", true, fmt::format("The node catches up: {}.", sync_text(sync))};
+}
+
+// "since TIME (35 s)": of the last final block, by the node's clock.
+std::string since_final(const Json& finality) {
+    const std::string dated = text_of(member_of(finality, "final"), "timestamp");
+    const auto seconds = seconds_since_final(finality);
+    if (!seconds) return "since " + dated;
+    return fmt::format("since {} ({})", dated, for_people(*seconds));
+}
+
+// Who could make it go on, as far as this node sees.
+std::string why_head_stays(const Json& finality) {
+    if (shown(finality, "paused") == "true") {
+        return "the producer of this node is paused (/v1/producer/resume lets it go on)";
+    }
+    if (std::string trouble = text_of(finality, "trouble"); !trouble.empty()) return trouble;
+    const Json& validators = list_of(finality, "validators");
+    std::size_t here = 0;
+    for (const Json& each : validators) {
+        if (shown(each, "own") == "true" || shown(each, "connected") == "true") ++here;
+    }
+    return fmt::format(
+        "{} of {} validators can be reached, the clocks of {} were heard, and {} "
+        "must agree{}",
+        here,
+        validators.size(),
+        number_of(finality, "clocks_heard"),
+        number_of(finality, "quorum"),
+        here < number_of(finality, "quorum")
+            ? ""
+            : "; see the log of this node, and of the validators named below");
 }
 
 Finding check_head(const Session& session, const Json& before) {
@@ -58,20 +107,37 @@ Finding check_head(const Session& session, const Json& before) {
                 true,
                 fmt::format("The head stays at block {} while a snapshot comes.", second)};
     }
+    const auto finality = call(session.url, "/v1/bor/finality", Json());
+    if (!finality) return {"head", false, finality.error().detail};
     return {"head",
             false,
-            fmt::format("The head stays at block {}: is the producer paused "
-                        "(/v1/producer/resume), its key missing, or its disk full? "
-                        "See the node's log.",
-                        second)};
+            fmt::format("The head stays at block {}, and nothing becomes final {}: {}.",
+                        second,
+                        since_final(*finality),
+                        why_head_stays(*finality))};
 }
 
-Finding check_finality(const Json& finality) {
+Finding check_finality(const Json& finality, bool at_head) {
     const std::uint64_t blocks = number_of(finality, "lag_blocks");
     const std::uint64_t milliseconds = number_of(finality, "lag_ms");
-    const bool good = milliseconds <= kLagMillisecondsMax;
+    // A chain that stands still has no lag, and a node that catches up no newer block yet.
+    const auto seconds = seconds_since_final(finality);
+    const bool halted =
+        at_head && seconds && *seconds * 1'000 > static_cast<std::int64_t>(kLagMillisecondsMax);
+    const bool good = milliseconds <= kLagMillisecondsMax && !halted;
     std::string why = text_of(finality, "waiting");
+    if (why.empty() && !list_of(finality, "findings").empty()) {
+        why = text_of(list_of(finality, "findings").front(), "text");
+    }
     if (why.empty()) why = "the disk may be too slow.";
+    if (halted) {
+        return {"finality",
+                false,
+                fmt::format("Nothing has become final {}, after block {}: {}",
+                            since_final(finality),
+                            number_of(member_of(finality, "final"), "block_num"),
+                            why)};
+    }
     return {"finality",
             good,
             fmt::format("The final block is {} blocks ({} ms) behind the head{}",
@@ -89,6 +155,19 @@ Finding check_producer(const Json& finality) {
         return {"producer", false, "The producer is paused; /v1/producer/resume lets it go on."};
     }
     return {"producer", true, "The producer is neither paused nor in trouble."};
+}
+
+// What was lost when the node started is there again once it is where its peers are.
+void check_storage(const Json& finality, bool at_head, std::vector<Finding>& out) {
+    for (const Json& each : list_of(finality, "storage_losses")) {
+        const std::string text = each.is_string() ? each.get<std::string>() : each.dump();
+        out.push_back({"storage",
+                       at_head,
+                       fmt::format("At this start {}; {}. Check the disk.",
+                                   text,
+                                   at_head ? "what was missing came from its peers"
+                                           : "what is missing is fetched from its peers")});
+    }
 }
 
 // What the node itself finds wrong with the validators, one finding each.
@@ -154,8 +233,11 @@ std::vector<Finding> examine(const Session& session) {
         findings.push_back(check_head(session, *info));
         const auto sync = call(session.url, "/v1/bor/sync", Json());
         findings.push_back(sync ? check_sync(*sync) : Finding{"sync", false, sync.error().detail});
+        // Alone it has nobody to catch up with.
+        const bool at_head = sync && (is_at_head(*sync) || text_of(*sync, "mode") == "none");
         if (const auto finality = call(session.url, "/v1/bor/finality", Json())) {
-            findings.push_back(check_finality(*finality));
+            findings.push_back(check_finality(*finality, at_head));
+            check_storage(*finality, at_head, findings);
             check_validators(*finality, findings);
             findings.push_back(check_producer(*finality));
         } else {

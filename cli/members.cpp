@@ -65,6 +65,13 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
         print_validator(each);
     for (const Json& each : list_of(*candidates, "candidates")) {
         if (shown(each, "in_schedule") == "true") continue;
+        if (shown(each, "convicted") == "true") {
+            fmt::print(
+                "{:<13} convicted, since evidence against its key is on the chain "
+                "('bor-cli doctor')\n",
+                text_of(each, "producer"));
+            continue;
+        }
         fmt::print("{:<13} standby, {} votes{}\n",
                    text_of(each, "producer"),
                    shown(each, "votes"),

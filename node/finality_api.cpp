@@ -1,13 +1,17 @@
+#include "chain/execution/elections.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/execution/rows.hpp"
 #include "node/api/diagnosis.hpp"
 #include "node/operator_api.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace node {
 
 namespace {
+
+constexpr std::size_t kConvictedMax = 1'000;
 
 Json block_ref_json(const ApiContext& context, const chain::Block& block) {
     return {{"block_num", block.header.height},
@@ -35,6 +39,10 @@ void add_peer(const p2p::Status& status, api::ValidatorStatus& validator) {
     if (peer->clock_offset) {
         validator.clock_nanoseconds =
             std::chrono::duration_cast<std::chrono::nanoseconds>(*peer->clock_offset).count();
+        // The measure that it is of took at most twice this, and each way of it at least nothing.
+        const base::Duration error = peer->round_trip.value_or(base::Duration{});
+        validator.clock_error_nanoseconds =
+            std::chrono::duration_cast<std::chrono::nanoseconds>(error).count();
     }
 }
 
@@ -45,6 +53,21 @@ bool has_node_key(const chain::Registry& registry, chain::Name producer) {
     return std::ranges::any_of(registry.keys, [&](const chain::RegisteredKey& key) {
         return (key.roles & chain::kRoleValidator) != 0 && key.organisation == producer;
     });
+}
+
+// A validator of this node, with another key in the schedule than a signature-provider has.
+void add_lack(const std::vector<std::string>& names,
+              const Published& view,
+              api::ValidatorStatus& validator) {
+    const std::string name = validator.entry.producer.to_string();
+    if (validator.connected || std::ranges::find(names, name) == names.end()) return;
+    for (const auto& key : {validator.entry.vote_key, validator.entry.signing_key}) {
+        const bool is_here =
+            std::ranges::find(view.keys, key, &consensus::KeyStatus::key) != view.keys.end();
+        if (is_here) continue;
+        validator.lacks = key.to_string();
+        return;
+    }
 }
 
 // What was seen of its votes, and how its key stands if it is here.
@@ -72,7 +95,8 @@ void add_votes(const Published& view, api::ValidatorStatus& validator) {
 base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& context,
                                                               const Published& view,
                                                               const chain::Schedule& schedule,
-                                                              const p2p::Status& peers) {
+                                                              const p2p::Status& peers,
+                                                              const OwnStart& own) {
     const auto now = context.times().time_of(view.finalized->header.slot);
     const auto registry = chain::load_registry(*view.final_state, now);
     if (!registry) return base::fail(registry.error());
@@ -86,7 +110,35 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
         if (fits) validator.voted_final = api::has_signed(*certificate, i);
         add_votes(view, validator);
         add_peer(peers, validator);
+        add_lack(own.producer_names, view, validator);
         list.push_back(std::move(validator));
+    }
+    return list;
+}
+
+// Those whose validators registered no other keys since.
+base::Result<std::vector<api::Conviction>> convictions_of(const Published& view,
+                                                          const chain::Schedule& schedule) {
+    const chain::StateView& state = *view.final_state;
+    const auto keys = chain::convicted_keys(state, kConvictedMax);
+    if (!keys) return base::fail(keys.error());
+    if (keys->empty()) return std::vector<api::Conviction>();
+    const auto candidates =
+        chain::candidates_of(state, schedule.entries, view.finalized->header.slot);
+    if (!candidates) return base::fail(candidates.error());
+    std::vector<api::Conviction> list;
+    for (const chain::ConvictedKey& each : *keys) {
+        const auto owner = std::ranges::find_if(*candidates, [&](const chain::Candidate& who) {
+            return who.entry.signing_key == each.key || who.entry.vote_key == each.key;
+        });
+        if (owner == candidates->end()) continue;
+        const bool own =
+            std::ranges::find(view.keys, each.key, &consensus::KeyStatus::key) != view.keys.end();
+        list.push_back({.producer = owner->entry.producer,
+                        .key = each.key.to_string(),
+                        .kind = std::string(api::evidence_name(each.kind)),
+                        .height = each.height,
+                        .own = own});
     }
     return list;
 }
@@ -102,7 +154,10 @@ void add_clocks(const ApiContext& context, const Published& view, api::Agreement
         if (heard == shown.end()) continue;
         ++out.clocks_heard;
         if (!each.own && !each.clock_nanoseconds) {
-            each.clock_nanoseconds = (heard->second - view.clocks.ours).count();
+            // It came by way of others, and shows less than the clock by the time that took.
+            const std::int64_t ahead = (heard->second - view.clocks.ours).count();
+            each.clock_nanoseconds = ahead;
+            each.clock_error_nanoseconds = std::max<std::int64_t>(-ahead, 0);
         }
     }
     chain::Slot spent = view.clocks.floor.value_or(0);
@@ -111,14 +166,19 @@ void add_clocks(const ApiContext& context, const Published& view, api::Agreement
     if (!view.keys.empty()) out.signs_from = context.times().time_of(spent + 1);
 }
 
-base::Result<api::AgreementView> agreement_of(const ApiContext& context, const Published& view) {
+base::Result<api::AgreementView> agreement_of(const ApiContext& context,
+                                              const Published& view,
+                                              const OwnStart& own) {
     auto schedule = chain::load_schedule(*view.final_state);
     if (!schedule) return base::fail(schedule.error());
     const auto status = context.peers();
-    auto validators = validators_of(context, view, *schedule, *status);
+    auto validators = validators_of(context, view, *schedule, *status, own);
     if (!validators) return base::fail(validators.error());
+    auto convicted = convictions_of(view, *schedule);
+    if (!convicted) return base::fail(convicted.error());
     api::AgreementView out;
     out.validators = std::move(*validators);
+    out.convicted = *std::move(convicted);
     out.quorum = schedule->quorum();
     out.head = view.head->header.height;
     out.finalized = view.finalized->header.height;
@@ -139,9 +199,12 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context, const P
     return out;
 }
 
-Answer get_finality(const ApiContext& context, const Moment& moment, Params& /*params*/) {
+Answer get_finality(const OwnStart& own,
+                    const ApiContext& context,
+                    const Moment& moment,
+                    Params& /*params*/) {
     const Published& view = *moment.view;
-    const auto agreement = agreement_of(context, view);
+    const auto agreement = agreement_of(context, view, own);
     if (!agreement) return refuse(agreement.error());
     const auto findings = api::diagnose(*agreement);
     Json validators = Json::array();
@@ -161,6 +224,8 @@ Answer get_finality(const ApiContext& context, const Moment& moment, Params& /*p
                 {"pool", {{"transactions", view.pool_transactions}, {"bytes", view.pool_bytes}}},
                 {"quorum", agreement->quorum},
                 {"clocks_heard", agreement->clocks_heard},
+                {"time", agreement->clock.to_string()},
+                {"storage_losses", own.storage_losses},
                 {"waiting", api::why_finality_waits(*agreement, findings)},
                 {"findings", std::move(wrong)},
                 {"validators", std::move(validators)}};
@@ -168,8 +233,12 @@ Answer get_finality(const ApiContext& context, const Moment& moment, Params& /*p
 
 }  // namespace
 
-void add_finality_calls(Calls& calls) {
-    calls.read({.path = "/v1/bor/finality"}, get_finality);
+void add_finality_calls(Calls& calls, OwnStart own) {
+    calls.read(
+        {.path = "/v1/bor/finality"},
+        [own = std::move(own)](const ApiContext& context, const Moment& moment, Params& params) {
+            return get_finality(own, context, moment, params);
+        });
 }
 
 }  // namespace node

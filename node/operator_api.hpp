@@ -21,8 +21,13 @@ void add_producer_calls(Calls& calls, ProducerSettings& settings);
 void add_snapshot_calls(Calls& calls, SnapshotService& service);
 void add_trace_calls(Calls& calls);
 void add_bor_calls(Calls& calls);
-// /v1/bor/finality and what else tells who agrees with whom.
-void add_finality_calls(Calls& calls);
+// What this node was started as, and with.
+struct OwnStart {
+    std::vector<std::string> producer_names;
+    std::vector<std::string> storage_losses;  // RocksDbStorage::losses().
+};
+// /v1/bor/finality: who agrees with whom, and what is wrong.
+void add_finality_calls(Calls& calls, OwnStart own);
 // /v1/bor/validators, evidence: what is on chain about them.
 void add_validator_calls(Calls& calls);
 // /v1/bor/answer_recovery, on this machine only.

@@ -1,6 +1,7 @@
 #include "chain/execution/elections.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/execution/rows.hpp"
+#include "node/api/validator_json.hpp"
 #include "node/operator_api.hpp"
 
 #include <algorithm>
@@ -81,19 +82,13 @@ Answer get_validators(const ApiContext& /*context*/, const Moment& moment, Param
     return out;
 }
 
-std::string kind_of(std::uint8_t kind) {
-    if (kind == 0) return "two headers of one slot";
-    if (kind == 1) return "two votes of one slot";
-    return "a COMMIT against an earlier NOTARIZE";
-}
-
 Answer get_evidence(const ApiContext& /*context*/, const Moment& moment, Params& /*params*/) {
     auto keys = chain::convicted_keys(*moment.state, kEvidenceMax);
     if (!keys) return refuse(keys.error());
     Json list = Json::array();
     for (const chain::ConvictedKey& each : *keys) {
         list.push_back({{"key", each.key.to_string()},
-                        {"kind", kind_of(each.kind)},
+                        {"kind", std::string(api::evidence_name(each.kind))},
                         {"block_num", each.height},
                         {"producer", each.producer.to_string()}});
     }

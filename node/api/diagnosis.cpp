@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 namespace node::api {
 
@@ -78,9 +79,18 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
-// Keys of this node that keep still.
+// Keys of this node that keep still, and those that should be here.
 void find_keys(const AgreementView& view, std::vector<Finding>& out) {
     for (const ValidatorStatus& each : view.validators) {
+        if (!each.lacks.empty()) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} is in the schedule with the key {}, which no "
+                                       "signature-provider of this node has: give it back, until "
+                                       "the schedule has another key ('bor-cli get schedule').",
+                                       name_of(each),
+                                       each.lacks)});
+        }
         if (each.twin) {
             out.push_back({Kind::twin,
                            name_of(each),
@@ -117,7 +127,8 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
             out.push_back({Kind::silent,
                            name_of(each),
                            fmt::format("{} does not vote yet, since its safety journal is lost or "
-                                       "behind: it waits for a final block made after its start.",
+                                       "behind, or its storage was set back: it waits for a final "
+                                       "block made after its start.",
                                        name_of(each))});
         }
     }
@@ -128,7 +139,8 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     std::vector<std::string> names;
     for (const ValidatorStatus& each : view.validators) {
         if (is_reachable(each)) continue;
-        if (each.has_node_key) missing.push_back(&each);
+        // It is this node, and does not look for itself.
+        if (each.has_node_key && each.lacks.empty()) missing.push_back(&each);
         names.push_back(name_of(each));
     }
     const std::size_t reached = view.validators.size() - names.size();
@@ -200,7 +212,9 @@ void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
         if (each.own || !each.clock_nanoseconds) continue;
         ++measured;
         const std::int64_t milliseconds = *each.clock_nanoseconds / kMillisecond;
-        if (std::abs(milliseconds) > limit) off.emplace_back(&each, milliseconds);
+        // What a busy machine or a long way make of it is no fault of a clock.
+        const std::int64_t error = each.clock_error_nanoseconds / kMillisecond;
+        if (std::abs(milliseconds) - error > limit) off.emplace_back(&each, milliseconds);
     }
     // Who differs from most is wrong himself.
     if (measured > 1 && off.size() * 2 > measured) {
@@ -268,6 +282,22 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
+// Whose blocks are refused looks cut off, and is taken for hostile by them.
+void find_recovery(const AgreementView& view, std::vector<Finding>& out) {
+    const auto told = std::ranges::find_if(view.refusals, [](const std::string& text) {
+        return text.find("a recovery that this node does not know") != std::string::npos;
+    });
+    if (told == view.refusals.end()) return;
+    out.push_back({Kind::recovery,
+                   "",
+                   fmt::format("Peers follow another chain above block {}, since a recovery that "
+                               "this node does not know ({}). If the members confirm one, put its "
+                               "file as recovery.txt into the data directory and set recover-from "
+                               "('bor-cli recover check' says it).",
+                               view.finalized,
+                               *told)});
+}
+
 void find_joining(const AgreementView& view, std::vector<Finding>& out) {
     if (view.joining_waits_for.empty()) return;
     out.push_back({Kind::joining,
@@ -296,6 +326,50 @@ void find_stale(const AgreementView& view, std::vector<Finding>& out) {
                      clocks.empty() ? "none was heard" : joined(clocks))});
 }
 
+// "two more may fail".
+std::string spare(std::size_t count) {
+    if (count == 0) return "no other may fail";
+    return fmt::format("{} more may fail", count);
+}
+
+// It is out of the schedule, or will be: nothing else shows that the chain tolerates less now.
+void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
+    std::set<chain::Name> guilty;
+    for (const Conviction& each : view.convicted)
+        guilty.insert(each.producer);
+    std::size_t left = 0;
+    std::size_t reached = 0;
+    for (const ValidatorStatus& each : view.validators) {
+        if (guilty.contains(each.entry.producer)) continue;
+        ++left;
+        if (is_reachable(each)) ++reached;
+    }
+    for (const Conviction& each : view.convicted) {
+        const std::string name = each.producer.to_string();
+        const std::string remedy =
+            each.own
+                ? "This node has the key. Stop whatever else signs with it, and give the validator "
+                  "a new one: 'bor-cli key create --vote --journal DATA_DIR --file FILE', its "
+                  "signature-provider, a start, 'bor-cli system regproducer " +
+                      name + " NEWKEY'."
+                : "It comes back with a new key ('bor-cli system regproducer " + name +
+                      " NEWKEY').";
+        out.push_back({Kind::convicted,
+                       name,
+                       fmt::format("{} was convicted in block {} of {}: its key {} counts no more. "
+                                   "{} of {} validators are left and {} must agree: {}. {}",
+                                   name,
+                                   each.height,
+                                   each.kind,
+                                   each.key,
+                                   left,
+                                   left + guilty.size(),
+                                   view.quorum,
+                                   spare(reached - std::min(reached, view.quorum)),
+                                   remedy)});
+    }
+}
+
 }  // namespace
 
 std::string_view to_string(Kind kind) {
@@ -304,6 +378,8 @@ std::string_view to_string(Kind kind) {
             return "revoked";
         case Kind::partition:
             return "partition";
+        case Kind::recovery:
+            return "recovery";
         case Kind::joining:
             return "joining";
         case Kind::twin:
@@ -318,6 +394,8 @@ std::string_view to_string(Kind kind) {
             return "silent";
         case Kind::stale:
             return "stale";
+        case Kind::convicted:
+            return "convicted";
     }
     return "unknown";
 }
@@ -325,6 +403,7 @@ std::string_view to_string(Kind kind) {
 std::vector<Finding> diagnose(const AgreementView& view) {
     std::vector<Finding> findings;
     find_revoked(view, findings);
+    find_recovery(view, findings);
     find_joining(view, findings);
     find_keys(view, findings);
     find_unreachable(view, findings);
@@ -332,6 +411,7 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     find_unheard(view, findings);
     find_lagging(view, findings);
     find_stale(view, findings);
+    find_convicted(view, findings);
     return findings;
 }
 

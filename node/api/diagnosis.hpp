@@ -9,9 +9,20 @@
 
 namespace node::api {
 
+// A key with which a validator would go on signs nothing that counts: evidence against it is on the
+// chain ('reportbad').
+struct Conviction {
+    chain::Name producer;
+    std::string key;
+    std::string kind;          // What its owner did.
+    chain::Height height = 0;  // Of the block that holds the report.
+    bool own = false;          // The key is here.
+};
+
 // What one node sees of the agreement, for the question what is wrong with it.
 struct AgreementView {
     std::vector<ValidatorStatus> validators;  // Of the schedule in force, in its order.
+    std::vector<Conviction> convicted;        // Whose validators have no other keys yet.
     std::size_t quorum = 1;
     chain::Height head = 0;
     chain::Height finalized = 0;
@@ -25,7 +36,8 @@ struct AgreementView {
     std::optional<chain::TimePoint> signs_from;
     // What this node waits for before it fetches anything of its peers; empty: nothing.
     std::string joining_waits_for;
-    // Peers' words when they refused this node: "revoked: ...".
+    // Why there is no connection to those that are dialled, in their words ("revoked: ...") or
+    // ours.
     std::vector<std::string> refusals;
 };
 
@@ -33,6 +45,7 @@ struct AgreementView {
 struct Finding {
     enum class Kind : std::uint8_t {
         revoked,    // This node, or a validator's, is not in the registry any more.
+        recovery,   // Peers follow another chain since a recovery.
         joining,    // This node has no history yet, and believes none of its peers one.
         twin,       // A vote key is used twice.
         partition,  // Too few validators can be reached.
@@ -41,6 +54,7 @@ struct Finding {
         lagging,    // A validator, or this node, is behind.
         silent,     // A validator is connected and does not vote.
         stale,      // What is final here is far behind the clock.
+        convicted,  // A validator's key counts no more.
     };
     Kind kind = Kind::down;
     std::string who;   // The validator; empty: this node.

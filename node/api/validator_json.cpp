@@ -13,6 +13,12 @@ Json promise_to_json(const std::optional<Promise>& promise) {
 
 }  // namespace
 
+std::string_view evidence_name(std::uint8_t kind) {
+    if (kind == 0) return "two headers of one slot";
+    if (kind == 1) return "two votes of one slot";
+    return "a COMMIT against an earlier NOTARIZE";
+}
+
 Json milliseconds_to_json(std::optional<std::int64_t> nanoseconds) {
     constexpr std::int64_t kMicrosecond = 1000;
     if (!nanoseconds) return nullptr;
@@ -35,7 +41,11 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"last_vote", promise_to_json(validator.last_vote)},
               {"lock", promise_to_json(validator.lock)},
               {"head", nullptr},
-              {"clock_offset_ms", milliseconds_to_json(validator.clock_nanoseconds)}};
+              {"clock_offset_ms", milliseconds_to_json(validator.clock_nanoseconds)},
+              {"clock_error_ms", nullptr}};
+    if (validator.clock_nanoseconds) {
+        json["clock_error_ms"] = milliseconds_to_json(validator.clock_error_nanoseconds);
+    }
     if (validator.voted_final) json["voted_final"] = *validator.voted_final;
     if (validator.head) json["head"] = *validator.head;
     return json;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace node::api {
 
@@ -34,7 +36,12 @@ struct ValidatorStatus {
     std::optional<Promise> lock;        // What its newest COMMIT was for.
     std::optional<chain::Height> head;  // Of its node, as that says.
     std::optional<std::int64_t> clock_nanoseconds;  // Its clock minus ours.
+    std::int64_t clock_error_nanoseconds = 0;       // By which that may be wrong: its way here.
+    std::string lacks;  // The validator of this node: its key in the schedule, which is not here.
 };
+
+// What a convicted key signed, by the number that its row has (chain::ConvictedKey).
+[[nodiscard]] std::string_view evidence_name(std::uint8_t kind);
 
 // Milliseconds to the microsecond; null: unknown.
 [[nodiscard]] Json milliseconds_to_json(std::optional<std::int64_t> nanoseconds);

@@ -199,6 +199,13 @@ def partition(net):
     net.stop('bord')
     explained(net, 'bora', 'partition', 'only 2 of 4', 'borc and bord')
     explained(net, 'borb', 'partition', 'only 2 of 4', 'borc and bord')
+    explained(net, 'bora', 'finality', 'Nothing has become final since 20', 'only 2 of 4')
+    # Who has just started hears too few clocks to make a block: nobody is paused.
+    net.stop('bora')
+    net.start('bora')
+    explained(net, 'bora', 'head', 'nothing becomes final since 20', '2 of 4 validators can be reached')
+    if 'paused' in net.wrong('bora').get('head', ''):
+        raise AssertionError('the producer is called paused')
     net.start('borc')
     net.start('bord')
 

@@ -116,6 +116,27 @@ def say_it(net, proof):
         found = {each['key'] for each in get(net, OTHER, '/v1/bor/evidence')['convicted']}
         return found == keys, found
     wait_for('two convicted keys', convicted)
+    for name in (OTHER, TWINS[0]):
+        wait_for('%s to say who is convicted' % name, lambda name=name: convictions_said(net, name))
+    # One leaves the schedule; of three none more can.
+    shown = wait_for('a validator that left to be called convicted', lambda: (
+        'convicted, since evidence' in net.cli('validators', url=net.of(OTHER)['http']),
+        net.cli('validators', url=net.of(OTHER)['http'])))
+    if 'standby' in shown:
+        raise AssertionError(shown)
+
+
+def convictions_said(net, name):
+    """The doctor of a node names both, how many are left, and what to do."""
+    texts = [each['text'] for each in net.findings(name) if each['check'] == 'convicted']
+    good = len(texts) == 2 and all('of 4 validators are left and 3 must agree' in text for text in texts)
+    for twin in TWINS:
+        mine = [text for text in texts if text.startswith(twin + ' was convicted in block ')]
+        remedy = 'This node has the key.' if twin == name else 'It comes back with a new key'
+        good = good and len(mine) == 1 and remedy in mine[0]
+    if good:
+        print('  %s: %s' % (name, texts[0]))
+    return good, texts
 
 
 SITUATIONS = [agreement, fork]      # The last is for ever.

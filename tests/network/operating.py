@@ -111,6 +111,53 @@ def storage_damaged(net):
     healthy(net)
 
 
+def storage_log(net):
+    """A bit of the very last write flips, which need not be a vote's, or the whole log is gone: log and
+    doctor name the storage, and what is missing comes from the peers."""
+    folder = os.path.join(net.of(LOST)['data_dir'], 'state')
+    for is_gone in (False, True):
+        net.stop(LOST)
+        logs = sorted((each for each in os.listdir(folder) if each.endswith('.log')),
+                      key=lambda name: int(name.split('.')[0]))
+        for name in logs if is_gone else []:
+            os.remove(os.path.join(folder, name))
+        if not is_gone:
+            with open(os.path.join(folder, logs[-1]), 'r+b') as f:
+                f.seek(-9, os.SEEK_END)
+                byte = f.read(1)[0]
+                f.seek(-9, os.SEEK_END)
+                f.write(bytes([byte ^ 1]))
+        said = len(log_of(net, LOST))
+        net.start(LOST)
+        healthy(net)
+        words = 'is gone (no file *.log)' if is_gone else '.log is damaged: '
+        text = log_of(net, LOST)[said:]
+        found = [each['text'] for each in net.findings(LOST) if each['check'] == 'storage']
+        if 'the storage lost writes: ' not in text or words not in text or words not in ''.join(found):
+            raise AssertionError('%s: %s' % (found, text[-2000:]))
+        if 'put an older journal in its place' in text:
+            raise AssertionError('the journal is blamed: %s' % text[-2000:])
+        print('  %s' % found[0])
+
+
+def provider_gone(net):
+    """The key of a validator leaves the configuration before it leaves the schedule."""
+    home = os.path.dirname(net.of(LOST)['data_dir'])
+    config = os.path.join(home, 'config', 'config.ini')
+    with open(config, encoding='utf-8') as f:
+        before = f.read()
+    net.stop(LOST)
+    key = net.cli('key', 'create', '--vote', '--journal', net.of(LOST)['data_dir'],
+                  '--file', os.path.join(home, 'next.key')).strip().rsplit(' ', 1)[1]
+    set_option(net, LOST, 'signature-provider', '%s=KEY:file:%s' % (key, os.path.join(home, 'next.key')))
+    net.start(LOST)
+    explained(net, LOST, 'silent', LOST + ' is in the schedule with the key', 'no signature-provider')
+    net.stop(LOST)
+    with open(config, 'w', encoding='utf-8') as f:
+        f.write(before)
+    net.start(LOST)
+
+
 def lists(net):
     """A list that is read again on SIGHUP: who is denied goes, and comes back when it is not."""
     node_key = {each['name']: each['node_key'] for each in get(net, 'bora', '/v1/bor/peers')['peers']}['borb']
@@ -320,6 +367,24 @@ def one_head(net, names):
     return len(heads) == 1, heads
 
 
+def refuse_what_was_changed(net, path, words):
+    """recover make names what no node could use, before anybody signs it."""
+    with open(path + '-borb', encoding='utf-8') as f:
+        lines = f.read().splitlines()
+    key = next(line for line in lines if line.startswith('replaces ') and ' borc ' in line).split()[-1]
+    member = next(line for line in lines if line.startswith('member borb '))
+    other = next(line for line in lines if line.startswith('member bord '))
+    changed = path + '-changed'
+    with open(changed, 'w', encoding='utf-8') as f:
+        f.write('\n'.join('member borb ' + other.split()[2] if line == member else line for line in lines) + '\n')
+    expect_refusal(net, 'the member borb is not the same in both', 'recover', 'make', path,
+                   *words[:-1], changed)
+    expect_refusal(net, 'is of the schedule that is replaced', 'recover', 'make', path, *words,
+                   '--validator', 'borc=' + key)
+    expect_refusal(net, 'leave it out', 'recover', 'make', path, *words, '--give-up-final')
+    expect_refusal(net, 'once for each validator', 'recover', 'make', path, '--give-up-final')
+
+
 def recovery(net):
     """Two of four are lost for ever: the others answer with what they know and sign nothing more, and the
     members sign a new first schedule. They are those of the chain as it is, who have other keys than in
@@ -354,12 +419,17 @@ def recovery(net):
         expect_refusal(net, "only served on the node's Unix socket", 'recover', 'answer', answer,
                        '--yes', url=net.of(name)['http'])
         socket = 'unix://' + os.path.join(net.of(name)['data_dir'], 'bor-node.sock')
+        # A path that cannot be written costs nobody his key.
+        expect_refusal(net, '/nowhere/answer', 'recover', 'answer', '/nowhere/answer', '--yes', url=socket)
+        if 'has answered a recovery' in net.cli('doctor', url=net.of(name)['http'], check=False):
+            raise AssertionError(name + ' has stopped, and its answer is nowhere')
         net.cli('recover', 'answer', answer, '--yes', url=socket)
         words += ['--answer', answer]
     stopped = net.cli('doctor', url=net.of('bora')['http'], check=False)
     if 'has answered a recovery' not in stopped:
         raise AssertionError('doctor does not say that bora has stopped: ' + stopped)
     expect_refusal(net, '1 of 4 validators of schedule', 'recover', 'make', path, *words[:-2])
+    refuse_what_was_changed(net, path, words)
     net.cli('recover', 'make', path, *words)
     genesis = os.path.join(net.dir, 'genesis.json')
     expect_refusal(net, 'members have signed', 'recover', 'check', path, genesis)
@@ -402,8 +472,8 @@ def recovered(net, path, confirmed):
     wait_for('%s at block %d' % (LOST, goal), lambda: (net.final(LOST) >= goal, net.final(LOST)))
 
 
-SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, twin, lists, amnesia, storages_cut,
-              recovery]     # The last is for ever.
+SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, storage_log, provider_gone, twin,
+              lists, amnesia, storages_cut, recovery]     # The last is for ever.
 
 
 if __name__ == '__main__':

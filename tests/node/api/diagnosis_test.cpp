@@ -74,6 +74,42 @@ TEST_CASE("a validator down") {
     CHECK(why_finality_waits(view, diagnose(view)) == text);
 }
 
+TEST_CASE("a node that was not told of a recovery says so before it calls that a partition") {
+    AgreementView view = four();
+    view.refusals = {
+        "b:1: schedule version 170, the parent implies 0: it is of a recovery that this "
+        "node does not know; if the members confirm one, set recover-from"};
+    CHECK(has(only(view, Finding::Kind::recovery, ""), "another chain above block 100, since a"));
+    for (std::size_t i : {1U, 2U, 3U})
+        view.validators[i].connected = false;
+    CHECK(diagnose(view).front().kind == Finding::Kind::recovery);
+}
+
+TEST_CASE("a convicted validator is named, with who is left and how it comes back") {
+    AgreementView view = four();
+    const auto bord = view.validators[3].entry.producer;
+    view.convicted.push_back({bord, "PUB_K1_bord", "two votes of one slot", 77, false});
+    // It is in the schedule still.
+    std::string text = only(view, Finding::Kind::convicted, "bord");
+    CHECK(has(text, "convicted in block 77 of two votes of one slot: its key PUB_K1_bord counts"));
+    CHECK(has(text, "3 of 4 validators are left and 3 must agree: no other may fail."));
+    CHECK(has(text, "regproducer bord NEWKEY"));
+    view.validators.pop_back();
+    CHECK(has(only(view, Finding::Kind::convicted, "bord"), "3 of 4 validators are left and 3"));
+    view.convicted[0].own = true;
+    text = only(view, Finding::Kind::convicted, "bord");
+    CHECK(has(text, "This node has the key."));
+    CHECK(has(text, "key create --vote --journal DATA_DIR"));
+    // What is down beside it is why nothing becomes final, and counts.
+    view.validators[2].connected = false;
+    view.lag_milliseconds = 5'000;
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 2);
+    CHECK(has(why_finality_waits(view, findings), "borc is down"));
+    view.quorum = 1;
+    CHECK(has(diagnose(view).back().text, "1 more may fail"));
+}
+
 TEST_CASE("a clock 3 s off, of another and of this node") {
     AgreementView view = four();
     view.validators[1].clock_nanoseconds = 3'050'000'000;
@@ -88,6 +124,34 @@ TEST_CASE("a clock 3 s off, of another and of this node") {
     for (std::size_t i : {1U, 2U, 3U})
         view.validators[i].clock_nanoseconds = 240'000'000;
     CHECK(diagnose(view).empty());
+}
+
+TEST_CASE("a clock is not blamed for a long way or a busy machine") {
+    AgreementView view = four();
+    view.validators[1].clock_nanoseconds = -6'100'000'000;
+    CHECK(has(only(view, Finding::Kind::clock, "borb"), "6.1 s behind"));
+    view.validators[1].clock_error_nanoseconds = 6'000'000'000;
+    CHECK(diagnose(view).empty());
+    view.validators[1].clock_error_nanoseconds = 5'800'000'000;
+    CHECK(has(only(view, Finding::Kind::clock, "borb"), "6.1 s behind"));
+    for (std::size_t i : {1U, 2U, 3U}) {
+        view.validators[i].clock_nanoseconds = -6'100'000'000;
+        view.validators[i].clock_error_nanoseconds = 6'100'000'000;
+    }
+    CHECK(diagnose(view).empty());
+}
+
+TEST_CASE("a key of the schedule that this node had, and has no more, is named") {
+    AgreementView view = four();
+    view.validators[0].own = false;
+    view.validators[0].lacks = "PUB_K1_old";
+    CHECK(has(only(view, Finding::Kind::silent, "bora"),
+              "bora is in the schedule with the key PUB_K1_old, which no signature-provider"));
+    // A quorum is not there without it.
+    view.validators[1].connected = false;
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[1].kind == Finding::Kind::partition);
 }
 
 TEST_CASE("too few clocks, and times ahead of a clock that is right") {
