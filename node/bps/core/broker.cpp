@@ -181,11 +181,15 @@ void Broker::settle(std::int64_t now, Effects& out) {
             on_answer(now, answer, out);
         for (const LogId log : partitions_.commit.take_changed())
             fetches_.on_changed(now, PartitionId::of(log), out);
-        if (auto sync = partitions_.commit.begin_sync()) {
-            CHECK(!out.sync);
-            out.sync = std::move(sync);
-        }
+        begin_sync(out);
     } while (partitions_.commit.has_ready());
+}
+
+void Broker::begin_sync(Effects& out) {
+    auto sync = partitions_.commit.begin_sync();
+    if (!sync) return;
+    CHECK(!out.sync);
+    out.sync = std::move(sync);
 }
 
 void Broker::check_invariants() const {

@@ -99,6 +99,7 @@ class Broker : base::Pinned {
     void on_answer(std::int64_t now, const GroupCommit::Answer& answer, Effects& out);
     // Answers what can be answered, and begins the next sync.
     void settle(std::int64_t now, Effects& out);
+    void begin_sync(Effects& out);
 
     const Cluster& cluster_;
     const Decompressor& opener_;

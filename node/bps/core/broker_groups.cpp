@@ -141,6 +141,7 @@ ErrorCode Broker::store(std::int64_t now, const GroupWrite& write) {
     if (partition == nullptr) return ErrorCode::not_leader_or_follower;
     if (partitions_.is_disk_low) return ErrorCode::kafka_storage_error;
     std::vector<NewRecord> records;
+    records.reserve(write.records.size());
     for (const GroupRecord& record : write.records)
         records.push_back({.key = record.key, .value = record.value});
     base::Bytes batch = make_batch(records, now);

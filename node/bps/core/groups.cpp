@@ -80,7 +80,7 @@ void Groups::forget(Group& group) {
 
 void Groups::set_timer(std::optional<std::int64_t>& at,
                        std::optional<std::int64_t> to,
-                       Timer timer) {
+                       const Timer& timer) {
     if (at) timers_.remove(*at, timer);
     at = to;
     if (at) timers_.add(*at, timer);
@@ -147,8 +147,10 @@ void Groups::write(std::map<std::int32_t, std::vector<GroupRecord>> records,
                                    .has_failed = false,
                                    .good = std::move(good),
                                    .bad = std::move(bad)};
-    for (auto& [partition, each] : records)
-        write(partition, std::move(each), StoredPart{last_gathered_}, out);
+    while (!records.empty()) {
+        auto each = records.extract(records.begin());
+        write(each.key(), std::move(each.mapped()), StoredPart{last_gathered_}, out);
+    }
 }
 
 Group* Groups::find(const StoredGroup& of) {
@@ -274,29 +276,37 @@ void Groups::end(std::int32_t partition, GroupEffects& out) {
 void Groups::on_time(std::int64_t now, GroupEffects& out) {
     for (const Timer& timer : timers_.take(now)) {
         const auto at = groups_.find(timer.group);
-        if (at == groups_.end()) continue;
-        Group& group = at->second;
-        const auto is_due = [now](std::optional<std::int64_t>& when) {
-            if (!when || *when > now) return false;
-            when.reset();
-            return true;
-        };
-        if (timer.kind == TimerKind::member) {
+        if (at != groups_.end()) on_timer(now, timer, at->second, out);
+    }
+}
+
+// What it was set for may have happened meanwhile.
+void Groups::on_timer(std::int64_t now, const Timer& timer, Group& group, GroupEffects& out) {
+    const auto is_due = [now](std::optional<std::int64_t>& when) {
+        if (!when || *when > now) return false;
+        when.reset();
+        return true;
+    };
+    switch (timer.kind) {
+        case TimerKind::member: {
             GroupMember* const member = group.find_member(timer.member);
-            if (member == nullptr || !member->expires_at || *member->expires_at > now) continue;
-            remove_member(now, group, timer.member, ErrorCode::unknown_member_id, out);
-        } else if (timer.kind == TimerKind::pending) {
-            if (group.pending.erase(timer.member) == 0) continue;
-            try_complete_join(now, group, out);
-            drop_if_unused(group);
-        } else if (timer.kind == TimerKind::gather) {
-            if (is_due(group.gathers_until)) try_complete_join(now, group, out);
-        } else if (is_due(group.rebalance_ends_at)) {
-            if (group.state == GroupState::preparing_rebalance) complete_join(now, group, out);
-            if (group.state == GroupState::completing_rebalance && !group.rebalance_ends_at) {
-                expel_unsynced(now, group, out);
-            }
+            if (member == nullptr || !is_due(member->expires_at)) return;
+            return remove_member(now, group, timer.member, ErrorCode::unknown_member_id, out);
         }
+        case TimerKind::pending:
+            if (group.pending.erase(timer.member) == 0) return;
+            try_complete_join(now, group, out);
+            return drop_if_unused(group);
+        case TimerKind::gather:
+            if (is_due(group.gathers_until)) try_complete_join(now, group, out);
+            return;
+        case TimerKind::rebalance:
+            if (!is_due(group.rebalance_ends_at)) return;
+            if (group.state == GroupState::preparing_rebalance)
+                complete_join(now, group, out);
+            else if (group.state == GroupState::completing_rebalance)
+                expel_unsynced(now, group, out);
+            return;
     }
 }
 

@@ -161,7 +161,10 @@ class Groups : base::Pinned {
     [[nodiscard]] Group& make(std::int64_t now, std::string_view name, chain::Name owner);
     void drop_if_unused(Group& group);
     void forget(Group& group);
-    void set_timer(std::optional<std::int64_t>& at, std::optional<std::int64_t> to, Timer timer);
+    void set_timer(std::optional<std::int64_t>& at,
+                   std::optional<std::int64_t> to,
+                   const Timer& timer);
+    void on_timer(std::int64_t now, const Timer& timer, Group& group, GroupEffects& out);
     // From now on, unless a request of the member waits.
     void keep_alive(std::int64_t now, const Group& group, GroupMember& member);
     [[nodiscard]] static GroupRecord record_of(const Group& group);
@@ -241,7 +244,7 @@ class Groups : base::Pinned {
                                       const LeaveGroupRequest::Member& member,
                                       GroupEffects& out);
     void remove_member(
-        std::int64_t now, Group& group, std::string id, ErrorCode code, GroupEffects& out);
+        std::int64_t now, Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
     // Answers what of it waits, and forgets it; the group goes on as it is.
     void erase_member(Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
     void expel_unsynced(std::int64_t now, Group& group, GroupEffects& out);
@@ -255,6 +258,22 @@ class Groups : base::Pinned {
                        std::string_view name,
                        StoredOffsets stored,
                        GroupEffects& out);
+    [[nodiscard]] static OffsetFetchResponse::Partition offset_of(const Group* group,
+                                                                  PartitionId id);
+    void fetch_named(std::int64_t now,
+                     const Caller& caller,
+                     const OffsetFetchRequest::Topic& topic,
+                     const Verdict<Group*>& group,
+                     OffsetFetchResponse& response) const;
+    void fetch_all(std::int64_t now,
+                   const Caller& caller,
+                   const Group& group,
+                   OffsetFetchResponse& response,
+                   Texts& texts) const;
+    [[nodiscard]] static ErrorCode remove_offset(Group& group,
+                                                 const Verdict<TopicAccess>& topic,
+                                                 std::int32_t index,
+                                                 std::vector<GroupRecord>& records);
     void on_offsets_stored(std::uint64_t write,
                            StoredOffsets& stored,
                            ErrorCode code,

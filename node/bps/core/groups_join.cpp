@@ -26,6 +26,7 @@ void answer_error(const Caller& caller,
 
 std::vector<GroupMember::Protocol> protocols_of(const JoinGroupRequest& request) {
     std::vector<GroupMember::Protocol> protocols;
+    protocols.reserve(request.protocols.size());
     for (const JoinGroupRequest::Protocol& each : request.protocols)
         protocols.push_back({std::string(each.name), base::to_bytes(each.metadata)});
     return protocols;

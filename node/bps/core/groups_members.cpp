@@ -216,7 +216,7 @@ ErrorCode Groups::leave_one(std::int64_t now,
 }
 
 void Groups::remove_member(
-    std::int64_t now, Group& group, std::string id, ErrorCode code, GroupEffects& out) {
+    std::int64_t now, Group& group, const std::string& id, ErrorCode code, GroupEffects& out) {
     erase_member(group, id, code, out);
     prepare(now, group, out);
 }

@@ -142,48 +142,63 @@ void Groups::fetch(std::int64_t now,
     Texts texts;
     const auto found = allowed(now, caller, request.group_id, Right::consume);
     if (!found) response.error_code = found.error().code;
-    const Group* const group = found ? *found : nullptr;
-    const auto answer_of = [&](PartitionId id) {
-        OffsetFetchResponse::Partition answer;
-        answer.partition_index = id.index;
-        answer.committed_offset = -1;
-        answer.metadata = "";
-        if (group == nullptr) return answer;
-        const auto at = group->offsets.find(id);
-        if (at == group->offsets.end()) return answer;
-        answer.committed_offset = at->second.offset;
-        answer.committed_leader_epoch = at->second.leader_epoch;
-        answer.metadata = at->second.metadata;
-        return answer;
-    };
     if (request.topics) {
-        for (const OffsetFetchRequest::Topic& topic : *request.topics) {
-            auto& answers = response.topics.emplace_back();
-            answers.name = topic.name;
-            const auto access = access_.topic(caller.principal, topic.name, Right::see, now);
-            for (const std::int32_t index : topic.partition_indexes) {
-                answers.partitions.push_back(answer_of({access ? access->id : TopicId{0}, index}));
-                auto& answer = answers.partitions.back();
-                if (!access) answer.error_code = access.error().code;
-                const bool has_whole_error = caller.version >= kWholeErrorSince;
-                if (!found && !has_whole_error) answer.error_code = found.error().code;
-            }
-        }
-    } else if (group != nullptr) {
-        // Those of topics that the caller may see; by id, so those of one topic are together.
-        std::optional<TopicId> last;
-        bool is_seen = false;
-        for (const auto& [id, committed] : group->offsets) {
-            if (id.topic != last) {
-                last = id.topic;
-                const auto name = access_.topic_name(id.topic);
-                is_seen = name && access_.topic(caller.principal, *name, Right::see, now);
-                if (is_seen) response.topics.emplace_back().name = texts.keep(*name);
-            }
-            if (is_seen) response.topics.back().partitions.push_back(answer_of(id));
-        }
+        for (const OffsetFetchRequest::Topic& topic : *request.topics)
+            fetch_named(now, caller, topic, found, response);
+    } else if (found && *found != nullptr) {
+        fetch_all(now, caller, **found, response, texts);
     }
     out.replies.push_back(reply_to(caller, response));
+}
+
+OffsetFetchResponse::Partition Groups::offset_of(const Group* group, PartitionId id) {
+    OffsetFetchResponse::Partition answer;
+    answer.partition_index = id.index;
+    answer.committed_offset = -1;
+    answer.metadata = "";
+    if (group == nullptr) return answer;
+    const auto at = group->offsets.find(id);
+    if (at == group->offsets.end()) return answer;
+    answer.committed_offset = at->second.offset;
+    answer.committed_leader_epoch = at->second.leader_epoch;
+    answer.metadata = at->second.metadata;
+    return answer;
+}
+
+void Groups::fetch_named(std::int64_t now,
+                         const Caller& caller,
+                         const OffsetFetchRequest::Topic& topic,
+                         const Verdict<Group*>& group,
+                         OffsetFetchResponse& response) const {
+    auto& answers = response.topics.emplace_back();
+    answers.name = topic.name;
+    const auto access = access_.topic(caller.principal, topic.name, Right::see, now);
+    const TopicId id = access ? access->id : TopicId{0};
+    for (const std::int32_t index : topic.partition_indexes) {
+        answers.partitions.push_back(offset_of(group ? *group : nullptr, {id, index}));
+        auto& answer = answers.partitions.back();
+        if (!access) answer.error_code = access.error().code;
+        if (!group && caller.version < kWholeErrorSince) answer.error_code = group.error().code;
+    }
+}
+
+// Those of topics that the caller may see; by id, so those of one topic are together.
+void Groups::fetch_all(std::int64_t now,
+                       const Caller& caller,
+                       const Group& group,
+                       OffsetFetchResponse& response,
+                       Texts& texts) const {
+    std::optional<TopicId> last;
+    bool is_seen = false;
+    for (const auto& [id, committed] : group.offsets) {
+        if (id.topic != last) {
+            last = id.topic;
+            const auto name = access_.topic_name(id.topic);
+            is_seen = name && access_.topic(caller.principal, *name, Right::see, now);
+            if (is_seen) response.topics.emplace_back().name = texts.keep(*name);
+        }
+        if (is_seen) response.topics.back().partitions.push_back(offset_of(&group, id));
+    }
 }
 
 void Groups::remove_offsets(std::int64_t now,
@@ -192,46 +207,48 @@ void Groups::remove_offsets(std::int64_t now,
                             GroupEffects& out) {
     OffsetDeleteResponse response;
     const auto found = allowed(now, caller, request.group_id, Right::admin);
+    // What its members read, is kept. Of members that do not say what they read: all.
+    std::optional<std::set<std::string>> read;
     if (!found) {
         response.error_code = found.error().code;
     } else if (*found == nullptr) {
         response.error_code = ErrorCode::group_id_not_found;
-    }
-    // What its members read, is kept. Of members that do not say what they read: all.
-    std::optional<std::set<std::string>> read;
-    if (response.error_code == ErrorCode::none) {
-        read = (*found)->subscribed_topics();
-        if (!read) response.error_code = ErrorCode::non_empty_group;
+    } else if (read = (*found)->subscribed_topics(); !read) {
+        response.error_code = ErrorCode::non_empty_group;
     }
     if (response.error_code != ErrorCode::none) {
         out.replies.push_back(reply_to(caller, response));
         return;
     }
-    Group& group = **found;
-    std::map<std::int32_t, std::vector<GroupRecord>> records;
+    std::map<std::int32_t, std::vector<GroupRecord>> writes;
+    std::vector<GroupRecord> records;
     for (const OffsetDeleteRequest::Topic& topic : request.topics) {
         auto& answers = response.topics.emplace_back();
         answers.name = topic.name;
-        const auto access = access_.topic(caller.principal, topic.name, Right::see, now);
-        const bool is_read = read->contains(std::string(topic.name));
+        auto access = access_.topic(caller.principal, topic.name, Right::see, now);
+        if (access && read->contains(std::string(topic.name))) {
+            access = refuse(ErrorCode::group_subscribed_to_topic, "members of the group read it");
+        }
         for (const OffsetDeleteRequest::Partition& part : topic.partitions) {
-            auto& answer = answers.partitions.emplace_back();
-            answer.partition_index = part.partition_index;
-            if (!access) {
-                answer.error_code = access.error().code;
-            } else if (is_read) {
-                answer.error_code = ErrorCode::group_subscribed_to_topic;
-            } else {
-                const PartitionId id{access->id, part.partition_index};
-                if (group.erase_offset(id)) {
-                    records[partition_of(group.name)].push_back(gone(group, id));
-                }
-            }
+            const ErrorCode code = remove_offset(**found, access, part.partition_index, records);
+            answers.partitions.push_back(
+                {.partition_index = part.partition_index, .error_code = code});
         }
     }
+    if (!records.empty()) writes[partition_of(request.group_id)] = std::move(records);
     OffsetDeleteResponse failed;
     failed.error_code = ErrorCode::coordinator_not_available;
-    write(std::move(records), reply_to(caller, response), reply_to(caller, failed), out);
+    write(std::move(writes), reply_to(caller, response), reply_to(caller, failed), out);
+}
+
+ErrorCode Groups::remove_offset(Group& group,
+                                const Verdict<TopicAccess>& topic,
+                                std::int32_t index,
+                                std::vector<GroupRecord>& records) {
+    if (!topic) return topic.error().code;
+    const PartitionId id{topic->id, index};
+    if (group.erase_offset(id)) records.push_back(gone(group, id));
+    return ErrorCode::none;
 }
 
 void Groups::on_topic_deleted(TopicId topic, GroupEffects& out) {

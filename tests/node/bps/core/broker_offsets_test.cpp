@@ -141,6 +141,13 @@ TEST_CASE("records are deleted once the chain says so", "[bps][offsets]") {
     CHECK(answer.error_code == ErrorCode::none);
     CHECK(answer.low_watermark == 2);
     CHECK(offset_and_time(list(f, -2)) == Hit{2, -1});
+    // One that wants more goes on waiting.
+    const auto more = ask_delete(f, 3);
+    REQUIRE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
+    CHECK_FALSE(f.reply(more).has_value());
+    f.pass(1'000);
+    CHECK(deleted(f, more).error_code == ErrorCode::request_timed_out);
+    f.effects.deletions.pop_back();
     // What is deleted already is no action.
     CHECK(deleted(f, ask_delete(f, 1)).low_watermark == 2);
     CHECK(f.effects.deletions.size() == 1);

@@ -130,6 +130,9 @@ TEST_CASE("a group that is deleted leaves nothing, also of what was on its way",
     CHECK(f.offset(0) == -1);
     CHECK(f.offset(1) == -1);
     CHECK(f.commit(kNobody, 6) == ErrorCode::none);
+    f.restart();
+    CHECK(f.offset(0) == 6);
+    CHECK(f.offset(1) == -1);
 }
 
 TEST_CASE("a topic that is made again has no offset of the old one", "[bps][groups]") {
