@@ -177,6 +177,7 @@ TEST_CASE("no session is given out, and none is known", "[bps][fetch]") {
 TEST_CASE("one record wakes every fetch that waits for it, and no other", "[bps][fetch]") {
     BrokerFixture f;
     std::vector<std::uint64_t> on_0;
+    on_0.reserve(100);
     for (int i = 0; i < 100; ++i)
         on_0.push_back(f.fetch({{0, 0}}));
     const auto on_1 = f.fetch({{1, 0}, {1, 0}});

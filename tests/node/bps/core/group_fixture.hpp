@@ -139,6 +139,7 @@ struct GroupFixture : BrokerFixture {
     std::vector<Member> stable(std::size_t count) {
         std::vector<Member> members;
         std::vector<std::uint64_t> joins;
+        joins.reserve(count);
         for (std::size_t i = 0; i < count; ++i)
             members.push_back(new_member());
         for (const Member& member : members)
@@ -159,9 +160,11 @@ struct GroupFixture : BrokerFixture {
         for (std::size_t i = 0; i < members.size(); ++i)
             assignments.emplace_back(members[i].id, std::to_string(i));
         std::vector<std::uint64_t> syncs;
-        for (const Member& member : members)
-            syncs.push_back(
-                sync_group(member, member.id == leader ? assignments : decltype(assignments)()));
+        syncs.reserve(members.size());
+        for (const Member& member : members) {
+            const bool leads = member.id == leader;
+            syncs.push_back(sync_group(member, leads ? assignments : decltype(assignments)()));
+        }
         sync();
         for (std::size_t i = 0; i < members.size(); ++i)
             REQUIRE(synced(syncs[i]) == std::pair(bps::ErrorCode::none, std::to_string(i)));

@@ -7,7 +7,6 @@ namespace {
 
 using namespace chain::literals;  // NOLINT(google-build-using-namespace)
 using bps::ErrorCode;
-using bps::GroupState;
 using support::GroupFixture;
 using Member = GroupFixture::Member;
 

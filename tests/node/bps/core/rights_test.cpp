@@ -58,7 +58,7 @@ struct View {
                              .settings = std::move(settings)},
             id);
     }
-    void grant(bps::rows::Grant row, Name owner = "alice"_n) { put(row, row.id, owner); }
+    void grant(const bps::rows::Grant& row, Name owner = "alice"_n) { put(row, row.id, owner); }
     ErrorCode ask(const Principal& who, const std::string& name, Right right) {
         const auto verdict = rights.topic(who, name, right, kNow);
         return verdict ? ErrorCode::none : verdict.error().code;
