@@ -29,6 +29,14 @@ def remove_faketime_of_the_dead():
                 os.remove(path)
 
 
+def has_members(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 class Network:
     def __init__(self, build):
         self.bin = os.path.join(os.path.realpath(build), 'bin')
@@ -73,10 +81,11 @@ class Network:
             os.kill(pid, signal.SIGKILL)
             # Until then it holds its data directory.
             return wait_for('%s to end' % name, lambda: (not os.path.exists('/proc/%d' % pid), None))
-        # Perhaps faketime stands in front of it.
+        # Perhaps faketime stands in front of it, and ends before it.
         child = self.children.pop(name)
         os.killpg(child.pid, signal.SIGKILL)
-        return child.wait()
+        child.wait()
+        return wait_for('%s to end' % name, lambda: (not has_members(child.pid), None))
 
     def start(self, name, *before, more=()):
         """The node as it was started before, with another command in front of it, or more options."""
