@@ -14,6 +14,7 @@ from doctor import run, wait_for
 from operating import get, set_option
 
 TWINS = ['bora', 'borb']
+STOPPING = 20       # Blocks that may still become final while all are stopped.
 ONE, OTHER = 'borc', 'bord'     # Of each part.
 
 
@@ -25,12 +26,12 @@ def fork_proof(net, first, second, *words, check=True):
     return net.cli('fork-proof', net.of(first)['http'], net.of(second)['http'], *words, check=check)
 
 
-def make_final(net, names):
-    """These are on their own, and make blocks final; all are killed but the last."""
+def make_final(net, names, stood):
+    """These are on their own, and make blocks final above this height; all are killed but the last."""
     for name in names:
         net.start(name)
-    before = wait_for('the API of ' + names[-1], lambda: (True, net.final(names[-1])))
-    wait_for('finality of ' + ' '.join(names), lambda: (net.final(names[-1]) > before + 5, before))
+    goal = stood + STOPPING + 5
+    wait_for('finality of ' + ' '.join(names), lambda: (net.final(names[-1]) > goal, goal))
     for name in names[:-1]:
         net.stop(name)
 
@@ -50,6 +51,7 @@ def agreement(net):
 
 
 def fork(net):
+    stood = max(net.final(name) for name in net.commands)
     for name in net.commands:
         net.stop(name)
     for name in TWINS:
@@ -57,13 +59,13 @@ def fork(net):
         wait_for('the end of ' + name, lambda process=process: (not os.path.exists(process), process))
         shutil.copytree(home(net, name), home(net, name) + '-twin',
                         ignore=shutil.ignore_patterns('*.sock'))
-    make_final(net, [*TWINS, ONE])
+    make_final(net, [*TWINS, ONE], stood)
     net.stop(ONE)
     # The first part's machines are asked again later: but for one they are lost.
     for name in TWINS:
         shutil.rmtree(home(net, name))
         os.rename(home(net, name) + '-twin', home(net, name))
-    make_final(net, [*TWINS, OTHER])
+    make_final(net, [*TWINS, OTHER], stood)
     # The one that is left of the first part is on its own.
     path = os.path.join(home(net, ONE), 'config', 'config.ini')
     with open(path, encoding='utf-8') as f:
