@@ -99,7 +99,7 @@ class Chain : base::Pinned {
     void submit(const chain::SignedTransaction& transaction);
     // A transaction of these actions that refers to the head.
     [[nodiscard]] chain::SignedTransaction make(std::vector<chain::Action> actions);
-    // make() and submit().
+    // make(), signed, and submit().
     void push(std::vector<chain::Action> actions);
     // Ends the block being made, which is then final and durable.
     void close_block();
