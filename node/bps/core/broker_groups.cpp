@@ -13,7 +13,6 @@ namespace bps {
 
 namespace {
 
-constexpr std::int16_t kAcksAll = -1;
 constexpr std::int16_t kProduceVersion = 9;
 constexpr std::int8_t kGroupKey = 0;
 constexpr std::int8_t kTransactionKey = 1;
@@ -145,8 +144,8 @@ ErrorCode Broker::store(std::int64_t now, const GroupWrite& write) {
     for (const GroupRecord& record : write.records)
         records.push_back({.key = record.key, .value = record.value});
     base::Bytes batch = make_batch(records, now);
-    const auto appended =
-        partition->produce({.batch = batch, .acks = kAcksAll, .version = kProduceVersion}, now);
+    const auto appended = partition->produce(
+        {.batch = batch, .acks = Partition::kAcksAll, .version = kProduceVersion}, now);
     if (!appended) return appended.error().code;
     partitions_.commit.wait(id.log(), appended->next_offset, kOfGroups | write.id);
     return ErrorCode::none;

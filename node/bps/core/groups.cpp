@@ -302,10 +302,11 @@ void Groups::on_timer(std::int64_t now, const Timer& timer, Group& group, GroupE
             return;
         case TimerKind::rebalance:
             if (!is_due(group.rebalance_ends_at)) return;
-            if (group.state == GroupState::preparing_rebalance)
+            if (group.state == GroupState::preparing_rebalance) {
                 complete_join(now, group, out);
-            else if (group.state == GroupState::completing_rebalance)
+            } else if (group.state == GroupState::completing_rebalance) {
                 expel_unsynced(now, group, out);
+            }
             return;
     }
 }

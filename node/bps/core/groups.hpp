@@ -225,6 +225,10 @@ class Groups : base::Pinned {
                             const GroupMember& member,
                             const Caller& caller,
                             GroupEffects& out);
+    static void refuse_join(const Caller& caller,
+                            std::string_view member_id,
+                            ErrorCode code,
+                            GroupEffects& out);
 
     // groups_members.cpp
     [[nodiscard]] static Verdict<GroupMember*> find_member(Group* group,
@@ -238,6 +242,12 @@ class Groups : base::Pinned {
                               const StoredAssignment& stored,
                               ErrorCode code,
                               GroupEffects& out);
+    static void answer_sync(const Group& group,
+                            const GroupMember& member,
+                            const Caller& caller,
+                            GroupEffects& out);
+    static void refuse_sync(const Caller& caller, ErrorCode code, GroupEffects& out);
+    // All that wait.
     void answer_syncs(std::int64_t now, Group& group, ErrorCode code, GroupEffects& out);
     [[nodiscard]] ErrorCode leave_one(std::int64_t now,
                                       Group* group,
@@ -247,6 +257,8 @@ class Groups : base::Pinned {
         std::int64_t now, Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
     // Answers what of it waits, and forgets it; the group goes on as it is.
     void erase_member(Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
+    // Erases the others.
+    void expel(Group& group, bool (*stays)(const GroupMember&), GroupEffects& out);
     void expel_unsynced(std::int64_t now, Group& group, GroupEffects& out);
 
     // groups_offsets.cpp

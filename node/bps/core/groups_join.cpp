@@ -14,14 +14,15 @@ namespace {
 constexpr std::int16_t kRebalanceTimeoutSince = 1;  // Of JoinGroup.
 constexpr std::int16_t kMemberIdRequiredSince = 4;  // KIP-394.
 
-void answer_error(const Caller& caller,
-                  std::string_view member_id,
-                  ErrorCode code,
-                  GroupEffects& out) {
+// What each member is told of a generation.
+JoinGroupResponse response_of(const Group& group, const GroupMember& member) {
     JoinGroupResponse response;
-    response.error_code = code;
-    response.member_id = member_id;
-    out.replies.push_back(reply_to(caller, response));
+    response.generation_id = group.generation;
+    response.protocol_type = group.protocol_type;
+    response.protocol_name = group.protocol;
+    response.leader = group.leader;
+    response.member_id = member.id;
+    return response;
 }
 
 std::vector<GroupMember::Protocol> protocols_of(const JoinGroupRequest& request) {
@@ -51,7 +52,7 @@ void Groups::join(std::int64_t now,
                   GroupEffects& out) {
     std::string member_id(request.member_id);
     const ErrorCode code = try_join(now, caller, request, member_id, out);
-    if (code != ErrorCode::none) answer_error(caller, member_id, code, out);
+    if (code != ErrorCode::none) refuse_join(caller, member_id, code, out);
 }
 
 // None: it is answered, or waits.
@@ -146,14 +147,10 @@ void Groups::replace_static(std::int64_t now,
         return;
     }
     keep_alive(now, group, placed);
-    JoinGroupResponse response;
-    response.generation_id = group.generation;
-    response.protocol_type = group.protocol_type;
-    response.protocol_name = group.protocol;
-    // By its old id: so that one who led does not take itself for the leader, and make assignments
-    // that nobody waits for.
+    JoinGroupResponse response = response_of(group, placed);
+    // By its old id: so that a member that led does not take itself for the leader, and make
+    // assignments that nobody waits for.
     response.leader = old_leader;
-    response.member_id = placed.id;
     JoinGroupResponse failed;
     failed.error_code = ErrorCode::coordinator_not_available;
     // It waits for the disk: a coordinator that forgot the new id would fence who has it.
@@ -219,7 +216,7 @@ void Groups::rejoin(Group& group,
                     GroupEffects& out) {
     // One that waits already: it was given up by the client.
     if (member.joins) {
-        answer_error(*member.joins, member.id, ErrorCode::rebalance_in_progress, out);
+        refuse_join(*member.joins, member.id, ErrorCode::rebalance_in_progress, out);
     }
     update(member, caller, request);
     member.joins = caller;
@@ -260,12 +257,8 @@ void Groups::try_complete_join(std::int64_t now, Group& group, GroupEffects& out
 }
 
 void Groups::complete_join(std::int64_t now, Group& group, GroupEffects& out) {
-    std::vector<std::string> absent;
-    for (const auto& [id, member] : group.members) {
-        if (!member.joins && !member.instance) absent.push_back(id);
-    }
-    for (const std::string& id : absent)
-        erase_member(group, id, ErrorCode::unknown_member_id, out);
+    expel(
+        group, [](const GroupMember& member) { return member.joins || member.instance; }, out);
     const Timer timer{group.name, TimerKind::rebalance, {}};
     if (!group.members.empty() && !group.elect_joined_leader()) {
         // Static members only, and none is back yet: their sessions decide.
@@ -300,12 +293,7 @@ void Groups::answer_join(const Group& group,
                          const GroupMember& member,
                          const Caller& caller,
                          GroupEffects& out) {
-    JoinGroupResponse response;
-    response.generation_id = group.generation;
-    response.protocol_type = group.protocol_type;
-    response.protocol_name = group.protocol;
-    response.leader = group.leader;
-    response.member_id = member.id;
+    JoinGroupResponse response = response_of(group, member);
     if (member.id == group.leader) {
         for (const auto& [id, each] : group.members) {
             response.members.push_back({.member_id = id,
@@ -313,6 +301,16 @@ void Groups::answer_join(const Group& group,
                                         .metadata = each.find_protocol(*group.protocol)->metadata});
         }
     }
+    out.replies.push_back(reply_to(caller, response));
+}
+
+void Groups::refuse_join(const Caller& caller,
+                         std::string_view member_id,
+                         ErrorCode code,
+                         GroupEffects& out) {
+    JoinGroupResponse response;
+    response.error_code = code;
+    response.member_id = member_id;
     out.replies.push_back(reply_to(caller, response));
 }
 

@@ -37,9 +37,25 @@ void Groups::sync(std::int64_t now,
                   const Caller& caller,
                   const SyncGroupRequest& request,
                   GroupEffects& out) {
+    const ErrorCode code = try_sync(now, caller, request, out);
+    if (code != ErrorCode::none) refuse_sync(caller, code, out);
+}
+
+void Groups::answer_sync(const Group& group,
+                         const GroupMember& member,
+                         const Caller& caller,
+                         GroupEffects& out) {
     SyncGroupResponse response;
-    response.error_code = try_sync(now, caller, request, out);
-    if (response.error_code != ErrorCode::none) out.replies.push_back(reply_to(caller, response));
+    response.protocol_type = group.protocol_type;
+    response.protocol_name = group.protocol;
+    response.assignment = member.assignment;
+    out.replies.push_back(reply_to(caller, response));
+}
+
+void Groups::refuse_sync(const Caller& caller, ErrorCode code, GroupEffects& out) {
+    SyncGroupResponse response;
+    response.error_code = code;
+    out.replies.push_back(reply_to(caller, response));
 }
 
 // None: it is answered, or waits.
@@ -64,23 +80,15 @@ ErrorCode Groups::try_sync(std::int64_t now,
             return ErrorCode::unknown_member_id;
         case GroupState::preparing_rebalance:
             return ErrorCode::rebalance_in_progress;
-        case GroupState::stable: {
-            SyncGroupResponse response;
-            response.protocol_type = group.protocol_type;
-            response.protocol_name = group.protocol;
-            response.assignment = member.assignment;
-            out.replies.push_back(reply_to(caller, response));
+        case GroupState::stable:
+            answer_sync(group, member, caller, out);
             keep_alive(now, group, member);
             return ErrorCode::none;
-        }
         case GroupState::completing_rebalance:
             break;
     }
-    if (member.syncs) {
-        SyncGroupResponse given_up;
-        given_up.error_code = ErrorCode::rebalance_in_progress;
-        out.replies.push_back(reply_to(*member.syncs, given_up));
-    }
+    // The client gave that one up.
+    if (member.syncs) refuse_sync(*member.syncs, ErrorCode::rebalance_in_progress, out);
     member.syncs = caller;
     keep_alive(now, group, member);
     if (member.id == group.leader && !group.is_storing) store_assignment(group, request, out);
@@ -130,14 +138,12 @@ void Groups::answer_syncs(std::int64_t now, Group& group, ErrorCode code, GroupE
     group.is_storing = false;
     for (auto& [id, member] : group.members) {
         if (!member.syncs) continue;
-        SyncGroupResponse response;
-        response.error_code = code;
+        const Caller caller = *std::exchange(member.syncs, std::nullopt);
         if (code == ErrorCode::none) {
-            response.protocol_type = group.protocol_type;
-            response.protocol_name = group.protocol;
-            response.assignment = member.assignment;
+            answer_sync(group, member, caller, out);
+        } else {
+            refuse_sync(caller, code, out);
         }
-        out.replies.push_back(reply_to(*std::exchange(member.syncs, std::nullopt), response));
         keep_alive(now, group, member);
     }
 }
@@ -225,17 +231,8 @@ void Groups::erase_member(Group& group, const std::string& id, ErrorCode code, G
     const auto at = group.members.find(id);
     CHECK(at != group.members.end());
     GroupMember& member = at->second;
-    if (member.joins) {
-        JoinGroupResponse response;
-        response.error_code = code;
-        response.member_id = id;
-        out.replies.push_back(reply_to(*member.joins, response));
-    }
-    if (member.syncs) {
-        SyncGroupResponse response;
-        response.error_code = code;
-        out.replies.push_back(reply_to(*member.syncs, response));
-    }
+    if (member.joins) refuse_join(*member.joins, id, code, out);
+    if (member.syncs) refuse_sync(*member.syncs, code, out);
     set_timer(member.expires_at, std::nullopt, {group.name, TimerKind::member, id});
     if (member.instance) group.instances.erase(*member.instance);
     group.members.erase(at);
@@ -244,14 +241,19 @@ void Groups::erase_member(Group& group, const std::string& id, ErrorCode code, G
     }
 }
 
-// Who has its generation and does not ask for its assignment, is stuck.
-void Groups::expel_unsynced(std::int64_t now, Group& group, GroupEffects& out) {
+void Groups::expel(Group& group, bool (*stays)(const GroupMember&), GroupEffects& out) {
     std::vector<std::string> absent;
     for (const auto& [id, member] : group.members) {
-        if (!member.syncs) absent.push_back(id);
+        if (!stays(member)) absent.push_back(id);
     }
     for (const std::string& id : absent)
         erase_member(group, id, ErrorCode::unknown_member_id, out);
+}
+
+// A member that has its generation and does not ask for its assignment is stuck.
+void Groups::expel_unsynced(std::int64_t now, Group& group, GroupEffects& out) {
+    expel(
+        group, [](const GroupMember& member) { return member.syncs.has_value(); }, out);
     prepare(now, group, out);
 }
 

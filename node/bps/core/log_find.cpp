@@ -7,6 +7,15 @@
 
 namespace bps {
 
+namespace {
+
+// Whether a batch has a record of a greater time than this one; that one is nothing at first.
+bool is_later(const BatchHeader& header, const std::optional<StoredBatch>& than) {
+    return !than || header.max_timestamp > than->header.max_timestamp;
+}
+
+}  // namespace
+
 const Segment& Log::segment_of(std::int64_t offset) const {
     const auto above = std::ranges::upper_bound(segments_, offset, {}, &Segment::base);
     return above == segments_.begin() ? segments_.front() : *std::prev(above);
@@ -137,10 +146,10 @@ base::Result<std::optional<Log::TimeHit>> Log::latest_in(const Segment& segment,
         const BatchHeader& header = (*batch)->header;
         if (header.next_offset() <= start_) continue;
         if (header.base_offset < start_) {
-            const auto part = latest_in_batch(segment, **batch, opener);
+            auto part = latest_in_batch(segment, **batch, opener);
             if (!part) return part;
             cut = *part;
-        } else if (!greatest || header.max_timestamp > greatest->header.max_timestamp) {
+        } else if (is_later(header, greatest)) {
             greatest = **batch;
         }
     }

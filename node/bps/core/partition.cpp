@@ -11,7 +11,6 @@ namespace bps {
 
 namespace {
 
-constexpr std::int16_t kAcksAll = -1;
 constexpr std::int16_t kZstdSince = 7;  // Of Produce.
 constexpr std::int64_t kLatest = -1;
 constexpr std::int64_t kEarliest = -2;

@@ -49,6 +49,7 @@ class Partition : base::Pinned {
     [[nodiscard]] bool leads() const { return leads_; }
     void configure(const PartitionSettings& settings);
 
+    static constexpr std::int16_t kAcksAll = -1;  // Every replica that is in sync.
     // What one partition of a Produce request asks. The batch is changed in place.
     struct Produce {
         std::span<std::byte> batch;

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace bps {
@@ -40,14 +39,7 @@ bool gives(rows::Operation operation, Right right) {
 }
 
 std::int64_t max_stale_ms(const rows::Topic& topic) {
-    for (const rows::Setting& setting : topic.settings) {
-        if (setting.name != kMaxStaleSetting) continue;
-        std::int64_t value = Rights::kMaxStaleMs;
-        const char* const end = setting.value.data() + setting.value.size();
-        (void)std::from_chars(setting.value.data(), end, value);
-        return value;
-    }
-    return Rights::kMaxStaleMs;
+    return rows::number_setting(topic.settings, kMaxStaleSetting, Rights::kMaxStaleMs);
 }
 
 // As the contract makes keys of it.

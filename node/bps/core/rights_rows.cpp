@@ -28,7 +28,7 @@ void erase_entry(Index& index, const Key& key, std::uint64_t id) {
 
 template <class Row>
 base::Result<void> Rights::read_and_set(const RowId& id, base::ByteView value) {
-    const auto row = rows::read<Row>(value);
+    const auto row = chain::unpack<Row>(value, "row");
     if (!row) {
         return base::fail(row.error().code,
                           fmt::format("table {}, scope {}, key {}: {}",
@@ -137,14 +137,11 @@ void Rights::check_invariants() const {
     for (const auto& [hash, id] : certs_by_hash_)
         CHECK(certs_.at(id).hash == hash);
     std::size_t grants = 0;
-    for (const auto& [parties, of] : grants_by_parties_) {
-        for (const auto& [key, grant] : of) {
-            CHECK(&grants_.at({parties.first, key}) == grant);
-            CHECK(grant->account == parties.second);
-        }
+    for (const auto& [parties, of] : grants_by_parties_)
         grants += of.size();
-    }
     CHECK(grants == grants_.size());
+    for (const auto& [id, row] : grants_)
+        CHECK(grants_by_parties_.at({id.first, row.account}).at(id.second) == &row);
 }
 
 }  // namespace bps

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+
 namespace bps::rows {
 
 namespace {
@@ -17,6 +20,23 @@ void decode_enum(base::Reader& in, T& value, T last, std::string_view field) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> find_setting(const std::vector<Setting>& settings,
+                                             std::string_view name) {
+    const auto at = std::ranges::find(settings, name, &Setting::name);
+    return at == settings.end() ? std::nullopt : std::optional<std::string_view>(at->value);
+}
+
+std::int64_t number_setting(const std::vector<Setting>& settings,
+                            std::string_view name,
+                            std::int64_t otherwise) {
+    const auto text = find_setting(settings, name);
+    if (!text) return otherwise;
+    std::int64_t value = 0;
+    const char* const end = text->data() + text->size();
+    const auto read = std::from_chars(text->data(), end, value);
+    return read.ec == std::errc() && read.ptr == end ? value : otherwise;
+}
 
 void decode(base::Reader& in, Resource& value, std::string_view field) {
     decode_enum(in, value, Resource::group, field);

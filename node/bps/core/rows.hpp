@@ -8,12 +8,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // Rows of the contract `bps` that decide who may do what, as contracts/bps/tables.hpp has them and
 // in its packed form. Limits here are above those of the contract: a row that it wrote is read.
 namespace bps::rows {
+
+using chain::literals::operator""_n;
 
 inline constexpr chain::ListLimit kText{.count = 1'024};
 inline constexpr chain::ListLimit kItems{.count = 1'024};
@@ -27,8 +31,16 @@ struct Setting {
     }
 };
 
+// What a topic's settings say; nothing: it is not among them.
+[[nodiscard]] std::optional<std::string_view> find_setting(const std::vector<Setting>& settings,
+                                                           std::string_view name);
+// `otherwise`: it is not among them, or no number.
+[[nodiscard]] std::int64_t number_setting(const std::vector<Setting>& settings,
+                                          std::string_view name,
+                                          std::int64_t otherwise);
+
 struct Topic {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("topics")};
+    static constexpr chain::Name kTable = "topics"_n;
 
     std::uint32_t id = 0;
     std::string name;
@@ -50,7 +62,7 @@ enum class Operation : std::uint8_t { produce = 0, consume = 1, admin = 2 };
 
 // Scope: the owner of what it is about.
 struct Grant {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("grants")};
+    static constexpr chain::Name kTable = "grants"_n;
 
     Resource resource = Resource::topic;
     bool prefixed = false;  // `name` is the beginning of names; empty: of all.
@@ -84,7 +96,7 @@ void decode(base::Reader& in, Resource& value, std::string_view field);
 void decode(base::Reader& in, Operation& value, std::string_view field);
 
 struct Prefix {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("prefixes")};
+    static constexpr chain::Name kTable = "prefixes"_n;
 
     std::uint64_t id = 0;
     chain::Name owner;
@@ -97,7 +109,7 @@ struct Prefix {
 
 // Scope: the owner. Key: the account.
 struct Delegation {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("delegations")};
+    static constexpr chain::Name kTable = "delegations"_n;
 
     chain::Name account;  // The broker's.
     std::int32_t broker = 0;
@@ -115,7 +127,7 @@ struct Delegation {
 };
 
 struct Cert {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("certs")};
+    static constexpr chain::Name kTable = "certs"_n;
 
     std::uint64_t id = 0;
     base::Hash256 hash;  // SHA-256 of the key's 33 bytes.
@@ -129,7 +141,7 @@ struct Cert {
 
 // Scope: the account.
 struct Revocation {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("revoked")};
+    static constexpr chain::Name kTable = "revoked"_n;
 
     std::uint64_t key = 0;  // The first eight bytes of SHA-256 of `jti`.
     std::string jti;
@@ -142,28 +154,12 @@ struct Revocation {
 
 // Key: the account.
 struct NotBefore {
-    static constexpr chain::Name kTable = {chain::name_detail::bits_of("notbefore")};
+    static constexpr chain::Name kTable = "notbefore"_n;
 
     chain::Name account;
     chain::TimePointSec time;
 
     static void each_field(auto& self, auto&& visit) { visit(self.account, self.time); }
 };
-
-// Reads a row as the contract packed it. malformed: it does not decode, or bytes are left.
-template <class Row>
-[[nodiscard]] base::Result<Row> read(base::ByteView bytes) {
-    base::Reader in(bytes);
-    Row row;
-    chain::decode(in, row, "row");
-    if (const auto done = in.finish(); !done) return base::fail(done.error());
-    return row;
-}
-template <class Row>
-[[nodiscard]] base::Bytes pack(const Row& row) {
-    base::Writer out;
-    chain::encode(out, row);
-    return out.take();
-}
 
 }  // namespace bps::rows

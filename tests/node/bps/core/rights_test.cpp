@@ -38,7 +38,7 @@ struct View {
     }
     template <class Row>
     void put(const Row& row, std::uint64_t key, Name scope = "bps"_n) {
-        const base::Bytes bytes = bps::rows::pack(row);
+        const base::Bytes bytes = chain::pack(row);
         REQUIRE(rights.apply({Row::kTable, scope, key}, base::ByteView(bytes)).has_value());
         rights.check_invariants();
     }
@@ -365,7 +365,7 @@ TEST_CASE("what is made again in the same block keeps its name", "[bps][rights]"
 
 TEST_CASE("a row that the contract does not write is refused", "[bps][rights]") {
     View view;
-    base::Bytes bytes = bps::rows::pack(to_bob(1, bps::rows::Operation::consume));
+    base::Bytes bytes = chain::pack(to_bob(1, bps::rows::Operation::consume));
     const bps::RowId id{bps::rows::Grant::kTable, "alice"_n, 1};
     CHECK_FALSE(view.rights.apply({id.table, id.scope, 2}, base::ByteView(bytes)).has_value());
     CHECK_FALSE(view.rights.apply(id, base::ByteView(bytes).first(bytes.size() - 1)).has_value());
@@ -394,10 +394,10 @@ TEST_CASE("rows are packed as the contract's ABI says", "[bps][rights]") {
         const auto packed = (*abi)->to_binary((*abi)->table_type(Row::kTable), *parsed);
         INFO(as_json);
         REQUIRE(packed.has_value());
-        CHECK(base::to_hex(bps::rows::pack(row)) == base::to_hex(*packed));
-        const auto read = bps::rows::read<Row>(*packed);
+        CHECK(base::to_hex(chain::pack(row)) == base::to_hex(*packed));
+        const auto read = chain::unpack<Row>(*packed, "row");
         REQUIRE(read.has_value());
-        CHECK(base::to_hex(bps::rows::pack(*read)) == base::to_hex(*packed));
+        CHECK(base::to_hex(chain::pack(*read)) == base::to_hex(*packed));
     };
     check(bps::rows::Topic{.id = 7,
                            .name = "t",
