@@ -56,8 +56,12 @@ base::Result<void> check_key_options(const Arguments& arguments) {
     if (!arguments.has("vote")) return {};
     if (arguments.has("r1")) return fail(Errc::invalid, "vote keys are K1 keys");
     const std::string directory = arguments.get("journal");
-    if (!directory.empty()) return check_data_dir(directory);
-    return fail(Errc::invalid, "--vote needs --journal DATA_DIR, the node's data directory");
+    if (directory.empty()) {
+        return fail(Errc::invalid, "--vote needs --journal DATA_DIR, the node's data directory");
+    }
+    if (auto good = check_data_dir(directory); !good) return good;
+    // Else the journal would be made for a key that is nowhere.
+    return file.empty() ? base::Result<void>() : try_to_write(file);
 }
 
 base::Result<void> create_key(const Session& session, const Arguments& arguments) {

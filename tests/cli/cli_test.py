@@ -502,6 +502,11 @@ class Keys(Case):
         self.bad('there is no folder ' + typo, 'key', 'create', '--vote', '--journal',
                  os.path.join(typo, 'data'), '--file', Network.path('fourth.key'))
         self.assertFalse(os.path.exists(typo) or os.path.exists(Network.path('fourth.key')))
+        # A key that has nowhere to go gets no journal.
+        lost = Network.path('lost')
+        self.bad('No such file', 'key', 'create', '--vote', '--journal', lost, '--file',
+                 os.path.join(typo, 'fifth.key'))
+        self.assertFalse(os.path.exists(lost))
         for more in (('--vote', '--journal', data), ('--r1', '--node')):
             self.bad('exists already', 'key', 'create', *more, '--file', Network.path('first.key'))
 
