@@ -1,5 +1,7 @@
 #include "genesis/recovery_answers.hpp"
 
+#include "tests/genesis/recovery_fixture.hpp"
+
 #include <catch2/catch.hpp>
 
 // What 'bor-cli recover make' and 'check' refuse of files that somebody changed, or that are of
@@ -7,29 +9,9 @@
 
 namespace {
 
-using base::crypto::KeyType;
-using base::crypto::PrivateKey;
 using genesis::AnswerFile;
-
-PrivateKey key_of(unsigned char tag) {
-    std::array<std::byte, 32> secret{};
-    secret.fill(std::byte{tag});
-    return {KeyType::k1, secret};
-}
-
-genesis::Genesis chain_of_four() {
-    genesis::Genesis genesis;
-    genesis.times = {.initial = {1'700'000'000'000'000}, .interval_milliseconds = 500};
-    unsigned char tag = 1;
-    for (const std::string name : {"ma", "mb", "mc", "md"}) {
-        const auto key = key_of(tag++).public_key();
-        const auto member = *chain::Name::from_string(name);
-        genesis.members.push_back({member, chain::Authority::of_key(key), 1});
-        genesis.schedule.entries.push_back({member, key, key});
-    }
-    genesis.system_authority = genesis::members_authority(genesis.members);
-    return genesis;
-}
+using genesis::test::chain_of_four;
+using genesis::test::key_of;
 
 // As the node with this key writes it, which holds a certificate of this slot.
 AnswerFile file_of(const genesis::Genesis& genesis, unsigned char tag, chain::Slot slot) {

@@ -70,20 +70,15 @@ TEST_CASE("a twin that has not signed does not count") {
 TEST_CASE("twin_key: one vote key at two nodes; the later start goes") {
     Stranger test;
     const ChannelId first = test.come();
-    Hello hello = test.hello();
-    test.claim(hello, first, {Stranger::kThem, 500, 20});
-    test.say(first, hello);
+    test.say_claim(first, {Stranger::kThem, 500, 20});
     const ChannelId second = test.come({.number = 6});
-    hello = test.hello();
     SECTION("the second") {
-        test.claim(hello, second, {Stranger::kThem, 600, 30}, 6);
-        test.say(second, hello);
+        test.say_claim(second, {Stranger::kThem, 600, 30}, 6);
         CHECK(test.went(second, Reason::twin_key));
         CHECK_FALSE(test.closed(first));
     }
     SECTION("the first") {
-        test.claim(hello, second, {Stranger::kThem, 600, 10}, 6);
-        test.say(second, hello);
+        test.say_claim(second, {Stranger::kThem, 600, 10}, 6);
         CHECK(test.went(first, Reason::twin_key));
         CHECK_FALSE(test.closed(second));
     }
@@ -92,20 +87,14 @@ TEST_CASE("twin_key: one vote key at two nodes; the later start goes") {
 TEST_CASE("a node that was restarted replaces its old connection and is no twin") {
     Stranger test;
     const ChannelId first = test.come();
-    Hello hello = test.hello();
-    test.claim(hello, first, {Stranger::kThem, 500, 20});
-    test.say(first, hello);
+    test.say_claim(first, {Stranger::kThem, 500, 20});
     const ChannelId second = test.come();
-    hello = test.hello();
-    test.claim(hello, second, {Stranger::kThem, 501, 30});
-    test.say(second, hello);
+    test.say_claim(second, {Stranger::kThem, 501, 30});
     CHECK(test.went(first, Reason::duplicate));
     CHECK_FALSE(test.closed(second));
     // But the older start speaks again: both are alive.
     const ChannelId third = test.come();
-    hello = test.hello();
-    test.claim(hello, third, {Stranger::kThem, 500, 20});
-    test.say(third, hello);
+    test.say_claim(third, {Stranger::kThem, 500, 20});
     CHECK(test.went(second, Reason::twin_key));
     CHECK(test.log.has("the later start goes"));
 }
@@ -372,9 +361,7 @@ TEST_CASE("a peer that goes away since a key of ours is used elsewhere is told o
         CHECK(test.effects<effect::TwinTold>().empty());
         return;
     }
-    Hello hello = test.hello();
-    test.claim(hello, channel, {Stranger::kThem, 500, 20});
-    test.say(channel, hello);
+    test.say_claim(channel, {Stranger::kThem, 500, 20});
     SECTION("for another reason it is not") {
         test.say(channel, GoAway{Reason::flooding, "the later start goes"});
         CHECK(test.effects<effect::TwinTold>().empty());
@@ -389,24 +376,16 @@ TEST_CASE("a peer that goes away since a key of ours is used elsewhere is told o
 TEST_CASE("who had a twin may start again once the twin is gone") {
     Stranger test;
     const ChannelId first = test.come();
-    Hello hello = test.hello();
-    test.claim(hello, first, {Stranger::kThem, 500, 20});
-    test.say(first, hello);
+    test.say_claim(first, {Stranger::kThem, 500, 20});
     const ChannelId second = test.come({.number = 6});
-    hello = test.hello();
-    test.claim(hello, second, {Stranger::kThem, 600, 30}, 6);
-    test.say(second, hello);
+    test.say_claim(second, {Stranger::kThem, 600, 30}, 6);
     REQUIRE(test.went(second, Reason::twin_key));
     test.say(first, GoAway{Reason::shutting_down, ""});
     const ChannelId third = test.come();
-    hello = test.hello();
-    test.claim(hello, third, {Stranger::kThem, 700, 40});
-    test.say(third, hello);
+    test.say_claim(third, {Stranger::kThem, 700, 40});
     // Its power fails, and it comes back before the old connection is missed.
     const ChannelId fourth = test.come();
-    hello = test.hello();
-    test.claim(hello, fourth, {Stranger::kThem, 800, 50});
-    test.say(fourth, hello);
+    test.say_claim(fourth, {Stranger::kThem, 800, 50});
     CHECK(test.went(third, Reason::duplicate));
     CHECK_FALSE(test.closed(fourth));
 }

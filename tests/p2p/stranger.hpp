@@ -83,6 +83,12 @@ struct Stranger {
             statement_digest(statement, {options.chain_id, key_of(node), exporter_of(channel)}));
         hello.vote_keys.push_back(statement);
     }
+    // Says hello with this claim.
+    void say_claim(ChannelId channel, const Claim& what, std::size_t node = kThem) {
+        Hello claiming = hello();
+        claim(claiming, channel, what, node);
+        say(channel, claiming);
+    }
     void say_bytes(ChannelId channel, base::ByteView bytes) {
         step(input::Message{channel, bytes});
     }
