@@ -58,8 +58,6 @@ Reference ask_reference(bench::NodeProcess& node) {
 }
 
 std::string transfer_body(const Reference& reference, const Plan& plan, base::Rng& rng) {
-    const auto from = rng.below(plan.accounts);
-    const auto to = (from + 1 + rng.below(plan.accounts - 1)) % plan.accounts;
     const auto now = std::chrono::duration_cast<std::chrono::seconds>(
                          std::chrono::system_clock::now().time_since_epoch())
                          .count();
@@ -68,7 +66,8 @@ std::string transfer_body(const Reference& reference, const Plan& plan, base::Rn
     const auto height = chain::height_of(reference.final_block);
     transaction.ref_block_num = static_cast<std::uint16_t>(height & 0xFFFFU);
     transaction.ref_block_prefix = chain::ref_block_prefix_of(reference.final_block);
-    transaction.actions = {bench::transfer(from, to, fmt::format("{}", rng.below(1U << 30U)))};
+    transaction.actions = {
+        bench::random_transfer(rng, plan.accounts, fmt::format("{}", rng.below(1U << 30U)))};
     transaction.signatures = {
         bench::bench_key().sign(transaction.signing_digest(reference.chain_id, {}))};
     const auto packed = chain::PackedTransaction::pack(transaction);

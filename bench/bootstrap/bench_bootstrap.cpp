@@ -56,9 +56,8 @@ void add_transfers(bench::Chain& chain, const chain::ChainId& chain_id, const Pl
     unsigned long done = 0;
     for (unsigned long block = 1; block <= blocks; ++block) {
         for (const unsigned long goal = plan.transfers * block / blocks; done < goal; ++done) {
-            const auto from = rng.below(plan.accounts);
-            const auto to = (from + 1 + rng.below(plan.accounts - 1)) % plan.accounts;
-            auto transaction = chain.make({bench::transfer(from, to, "a memo of some words")});
+            auto transaction =
+                chain.make({bench::random_transfer(rng, plan.accounts, "a memo of some words")});
             transaction.signatures = {
                 bench::bench_key().sign(transaction.signing_digest(chain_id, {}))};
             chain.submit(transaction);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/rng.hpp"
 #include "chain/execution/executor.hpp"
 #include "chain/vm/vm.hpp"
 #include "genesis/genesis.hpp"
@@ -134,5 +135,9 @@ void make_users(Chain& chain, const Users& users);
 
 // A transfer of one unit between two users; different for every `number`.
 [[nodiscard]] chain::Action transfer(std::uint64_t from, std::uint64_t to, const std::string& memo);
+// The same between two of so many users, drawn.
+[[nodiscard]] chain::Action random_transfer(base::Rng& rng,
+                                            std::uint64_t users,
+                                            const std::string& memo);
 
 }  // namespace bench

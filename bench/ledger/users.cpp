@@ -95,6 +95,12 @@ chain::Action transfer(std::uint64_t from, std::uint64_t to, const std::string& 
     return transfer_of(account_name(from), account_name(to), 1, memo);
 }
 
+chain::Action random_transfer(base::Rng& rng, std::uint64_t users, const std::string& memo) {
+    const auto from = rng.below(users);
+    const auto to = (from + 1 + rng.below(users - 1)) % users;
+    return transfer(from, to, memo);
+}
+
 void make_users(Chain& chain, const Users& users) {
     make_token(chain);
     std::uint64_t transactions = 0;

@@ -47,9 +47,8 @@ Packed sign_transfers(bench::Ledger& ledger, bench::Chain& chain, const Plan& pl
                          .count();
     const chain::ChainId id = ledger.genesis.chain_id();
     for (unsigned long i = 0; i < plan.transactions; ++i) {
-        const auto from = rng.below(plan.accounts);
-        const auto to = (from + 1 + rng.below(plan.accounts - 1)) % plan.accounts;
-        auto transaction = chain.make({bench::transfer(from, to, "a memo of some words")});
+        auto transaction =
+            chain.make({bench::random_transfer(rng, plan.accounts, "a memo of some words")});
         transaction.expiration.seconds = static_cast<std::uint32_t>(now + 3'000);
         transaction.signatures.push_back(
             bench::bench_key().sign(transaction.signing_digest(id, {})));

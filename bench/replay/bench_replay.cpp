@@ -29,9 +29,8 @@ chain::Height make_chain(bench::Ledger& ledger, const Plan& plan) {
     const chain::Height first = chain.view().head->header.height + 1;
     base::Rng rng(1);
     for (unsigned long i = 0; i < plan.transactions; ++i) {
-        const auto from = rng.below(plan.accounts);
-        const auto to = (from + 1 + rng.below(plan.accounts - 1)) % plan.accounts;
-        auto transaction = chain.make({bench::transfer(from, to, "a memo of some words")});
+        auto transaction =
+            chain.make({bench::random_transfer(rng, plan.accounts, "a memo of some words")});
         // For its size; replay does not look at it.
         transaction.signatures.resize(1);
         chain.submit(transaction);
