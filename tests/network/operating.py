@@ -17,7 +17,6 @@ import urllib.request
 from doctor import explained, healthy, run, wait_for
 
 LOST = 'bord'
-LISTENS = ('p2p-listen-endpoint', 'http-server-address')
 CUT = 20_000        # Bytes: more than a block and its votes take.
 ACCUSATION = 'a validator broke a rule'
 
@@ -283,11 +282,8 @@ def twin(net):
     home = os.path.dirname(net.of(LOST)['data_dir'])
     copy = home + '-copy'
     shutil.copytree(home, copy, ignore=shutil.ignore_patterns('*.sock'))
-    path = os.path.join(copy, 'config', 'config.ini')
-    with open(path, encoding='utf-8') as f:
-        lines = [line for line in f.read().splitlines() if not line.startswith(LISTENS)]
-    with open(path, 'w', encoding='utf-8') as f:
-        f.write('\n'.join([*lines, *('%s = 127.0.0.1:0' % option for option in LISTENS)]) + '\n')
+    for option in ('p2p-listen-endpoint', 'http-server-address'):
+        replace_option(copy, option, '127.0.0.1:0')
     said = len(log_of(net, LOST))
     command = [part.replace(home, copy) for part in net.commands[LOST]]
     with open(copy + '.log', 'wb') as log:
@@ -325,7 +321,11 @@ def amnesic(net):
 
 def set_option(net, name, option, value):
     """Replaces an option in the node's config.ini."""
-    path = os.path.join(os.path.dirname(net.of(name)['data_dir']), 'config', 'config.ini')
+    replace_option(os.path.dirname(net.of(name)['data_dir']), option, value)
+
+
+def replace_option(home, option, value):
+    path = os.path.join(home, 'config', 'config.ini')
     with open(path, encoding='utf-8') as f:
         lines = [line for line in f.read().splitlines() if not line.startswith(option + ' ')]
     with open(path, 'w', encoding='utf-8') as f:
