@@ -39,7 +39,8 @@ void add_peer(const p2p::Status& status, api::ValidatorStatus& validator) {
     if (peer->clock_offset) {
         validator.clock_nanoseconds =
             std::chrono::duration_cast<std::chrono::nanoseconds>(*peer->clock_offset).count();
-        // The measure that it is of took at most twice this, and each way of it at least nothing.
+        // The offset is of a round trip that took at most twice as long as they do on average, and
+        // it is wrong by half of that trip at most.
         const base::Duration error = peer->round_trip.value_or(base::Duration{});
         validator.clock_error_nanoseconds =
             std::chrono::duration_cast<std::chrono::nanoseconds>(error).count();

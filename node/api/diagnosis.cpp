@@ -282,7 +282,7 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
-// Whose blocks are refused looks cut off, and is taken for hostile by them.
+// Here the peers look cut off, and the blocks of this node look hostile to them.
 void find_recovery(const AgreementView& view, std::vector<Finding>& out) {
     const auto told = std::ranges::find_if(view.refusals, [](const std::string& text) {
         return text.find("a recovery that this node does not know") != std::string::npos;
@@ -326,13 +326,14 @@ void find_stale(const AgreementView& view, std::vector<Finding>& out) {
                      clocks.empty() ? "none was heard" : joined(clocks))});
 }
 
-// "two more may fail".
+// "2 more may fail".
 std::string spare(std::size_t count) {
     if (count == 0) return "no other may fail";
     return fmt::format("{} more may fail", count);
 }
 
-// It is out of the schedule, or will be: nothing else shows that the chain tolerates less now.
+// A convicted validator is out of the schedule, or will be: nothing else shows that the chain
+// tolerates less now.
 void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
     std::set<chain::Name> guilty;
     for (const Conviction& each : view.convicted)
