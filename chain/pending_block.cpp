@@ -82,7 +82,7 @@ TransactionTrace PendingBlock::push(const PooledTransaction& transaction,
 }
 
 base::Result<BlockHeader> PendingBlock::close(const Progress& progress) {
-    if (auto finished = executor_.finish_block(delta(), context_); !finished) {
+    if (auto finished = executor_.finish_block(delta(), context_, receipts_.size()); !finished) {
         return base::fail(std::move(finished).error());
     }
     BlockHeader header;

@@ -27,8 +27,12 @@ base::Result<void> switch_rules(StateDelta& delta,
                           ": install the release that has them and start it on the same data");
 }
 
-void remove_expired(StateDelta& delta, TimePoint now) {
-    while (auto row = delta.at_or_after(Table::transaction_id, RowKey().view())) {
+// A block removes more ids than it adds, so that they cannot pile up, and not many more, so that
+// the first block after a long stop is no slower than others.
+void remove_expired(StateDelta& delta, TimePoint now, std::size_t transactions) {
+    for (std::size_t left = kExpiredIdsPerBlock + 2 * transactions; left > 0; --left) {
+        const auto row = delta.at_or_after(Table::transaction_id, RowKey().view());
+        if (!row) return;
         CHECK(row->key.size() == 36);
         const TimePointSec expiration{static_cast<std::uint32_t>(key_u64(row->key, 0) >> 32U)};
         if (expiration.to_time_point() >= now) return;
@@ -84,7 +88,6 @@ base::Result<BlockSchedule> Executor::begin_block(StateDelta& delta, const Block
         const auto low = static_cast<std::uint16_t>((block.height - 1) & 0xFFFFU);
         delta.put(Table::block_id, block_id_key(low), base::to_bytes(block.previous.view()));
     }
-    remove_expired(delta, block.time);
     return begin_schedule(delta, block, rules(delta).parameters);
 }
 
@@ -132,7 +135,10 @@ void Executor::prepare(const StateView& state, const base::Hash256& code_hash) {
     engine_.begin_block();  // No block uses it: what is kept for all engines is enough.
 }
 
-base::Result<void> Executor::finish_block(StateDelta& delta, const BlockContext& block) {
+base::Result<void> Executor::finish_block(StateDelta& delta,
+                                          const BlockContext& block,
+                                          std::size_t transactions) {
+    remove_expired(delta, block.time, transactions);
     auto counters = load_counters(delta);
     if (!counters) return base::fail(std::move(counters).error());
     end_block_usage(*counters,

@@ -15,6 +15,9 @@ struct TransactionInput {
     std::vector<PublicKey> keys;  // One recovered from each signature, in their order.
 };
 
+// How many ids of expired transactions a block without transactions removes.
+inline constexpr std::size_t kExpiredIdsPerBlock = 100;
+
 // Executes transactions and what surrounds them in a block (spec 03). The same state, block
 // and transactions give the same results on every machine.
 //
@@ -28,10 +31,9 @@ class Executor : base::Pinned {
              std::uint32_t rules_known = kRulesKnown);
     ~Executor();
 
-    // What comes before a block's transactions: its parent's id for TAPOS, expired
-    // transaction ids, schedules and rules that become valid, missed slots. Returns what the
-    // block's header must say of schedules. unavailable: the rules of this height are newer than
-    // this program; the text says so.
+    // What comes before a block's transactions: its parent's id for TAPOS, schedules and rules
+    // that become valid, missed slots. Returns what the block's header must say of schedules.
+    // unavailable: the rules of this height are newer than this program; the text says so.
     [[nodiscard]] base::Result<BlockSchedule> begin_block(StateDelta& delta,
                                                           const BlockContext& block);
 
@@ -51,8 +53,11 @@ class Executor : base::Pinned {
                                             const ExecutionOptions& options,
                                             BlockRun& run);
 
-    // What comes after: averages and virtual limits.
-    [[nodiscard]] base::Result<void> finish_block(StateDelta& delta, const BlockContext& block);
+    // What comes after its `transactions`: expired ids leave, kExpiredIdsPerBlock and two for each
+    // transaction at most; averages and virtual limits.
+    [[nodiscard]] base::Result<void> finish_block(StateDelta& delta,
+                                                  const BlockContext& block,
+                                                  std::size_t transactions);
 
     // Compiles a contract before its first run; of no effect when no account has this code, or
     // when it is compiled already.

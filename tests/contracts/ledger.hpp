@@ -98,7 +98,7 @@ class Ledger {
 
     // Ends the block and begins the next one, so many slots later.
     void next_block(std::uint64_t slots = 1) {
-        REQUIRE(executor_.finish_block(state_, block_).has_value());
+        REQUIRE(executor_.finish_block(state_, block_, 0).has_value());
         block_.parent_slot = block_.slot;
         block_.slot += slots;
         block_.time = times_.time_of(block_.slot);

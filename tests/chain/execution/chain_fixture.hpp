@@ -104,7 +104,7 @@ class TestChain {
     // header says of schedules. Each block finds its grandparent final, unless `final_height` says
     // otherwise.
     BlockSchedule next_block(std::uint32_t slots = 1) {
-        if (open_ && !executor_.finish_block(state_, block_)) {
+        if (open_ && !executor_.finish_block(state_, block_, std::exchange(executed_, 0))) {
             throw std::runtime_error("finish_block");
         }
         const Height parent_final = final_height.value_or(std::max<Height>(block_.height, 2) - 1);
@@ -159,6 +159,7 @@ class TestChain {
         TransactionResult result =
             executor_.execute({*decoded, keys}, state_, block_, options, run_);
         if (run_.rules != executor_.rules(state_)) throw std::runtime_error("stale rules");
+        if (result.succeeded() && !options.read_only && !options.dry_run) ++executed_;
         return result;
     }
     TransactionResult push(std::vector<Action> actions, const std::vector<std::string>& signers) {
@@ -216,6 +217,7 @@ class TestChain {
     BlockContext block_;
     BlockRun run_;
     bool open_ = false;
+    std::size_t executed_ = 0;  // In the open block.
     std::uint32_t count_ = 0;
 };
 

@@ -192,6 +192,7 @@ TEST_CASE("Expiration, lifetime, reference and duplicates are checked in nodeos'
         // Until it has expired, then its id is forgotten and expiration refuses it.
         chain.next_block(2'000);
         CHECK(failure_of(chain.push(transaction, {"alice"})).code == 3040005);
+        chain.next_block();
         CHECK_FALSE(chain.state().at_or_after(Table::transaction_id, {}));
     }
     SECTION("delay") {
@@ -206,6 +207,33 @@ TEST_CASE("Expiration, lifetime, reference and duplicates are checked in nodeos'
         CHECK(failure.code == 3100006);
         CHECK(failure.text == "no transaction extensions supported yet for input transactions");
     }
+}
+
+TEST_CASE("The first block after a long stop forgets no more ids than any other") {
+    TokenChain chain;
+    const auto count_ids = [&] {
+        std::size_t count = 0;
+        auto row = chain.state().at_or_after(Table::transaction_id, {});
+        for (; row; row = chain.state().at_or_after(Table::transaction_id, key_after(row->key))) {
+            ++count;
+        }
+        return count;
+    };
+    for (int i = 0; i < 250; ++i) {
+        REQUIRE(chain.transfer("bob", 1).succeeded());
+    }
+    const std::size_t before = count_ids();
+    REQUIRE(before >= 250);
+    chain.next_block(10'000);
+    REQUIRE(chain.transfer("bob", 1).succeeded());
+    REQUIRE(chain.transfer("bob", 1).succeeded());
+    CHECK(count_ids() == before + 2);
+    chain.next_block();
+    CHECK(count_ids() == before + 2 - (kExpiredIdsPerBlock + 4));
+    chain.next_block();
+    CHECK(count_ids() == before + 2 - (2 * kExpiredIdsPerBlock + 4));
+    chain.next_block();
+    CHECK(count_ids() == 2);
 }
 
 TEST_CASE("What a transaction names must exist, and someone must authorize it") {
