@@ -342,6 +342,80 @@ class Consortium(Case):
         self.assertIn('block 2', self.good('proof', 'verify', file))
 
 
+class Broker(Case):
+    """What the broker's contract has, by its own commands."""
+
+    @classmethod
+    def setUpClass(cls):
+        key = Network.file['system_key']['public']
+        for name in ('bps', 'broker.a', 'owner', 'reader'):
+            prepare('create', 'account', 'eosio', name, key)
+        prepare('set', 'contract', 'bps', os.path.join(CONTRACTS_DIR, 'bps'))
+        prepare('push', 'action', 'eosio', 'setpriv', '["bps",1]', '-p', 'eosio')
+
+    def sent(self, *words):
+        self.good(*words)
+        self.settle()
+
+    def test_topics_and_rights(self):
+        self.bad('no broker', 'bps', 'broker', 'remove', '1')
+        self.bad("'one' is not an id of a broker", 'bps', 'broker', 'add', 'one', 'broker.a')
+        self.sent('bps', 'broker', 'add', '1', 'broker.a')
+        self.bad('1 replicas need as many brokers that are active, and there are 0',
+                 'bps', 'topic', 'create', 'owner', 'orders')
+        key = self.data('-j', 'key', 'create', '--r1', '--to-console')['public_key']
+        start = {'broker': 1, 'boot': 1, 'start_id': '7', 'earlier': [], 'log_id': '9', 'node_key': key,
+                 'listeners': [{'protocol': 'PLAINTEXT', 'host': '127.0.0.1', 'port': 9092}]}
+        self.sent('push', 'action', 'bps', 'regbroker', json.dumps(start), '-p', 'broker.a')
+        self.assertRegex(self.good('bps', 'brokers'),
+                         r'1 broker\.a +active +0 PLAINTEXT://127\.0\.0\.1:9092')
+
+        self.bad("'retention' is no setting", 'bps', 'topic', 'create', 'owner', 'orders', '--set', 'retention')
+        self.bad('2 replicas need', 'bps', 'topic', 'create', 'owner', 'orders', '--replicas', '2')
+        self.sent('bps', 'topic', 'create', 'owner', 'orders', '--partitions', '3', '--set', 'retention.ms=60000')
+        self.bad("the topic 'orders' exists", 'bps', 'topic', 'create', 'reader', 'orders')
+        self.sent('bps', 'topic', 'extend', 'orders', '2')
+        listed = self.good('bps', 'topic', 'list')
+        self.assertRegex(listed, r'orders +1 owner +5')
+        shown = self.data('-j', 'bps', 'topic', 'show', 'orders')
+        self.assertEqual(shown['settings'], [{'name': 'retention.ms', 'value': '60000'}])
+        self.assertEqual([each['partition'] for each in shown['rows']], [0, 1, 2, 3, 4])
+        self.assertRegex(self.good('bps', 'topic', 'show', 'orders'), r'partition 4: leader 1, epoch \d+, replicas 1')
+        self.sent('bps', 'topic', 'alter', 'orders', '--set', 'retention.bytes=1000000')
+        self.assertEqual(self.data('-j', 'bps', 'topic', 'show', 'orders')['settings'],
+                         [{'name': 'retention.bytes', 'value': '1000000'}])
+        self.bad("there is no topic 'order'", 'bps', 'topic', 'show', 'order')
+
+        self.bad("'write' is no right", 'bps', 'grant', 'owner', 'orders', 'reader', 'write')
+        self.good('bps', 'grant', 'owner', 'orders', 'reader', 'consume')
+        self.sent('bps', 'grant', 'owner', 'orders.', 'reader@active', 'produce', '--prefix', '--to', '4000000')
+        granted = self.data('-j', 'bps', 'grants', 'owner')
+        self.assertEqual(len(granted), 2)
+        self.assertRegex(self.good('bps', 'grants', 'owner'), r'reader +consume +topic +orders +always')
+        self.assertRegex(self.good('bps', 'grants', 'owner'),
+                         r'reader@active +produce +topic +orders\.\* +blocks 0 to 4000000')
+        self.bad('is not the number of a grant', 'bps', 'revoke', 'owner', 'all')
+        self.sent('bps', 'revoke', 'owner', *[str(each['id']) for each in granted])
+        self.assertEqual(self.data('-j', 'bps', 'grants', 'owner'), [])
+
+        self.bad('let bps sign, too', 'bps', 'reserve', 'owner', 'pay.')
+        self.good('bps', 'reserve', 'owner', 'owner.')
+        self.bad("belong to owner", 'bps', 'topic', 'create', 'reader', 'owner.x')
+        self.good('bps', 'unreserve', 'owner', 'owner.')
+        self.bad('unclean is not delegated', 'bps', 'delegate', 'owner', '1', 'unclean')
+        self.good('bps', 'delegate', 'owner', '1', 'createtopic', 'grant', '--prefix', 'orders')
+        self.good('bps', 'undelegate', 'owner', 'broker.a')
+        self.bad('has delegated nothing to reader', 'bps', 'undelegate', 'owner', 'reader')
+
+        self.sent('bps', 'broker', 'drain', '1')
+        self.assertIn('draining', self.good('bps', 'brokers'))
+        self.bad('0 to 2147483647', 'bps', 'broker', 'drain', '-1')
+        self.sent('bps', 'broker', 'drain', '1', '--off')
+        self.sent('bps', 'topic', 'delete', 'orders')
+        self.assertNotIn('orders', self.good('bps', 'topic', 'list'))
+        self.good('bps', 'broker', 'remove', '1')
+
+
 class Transactions(Case):
     def test_transfer_becomes_final(self):
         answer = self.data('-j', 'transfer', '--contract', 'bank.token', 'alice', 'bob',

@@ -1,0 +1,212 @@
+// Who may do what at the broker, from a shell (spec 08, "Who is who").
+#include "chain/types/time.hpp"
+#include "cli/bps_contract.hpp"
+#include "cli/output.hpp"
+#include "cli/transaction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+namespace cli {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+
+constexpr std::array<std::string_view, 3> kOperations = {"produce", "consume", "admin"};
+constexpr std::uint64_t kDelegatedDays = 365;
+
+std::string_view word_of_operation(std::uint64_t operation) {
+    return operation < kOperations.size() ? kOperations.at(operation) : "?";
+}
+
+// ACCOUNT or ACCOUNT@PERMISSION; without one any permission has it.
+base::Result<std::pair<std::string, std::string>> grantee_of(const std::string& text) {
+    if (text.find('@') == std::string::npos) return std::pair(text, std::string());
+    const auto level = permission_from(text);
+    if (!level) return fail(level.error());
+    return std::pair(level->actor.to_string(), level->permission.to_string());
+}
+
+base::Result<void> grant(const Session& session, const Arguments& arguments) {
+    const std::string word = arguments.at("right");
+    const auto* const operation = std::ranges::find(kOperations, word);
+    if (operation == kOperations.end()) {
+        return fail(Errc::invalid,
+                    fmt::format("'{}' is no right: produce, consume or admin", word));
+    }
+    const auto to = grantee_of(arguments.at("account"));
+    if (!to) return fail(to.error());
+    const auto first = arguments.number("from", 0, 0, UINT32_MAX);
+    if (!first) return fail(first.error());
+    const auto last = arguments.number("to", 0, 0, UINT32_MAX);
+    if (!last) return fail(last.error());
+    const std::string owner = arguments.at("owner");
+    return send_bps(session,
+                    arguments,
+                    "grant",
+                    owner,
+                    {{"by", owner},
+                     {"owner", owner},
+                     {"terms",
+                      {{"resource", arguments.has("group") ? 1 : 0},
+                       {"prefixed", arguments.has("prefix")},
+                       {"name", arguments.at("name")},
+                       {"account", to->first},
+                       {"permission", to->second},
+                       {"operation", operation - kOperations.begin()},
+                       {"first", *first},
+                       {"last", *last}}}});
+}
+
+base::Result<void> revoke(const Session& session, const Arguments& arguments) {
+    Json ids = Json::array();
+    for (const std::string& text : arguments.rest()) {
+        const auto id = whole_number("the number of a grant", text, 0, UINT64_MAX);
+        if (!id) return fail(id.error());
+        ids.push_back(*id);
+    }
+    const std::string owner = arguments.at("owner");
+    return send_bps(
+        session, arguments, "revoke", owner, {{"by", owner}, {"owner", owner}, {"grants", ids}});
+}
+
+std::string heights_of(const Json& grant) {
+    const std::string last = shown(grant, "last");
+    if (last != "0") return fmt::format("blocks {} to {}", shown(grant, "first"), last);
+    if (shown(grant, "first") == "0") return "always";
+    return fmt::format("from block {}", shown(grant, "first"));
+}
+
+void print_grant(const Json& row) {
+    const std::string account = text_of(row, "account");
+    const std::string permission = text_of(row, "permission");
+    fmt::print("{:>8} {:<22} {:<8} {:<6} {:<40} {}\n",
+               shown(row, "id"),
+               permission.empty() ? account : fmt::format("{}@{}", account, permission),
+               word_of_operation(number_of(row, "operation")),
+               number_of(row, "resource") == 0 ? "topic" : "group",
+               text_of(row, "name") + (number_of(row, "prefixed") != 0 ? "*" : ""),
+               heights_of(row));
+}
+
+base::Result<void> grants(const Session& session, const Arguments& arguments) {
+    const auto rows = bps_rows(session, arguments, arguments.at("owner"), "grants");
+    if (!rows) return fail(rows.error());
+    if (session.json) return print_json(*rows);
+    fmt::print(
+        "{:>8} {:<22} {:<8} {:<6} {:<40} {}\n", "grant", "to", "right", "of", "name", "when");
+    for (const Json& each : *rows)
+        print_grant(each);
+    return {};
+}
+
+base::Result<void> reserve(const Session& session, const Arguments& arguments) {
+    const std::string owner = arguments.at("owner");
+    return send_bps(session,
+                    arguments,
+                    "reserve",
+                    owner,
+                    {{"owner", owner}, {"prefix", arguments.at("prefix")}});
+}
+
+base::Result<void> unreserve(const Session& session, const Arguments& arguments) {
+    const std::string owner = arguments.at("owner");
+    return send_bps(session,
+                    arguments,
+                    "unreserve",
+                    owner,
+                    {{"owner", owner}, {"prefix", arguments.at("prefix")}});
+}
+
+std::string in_days(std::uint64_t days) {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count() +
+                         static_cast<std::int64_t>(days) * 24 * 3'600;
+    return chain::TimePointSec{static_cast<std::uint32_t>(seconds)}.to_string();
+}
+
+base::Result<void> delegate(const Session& session, const Arguments& arguments) {
+    const auto broker = whole_number("an id of a broker", arguments.at("broker"), 0, INT32_MAX);
+    if (!broker) return fail(broker.error());
+    const auto days = arguments.number("days", kDelegatedDays, 1, 10 * kDelegatedDays);
+    if (!days) return fail(days.error());
+    Json actions = Json::array();
+    for (const std::string& each : arguments.rest())
+        actions.push_back(each);
+    const std::string owner = arguments.at("owner");
+    return send_bps(session,
+                    arguments,
+                    "delegate",
+                    owner,
+                    {{"owner", owner},
+                     {"broker", *broker},
+                     {"actions", actions},
+                     {"prefix", arguments.get("prefix")},
+                     {"until", in_days(*days)}});
+}
+
+base::Result<void> undelegate(const Session& session, const Arguments& arguments) {
+    const std::string owner = arguments.at("owner");
+    return send_bps(session,
+                    arguments,
+                    "undelegate",
+                    owner,
+                    {{"owner", owner}, {"account", arguments.at("account")}});
+}
+
+}  // namespace
+
+void add_bps_right_commands(std::vector<Command>& commands) {
+    const Positional owner{"owner", "whose names they are"};
+    const Positional prefix{"prefix", "how the names begin"};
+    commands.push_back({"bps grant",
+                        "Let an account use a topic or a group",
+                        {owner,
+                         {"name", "of the topic or group"},
+                         {"account", "who may: ACCOUNT or ACCOUNT@PERMISSION"},
+                         {"right", "produce, consume or admin"}},
+                        with_bps_options({{"group", 0, "", "it is the name of a group"},
+                                          {"prefix", 0, "", "it is how names begin"},
+                                          {"from", 0, "HEIGHT", "from this block on"},
+                                          {"to", 0, "HEIGHT", "up to this block"}}),
+                        grant});
+    commands.push_back({"bps revoke",
+                        "Take grants back",
+                        {owner, {"grants", "their numbers, of 'bps grants'", false, true}},
+                        with_bps_options({}),
+                        revoke});
+    commands.push_back(
+        {"bps grants", "Show what an owner granted", {owner}, {bps_contract_option()}, grants});
+    commands.push_back({"bps reserve",
+                        "Keep names for an owner; others may not make topics that begin so",
+                        {owner, prefix},
+                        with_bps_options({}),
+                        reserve});
+    commands.push_back({"bps unreserve",
+                        "Keep such names no longer",
+                        {owner, prefix},
+                        with_bps_options({}),
+                        unreserve});
+    commands.push_back(
+        {"bps delegate",
+         "Let a broker act for an owner, so that Kafka clients can make topics and grants",
+         {owner,
+          {"broker", "its number"},
+          {"actions", "createtopic, altertopic, deletetopic, addparts, ...", false, true}},
+         with_bps_options({{"prefix", 0, "TEXT", "of names that begin so (default: all)"},
+                           {"days", 0, "COUNT", "for so long (default: 365)"}}),
+         delegate});
+    commands.push_back({"bps undelegate",
+                        "Let a broker act for an owner no longer",
+                        {owner, {"account", "the broker's account"}},
+                        with_bps_options({}),
+                        undelegate});
+}
+
+}  // namespace cli

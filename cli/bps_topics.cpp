@@ -1,0 +1,231 @@
+// Topics of the broker's contract from a shell.
+#include "cli/bps_contract.hpp"
+#include "cli/output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace cli {
+
+namespace {
+
+using base::Errc;
+using base::fail;
+
+constexpr std::uint64_t kPartitionsMax = 256;  // Of a topic, as the contract has it.
+constexpr std::uint64_t kReplicasMax = 7;
+
+// NAME=VALUE, each.
+base::Result<Json> settings_of(const Arguments& arguments) {
+    Json settings = Json::array();
+    for (const std::string& text : arguments.all("set")) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) {
+            return fail(Errc::invalid,
+                        fmt::format("'{}' is no setting: write NAME=VALUE, such as "
+                                    "retention.ms=86400000",
+                                    text));
+        }
+        settings.push_back({{"name", text.substr(0, equals)}, {"value", text.substr(equals + 1)}});
+    }
+    return settings;
+}
+
+// Brokers that can have replicas, those with the fewest first.
+base::Result<std::vector<std::uint64_t>> brokers_for(const Session& session,
+                                                     const Arguments& arguments) {
+    const auto rows = bps_rows(session, arguments, "brokers");
+    if (!rows) return fail(rows.error());
+    const std::vector<std::string> named = arguments.all("broker");
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> usable;  // Replicas, id.
+    for (const Json& each : *rows) {
+        const bool is_up = number_of(each, "fenced") == 0 && number_of(each, "draining") == 0;
+        const bool is_named =
+            named.empty() || std::ranges::find(named, shown(each, "id")) != named.end();
+        if (is_up && is_named) {
+            usable.emplace_back(number_of(each, "replicas"), number_of(each, "id"));
+        }
+    }
+    std::ranges::sort(usable);
+    std::vector<std::uint64_t> ids;
+    for (const auto& [replicas, id] : usable)
+        ids.push_back(id);
+    return ids;
+}
+
+// For each partition the brokers that have it: in turns.
+base::Result<Json> assignment_of(const Session& session,
+                                 const Arguments& arguments,
+                                 std::uint64_t partitions,
+                                 std::uint64_t replicas) {
+    const auto brokers = brokers_for(session, arguments);
+    if (!brokers) return fail(brokers.error());
+    if (brokers->size() < replicas) {
+        return fail(Errc::invalid,
+                    fmt::format("{} replicas need as many brokers that are active, and there are "
+                                "{}: see 'bor-cli bps brokers'",
+                                replicas,
+                                brokers->size()));
+    }
+    Json assignment = Json::array();
+    for (std::uint64_t partition = 0; partition < partitions; ++partition) {
+        Json list = Json::array();
+        for (std::uint64_t i = 0; i < replicas; ++i)
+            list.push_back((*brokers)[(partition + i) % brokers->size()]);
+        assignment.push_back({{"brokers", std::move(list)}});
+    }
+    return assignment;
+}
+
+base::Result<void> topic_create(const Session& session, const Arguments& arguments) {
+    const auto partitions = arguments.number("partitions", 1, 1, kPartitionsMax);
+    if (!partitions) return fail(partitions.error());
+    const auto replicas = arguments.number("replicas", 1, 1, kReplicasMax);
+    if (!replicas) return fail(replicas.error());
+    const auto settings = settings_of(arguments);
+    if (!settings) return fail(settings.error());
+    const auto assignment = assignment_of(session, arguments, *partitions, *replicas);
+    if (!assignment) return fail(assignment.error());
+    const std::string owner = arguments.at("owner");
+    return send_bps(session,
+                    arguments,
+                    "createtopic",
+                    owner,
+                    {{"by", owner},
+                     {"owner", owner},
+                     {"name", arguments.at("name")},
+                     {"settings", *settings},
+                     {"assignment", *assignment}});
+}
+
+base::Result<void> topic_list(const Session& session, const Arguments& arguments) {
+    const auto topics = bps_rows(session, arguments, "topics");
+    if (!topics) return fail(topics.error());
+    if (session.json) return print_json(*topics);
+    fmt::print("{:<40} {:>6} {:<13} {:>10}\n", "topic", "id", "owner", "partitions");
+    for (const Json& each : *topics) {
+        fmt::print("{:<40} {:>6} {:<13} {:>10}\n",
+                   text_of(each, "name"),
+                   shown(each, "id"),
+                   text_of(each, "owner"),
+                   shown(each, "partitions"));
+    }
+    return {};
+}
+
+std::string in_sync(const Json& partition) {
+    std::string text;
+    for (const Json& each : list_of(partition, "replicas")) {
+        const bool is_in = shown(each, "generation") != "-1";
+        text += fmt::format(
+            "{}{}{}", text.empty() ? "" : " ", shown(each, "broker"), is_in ? "" : " (out)");
+    }
+    return text;
+}
+
+base::Result<void> topic_show(const Session& session, const Arguments& arguments) {
+    auto topic = bps_topic(session, arguments, arguments.at("name"));
+    if (!topic) return fail(topic.error());
+    const auto all = bps_rows(session, arguments, "partitions");
+    if (!all) return fail(all.error());
+    Json partitions = Json::array();
+    for (const Json& each : *all) {
+        if (shown(each, "topic") == shown(*topic, "id")) partitions.push_back(each);
+    }
+    if (session.json) {
+        (*topic)["rows"] = partitions;
+        return print_json(*topic);
+    }
+    fmt::print("{}: id {}, owner {}\n",
+               text_of(*topic, "name"),
+               shown(*topic, "id"),
+               text_of(*topic, "owner"));
+    for (const Json& each : list_of(*topic, "settings"))
+        fmt::print("  {}={}\n", text_of(each, "name"), text_of(each, "value"));
+    for (const Json& each : partitions) {
+        const std::string leader = shown(each, "leader");
+        fmt::print("  partition {}: leader {}, epoch {}, replicas {}\n",
+                   shown(each, "partition"),
+                   leader == "-1" ? "none" : leader,
+                   shown(each, "leader_epoch"),
+                   in_sync(each));
+    }
+    return {};
+}
+
+// The topic that is named, and an action of its owner on it.
+base::Result<void> send_of_owner(const Session& session,
+                                 const Arguments& arguments,
+                                 const std::string& action,
+                                 const Json& more) {
+    const auto topic = bps_topic(session, arguments, arguments.at("name"));
+    if (!topic) return fail(topic.error());
+    const std::string owner = text_of(*topic, "owner");
+    Json data = more;
+    data["by"] = owner;
+    data["topic"] = number_of(*topic, "id");
+    return send_bps(session, arguments, action, owner, data);
+}
+
+base::Result<void> topic_alter(const Session& session, const Arguments& arguments) {
+    const auto settings = settings_of(arguments);
+    if (!settings) return fail(settings.error());
+    return send_of_owner(session, arguments, "altertopic", {{"settings", *settings}});
+}
+
+base::Result<void> topic_delete(const Session& session, const Arguments& arguments) {
+    return send_of_owner(session, arguments, "deletetopic", Json::object());
+}
+
+base::Result<void> topic_extend(const Session& session, const Arguments& arguments) {
+    const auto more = whole_number(
+        "a number of partitions to add", arguments.at("partitions"), 1, kPartitionsMax);
+    if (!more) return fail(more.error());
+    const auto replicas = arguments.number("replicas", 1, 1, kReplicasMax);
+    if (!replicas) return fail(replicas.error());
+    const auto assignment = assignment_of(session, arguments, *more, *replicas);
+    if (!assignment) return fail(assignment.error());
+    return send_of_owner(session, arguments, "addparts", {{"assignment", *assignment}});
+}
+
+}  // namespace
+
+void add_bps_topic_commands(std::vector<Command>& commands) {
+    const Positional name{"name", "the topic's name"};
+    const Option replicas{"replicas", 0, "COUNT", "of each partition (default: 1)"};
+    const Option broker{"broker", 0, "ID", "only on this one; several times (default: all)"};
+    const Option set{"set", 0, "NAME=VALUE", "a setting, such as retention.ms; several times"};
+    commands.push_back(
+        {"bps topic create",
+         "Make a topic",
+         {{"owner", "whose topic it is"}, name},
+         with_bps_options(
+             {{"partitions", 0, "COUNT", "1 to 256 (default: 1)"}, replicas, broker, set}),
+         topic_create});
+    commands.push_back(
+        {"bps topic list", "Show all topics", {}, {bps_contract_option()}, topic_list});
+    commands.push_back({"bps topic show",
+                        "Show a topic's settings, leaders and replicas",
+                        {name},
+                        {bps_contract_option()},
+                        topic_show});
+    commands.push_back({"bps topic alter",
+                        "Replace all settings of a topic",
+                        {name},
+                        with_bps_options({set}),
+                        topic_alter});
+    commands.push_back({"bps topic extend",
+                        "Add partitions to a topic",
+                        {name, {"partitions", "how many more"}},
+                        with_bps_options({replicas, broker}),
+                        topic_extend});
+    commands.push_back({"bps topic delete",
+                        "Delete a topic with its records",
+                        {name},
+                        with_bps_options({}),
+                        topic_delete});
+}
+
+}  // namespace cli
