@@ -129,6 +129,7 @@ const std::vector<Layer> kLayers = {
       "chain",
       "node/bps/core"},
      {&kImpure, &kInexact}},
+    {"node/bps/disk", {"base", "node/bps/core/codec", "node/bps/core", "node/disk"}, {}},
     {"node/disk", {"base", "base/crypto", "chain/types", "consensus"}, {}},
     {"node/snapshots",
      {"base",
