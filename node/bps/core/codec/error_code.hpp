@@ -33,6 +33,8 @@ enum class ErrorCode : std::int16_t {
     group_authorization_failed = 30,
     cluster_authorization_failed = 31,
     invalid_timestamp = 32,
+    unsupported_sasl_mechanism = 33,
+    illegal_sasl_state = 34,
     unsupported_version = 35,
     invalid_request = 42,
     unsupported_for_message_format = 43,
