@@ -1,0 +1,189 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "node/bps/core/reply.hpp"
+#include "node/bps/server/connection.hpp"
+#include "node/bps/server/options.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+namespace bps {
+
+// Counts since the start, for metrics. Any thread.
+struct ListenerCounters {
+    std::atomic<std::uint64_t> connections = 0;  // Now, handshakes among them.
+    std::atomic<std::uint64_t> accepted = 0;
+    std::atomic<std::uint64_t> refused = 0;  // By a bound on connections.
+    std::atomic<std::uint64_t> requests = 0;
+};
+
+// Clients' connections over TCP and TLS, on an I/O thread of their own, and two queues between it
+// and the broker's thread. What waits in them is bounded by the bounds of connections: each request
+// there is counted as one in flight, and its bytes as memory.
+//
+// Threads: start() and stop() are the owner's. deliver() and what sends are the broker's. The wake
+// function is called on the I/O thread and must not block. It, the record files, and all frames
+// that were handed out end in this order: stop(), frames, this.
+class KafkaListener final : base::Pinned, private ConnectionOwner {
+  public:
+    // What happens to connections, in order. Called by deliver().
+    class Handler {
+      public:
+        virtual ~Handler() = default;
+
+        virtual void on_open(std::uint64_t connection, const ClientPeer& peer) = 0;
+        // Its answer, by send(), may come in any order; each request has one.
+        virtual void on_request(const RequestId& id, Frame frame) = 0;
+        // The last of a connection. Answers to it are thrown away.
+        virtual void on_closed(std::uint64_t connection) = 0;
+    };
+
+    // `wake`: something waits for deliver().
+    KafkaListener(ListenerOptions options,
+                  RecordFiles& files,
+                  std::function<void()> wake,
+                  base::Log log);
+    // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
+    ~KafkaListener() override;
+
+    // Binds every address, then serves. invalid: an address without TLS that is not of loopback, or
+    // files of TLS that cannot be used. unavailable: an address is taken.
+    base::Result<void> start();
+    // Accepts and reads nothing more, gives what is asked `grace` to be answered, then ends.
+    void stop(std::chrono::milliseconds grace = std::chrono::milliseconds(1'000));
+
+    // Hands over what has happened since the last call.
+    void deliver(Handler& handler);
+    // The answer to a request. The files of its records are opened here.
+    void send(Reply reply);
+    // The client has logged in: its requests may be as large as messages are, and it shares memory
+    // with its tenant only.
+    void admit(std::uint64_t connection, Tenant tenant);
+    // Reads nothing of it for so long.
+    void mute(std::uint64_t connection, std::chrono::milliseconds duration);
+    // Ends it now; answers that are not written are lost. `reason` is for the log.
+    void close(std::uint64_t connection, std::string reason);
+
+    // The addresses bound, in the order of the options, with the real port.
+    [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
+    [[nodiscard]] const ListenerCounters& counters() const { return counters_; }
+    // Bytes of requests and answers in memory.
+    [[nodiscard]] std::size_t memory_used() const { return memory_.used(); }
+
+  private:
+    using Acceptor = boost::asio::ip::tcp::acceptor;
+    struct Listening {
+        Acceptor acceptor;
+        std::string address;  // As configured.
+        bool is_tls = false;
+    };
+    struct Opened {
+        std::uint64_t connection;
+        ClientPeer peer;
+    };
+    struct Asked {
+        RequestId id;
+        Frame frame;
+    };
+    struct Closed {
+        std::uint64_t connection;
+    };
+    using Event = std::variant<Opened, Asked, Closed>;
+    struct Send {
+        RequestId id;
+        Answer answer;
+    };
+    struct Admit {
+        std::uint64_t connection;
+        Tenant tenant;
+    };
+    struct Mute {
+        std::uint64_t connection;
+        std::chrono::milliseconds duration;
+    };
+    struct Close {
+        std::uint64_t connection;
+        std::string reason;
+    };
+    using Command = std::variant<Send, Admit, Mute, Close>;
+
+    [[nodiscard]] const ListenerOptions& options() const override { return options_; }
+    [[nodiscard]] MemoryShares& memory() override { return memory_; }
+    void on_open(Connection& connection) override;
+    void on_frame(Connection& connection, std::uint64_t number, Frame frame) override;
+    void on_starved(Connection& connection) override;
+    void on_ended(Connection& connection, const std::string& reason) override;
+    void end_turn() override;
+
+    [[nodiscard]] base::Result<void> bind(const ListenerOptions::Listen& listen);
+    void run();
+    void begin_stop();
+    void accept(Listening& listening);
+    void take_socket(const Listening& listening, Connection::Socket socket);
+    [[nodiscard]] std::string why_not(const std::string& address) const;
+    void make_room();
+    void post(Command command);
+    void take_commands();
+    void carry_out(Send& send);
+    void carry_out(const Admit& admit);
+    void carry_out(const Mute& mute);
+    void carry_out(const Close& close);
+    void publish();
+    void resume_starved();
+    void tick();
+    [[nodiscard]] Connection* find(std::uint64_t id);
+    // Whether a line about clients may still be written in this second.
+    [[nodiscard]] bool may_complain();
+
+    const ListenerOptions options_;
+    RecordFiles& files_;
+    const std::function<void()> wake_;
+    base::Log log_;
+    MemoryShares memory_;
+    ListenerCounters counters_;
+    std::vector<std::string> addresses_;
+    std::unique_ptr<ServerTls> tls_;  // Null: nothing listens with TLS.
+
+    boost::asio::io_context context_;
+    boost::asio::steady_timer timer_;
+    std::vector<std::unique_ptr<Listening>> listening_;
+
+    // Of the I/O thread.
+    bool is_stopping_ = false;
+    std::chrono::steady_clock::time_point stop_deadline_{};
+    std::vector<Listening*> failed_;  // Tried again at the next tick.
+    std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;  // By age.
+    std::map<std::string, std::size_t> by_address_;
+    std::uint64_t last_id_ = 0;
+    std::size_t logins_ = 0;  // Connections that are not admitted.
+    std::vector<std::uint64_t> starved_;
+    std::vector<std::uint64_t> ended_;
+    std::vector<Event> happened_;  // In this turn.
+    std::vector<Command> taken_;   // Being carried out.
+    std::uint64_t complaints_ = 0;
+    std::chrono::steady_clock::time_point complaints_since_{};
+
+    std::mutex mutex_;
+    std::vector<Event> events_;      // For deliver().
+    std::vector<Command> commands_;  // From the broker's thread.
+    std::chrono::milliseconds grace_{0};
+    std::thread thread_;
+};
+
+}  // namespace bps
