@@ -1,7 +1,7 @@
 #include "base/check.hpp"
 #include "node/bps/core/codec/reader.hpp"
 #include "node/bps/core/groups.hpp"
-#include "tests/node/bps/core/fake_access.hpp"
+#include "tests/node/bps/core/chain_view.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,9 +22,9 @@ constexpr std::string_view kProtocols[] = {"range", "sticky", "roundrobin"};
 // subscription: it is taken or refused, and what is taken works.
 void load(base::ByteView bytes) {
     (void)bps::topics_of_subscription(bytes);
-    support::FakeAccess access;
+    const support::ChainView view;
     base::Rng rng(1);
-    bps::Groups groups(access, {}, rng);
+    bps::Groups groups(view.rights, {}, rng);
     groups.set_partitions(1);
     bps::Reader in(bytes);
     while (in.ok() && in.left() > 0) {
@@ -51,7 +51,8 @@ class Conversation {
     explicit Conversation(base::ByteView bytes) : in_(bytes) {
         groups_.set_partitions(1);
         groups_.begin(0, 0);
-        access_.topics["t"] = {.id = 1, .partitions = 2};
+        view_.topic(1, "t", 2);
+        view_.grant_all("alice"_n);
     }
     void run() {
         while (in_.ok() && in_.left() > 0) {
@@ -93,6 +94,7 @@ class Conversation {
                 break;
         }
         now_ += in_.integer<std::uint16_t>("time");
+        view_.on_final(now_);
         groups_.on_time(now_, out_);
     }
     bps::Caller caller(std::int16_t version) {
@@ -197,9 +199,9 @@ class Conversation {
     }
 
     bps::Reader in_;
-    support::FakeAccess access_;
+    support::ChainView view_;
     base::Rng rng_{1};
-    bps::Groups groups_{access_, {}, rng_};
+    bps::Groups groups_{view_.rights, {}, rng_};
     bps::GroupEffects out_;
     std::int64_t now_ = 0;
     std::uint64_t number_ = 0;

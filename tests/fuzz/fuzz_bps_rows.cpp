@@ -1,4 +1,5 @@
 #include "base/check.hpp"
+#include "node/bps/core/directory.hpp"
 #include "node/bps/core/rights.hpp"
 
 #include <cstddef>
@@ -14,7 +15,9 @@ constexpr chain::Name kTables[] = {bps::rows::Topic::kTable,
                                    bps::rows::Delegation::kTable,
                                    bps::rows::Cert::kTable,
                                    bps::rows::Revocation::kTable,
-                                   bps::rows::NotBefore::kTable};
+                                   bps::rows::NotBefore::kTable,
+                                   bps::rows::Broker::kTable,
+                                   bps::rows::Partition::kTable};
 
 }  // namespace
 
@@ -23,6 +26,7 @@ constexpr chain::Name kTables[] = {bps::rows::Topic::kTable,
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const base::ByteView bytes = std::as_bytes(std::span(data, size));
     bps::Rights rights({.contract = {1}, .broker = 1, .broker_account = {2}, .anonymous = {}});
+    bps::Directory directory;
     base::Reader in(bytes);
     while (in.ok() && in.left() > 0) {
         const std::uint8_t which = in.u8("table");
@@ -31,10 +35,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .key = in.u64("key")};
         const base::ByteView row = in.raw(in.u8("size"), "row");
         if (!in.ok()) break;
-        (void)rights.apply(id, which >= 128 ? std::nullopt : std::optional(row));
+        const auto value = which >= 128 ? std::nullopt : std::optional(row);
+        (void)rights.apply(id, value);
+        (void)directory.apply(id, value);
         rights.check_invariants();
     }
     const bps::Principal caller{.account = {3}, .permission = {4}};
+    const bps::Caller at{.principal = caller, .client_id = {}, .client_host = {}, .protocol = {}};
+    (void)directory.nodes(at);
+    for (const auto& [key, row] : directory.brokers())
+        (void)directory.leader_of({static_cast<bps::TopicId>(key), 0}, at);
     for (const std::string_view name : {"", "a", "__a", "a.b"}) {
         (void)rights.topic(caller, name, bps::Right::see, 0);
         (void)rights.group(caller, name, {}, bps::Right::see, 0);

@@ -10,14 +10,14 @@
 
 namespace bps {
 
-Broker::Broker(const World& world, const GroupSettings& groups)
-    : cluster_(world.cluster),
+Broker::Broker(const World& world, const GroupSettings& groups, std::string cluster_id)
+    : directory_(world.directory),
       opener_(world.opener),
-      produces_(partitions_, world.access),
-      fetches_(partitions_, world.access),
-      deletions_(partitions_, world.access),
-      lookups_(partitions_, world.access, world.opener),
-      groups_(world.access, groups, world.rng) {}
+      produces_(partitions_, world.rights),
+      fetches_(partitions_, world.rights),
+      lookups_(partitions_, world.rights, world.opener),
+      groups_(world.rights, groups, world.rng),
+      admin_({world.rights, world.directory, partitions_}, std::move(cluster_id)) {}
 
 Partition& Broker::get(PartitionId id) const {
     Partition* const found = partitions_.find(id);
@@ -64,7 +64,6 @@ base::Result<void> Broker::set_log_start(std::int64_t now,
                                          std::int64_t offset,
                                          Effects& out) {
     auto moved = get(id).set_log_start(offset);
-    deletions_.on_log_start(id, out);
     fetches_.on_changed(now, id, out);
     return moved;
 }
@@ -75,7 +74,6 @@ void Broker::remove(std::int64_t now, PartitionId id, Effects& out) {
     partitions_.all.erase(id);
     for (const GroupCommit::Answer& answer : answers)
         on_answer(now, answer, out);
-    deletions_.on_log_start(id, out);
     settle(now, out);
 }
 
@@ -93,7 +91,9 @@ bool Broker::on_request(std::int64_t now,
                         Effects& out) {
     if (!on_data_request(now, caller, request, frame, out)) {
         GroupEffects effects;
-        if (!on_group_request(now, caller, request, effects)) return false;
+        if (!on_group_request(now, caller, request, effects)) {
+            return admin_.on_request(now, caller, request, out);
+        }
         carry_out(now, std::move(effects), out);
     }
     settle(now, out);
@@ -113,8 +113,6 @@ bool Broker::on_data_request(std::int64_t now,
         out.replies.push_back(reply_to(caller, lookups_.list_offsets(now, caller, *list)));
     } else if (const auto* ends = std::get_if<OffsetForLeaderEpochRequest>(&request)) {
         out.replies.push_back(reply_to(caller, lookups_.epoch_ends(now, caller, *ends)));
-    } else if (const auto* deletion = std::get_if<DeleteRecordsRequest>(&request)) {
-        deletions_.start(now, caller, *deletion, out);
     } else {
         return false;
     }
@@ -124,7 +122,7 @@ bool Broker::on_data_request(std::int64_t now,
 void Broker::on_closed(std::int64_t now, std::uint64_t connection) {
     produces_.on_closed(connection);
     fetches_.on_closed(connection);
-    deletions_.on_closed(connection);
+    admin_.on_closed(connection);
     groups_.on_closed(now, connection);
 }
 
@@ -133,14 +131,14 @@ void Broker::on_synced(std::int64_t now, const std::vector<LogId>& failed, Effec
     settle(now, out);
 }
 
-void Broker::on_refused(const Deletion& deletion, ErrorCode code, Effects& out) {
-    deletions_.on_refused(deletion, code, out);
+void Broker::on_called(std::uint64_t ticket, const Verdict<void>& outcome, Effects& out) {
+    admin_.on_called(ticket, outcome, out);
 }
 
 void Broker::on_time(std::int64_t now, Effects& out) {
     produces_.on_time(now, out);
     fetches_.on_time(now, out);
-    deletions_.on_time(now, out);
+    admin_.on_time(now, out);
     GroupEffects effects;
     groups_.on_time(now, effects);
     carry_out(now, std::move(effects), out);
@@ -149,10 +147,8 @@ void Broker::on_time(std::int64_t now, Effects& out) {
 
 std::optional<std::int64_t> Broker::next_time() const {
     std::optional<std::int64_t> first;
-    for (const auto& each : {produces_.next_time(),
-                             fetches_.next_time(),
-                             deletions_.next_time(),
-                             groups_.next_time()}) {
+    for (const auto& each :
+         {produces_.next_time(), fetches_.next_time(), admin_.next_time(), groups_.next_time()}) {
         if (each && (!first || *each < *first)) first = each;
     }
     return first;
@@ -196,6 +192,7 @@ void Broker::check_invariants() const {
     for (const auto& [id, partition] : partitions_.all)
         partition->check_invariants();
     groups_.check_invariants();
+    admin_.chain().check_invariants();
 }
 
 }  // namespace bps

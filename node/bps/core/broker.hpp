@@ -3,21 +3,22 @@
 #include "base/pinned.hpp"
 #include "base/result.hpp"
 #include "base/rng.hpp"
-#include "node/bps/core/access.hpp"
-#include "node/bps/core/cluster.hpp"
+#include "node/bps/core/admin.hpp"
 #include "node/bps/core/codec/requests.hpp"
-#include "node/bps/core/deletions.hpp"
+#include "node/bps/core/directory.hpp"
 #include "node/bps/core/fetches.hpp"
 #include "node/bps/core/groups.hpp"
 #include "node/bps/core/lookups.hpp"
 #include "node/bps/core/partitions.hpp"
 #include "node/bps/core/produces.hpp"
 #include "node/bps/core/reply.hpp"
+#include "node/bps/core/rights.hpp"
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace bps {
@@ -30,14 +31,15 @@ class Broker : base::Pinned {
   public:
     // All of it outlives the broker.
     struct World {
-        const Access& access;
-        const Cluster& cluster;
+        const Rights& rights;
+        const Directory& directory;
         const Decompressor& opener;
         base::Rng& rng;
     };
-    Broker(const World& world, const GroupSettings& groups);
+    // `cluster_id` is what clients know the cluster by: the chain's id, as a text.
+    Broker(const World& world, const GroupSettings& groups, std::string cluster_id);
 
-    // The final rows, after Access and Cluster have them. The partition is there, but for add().
+    // The final rows, after Rights and Directory have them. The partition is there, but for add().
     void add(PartitionId id, std::unique_ptr<Log> log, const PartitionSettings& settings);
     void configure(PartitionId id, const PartitionSettings& settings);
     // unavailable: the disk. malformed: what a partition of `__consumer_offsets` has is not of
@@ -56,8 +58,8 @@ class Broker : base::Pinned {
     // Which topic `__consumer_offsets` is: before a partition of it is led.
     void set_offsets_topic(TopicId topic, std::int32_t partitions);
 
-    // A request with its frame, in which its records lie. False: it is neither of records nor of
-    // groups.
+    // A request with its frame, in which its records lie. False: it is one of SASL, which has no
+    // principal yet. What is not listed, answer_unlisted() answers.
     [[nodiscard]] bool on_request(std::int64_t now,
                                   const Caller& caller,
                                   const Request& request,
@@ -66,7 +68,9 @@ class Broker : base::Pinned {
     void on_closed(std::int64_t now, std::uint64_t connection);
     // The sync that was asked for is done, but for these logs.
     void on_synced(std::int64_t now, const std::vector<LogId>& failed, Effects& out);
-    void on_refused(const Deletion& deletion, ErrorCode code, Effects& out);
+    // What became of a call: it is in a final block, whose rows were fed; or why it is not, with
+    // policy_violation and the contract's text where that has refused it. Once for each call.
+    void on_called(std::uint64_t ticket, const Verdict<void>& outcome, Effects& out);
     // To be called at next_time() or soon after.
     void on_time(std::int64_t now, Effects& out);
     [[nodiscard]] std::optional<std::int64_t> next_time() const;
@@ -76,6 +80,7 @@ class Broker : base::Pinned {
 
     [[nodiscard]] const Partitions& partitions() const { return partitions_; }
     [[nodiscard]] const Groups& groups() const { return groups_; }
+    [[nodiscard]] const Admin& admin() const { return admin_; }
     void check_invariants() const;
 
   private:
@@ -101,14 +106,14 @@ class Broker : base::Pinned {
     void settle(std::int64_t now, Effects& out);
     void begin_sync(Effects& out);
 
-    const Cluster& cluster_;
+    const Directory& directory_;
     const Decompressor& opener_;
     Partitions partitions_;
     Produces produces_;
     Fetches fetches_;
-    Deletions deletions_;
     Lookups lookups_;
     Groups groups_;
+    Admin admin_;
     TopicId offsets_topic_ = 0;  // 0: there is none.
     std::int32_t offsets_partitions_ = 0;
 };

@@ -112,7 +112,7 @@ FindCoordinatorResponse Broker::find_coordinator(const Caller& caller,
     } else if (offsets_partitions_ == 0) {
         response.error_code = ErrorCode::coordinator_not_available;
         response.error_message = "there is no topic __consumer_offsets yet";
-    } else if (const auto node = cluster_.leader_of(
+    } else if (const auto node = directory_.leader_of(
                    {offsets_topic_, groups_.partition_of(request.key)}, caller)) {
         response.node_id = node->id;
         response.host = texts.keep(node->host);

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "base/bytes.hpp"
+#include "chain/types/name.hpp"
 #include "node/bps/core/access.hpp"
 #include "node/bps/core/codec/responses.hpp"
 #include "node/bps/core/group_commit.hpp"
 #include "node/bps/core/partition_id.hpp"
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -32,6 +35,7 @@ struct Caller {
     Principal principal;
     std::string client_id;
     std::string client_host;
+    std::string protocol;  // Of the listener on which it came, as its row in `brokers` has it.
 };
 
 // What becomes of a request: exactly one for each, in any order; those of one connection leave in
@@ -42,18 +46,17 @@ struct Reply {
     std::string close_reason;               // Not empty: the connection is closed.
 };
 
-// Records that the owner of a topic, or one with the right, wants deleted: for the action
-// `deleterecs`.
-struct Deletion {
-    RequestId id;
-    PartitionId partition;
-    std::int64_t offset = 0;
+// An action that the node pushes to the contract, signed as the broker's account.
+struct ChainCall {
+    std::uint64_t ticket = 0;  // None comes twice. Broker::on_called() reports it, once.
+    chain::Name action;
+    base::Bytes data;  // Its packed arguments.
 };
 
 // What the node is to do. `sync`, then Broker::on_synced(); the rest in any order.
 struct Effects {
     std::vector<Reply> replies;
-    std::vector<Deletion> deletions;
+    std::vector<ChainCall> calls;
     std::optional<GroupCommit::Sync> sync;
 };
 
@@ -68,11 +71,17 @@ template <class Response>
 class Texts {
   public:
     [[nodiscard]] std::string_view keep(std::string text) {
+        bytes_ += text.size() + kOverhead;
         return texts_.emplace_back(std::move(text));
     }
     [[nodiscard]] std::string_view keep(std::string_view text) { return keep(std::string(text)); }
+    // About what the texts, and the items that borrow them, take in memory.
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
   private:
+    static constexpr std::size_t kOverhead = 128;
+
+    std::size_t bytes_ = 0;
     std::deque<std::string> texts_;  // One that is added moves none of the others.
 };
 

@@ -74,7 +74,11 @@ bool Rights::holds(const rows::Grant& grant, const Principal& caller, const Aske
         grant.prefixed ? asked.name.starts_with(grant.name) : asked.name == grant.name;
     return grant.resource == asked.resource && is_named && gives(grant.operation, asked.right) &&
            (grant.permission.empty() || grant.permission == caller.permission) &&
-           grant.first <= height_ && (grant.last == 0 || height_ <= grant.last);
+           is_in_force(grant);
+}
+
+bool Rights::is_in_force(const rows::Grant& grant) const {
+    return grant.first <= height_ && (grant.last == 0 || height_ <= grant.last);
 }
 
 bool Rights::may(const Principal& caller, chain::Name owner, const Asked& asked) const {
@@ -115,6 +119,11 @@ const rows::Topic* Rights::find_topic(TopicId id) const {
     return at == topics_.end() ? nullptr : &at->second;
 }
 
+const rows::Topic* Rights::find_topic(std::string_view name) const {
+    const auto at = topics_by_name_.find(name);
+    return at == topics_by_name_.end() ? nullptr : &topics_.at(at->second);
+}
+
 std::optional<chain::Name> Rights::reserved_by(std::string_view name) const {
     for (std::size_t size = name.size(); size > 0; --size) {
         const auto at = prefixes_by_text_.find(name.substr(0, size));
@@ -152,9 +161,42 @@ Verdict<chain::Name> Rights::new_topic_owner(const Principal& caller, std::strin
                   fmt::format("names that begin like {} are reserved for another tenant", name));
 }
 
+// Who has a right on one name has none on all that begin so. A token with a scope is for less than
+// its principal may; what others may is not in it.
+bool Rights::may_change(const Principal& caller,
+                        chain::Name owner,
+                        const rows::Grant& grant) const {
+    if (caller.scope != nullptr) return false;
+    if (caller.account == owner) return true;
+    const auto at = grants_by_parties_.find({owner, caller.account});
+    return at != grants_by_parties_.end() && std::ranges::any_of(at->second, [&](const auto& each) {
+               return (each.second->prefixed || !grant.prefixed) &&
+                      holds(*each.second, caller, {grant.resource, grant.name, Right::admin});
+           });
+}
+
+Verdict<chain::Name> Rights::grant_owner(const Principal& caller, const rows::Grant& grant) const {
+    const bool is_topic = grant.resource == rows::Resource::topic && !grant.prefixed;
+    const rows::Topic* const topic = is_topic ? find_topic(grant.name) : nullptr;
+    // Grants on another's topic have no effect: one that the caller may not see answers as none.
+    if (topic != nullptr && may_change(caller, topic->owner, grant)) return topic->owner;
+    const chain::Name owner = natural_owner(caller, grant.name);
+    if (may_change(caller, owner, grant)) return owner;
+    if (caller.scope != nullptr) {
+        return refuse(ErrorCode::cluster_authorization_failed,
+                      "a token with a scope changes no grants: use one without");
+    }
+    return refuse(
+        ErrorCode::cluster_authorization_failed,
+        fmt::format("names that begin like '{}' are reserved for another tenant, who must "
+                    "grant you ADMIN",
+                    grant.name));
+}
+
 Verdict<void> Rights::delegated(chain::Name owner,
                                 chain::Name action,
                                 std::string_view topic) const {
+    if (owner == settings_.broker_account) return {};
     const auto at = delegations_.find({owner, settings_.broker_account.value});
     const bool is_delegated =
         at != delegations_.end() && at->second.broker == settings_.broker &&

@@ -15,13 +15,6 @@
 
 namespace bps {
 
-// Where a row of the contract is.
-struct RowId {
-    chain::Name table;
-    chain::Name scope;
-    std::uint64_t key = 0;
-};
-
 // What a token says of itself, once its signatures were checked. Times are seconds since 1970.
 struct TokenClaims {
     chain::Name account;
@@ -67,8 +60,13 @@ class Rights final : public Access {
                                              Right right,
                                              std::int64_t now) const override;
     [[nodiscard]] std::optional<std::string> topic_name(TopicId id) const override;
-    // The row of a topic; null: there is none.
+    // The row of a topic; null: there is none. Who may see it is not asked.
     [[nodiscard]] const rows::Topic* find_topic(TopicId id) const;
+    [[nodiscard]] const rows::Topic* find_topic(std::string_view name) const;
+    // Ids of all topics by name.
+    [[nodiscard]] const std::map<std::string, std::uint64_t, std::less<>>& topic_names() const {
+        return topics_by_name_;
+    }
     // Whose a new topic of this name is. topic_authorization_failed: the caller may not make it.
     [[nodiscard]] Verdict<chain::Name> new_topic_owner(const Principal& caller,
                                                        std::string_view name) const;
@@ -77,6 +75,25 @@ class Rights final : public Access {
     [[nodiscard]] Verdict<void> delegated(chain::Name owner,
                                           chain::Name action,
                                           std::string_view topic) const;
+
+    // Whose grant for this name, or for names that begin so, the caller may make or take back: that
+    // of a topic which it administers, else of whom such a name belongs to.
+    // cluster_authorization_failed: it may not; a token with a scope may not at all.
+    [[nodiscard]] Verdict<chain::Name> grant_owner(const Principal& caller,
+                                                   const rows::Grant& grant) const;
+    // Whether the caller may change this grant of the owner.
+    [[nodiscard]] bool may_change(const Principal& caller,
+                                  chain::Name owner,
+                                  const rows::Grant& grant) const;
+    // By who grants and the grant's id.
+    [[nodiscard]] const std::map<std::pair<chain::Name, std::uint64_t>, rows::Grant>& grants()
+        const {
+        return grants_;
+    }
+    // Whether the height of the last final block is among those at which the grant holds.
+    [[nodiscard]] bool is_in_force(const rows::Grant& grant) const;
+
+    [[nodiscard]] const Settings& settings() const { return settings_; }
 
     // Whether a token holds: at login, and at every request of its session.
     // sasl_authentication_failed: the session ends.

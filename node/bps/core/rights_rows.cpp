@@ -2,19 +2,11 @@
 #include "base/check.hpp"
 #include "node/bps/core/rights.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 namespace bps {
 
 namespace {
-
-tl::unexpected<base::Error> misplaced(const RowId& id) {
-    return base::fail(
-        base::Errc::malformed,
-        fmt::format("a row of {} that is not where its key says", id.table.to_string()));
-}
 
 // Changes of one block come in any order: what is made again under a name may come before the old
 // one goes, and then the entry is the new one's.
@@ -28,15 +20,8 @@ void erase_entry(Index& index, const Key& key, std::uint64_t id) {
 
 template <class Row>
 base::Result<void> Rights::read_and_set(const RowId& id, base::ByteView value) {
-    const auto row = chain::unpack<Row>(value, "row");
-    if (!row) {
-        return base::fail(row.error().code,
-                          fmt::format("table {}, scope {}, key {}: {}",
-                                      id.table.to_string(),
-                                      id.scope.to_string(),
-                                      id.key,
-                                      row.error().detail));
-    }
+    const auto row = rows::read<Row>(id, value);
+    if (!row) return base::fail(row.error());
     erase(id);
     return set(id, *row);
 }
@@ -57,47 +42,47 @@ base::Result<void> Rights::apply(const RowId& id, std::optional<base::ByteView> 
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::Topic& row) {
-    if (row.id != id.key || row.partitions > 1'000'000) return misplaced(id);
+    if (row.id != id.key || row.partitions > 1'000'000) return rows::misplaced(id);
     topics_[id.key] = row;
     topics_by_name_[row.name] = id.key;
     return {};
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::Grant& row) {
-    if (row.id != id.key) return misplaced(id);
+    if (row.id != id.key) return rows::misplaced(id);
     rows::Grant& kept = grants_[{id.scope, id.key}] = row;
     grants_by_parties_[{id.scope, row.account}][id.key] = &kept;
     return {};
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::Prefix& row) {
-    if (row.id != id.key) return misplaced(id);
+    if (row.id != id.key) return rows::misplaced(id);
     prefixes_[id.key] = row;
     prefixes_by_text_[row.prefix] = id.key;
     return {};
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::Delegation& row) {
-    if (row.account.value != id.key) return misplaced(id);
+    if (row.account.value != id.key) return rows::misplaced(id);
     delegations_[{id.scope, id.key}] = row;
     return {};
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::Cert& row) {
-    if (row.id != id.key) return misplaced(id);
+    if (row.id != id.key) return rows::misplaced(id);
     certs_[id.key] = row;
     certs_by_hash_[row.hash] = id.key;
     return {};
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::Revocation& row) {
-    if (row.key != id.key) return misplaced(id);
+    if (row.key != id.key) return rows::misplaced(id);
     revocations_[{id.scope, id.key}] = row;
     return {};
 }
 
 base::Result<void> Rights::set(const RowId& id, const rows::NotBefore& row) {
-    if (row.account.value != id.key) return misplaced(id);
+    if (row.account.value != id.key) return rows::misplaced(id);
     not_before_[id.key] = row;
     return {};
 }

@@ -21,6 +21,12 @@ void decode_enum(base::Reader& in, T& value, T last, std::string_view field) {
 
 }  // namespace
 
+tl::unexpected<base::Error> misplaced(const RowId& id) {
+    return base::fail(
+        base::Errc::malformed,
+        fmt::format("a row of {} that is not where its key says", id.table.to_string()));
+}
+
 std::optional<std::string_view> find_setting(const std::vector<Setting>& settings,
                                              std::string_view name) {
     const auto at = std::ranges::find(settings, name, &Setting::name);

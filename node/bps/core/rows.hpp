@@ -1,20 +1,36 @@
 #pragma once
 
 #include "base/bytes.hpp"
+#include "base/crypto/keys.hpp"
 #include "base/result.hpp"
 #include "chain/types/codec.hpp"
 #include "chain/types/name.hpp"
 #include "chain/types/time.hpp"
+
+#include <fmt/format.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-// Rows of the contract `bps` that decide who may do what, as contracts/bps/tables.hpp has them and
-// in its packed form. Limits here are above those of the contract: a row that it wrote is read.
+namespace bps {
+
+// Where a row of the contract is.
+struct RowId {
+    chain::Name table;
+    chain::Name scope;
+    std::uint64_t key = 0;
+};
+
+}  // namespace bps
+
+// Rows of the contract `bps` that decide who may do what and who is where, as
+// contracts/bps/tables.hpp has them and in its packed form. Limits here are above those of the
+// contract: a row that it wrote is read.
 namespace bps::rows {
 
 using chain::literals::operator""_n;
@@ -22,9 +38,26 @@ using chain::literals::operator""_n;
 inline constexpr chain::ListLimit kText{.count = 1'024};
 inline constexpr chain::ListLimit kItems{.count = 1'024};
 
+// A row from its packed form. malformed: names the row, the field and the offset.
+template <class Row>
+[[nodiscard]] base::Result<Row> read(const RowId& id, base::ByteView value) {
+    auto row = chain::unpack<Row>(value, "row");
+    if (row) return row;
+    return base::fail(row.error().code,
+                      fmt::format("table {}, scope {}, key {}: {}",
+                                  id.table.to_string(),
+                                  id.scope.to_string(),
+                                  id.key,
+                                  row.error().detail));
+}
+// malformed: a row that is not where its key says.
+[[nodiscard]] tl::unexpected<base::Error> misplaced(const RowId& id);
+
 struct Setting {
     std::string name;
     std::string value;
+
+    friend bool operator==(const Setting&, const Setting&) = default;
 
     static void each_field(auto& self, auto&& visit) {
         visit(chain::Limited{self.name, kText}, chain::Limited{self.value, kText});
@@ -160,6 +193,99 @@ struct NotBefore {
     chain::TimePointSec time;
 
     static void each_field(auto& self, auto&& visit) { visit(self.account, self.time); }
+};
+
+struct Listener {
+    std::string protocol;  // PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL.
+    std::string host;
+    std::uint16_t port = 0;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(chain::Limited{self.protocol, kText}, chain::Limited{self.host, kText}, self.port);
+    }
+};
+
+// Key: the id.
+struct Broker {
+    static constexpr chain::Name kTable = "brokers"_n;
+
+    std::int32_t id = 0;
+    chain::Name account;
+    base::crypto::PublicKey node_key;
+    std::vector<Listener> listeners;
+    std::uint32_t boot = 0;  // Number of its last start; 0: it has never started.
+    base::Hash<16> start_id;
+    base::Hash<16> log_id;
+    std::int32_t generation = 0;
+    bool draining = false;  // It gets no new replicas.
+    bool fenced = true;
+    std::uint32_t replicas = 0;  // Of all partitions.
+    std::int64_t first_id = -1;  // The last producer ids that it leased begin here.
+    std::uint32_t suspects_at = 0;
+    std::uint32_t suspected_at = 0;
+    std::uint32_t covered_at = 0;
+    std::uint32_t called_at = 0;
+    base::Hash<16> producers;
+    std::uint64_t schedule = 0;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.id,
+              self.account,
+              self.node_key,
+              chain::Limited{self.listeners, kItems},
+              self.boot,
+              self.start_id,
+              self.log_id,
+              self.generation,
+              self.draining,
+              self.fenced,
+              self.replicas,
+              self.first_id,
+              self.suspects_at,
+              self.suspected_at,
+              self.covered_at,
+              self.called_at,
+              self.producers,
+              self.schedule);
+    }
+};
+
+struct Replica {
+    std::int32_t broker = 0;
+    std::int32_t generation = -1;  // With which the broker is in ISR; -1: it is not.
+
+    static void each_field(auto& self, auto&& visit) { visit(self.broker, self.generation); }
+};
+
+// Key: the topic in the high 32 bits, the partition in the low ones.
+struct Partition {
+    static constexpr chain::Name kTable = "partitions"_n;
+
+    std::uint32_t topic = 0;
+    std::uint32_t partition = 0;
+    std::vector<Replica> replicas;     // The first is the preferred leader.
+    std::vector<std::int32_t> target;  // Of a reassignment on its way; empty: none.
+    std::uint8_t replicas_before = 0;  // How many of `replicas` there were before it.
+    std::int32_t leader = -1;          // -1: nobody.
+    std::uint32_t leader_boot = 0;
+    std::int32_t leader_epoch = 0;
+    std::int32_t partition_epoch = 0;
+    std::int32_t break_epoch = 0;
+    std::int64_t log_start = 0;  // Records below were deleted by the owner.
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.topic,
+              self.partition,
+              chain::Limited{self.replicas, kItems},
+              chain::Limited{self.target, kItems},
+              self.replicas_before,
+              self.leader,
+              self.leader_boot,
+              self.leader_epoch,
+              self.partition_epoch,
+              self.break_epoch,
+              self.log_start);
+    }
 };
 
 }  // namespace bps::rows

@@ -128,7 +128,7 @@ TEST_CASE("between the high watermark and the end a fetch is empty, not refused"
 TEST_CASE("a grant that is revoked during the wait shows no record", "[bps][fetch]") {
     BrokerFixture f;
     const auto id = f.fetch({{0, 0}});
-    f.access.denied.insert({f.caller(0).principal.account.value, bps::Right::consume});
+    f.view.revoke(f.tenant, bps::rows::Operation::consume);
     f.produce(0, "a");
     f.sync();
     const auto parts = f.fetched_parts(id);
@@ -140,7 +140,7 @@ TEST_CASE("a topic that goes, or is made again, answers who waits for the old on
           "[bps][fetch]") {
     BrokerFixture f;
     const auto id = f.fetch({{0, 0}});
-    f.access.topics["t"] = {.id = 2, .partitions = 1};
+    f.make_again(1);
     f.add({2, 0}, 1);
     base::Bytes batch = make_batch(record("new"));
     f.produce(0, batch);

@@ -2,7 +2,7 @@
 
 #include "node/bps/core/broker.hpp"
 #include "node/bps/core/codec/decoder.hpp"
-#include "tests/node/bps/core/fake_access.hpp"
+#include "tests/node/bps/core/chain_view.hpp"
 #include "tests/node/bps/core/log_fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -18,25 +18,18 @@
 
 namespace support {
 
-using namespace chain::literals;  // NOLINT(google-build-using-namespace)
-
-// All is led by broker 1.
-class OneNode final : public bps::Cluster {
-  public:
-    [[nodiscard]] std::optional<Node> leader_of(bps::PartitionId /*id*/,
-                                                const bps::Caller& /*caller*/) const override {
-        return Node{.id = 1, .host = "broker.example", .port = 9092};
-    }
-};
-
 // A broker with one disk for each partition. Topic `t` has id 1 and two partitions, which it leads
-// in epoch 1. Time stands still unless a test moves it.
+// in epoch 1; alice and bob may do all with it. The last final block is never old. Time stands
+// still unless a test moves it.
 struct BrokerFixture {
     static constexpr bps::TopicId kOffsetsTopic = 100;
     static constexpr std::int32_t kOffsetsPartitions = 2;
 
     explicit BrokerFixture(const bps::PartitionSettings& with = {}) : settings(with) {
-        access.topics["t"] = {.id = 1, .partitions = 2};
+        view.topic(1, "t", 2);
+        view.grant_all("alice"_n);
+        view.grant_all("bob"_n);
+        view.delegate(ChainView::kOwner, {"deleterecs"_n});
         open();
     }
     void open() {
@@ -47,8 +40,8 @@ struct BrokerFixture {
             add({kOffsetsTopic, index}, ++epoch);
     }
     std::unique_ptr<bps::Broker> make_broker() {
-        auto made = std::make_unique<bps::Broker>(bps::Broker::World{access, cluster, opener, rng},
-                                                  group_settings);
+        auto made = std::make_unique<bps::Broker>(
+            bps::Broker::World{view.rights, view.directory, opener, rng}, group_settings, "chain");
         made->set_offsets_topic(kOffsetsTopic, kOffsetsPartitions);
         return made;
     }
@@ -56,6 +49,7 @@ struct BrokerFixture {
         auto opened = bps::Log::open(files[id], settings.log, now);
         REQUIRE(opened.has_value());
         broker->add(id, std::move(opened->log), settings);
+        view.partition(id, leader_epoch);
         REQUIRE(broker->lead(now, id, leader_epoch, 1, effects).has_value());
         sync();
     }
@@ -64,6 +58,12 @@ struct BrokerFixture {
         broker.reset();
         effects = {};
         open();
+    }
+
+    // Topic `t` is deleted, and made again.
+    void make_again(std::uint32_t partitions) {
+        view.erase<bps::rows::Topic>(1);
+        view.topic(2, "t", partitions);
     }
 
     // Every sync that is asked for is done; returns how many there were.
@@ -81,6 +81,7 @@ struct BrokerFixture {
     }
     void pass(std::int64_t milliseconds) {
         now += milliseconds;
+        view.on_final(now);
         broker->on_time(now, effects);
     }
 
@@ -90,11 +91,13 @@ struct BrokerFixture {
                 .correlation = 7,
                 .principal = {tenant, "active"_n},
                 .client_id = "client",
-                .client_host = "127.0.0.1"};
+                .client_host = "127.0.0.1",
+                .protocol = "PLAINTEXT"};
     }
     std::uint64_t ask(std::int16_t version,
                       const bps::Request& request,
                       std::span<std::byte> frame = {}) {
+        view.on_final(now);
         REQUIRE(broker->on_request(now, caller(version), request, frame, effects));
         broker->check_invariants();
         return number;
@@ -206,9 +209,8 @@ struct BrokerFixture {
     std::int64_t now = 1'000'000;
     std::int32_t epoch = 0;
     bps::PartitionSettings settings;
-    FakeAccess access;
+    ChainView view;
     chain::Name tenant = "alice"_n;
-    OneNode cluster;
     NoDecompressor opener;
     base::Rng rng{1};
     bps::GroupSettings group_settings;

@@ -7,6 +7,7 @@
 
 namespace {
 
+using namespace chain::literals;  // NOLINT(google-build-using-namespace)
 using bps::ErrorCode;
 using support::BrokerFixture;
 using support::make_batch;
@@ -132,27 +133,49 @@ TEST_CASE("records are deleted once the chain says so", "[bps][offsets]") {
     f.sync();
     const auto id = ask_delete(f, 2);
     CHECK_FALSE(f.reply(id).has_value());
-    REQUIRE(f.effects.deletions.size() == 1);
-    CHECK(f.effects.deletions[0].partition == bps::PartitionId{1, 0});
-    CHECK(f.effects.deletions[0].offset == 2);
+    REQUIRE(f.effects.calls.size() == 1);
+    CHECK(f.effects.calls[0].action == "deleterecs"_n);
+    const auto asked =
+        chain::unpack<bps::actions::DeleteRecords>(f.effects.calls[0].data, "action");
+    REQUIRE(asked.has_value());
+    CHECK(asked->by == "broker1"_n);
+    CHECK(asked->topic == 1);
+    REQUIRE(asked->starts.size() == 1);
+    CHECK(asked->starts[0].partition == 0);
+    CHECK(asked->starts[0].offset == 2);
     CHECK(offset_and_time(list(f, -2)) == Hit{0, -1});
     REQUIRE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
+    CHECK_FALSE(f.reply(id).has_value());
+    f.broker->on_called(f.effects.calls[0].ticket, {}, f.effects);
     const auto answer = deleted(f, id);
     CHECK(answer.error_code == ErrorCode::none);
     CHECK(answer.low_watermark == 2);
     CHECK(offset_and_time(list(f, -2)) == Hit{2, -1});
-    // One that wants more goes on waiting.
-    const auto more = ask_delete(f, 3);
-    REQUIRE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
-    CHECK_FALSE(f.reply(more).has_value());
-    f.pass(1'000);
-    CHECK(deleted(f, more).error_code == ErrorCode::request_timed_out);
-    f.effects.deletions.pop_back();
     // What is deleted already is no action.
     CHECK(deleted(f, ask_delete(f, 1)).low_watermark == 2);
-    CHECK(f.effects.deletions.size() == 1);
+    CHECK(f.effects.calls.size() == 1);
     f.restart();
     CHECK(offset_and_time(list(f, -2)) == Hit{2, -1});
+}
+
+TEST_CASE("one action deletes records of all partitions that a request names", "[bps][offsets]") {
+    BrokerFixture f;
+    f.produce(0, "a");
+    f.produce(1, "b");
+    f.sync();
+    bps::DeleteRecordsRequest request;
+    request.timeout_ms = 1'000;
+    request.topics = {{"t", {{0, -1}, {1, 1}, {1, 1}, {2, 1}}}};
+    const auto id = f.ask(2, request);
+    REQUIRE(f.effects.calls.size() == 1);
+    f.broker->on_called(f.effects.calls[0].ticket, {}, f.effects);
+    const auto parts = f.decoded<bps::DeleteRecordsResponse>(id, 2).topics.at(0).partitions;
+    REQUIRE(parts.size() == 4);
+    CHECK(parts[0].low_watermark == 1);
+    CHECK(parts[1].low_watermark == 1);
+    CHECK(parts[2].error_code == ErrorCode::invalid_request);
+    CHECK(parts[2].low_watermark == -1);
+    CHECK(parts[3].error_code == ErrorCode::unknown_topic_or_partition);
 }
 
 TEST_CASE("deleting is refused above the high watermark, late, or by the chain", "[bps][offsets]") {
@@ -163,17 +186,26 @@ TEST_CASE("deleting is refused above the high watermark, late, or by the chain",
     CHECK(deleted(f, ask_delete(f, 2)).error_code == ErrorCode::offset_out_of_range);
     CHECK(deleted(f, ask_delete(f, -2)).error_code == ErrorCode::offset_out_of_range);
     const auto late = ask_delete(f, -1);
-    CHECK(f.effects.deletions.at(0).offset == 1);
-    f.pass(1'000);
-    CHECK(deleted(f, late).error_code == ErrorCode::request_timed_out);
+    f.pass(999);
+    CHECK_FALSE(f.reply(late).has_value());
+    f.pass(1);
+    const auto timed_out = deleted(f, late);
+    CHECK(timed_out.error_code == ErrorCode::request_timed_out);
+    CHECK(timed_out.low_watermark == -1);
     const auto refused = ask_delete(f, 1);
-    f.broker->on_refused(f.effects.deletions.at(1), ErrorCode::policy_violation, f.effects);
+    f.broker->on_called(
+        f.effects.calls.at(1).ticket, bps::refuse(ErrorCode::policy_violation, "no"), f.effects);
     CHECK(deleted(f, refused).error_code == ErrorCode::policy_violation);
     f.settings.deletes_records = false;
     f.broker->configure({1, 0}, f.settings);
     CHECK(deleted(f, ask_delete(f, 1)).error_code == ErrorCode::policy_violation);
-    f.access.denied.insert({f.caller(0).principal.account.value, bps::Right::admin});
+    f.settings.deletes_records = true;
+    f.broker->configure({1, 0}, f.settings);
+    f.view.delegate(support::ChainView::kOwner, {"createtopic"_n});
+    CHECK(deleted(f, ask_delete(f, 1)).error_code == ErrorCode::policy_violation);
+    f.view.revoke(f.tenant, bps::rows::Operation::admin);
     CHECK(deleted(f, ask_delete(f, 1)).error_code == ErrorCode::topic_authorization_failed);
+    CHECK(f.effects.calls.size() == 2);
     CHECK_FALSE(f.broker->next_time().has_value());
 }
 

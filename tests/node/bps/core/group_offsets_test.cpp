@@ -94,7 +94,7 @@ TEST_CASE("what cannot be committed is refused by itself", "[bps][groups]") {
     CHECK(f.committed(f.ask_commit(kNobody, 1, -1)) == ErrorCode::unknown_topic_or_partition);
     CHECK(f.committed(f.ask_commit(kNobody, 1, 0, std::string(4'097, 'm'))) ==
           ErrorCode::offset_metadata_too_large);
-    f.access.denied.insert({f.tenant.value, bps::Right::consume});
+    f.view.revoke(f.tenant, bps::rows::Operation::consume);
     CHECK(f.committed(f.ask_commit(kNobody, 1)) == ErrorCode::topic_authorization_failed);
     CHECK_FALSE(f.is_there());
 }
@@ -138,7 +138,7 @@ TEST_CASE("a topic that is made again has no offset of the old one", "[bps][grou
     GroupFixture f;
     CHECK(f.commit(kNobody, 5) == ErrorCode::none);
     const auto late = f.ask_commit(kNobody, 6);
-    f.access.topics["t"] = {.id = 2, .partitions = 2};
+    f.make_again(2);
     CHECK(f.offset() == -1);
     f.broker->on_topic_deleted(f.now, 1, f.effects);
     f.sync();

@@ -2,14 +2,9 @@
 #include "node/bps/core/rights.hpp"
 
 #include "base/crypto/hash.hpp"
-#include "chain/abi/definition.hpp"
-#include "chain/abi/json.hpp"
-#include "chain/abi/serializer.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 namespace {
@@ -376,61 +371,4 @@ TEST_CASE("a row that the contract does not write is refused", "[bps][rights]") 
     CHECK_FALSE(view.may(kBob, "a.one", Right::consume));
     // Tables that decide nothing here.
     CHECK(view.rights.apply({"anchors"_n, "bps"_n, 1}, base::ByteView(bytes)).has_value());
-}
-
-TEST_CASE("rows are packed as the contract's ABI says", "[bps][rights]") {
-    std::ifstream file(BPS_ABI);
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    const auto json = chain::abi::parse_json(text);
-    REQUIRE(json.has_value());
-    auto definition = chain::abi::definition_from_json(*json);
-    REQUIRE(definition.has_value());
-    const auto abi = chain::abi::Serializer::make(*std::move(definition));
-    REQUIRE(abi.has_value());
-    const auto check = [&](const auto& row, const std::string& as_json) {
-        using Row = std::decay_t<decltype(row)>;
-        const auto parsed = chain::abi::parse_json(as_json);
-        REQUIRE(parsed.has_value());
-        const auto packed = (*abi)->to_binary((*abi)->table_type(Row::kTable), *parsed);
-        INFO(as_json);
-        REQUIRE(packed.has_value());
-        CHECK(base::to_hex(chain::pack(row)) == base::to_hex(*packed));
-        const auto read = chain::unpack<Row>(*packed, "row");
-        REQUIRE(read.has_value());
-        CHECK(base::to_hex(chain::pack(*read)) == base::to_hex(*packed));
-    };
-    check(bps::rows::Topic{.id = 7,
-                           .name = "t",
-                           .owner = "alice"_n,
-                           .partitions = 3,
-                           .settings = {{"retention.ms", "5"}}},
-          R"({"id":7,"name":"t","owner":"alice","partitions":3,
-              "settings":[{"name":"retention.ms","value":"5"}]})");
-    check(bps::rows::Grant{.resource = bps::rows::Resource::group,
-                           .prefixed = true,
-                           .name = "g",
-                           .account = "bob"_n,
-                           .permission = "active"_n,
-                           .operation = bps::rows::Operation::admin,
-                           .first = 1,
-                           .last = 2,
-                           .id = 9},
-          R"({"resource":1,"prefixed":true,"name":"g","account":"bob","permission":"active",
-              "operation":2,"first":1,"last":2,"id":9})");
-    check(bps::rows::Prefix{.id = 3, .owner = "alice"_n, .prefix = "alice."},
-          R"({"id":3,"owner":"alice","prefix":"alice."})");
-    check(bps::rows::Delegation{.account = "broker1"_n,
-                                .broker = 1,
-                                .actions = {"grant"_n},
-                                .prefix = "a.",
-                                .until = {kNowSeconds}},
-          R"({"account":"broker1","broker":1,"actions":["grant"],"prefix":"a.",
-              "until":"2027-01-15T08:00:00"})");
-    check(
-        bps::rows::Cert{.id = 4, .hash = {}, .account = "bob"_n, .permission = "tls"_n},
-        R"({"id":4,"hash":")" + std::string(64, '0') + R"(","account":"bob","permission":"tls"})");
-    check(bps::rows::Revocation{.key = 5, .jti = "x", .until = {kNowSeconds}},
-          R"({"key":5,"jti":"x","until":"2027-01-15T08:00:00"})");
-    check(bps::rows::NotBefore{.account = "alice"_n, .time = {kNowSeconds}},
-          R"({"account":"alice","time":"2027-01-15T08:00:00"})");
 }

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "node/bps/core/refusal.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <set>
+#include <type_traits>
+
+namespace bps {
+
+inline constexpr std::size_t kRequestItemsMax = 1'000;
+
+// What a request of administration names. Kafka refuses an item each time it is named if that is
+// more than once: nobody knows which is meant. And a request costs what it names: too many are
+// refused, all of them.
+template <class Name>
+class RequestItems {
+  public:
+    // `name_of` says what an item names. The items outlive this.
+    template <class List, class NameOf>
+    RequestItems(const List& items, NameOf name_of) : count_(items.size()) {
+        std::set<Name> seen;
+        for (const auto& item : items) {
+            const Name name = name_of(item);
+            if (!seen.insert(name).second) repeated_.insert(name);
+        }
+    }
+    // invalid_request: it is named more than once, or too much is named.
+    [[nodiscard]] Verdict<void> check(const Name& name) const {
+        if (count_ > kRequestItemsMax) {
+            return refuse(
+                ErrorCode::invalid_request,
+                fmt::format(
+                    "the request names {} things: name at most {}", count_, kRequestItemsMax));
+        }
+        if (!repeated_.contains(name)) return {};
+        return refuse(ErrorCode::invalid_request,
+                      "the request names it more than once: name it once");
+    }
+
+  private:
+    std::size_t count_;
+    std::set<Name> repeated_;
+};
+template <class List, class NameOf>
+RequestItems(const List&, NameOf)
+    -> RequestItems<std::invoke_result_t<NameOf, const typename List::value_type&>>;
+
+}  // namespace bps
