@@ -94,7 +94,7 @@ Verdict<const rows::Topic*> Admin::administered(const Asked& by, std::string_vie
 Verdict<const rows::Topic*> Admin::changeable(const Asked& by,
                                               std::string_view name,
                                               chain::Name action) const {
-    const auto topic = administered(by, name);
+    auto topic = administered(by, name);
     if (!topic) return topic;
     const auto delegated = world_.rights.delegated((*topic)->owner, action, name);
     if (!delegated) return refuse(delegated.error());

@@ -69,11 +69,11 @@ class Admin : base::Pinned {
     [[nodiscard]] chain::Name self() const { return world_.rights.settings().broker_account; }
     template <class Action>
     [[nodiscard]] static ChainAnswer::Part part(const Action& action,
-                                                std::vector<Place> places,
+                                                const std::vector<Place>& places,
                                                 std::string_view subject = {}) {
         return {.action = Action::kName,
                 .data = chain::pack(action),
-                .places = std::move(places),
+                .places = places,
                 .subject = std::string(subject)};
     }
     [[nodiscard]] InitProducerIdResponse init_producer_id(const Asked& by,
@@ -101,6 +101,9 @@ class Admin : base::Pinned {
 
     // --- admin_leaders.cpp ------------------------------------------------------------------
     void elect_leaders(const Asked& by, const ElectLeadersRequest& request, Effects& out);
+    // The partitions that need an election of this type.
+    [[nodiscard]] std::vector<std::int32_t> in_need(const rows::Topic& topic,
+                                                    std::int8_t type) const;
     // Which action gives the partition a better leader, if one can and must be.
     [[nodiscard]] Verdict<chain::Name> election_of(PartitionId id, std::int8_t type) const;
     void alter_reassignments(const Asked& by,

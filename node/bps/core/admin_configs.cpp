@@ -117,36 +117,40 @@ Verdict<std::string> altered_list(std::string_view present,
     return fmt::format("{}", fmt::join(items, ","));
 }
 
+// The value that a change gives; nothing: it takes the setting away.
+Verdict<std::optional<std::string>> value_after(
+    const Settings& settings, const IncrementalAlterConfigsRequest::Config& config) {
+    const auto operation = static_cast<ConfigOperation>(config.config_operation);
+    if (operation < ConfigOperation::set || operation > ConfigOperation::subtract) {
+        return refuse(
+            ErrorCode::invalid_request,
+            fmt::format("an operation {} on a setting: it is 0 to 3", config.config_operation));
+    }
+    const KnownSetting* const known = find_known_setting(config.name);
+    if (known == nullptr) {
+        return refuse(ErrorCode::invalid_config, "there is no such setting: leave it out");
+    }
+    if (operation == ConfigOperation::remove) return std::nullopt;
+    if (!config.value) {
+        return refuse(ErrorCode::invalid_config, "a setting without a value: give one");
+    }
+    if (operation == ConfigOperation::set) return std::string(*config.value);
+    auto list =
+        altered_list(rows::find_setting(settings, config.name).value_or(known->otherwise), config);
+    if (!list) return refuse(list.error());
+    return *std::move(list);
+}
+
 Verdict<Settings> altered(const rows::Topic& topic,
                           const std::vector<IncrementalAlterConfigsRequest::Config>& configs) {
     const RequestItems named(configs, [](const auto& config) { return config.name; });
     Settings settings = topic.settings;
     for (const IncrementalAlterConfigsRequest::Config& config : configs) {
         if (auto once = named.check(config.name); !once) return refuse(once.error());
-        const auto operation = static_cast<ConfigOperation>(config.config_operation);
-        if (operation < ConfigOperation::set || operation > ConfigOperation::subtract) {
-            return refuse(
-                ErrorCode::invalid_request,
-                fmt::format("an operation {} on a setting: it is 0 to 3", config.config_operation));
-        }
-        if (operation != ConfigOperation::remove && !config.value) {
-            return refuse(ErrorCode::invalid_config, "a setting without a value: give one");
-        }
-        std::string value(config.value.value_or(""));
-        if (operation == ConfigOperation::append || operation == ConfigOperation::subtract) {
-            const KnownSetting* const known = find_known_setting(config.name);
-            const auto present = rows::find_setting(settings, config.name);
-            auto list = altered_list(
-                present.value_or(known == nullptr ? std::string_view() : known->otherwise), config);
-            if (!list) return refuse(list.error());
-            value = *std::move(list);
-        }
+        auto value = value_after(settings, config);
+        if (!value) return refuse(value.error());
         remove(settings, config.name);
-        if (operation != ConfigOperation::remove) {
-            settings.push_back({std::string(config.name), std::move(value)});
-        } else if (find_known_setting(config.name) == nullptr) {
-            return refuse(ErrorCode::invalid_config, "there is no such setting to take away");
-        }
+        if (*value) settings.push_back({std::string(config.name), **std::move(value)});
     }
     return settings;
 }

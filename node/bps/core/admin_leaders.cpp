@@ -47,6 +47,22 @@ Refusal no_partition(std::int32_t index, const rows::Topic& topic) {
             fmt::format("partition {} of {}, which has {}", index, topic.name, topic.partitions)};
 }
 
+// A reassignment on its way.
+ListPartitionReassignmentsResponse::Partition describe(std::int32_t index,
+                                                       const rows::Partition& row) {
+    ListPartitionReassignmentsResponse::Partition item;
+    item.partition_index = index;
+    for (std::size_t i = 0; i < row.replicas.size(); ++i) {
+        const std::int32_t broker = row.replicas[i].broker;
+        item.replicas.push_back(broker);
+        if (i >= row.replicas_before) item.adding_replicas.push_back(broker);
+        if (std::ranges::find(row.target, broker) == row.target.end()) {
+            item.removing_replicas.push_back(broker);
+        }
+    }
+    return item;
+}
+
 }  // namespace
 
 void Admin::elect_leaders(const Asked& by, const ElectLeadersRequest& request, Effects& out) {
@@ -64,9 +80,9 @@ void Admin::elect_leaders(const Asked& by, const ElectLeadersRequest& request, E
         const auto action = election_of(id, request.election_type);
         if (!action) return answer.refuse(at, action.error());
         if (*action == actions::Elect::kName) return elections.add(id, at);
-        answer.parts.push_back(part(
-            actions::Prefer{.broker = row->leader, .id = named(id), .epoch = row->leader_epoch},
-            {at}));
+        const actions::Prefer prefer{
+            .broker = row->leader, .id = named(id), .epoch = row->leader_epoch};
+        answer.parts.push_back(part(prefer, {at}));
     };
     if (request.topic_partitions) {
         for (const ElectLeadersRequest::Topic& topic : *request.topic_partitions) {
@@ -76,23 +92,30 @@ void Admin::elect_leaders(const Asked& by, const ElectLeadersRequest& request, E
                 add(found, index);
         }
     } else {
-        // All that the caller administers and that need one.
         for (const auto& [name, id] : world_.rights.topic_names()) {
             const auto found = administered(by, name);
-            if (!found) continue;
+            const auto needed =
+                found ? in_need(**found, request.election_type) : std::vector<std::int32_t>();
+            if (needed.empty()) continue;
             topics.emplace_back().topic = answer.texts.keep(std::string_view(name));
-            for (std::uint32_t index = 0; index < (*found)->partitions; ++index) {
-                const PartitionId partition{(*found)->id, static_cast<std::int32_t>(index)};
-                const auto action = election_of(partition, request.election_type);
-                const bool is_needed =
-                    action || action.error().code != ErrorCode::election_not_needed;
-                if (is_needed) add(found, partition.index);
-            }
-            if (topics.back().partition_result.empty()) topics.pop_back();
+            for (const std::int32_t index : needed)
+                add(found, index);
         }
     }
     elections.finish();
     chain_.start(by.now, by.caller, request.timeout_ms, std::move(answer), out);
+}
+
+std::vector<std::int32_t> Admin::in_need(const rows::Topic& topic, std::int8_t type) const {
+    std::vector<std::int32_t> found;
+    for (std::uint32_t number = 0; number < topic.partitions; ++number) {
+        const auto index = static_cast<std::int32_t>(number);
+        const auto action = election_of({topic.id, index}, type);
+        if (action || action.error().code != ErrorCode::election_not_needed) {
+            found.push_back(index);
+        }
+    }
+    return found;
 }
 
 Verdict<chain::Name> Admin::election_of(PartitionId id, std::int8_t type) const {
@@ -200,16 +223,7 @@ ListPartitionReassignmentsResponse Admin::list_reassignments(
         if (response.topics.empty() || response.topics.back().name != name) {
             response.topics.emplace_back().name = name;
         }
-        auto& item = response.topics.back().partitions.emplace_back();
-        item.partition_index = id.index;
-        for (std::size_t i = 0; i < row->replicas.size(); ++i) {
-            const std::int32_t broker = row->replicas[i].broker;
-            item.replicas.push_back(broker);
-            if (i >= row->replicas_before) item.adding_replicas.push_back(broker);
-            if (std::ranges::find(row->target, broker) == row->target.end()) {
-                item.removing_replicas.push_back(broker);
-            }
-        }
+        response.topics.back().partitions.push_back(describe(id.index, *row));
     };
     const auto seen = [&](std::string_view name) {
         return world_.rights.topic(by.caller.principal, name, Right::see, by.now);

@@ -48,7 +48,7 @@ void Admin::delete_records_of(const Asked& by,
     if (places.empty()) return;
     const auto delegated = changeable(by, topic.name, actions::DeleteRecords::kName);
     if (delegated) {
-        answer.parts.push_back(part(action, std::move(places)));
+        answer.parts.push_back(part(action, places));
         return;
     }
     for (const Place& at : places)

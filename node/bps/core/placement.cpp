@@ -25,6 +25,7 @@ std::vector<std::int32_t> hosts(const Directory& directory) {
     }
     std::ranges::sort(by_load);
     std::vector<std::int32_t> ids;
+    ids.reserve(by_load.size());
     for (const auto& [replicas, id] : by_load)
         ids.push_back(id);
     return ids;

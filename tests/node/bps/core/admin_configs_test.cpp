@@ -22,12 +22,12 @@ constexpr std::int8_t kTopic = 2;
 constexpr std::int8_t kBroker = 4;
 
 struct ConfigsFixture : AdminFixture {
-    void set(Settings settings) {
+    void set(Settings all) {
         view.topic({.id = 5,
                     .name = "a.x",
                     .owner = "alice"_n,
                     .partitions = 2,
-                    .settings = std::move(settings)});
+                    .settings = std::move(all)});
     }
     bps::DescribeConfigsResponse::Resource describe(
         std::int8_t type,
