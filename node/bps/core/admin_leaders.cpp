@@ -20,14 +20,35 @@ actions::PartitionOf named(PartitionId id) {
     return {.topic = id.topic, .partition = static_cast<std::uint32_t>(id.index)};
 }
 
-// The partitions of one action `elect` after another, with their places in the answer.
+Refusal no_partition(std::int32_t index, const rows::Topic& topic) {
+    return {ErrorCode::unknown_topic_or_partition,
+            fmt::format("partition {} of {}, which has {}", index, topic.name, topic.partitions)};
+}
+
+// The items of an answer to ElectLeaders, and the actions for them: one `elect` has many
+// partitions.
 class Elections {
   public:
-    explicit Elections(ChainAnswer& answer) : answer_(answer) {}
-    void add(PartitionId id, const ChainAnswer::Place& at) {
-        action_.partitions.push_back(named(id));
-        places_.push_back(at);
-        if (places_.size() == kElectedAtOnce) finish();
+    explicit Elections(ChainAnswer& answer)
+        : answer_(answer),
+          topics_(std::get<ElectLeadersResponse>(answer.response).replica_election_results) {}
+
+    // One more item of the last topic in the answer. Null: there is no such partition.
+    void add(const Verdict<const rows::Topic*>& topic,
+             std::int32_t index,
+             const rows::Partition* row,
+             const Verdict<chain::Name>& action) {
+        auto& items = topics_.back().partition_result;
+        items.emplace_back().partition_id = index;
+        const ChainAnswer::Place at{topics_.size() - 1, items.size() - 1};
+        if (!topic) return answer_.refuse(at, topic.error());
+        if (row == nullptr) return answer_.refuse(at, no_partition(index, **topic));
+        if (!action) return answer_.refuse(at, action.error());
+        const PartitionId id{(*topic)->id, index};
+        if (*action == actions::Elect::kName) return elect(id, at);
+        const actions::Prefer prefer{
+            .broker = row->leader, .id = named(id), .epoch = row->leader_epoch};
+        answer_.parts.push_back({.action = *action, .data = chain::pack(prefer), .places = {at}});
     }
     void finish() {
         if (places_.empty()) return;
@@ -37,15 +58,17 @@ class Elections {
     }
 
   private:
+    void elect(PartitionId id, const ChainAnswer::Place& at) {
+        action_.partitions.push_back(named(id));
+        places_.push_back(at);
+        if (places_.size() == kElectedAtOnce) finish();
+    }
+
     ChainAnswer& answer_;
+    std::vector<ElectLeadersResponse::Topic>& topics_;
     actions::Elect action_;
     std::vector<ChainAnswer::Place> places_;
 };
-
-Refusal no_partition(std::int32_t index, const rows::Topic& topic) {
-    return {ErrorCode::unknown_topic_or_partition,
-            fmt::format("partition {} of {}, which has {}", index, topic.name, topic.partitions)};
-}
 
 // A reassignment on its way.
 ListPartitionReassignmentsResponse::Partition describe(std::int32_t index,
@@ -70,19 +93,11 @@ void Admin::elect_leaders(const Asked& by, const ElectLeadersRequest& request, E
     auto& topics = std::get<ElectLeadersResponse>(answer.response).replica_election_results;
     Elections elections(answer);
     const auto add = [&](const Verdict<const rows::Topic*>& topic, std::int32_t index) {
-        auto& items = topics.back().partition_result;
-        items.emplace_back().partition_id = index;
-        const Place at{topics.size() - 1, items.size() - 1};
-        if (!topic) return answer.refuse(at, topic.error());
-        const PartitionId id{(*topic)->id, index};
-        const rows::Partition* const row = world_.directory.find_partition(id);
-        if (row == nullptr) return answer.refuse(at, no_partition(index, **topic));
-        const auto action = election_of(id, request.election_type);
-        if (!action) return answer.refuse(at, action.error());
-        if (*action == actions::Elect::kName) return elections.add(id, at);
-        const actions::Prefer prefer{
-            .broker = row->leader, .id = named(id), .epoch = row->leader_epoch};
-        answer.parts.push_back(part(prefer, {at}));
+        const PartitionId id{topic ? (*topic)->id : 0, index};
+        elections.add(topic,
+                      index,
+                      world_.directory.find_partition(id),
+                      election_of(id, request.election_type));
     };
     if (request.topic_partitions) {
         for (const ElectLeadersRequest::Topic& topic : *request.topic_partitions) {

@@ -56,7 +56,8 @@ TEST_CASE("the versions are those that are listed, also for who asks in a later 
     CHECK(now.api_keys.size() == 34);
     CHECK(now.api_keys.at(0).api_key == 0);
     CHECK(now.api_keys.at(0).max_version == 9);
-    const auto later = bps::answer_unlisted({.key = 18, .version = 4, .correlation = 7});
+    const auto later =
+        bps::answer_unlisted({.key = 18, .version = 4, .correlation = 7, .client_id = {}});
     REQUIRE(later.has_value());
     bps::Decoder decoder(base::ByteView(later->bytes).subspan(8), 0, false);
     bps::ApiVersionsResponse response;
@@ -65,8 +66,10 @@ TEST_CASE("the versions are those that are listed, also for who asks in a later 
     CHECK(response.error_code == ErrorCode::unsupported_version);
     CHECK(response.api_keys.size() == 34);
     CHECK(later->bytes[7] == std::byte{7});
-    CHECK_FALSE(bps::answer_unlisted({.key = 3, .version = 10, .correlation = 7}).has_value());
-    CHECK_FALSE(bps::answer_unlisted({.key = 24, .version = 0, .correlation = 7}).has_value());
+    CHECK_FALSE(bps::answer_unlisted({.key = 3, .version = 10, .correlation = 7, .client_id = {}})
+                    .has_value());
+    CHECK_FALSE(bps::answer_unlisted({.key = 24, .version = 0, .correlation = 7, .client_id = {}})
+                    .has_value());
 }
 
 TEST_CASE("clients are told of what they may see", "[bps][metadata]") {
