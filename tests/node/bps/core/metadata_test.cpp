@@ -51,7 +51,13 @@ void lease(AdminFixture& f, std::int64_t first) {
 TEST_CASE("the versions are those that are listed, also for who asks in a later one",
           "[bps][metadata]") {
     AdminFixture f;
-    const auto now = f.answer<bps::ApiVersionsResponse>(3, bps::ApiVersionsRequest{});
+    // Its header is never flexible.
+    f.ask(3, bps::ApiVersionsRequest{});
+    const base::Bytes body = f.reply(f.number)->response->bytes;
+    bps::Decoder in(base::ByteView(body).subspan(8), 3, true);
+    bps::ApiVersionsResponse now;
+    in.structure(now);
+    REQUIRE(in.finish().has_value());
     CHECK(now.error_code == ErrorCode::none);
     CHECK(now.api_keys.size() == 34);
     CHECK(now.api_keys.at(0).api_key == 0);
