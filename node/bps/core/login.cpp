@@ -74,7 +74,8 @@ std::optional<Reply> Login::on_request(std::int64_t now,
                         .correlation = header.correlation,
                         .principal = {},
                         .client_id = {},
-                        .client_host = {}};
+                        .client_host = {},
+                        .protocol = {}};
     // Both also where a session is over: it may be renewed then.
     if (const auto* asked = std::get_if<SaslHandshakeRequest>(&request)) {
         return handshake(caller, *asked);

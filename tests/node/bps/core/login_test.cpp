@@ -26,7 +26,8 @@ class Client : public LoginFixture {
     explicit Client(const bps::Login::Peer& peer = kFar) : login(judge, counts, peer) {}
 
     std::optional<bps::Reply> ask(const bps::Request& request, std::int16_t version = 1) {
-        const bps::RequestHeader header{.version = version, .correlation = 5};
+        const bps::RequestHeader header{
+            .key = 0, .version = version, .correlation = 5, .client_id = {}};
         return login.on_request(now, {.connection = 3, .number = ++number}, header, request);
     }
     SaslHandshakeResponse handshake(std::string_view mechanism, std::int16_t version = 1) {
