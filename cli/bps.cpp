@@ -86,9 +86,9 @@ base::Result<void> broker_drain(const Session& session, const Arguments& argumen
 }  // namespace
 
 const Option& bps_contract_option() {
-    static const Option option{
+    static const Option kOption{
         "contract", 0, "ACCOUNT", "who has the broker's contract (default: bps)"};
-    return option;
+    return kOption;
 }
 
 std::vector<Option> with_bps_options(std::vector<Option> own) {

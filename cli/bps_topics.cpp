@@ -50,6 +50,7 @@ base::Result<std::vector<std::uint64_t>> brokers_for(const Session& session,
     }
     std::ranges::sort(usable);
     std::vector<std::uint64_t> ids;
+    ids.reserve(usable.size());
     for (const auto& [replicas, id] : usable)
         ids.push_back(id);
     return ids;

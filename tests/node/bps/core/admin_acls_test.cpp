@@ -259,16 +259,19 @@ TEST_CASE("what no grant says is refused", "[bps][admin]") {
     CHECK(with([](Entry& of) { of.host = "10.0.0.1"; }) == ErrorCode::invalid_request);
     for (const char* who : {"bob", "User:", "User:*", "User:Bob", "User:bob@", "User:@app"})
         CHECK(with([&](Entry& of) { of.principal = who; }) == ErrorCode::invalid_request);
-    for (const int type : {0, 1, 4, 5})
+    for (const int type : {0, 1, 4, 5}) {
         CHECK(with([&](Entry& of) { of.resource_type = static_cast<std::int8_t>(type); }) ==
               ErrorCode::invalid_request);
-    for (const int pattern : {0, 1, 2})
+    }
+    for (const int pattern : {0, 1, 2}) {
         CHECK(with([&](Entry& of) {
                   of.resource_pattern_type = static_cast<std::int8_t>(pattern);
               }) == ErrorCode::invalid_request);
-    for (const int operation : {0, 1, 5, 6, 8, 9, 10, 11, 12})
+    }
+    for (const int operation : {0, 1, 5, 6, 8, 9, 10, 11, 12}) {
         CHECK(with([&](Entry& of) { of.operation = static_cast<std::int8_t>(operation); }) ==
               ErrorCode::invalid_request);
+    }
     CHECK(with([](Entry& of) { of.resource_name = "a b"; }) == ErrorCode::invalid_request);
     CHECK(f.refused(entry(kWrite, "g", kGroup)) == ErrorCode::invalid_request);
     CHECK(f.refused(entry(kAlter, "g", kGroup)) == ErrorCode::invalid_request);

@@ -18,6 +18,21 @@ Topic topic_of(std::string_view name, std::int32_t partitions = -1, std::int16_t
             .assignments = {},
             .configs = {}};
 }
+std::vector<std::string> names_of(int count) {
+    std::vector<std::string> names;
+    names.reserve(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i)
+        names.push_back("a." + std::to_string(i));
+    return names;
+}
+// They borrow the names.
+std::vector<Topic> topics_of(const std::vector<std::string>& names) {
+    std::vector<Topic> topics;
+    topics.reserve(names.size());
+    for (const std::string& name : names)
+        topics.push_back(topic_of(name));
+    return topics;
+}
 bps::CreateTopicsRequest create(std::vector<Topic> topics) {
     bps::CreateTopicsRequest request;
     request.timeout_ms = 1'000;
@@ -140,9 +155,10 @@ TEST_CASE("two who make the same topic at once: one makes it, the other finds it
     const auto third = f.ask(5, create({topic_of("a.third")}));
     const auto fourth = f.ask(5, create({topic_of("a.third")}));
     f.refuse("no");
-    for (const auto id : {third, fourth})
+    for (const auto id : {third, fourth}) {
         CHECK(f.decoded<bps::CreateTopicsResponse>(id, 5).topics.at(0).error_code ==
               ErrorCode::policy_violation);
+    }
 }
 
 TEST_CASE("a topic that cannot be is refused before the chain is asked", "[bps][admin]") {
@@ -242,12 +258,8 @@ TEST_CASE("what is named twice, or with too many others, is refused", "[bps][adm
     CHECK(topics.at(1).error_code == ErrorCode::none);
     CHECK(topics.at(2).error_code == ErrorCode::invalid_request);
     CHECK(f.effects.calls.size() == 1);
-    std::vector<std::string> names;
-    for (int i = 0; i < 1'001; ++i)
-        names.push_back("a." + std::to_string(i));
-    std::vector<Topic> many;
-    for (const std::string& name : names)
-        many.push_back(topic_of(name));
+    const std::vector<std::string> names = names_of(1'001);
+    const std::vector<Topic> many = topics_of(names);
     const auto all = f.answer<bps::CreateTopicsResponse>(5, create(many)).topics;
     REQUIRE(all.size() == 1'001);
     for (const auto& topic : all)
@@ -256,12 +268,8 @@ TEST_CASE("what is named twice, or with too many others, is refused", "[bps][adm
 
 TEST_CASE("a tenant fills its share of what waits for the chain, and no more", "[bps][admin]") {
     AdminFixture f;
-    std::vector<std::string> names;
-    for (int i = 0; i < 300; ++i)
-        names.push_back("a." + std::to_string(i));
-    std::vector<Topic> many;
-    for (const std::string& name : names)
-        many.push_back(topic_of(name));
+    const std::vector<std::string> names = names_of(300);
+    const std::vector<Topic> many = topics_of(names);
     const auto id = f.ask(5, create(many));
     CHECK(f.effects.calls.size() == 256);
     CHECK(code(f, topic_of("a.more")) == ErrorCode::request_timed_out);

@@ -86,6 +86,7 @@ struct LoginFixture {
         const auto digest = bps::token_digest(terms);
         REQUIRE(digest);
         std::vector<base::crypto::Signature> signatures;
+        signatures.reserve(keys.size());
         for (const auto& each : keys)
             signatures.push_back(each.sign(*digest));
         const auto token = bps::make_token(terms, std::move(signatures));

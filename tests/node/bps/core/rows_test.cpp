@@ -34,11 +34,11 @@ chain::abi::SerializerPtr bps_abi() {
 // The value has the bytes that the ABI gives its JSON, and is read from them.
 template <class T>
 void check_packed(const T& value, std::string_view type, const std::string& as_json) {
-    static const auto abi = bps_abi();
+    static const auto kAbi = bps_abi();
     INFO(as_json);
     const auto parsed = chain::abi::parse_json(as_json);
     REQUIRE(parsed.has_value());
-    const auto packed = abi->to_binary(type, *parsed);
+    const auto packed = kAbi->to_binary(type, *parsed);
     REQUIRE(packed.has_value());
     CHECK(base::to_hex(chain::pack(value)) == base::to_hex(*packed));
     const auto read = chain::unpack<T>(*packed, "value");
@@ -46,12 +46,12 @@ void check_packed(const T& value, std::string_view type, const std::string& as_j
     CHECK(base::to_hex(chain::pack(*read)) == base::to_hex(*packed));
 }
 void check(const auto& row, const std::string& as_json) {
-    static const auto abi = bps_abi();
-    check_packed(row, abi->table_type(std::decay_t<decltype(row)>::kTable), as_json);
+    static const auto kAbi = bps_abi();
+    check_packed(row, kAbi->table_type(std::decay_t<decltype(row)>::kTable), as_json);
 }
 void check_action(const auto& action, const std::string& as_json) {
-    static const auto abi = bps_abi();
-    check_packed(action, abi->action_type(std::decay_t<decltype(action)>::kName), as_json);
+    static const auto kAbi = bps_abi();
+    check_packed(action, kAbi->action_type(std::decay_t<decltype(action)>::kName), as_json);
 }
 
 }  // namespace

@@ -88,9 +88,10 @@ TEST_CASE("a token with another header, alg none among them, is refused", "[bps]
                                R"({"alg":"BOR1","typ":"JWT"})",
                                R"({"typ":"JWT", "alg":"BOR1"})",
                                R"({"typ":"JWT","alg":"BOR1","kid":"1"})",
-                               ""})
+                               ""}) {
         CHECK(world.why_not(token_of(claims(), world.key, header)) ==
               "token: its header is not " + std::string(kHeader));
+    }
 }
 
 TEST_CASE("claims in any other form are refused", "[bps][token]") {
@@ -229,7 +230,7 @@ TEST_CASE("signatures are 1 to 16, of 66 bytes, ascending by different keys", "[
     REQUIRE(bytes->size() == 132);
     const base::ByteView first = base::ByteView(*bytes).first(66);
     const base::ByteView second = base::ByteView(*bytes).last(66);
-    const auto refused = [&](std::vector<base::ByteView> parts) {
+    const auto refused = [&](const std::vector<base::ByteView>& parts) {
         base::Bytes joined;
         for (const base::ByteView part : parts)
             joined.insert(joined.end(), part.begin(), part.end());
