@@ -38,8 +38,8 @@ class ChainCalls : base::Pinned {
     static constexpr std::int64_t kLifetimeMs = 60'000;
 
     // `key` satisfies the permission, and outlives this.
-    ChainCalls(Settings settings, const base::crypto::PrivateKey& key)
-        : settings_(std::move(settings)), key_(key) {}
+    ChainCalls(const Settings& settings, const base::crypto::PrivateKey& key)
+        : settings_(settings), key_(key) {}
 
     // Signs a transaction of one action, to be submitted. `ticket` is new. unavailable: too many
     // calls are on their way, or no final block is known yet.

@@ -94,7 +94,7 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
         bool is_tls = false;
     };
     struct Opened {
-        std::uint64_t connection;
+        std::uint64_t connection = 0;
         ClientPeer peer;
     };
     struct Asked {
@@ -102,7 +102,7 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
         Frame frame;
     };
     struct Closed {
-        std::uint64_t connection;
+        std::uint64_t connection = 0;
     };
     using Event = std::variant<Opened, Asked, Closed>;
     struct Send {
@@ -110,15 +110,15 @@ class KafkaListener final : base::Pinned, private ConnectionOwner {
         Answer answer;
     };
     struct Admit {
-        std::uint64_t connection;
-        Tenant tenant;
+        std::uint64_t connection = 0;
+        Tenant tenant = 0;
     };
     struct Mute {
-        std::uint64_t connection;
-        std::chrono::milliseconds duration;
+        std::uint64_t connection = 0;
+        std::chrono::milliseconds duration{};
     };
     struct Close {
-        std::uint64_t connection;
+        std::uint64_t connection = 0;
         std::string reason;
     };
     using Command = std::variant<Send, Admit, Mute, Close>;

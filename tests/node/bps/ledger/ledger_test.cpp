@@ -59,6 +59,7 @@ std::string text_of(const FinalRows::Change& change) {
 
 std::vector<std::string> shown(const FinalRows& rows) {
     std::vector<std::string> all;
+    all.reserve(rows.changes.size());
     for (const FinalRows::Change& each : rows.changes) {
         all.push_back(each.id.table.to_string() + " " + each.id.scope.to_string() + " " +
                       std::to_string(each.id.key) + " " + text_of(each));

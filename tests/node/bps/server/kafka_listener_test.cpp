@@ -446,6 +446,7 @@ TEST_CASE("a broker that stops does not wait for ever", "[bps][server]") {
 TEST_CASE("many clients at once: each gets its own answers", "[bps][server]") {
     Served served;
     std::vector<std::thread> threads;
+    threads.reserve(8);
     std::atomic<int> right = 0;
     for (int t = 0; t < 8; ++t) {
         threads.emplace_back([&, t] {
@@ -472,6 +473,7 @@ TEST_CASE("many clients at once: each gets its own answers", "[bps][server]") {
 TEST_CASE("a flood of connections writes few lines", "[bps][server]") {
     Served served({.connections_per_address_max = 5});
     std::vector<std::unique_ptr<Client>> clients;
+    clients.reserve(300);
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < 300; ++i)
         clients.push_back(std::make_unique<Client>(served));

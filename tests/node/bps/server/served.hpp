@@ -307,17 +307,24 @@ class Client : base::Pinned {
     int socket_;
 };
 
+inline auto open_to_write(const std::string& path) {
+    return std::unique_ptr<std::FILE, int (*)(std::FILE*)>(std::fopen(path.c_str(), "w"),
+                                                           &std::fclose);
+}
+
 // Files of a certificate and a key of P-256 that are made for the test.
 struct CertificateFiles {
     CertificateFiles() {
         const auto openssl_key = tcp::make_openssl_key(key);
         const auto made = tcp::make_certificate(*openssl_key);
-        std::FILE* out = std::fopen(certificate.c_str(), "w");
-        PEM_write_X509(out, made.get());
-        std::fclose(out);
-        out = std::fopen(key_file.c_str(), "w");
-        PEM_write_PrivateKey(out, openssl_key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-        std::fclose(out);
+        PEM_write_X509(open_to_write(certificate).get(), made.get());
+        PEM_write_PrivateKey(open_to_write(key_file).get(),
+                             openssl_key.get(),
+                             nullptr,
+                             nullptr,
+                             0,
+                             nullptr,
+                             nullptr);
     }
     [[nodiscard]] bps::ListenerOptions options() const {
         bps::ListenerOptions made;

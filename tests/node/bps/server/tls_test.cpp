@@ -138,9 +138,13 @@ TEST_CASE("what cannot be served is refused at the start", "[bps][server][tls]")
 TEST_CASE("a key with a password is refused and nobody is asked for it", "[bps][server][tls]") {
     const CertificateFiles certificate;
     const auto key = tcp::make_openssl_key(certificate.key);
-    std::FILE* out = std::fopen(certificate.key_file.c_str(), "w");
     unsigned char password[] = "secret";
-    PEM_write_PrivateKey(out, key.get(), EVP_aes_256_cbc(), password, 6, nullptr, nullptr);
-    std::fclose(out);
+    PEM_write_PrivateKey(open_to_write(certificate.key_file).get(),
+                         key.get(),
+                         EVP_aes_256_cbc(),
+                         password,
+                         6,
+                         nullptr,
+                         nullptr);
     CHECK(refusal_of(certificate.options()).starts_with("bps-tls-key = "));
 }
