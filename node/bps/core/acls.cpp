@@ -1,6 +1,6 @@
 #include "node/bps/core/acls.hpp"
 
-#include "node/bps/core/placement.hpp"
+#include "node/bps/core/topic_name.hpp"
 
 #include <fmt/format.h>
 

@@ -3,6 +3,7 @@
 #include "node/bps/core/known_settings.hpp"
 #include "node/bps/core/placement.hpp"
 #include "node/bps/core/request_items.hpp"
+#include "node/bps/core/topic_name.hpp"
 
 #include <fmt/format.h>
 
@@ -17,10 +18,6 @@ constexpr std::int32_t kUnset = -1;  // The broker chooses (KIP-464).
 constexpr std::int32_t kDefaultPartitions = 1;
 constexpr std::int8_t kOfTopic = 1;  // Sources of a setting.
 constexpr std::int8_t kDefault = 5;
-
-actions::Replicas replicas_of(const std::vector<std::int32_t>& ids) {
-    return {.brokers = ids};
-}
 
 Verdict<std::vector<rows::Setting>> settings_of(
     const std::vector<CreateTopicsRequest::Config>& configs) {
@@ -139,7 +136,7 @@ Verdict<actions::Assignment> Admin::assignment_of(const CreateTopicsRequest::Top
         }
         const auto checked = check_replicas(world_.directory, each.broker_ids);
         if (!checked) return refuse(checked.error());
-        made[index] = replicas_of(each.broker_ids);
+        made[index].brokers = each.broker_ids;
     }
     return made;
 }
@@ -224,7 +221,7 @@ Verdict<actions::AddParts> Admin::more_partitions(
     for (const CreatePartitionsRequest::Assignment& each : *topic.assignments) {
         const auto checked = check_replicas(world_.directory, each.broker_ids);
         if (!checked) return refuse(checked.error());
-        made.assignment.push_back(replicas_of(each.broker_ids));
+        made.assignment.push_back({.brokers = each.broker_ids});
     }
     return made;
 }

@@ -203,6 +203,7 @@ void ChainRequests::release(chain::Name tenant, const Load& less) {
 
 // Its calls go on: an action that is pushed is not taken back.
 void ChainRequests::forget(const Waiting& waiting) {
+    release(waiting.caller.principal.account, {.calls = 0, .bytes = waiting.bytes});
     deadlines_.remove(waiting.deadline, waiting.caller.id);
     for (const std::uint64_t ticket : waiting.tickets) {
         std::erase_if(calls_.at(ticket).waiters,
@@ -232,8 +233,7 @@ void ChainRequests::on_called(std::uint64_t ticket, const Verdict<void>& outcome
         waiting.tickets.erase(ticket);
         if (!waiting.tickets.empty()) continue;
         out.replies.push_back(to_reply(waiting.caller, waiting.answer));
-        release(waiting.caller.principal.account, {.calls = 0, .bytes = waiting.bytes});
-        deadlines_.remove(waiting.deadline, at->first);
+        forget(waiting);
         waiting_.erase(at);
     }
 }
@@ -244,7 +244,6 @@ void ChainRequests::on_time(std::int64_t now, Effects& out) {
     for (const RequestId& id : deadlines_.take(now)) {
         auto node = waiting_.extract(id);
         Waiting& waiting = node.mapped();
-        release(waiting.caller.principal.account, {.calls = 0, .bytes = waiting.bytes});
         const auto refuse_all = [&](const Waiter& each) {
             if (each.request != id) return;
             for (const Place& place : each.places)
@@ -260,9 +259,7 @@ void ChainRequests::on_time(std::int64_t now, Effects& out) {
 void ChainRequests::on_closed(std::uint64_t connection) {
     auto at = waiting_.lower_bound({connection, 0});
     while (at != waiting_.end() && at->first.connection == connection) {
-        const Waiting& waiting = at->second;
-        forget(waiting);
-        release(waiting.caller.principal.account, {.calls = 0, .bytes = waiting.bytes});
+        forget(at->second);
         at = waiting_.erase(at);
     }
 }

@@ -1,7 +1,7 @@
 #include "node/bps/core/metadata.hpp"
 
 #include "node/bps/core/acls.hpp"
-#include "node/bps/core/placement.hpp"
+#include "node/bps/core/topic_name.hpp"
 
 #include <fmt/format.h>
 

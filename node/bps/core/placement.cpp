@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t kDefaultReplicas = 3;
 
-bool is_name_letter(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '.' || letter == '_' || letter == '-';
-}
-
 // The brokers that get new replicas, those with the fewest first.
 std::vector<std::int32_t> hosts(const Directory& directory) {
     std::vector<std::pair<std::uint32_t, std::int32_t>> by_load;
@@ -32,21 +27,6 @@ std::vector<std::int32_t> hosts(const Directory& directory) {
 }
 
 }  // namespace
-
-Verdict<void> check_topic_name(std::string_view name) {
-    if (name.empty() || name == "." || name == ".." || name.size() > kTopicNameBytesMax) {
-        return refuse(ErrorCode::invalid_topic_exception,
-                      fmt::format("the name of a topic has 1 to {} bytes and is neither . nor ..; "
-                                  "this one has {} bytes",
-                                  kTopicNameBytesMax,
-                                  name.size()));
-    }
-    if (!std::ranges::all_of(name, is_name_letter)) {
-        return refuse(ErrorCode::invalid_topic_exception,
-                      "the name of a topic has only a-z A-Z 0-9 . _ - in it: choose another one");
-    }
-    return {};
-}
 
 Verdict<void> check_replicas(const Directory& directory,
                              std::span<const std::int32_t> replicas,

@@ -7,18 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
-// What a topic and its partitions may be like, by the rules that the contract has, too: so that a
-// client is told with Kafka's code, and nothing is sent in vain.
+// How many partitions and which replicas a topic may have, by the rules that the contract has, too:
+// so that a client is told with Kafka's code, and nothing is sent in vain.
 namespace bps {
 
 inline constexpr std::int32_t kPartitionsMax = 256;  // Of a topic.
 inline constexpr std::int32_t kReplicasMax = 7;      // Of a partition.
-inline constexpr std::size_t kTopicNameBytesMax = 249;
-
-// invalid_topic_exception: it has not Kafka's form, or not the length.
-[[nodiscard]] Verdict<void> check_topic_name(std::string_view name);
 
 // Whether these may be the replicas of a partition that has the `present` ones; of a new one they
 // are empty. invalid_replica_assignment: none, more than 7, one twice, a broker that has not

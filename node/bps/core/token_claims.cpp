@@ -1,5 +1,7 @@
 #include "node/bps/core/token_claims.hpp"
 
+#include "node/bps/core/topic_name.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,15 +13,9 @@ namespace bps {
 
 namespace {
 
-constexpr std::size_t kJtiBytesMax = 64;     // As the contract can revoke.
-constexpr std::size_t kTopicBytesMax = 249;  // Of a name, as Kafka has it.
+constexpr std::size_t kJtiBytesMax = 64;  // As the contract can revoke.
 constexpr std::pair<std::string_view, Right> kRights[] = {
     {"produce", Right::produce}, {"consume", Right::consume}, {"admin", Right::admin}};
-
-bool is_topic_letter(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '.' || letter == '_' || letter == '-';
-}
 
 bool is_jti_letter(char letter) {
     return letter > ' ' && letter <= '~' && letter != '"' && letter != '\\';
@@ -30,12 +26,12 @@ tl::unexpected<base::Error> invalid(std::string detail) {
 }
 
 base::Result<void> check_item(const TokenScope::Item& item) {
-    if (item.topic.size() > kTopicBytesMax || (item.topic.empty() && !item.prefixed) ||
+    if (item.topic.size() > kTopicNameBytesMax || (item.topic.empty() && !item.prefixed) ||
         !std::ranges::all_of(item.topic, is_topic_letter)) {
         return invalid(
             fmt::format("an item of its scope names no topic: a name has 1 to {} letters, digits, "
                         "'.', '_' and '-'",
-                        kTopicBytesMax));
+                        kTopicNameBytesMax));
     }
     if (item.rights.empty() || item.rights.contains(Right::see)) {
         return invalid("an item of its scope gives some of produce, consume and admin");
