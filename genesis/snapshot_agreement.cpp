@@ -2,7 +2,6 @@
 
 #include "chain/execution/schedule_rows.hpp"
 #include "chain/state/proof_store.hpp"
-#include "consensus/certificate.hpp"
 
 #include <fmt/format.h>
 
@@ -185,6 +184,19 @@ Result<void> check_times(const chain::StateView& state,
 
 }  // namespace
 
+Result<void> check_schedules(const BlockHeader& header,
+                             const CheckedAgreement& agreement,
+                             const chain::StateView& state) {
+    auto schedules = chain::load_schedules(state);
+    if (schedules && *schedules == agreement.schedules) return {};
+    return fail(Errc::invalid,
+                fmt::format("snapshot of block {}: {}",
+                            header.height,
+                            schedules ? "its rows say other schedules than its agreement part "
+                                        "leads to"
+                                      : schedules.error().detail));
+}
+
 Result<base::Batch> make_loaded(const Manifest& manifest,
                                 const SnapshotProof& proof,
                                 const CheckedAgreement& agreement,
@@ -193,10 +205,8 @@ Result<base::Batch> make_loaded(const Manifest& manifest,
     const auto refuse = [&](std::string_view why) {
         return fail(Errc::invalid, fmt::format("snapshot of block {}: {}", header.height, why));
     };
-    auto schedules = chain::load_schedules(state);
-    if (!schedules) return refuse(schedules.error().detail);
-    if (*schedules != agreement.schedules) {
-        return refuse("its rows say other schedules than its agreement part leads to");
+    if (auto good = check_schedules(header, agreement, state); !good) {
+        return fail(std::move(good).error());
     }
     auto range = chain::load_final_range(state);
     if (!range) return refuse(range.error().detail);
@@ -220,11 +230,8 @@ Result<base::Batch> make_loaded(const Manifest& manifest,
                                        .range = *std::move(range),
                                        .lanes = lanes_of(manifest),
                                        .certificate = std::nullopt};
-    // A proof has the votes of one schedule only; while another is pending that is not all.
-    const chain::Certificate& certificate = proof.finality.certificate;
-    if (!proof.finality.ancestor && consensus::check_form(certificate, agreement.schedules)) {
-        loaded.certificate = certificate;
-    }
+    // One above says nothing of H itself; its own is whole, as no change is pending.
+    if (is_alone(proof)) loaded.certificate = proof.finality.certificate;
     return chain::ChainManager::make_loaded(loaded);
 }
 

@@ -52,12 +52,18 @@ struct CheckedAgreement {
 // Whether the blocks lead up to the proved header by `previous`, their transactions are those of
 // their roots, and every producer's signature and every certificate in their witnesses is good
 // under the schedules that are carried along them from `agreement.schedules` on. That these are
-// right is seen from the links and, at H, from the state: make_loaded(). `repetitions`: the genesis
-// file's.
+// right is seen from the links and, at H, from the state: check_schedules(). A block that
+// is_alone() in its proof must have no change pending. `repetitions`: the genesis file's.
 [[nodiscard]] base::Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
                                                              const SnapshotProof& proof,
                                                              const LinkWalk& walk,
                                                              std::uint32_t repetitions);
+
+// Whether the rows of the state at H say the schedules that the agreement part leads to. Before
+// that nothing that is_alone() in its proof is final. Reads Table::global.
+[[nodiscard]] base::Result<void> check_schedules(const chain::BlockHeader& header,
+                                                 const CheckedAgreement& agreement,
+                                                 const chain::StateView& state);
 
 // The last batch of a load; after it the storage holds the chain at H. `state` shows the rows of
 // all chunks, each of which was checked, as were their borders and check_manifest(). invalid: the

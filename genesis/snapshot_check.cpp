@@ -230,6 +230,14 @@ Result<CheckedAgreement> check_agreement(const AgreementPart& agreement,
     }
     AgreementCheck check(agreement, walk, repetitions);
     if (auto good = check.run(); !good) return fail(std::move(good).error());
+    if (is_alone(proof) && check.last().pending() != nullptr) {
+        return refuse(proof.header,
+                      fmt::format("schedule {} is pending there, and the proof has votes of "
+                                  "schedule {} alone; take a later snapshot, or one whose proof is "
+                                  "a path from a certified header above",
+                                  check.last().pending()->version,
+                                  check.last().active->version));
+    }
     CheckedAgreement checked{.base = {agreement.blocks.front(), agreement.schedules},
                              .above = {agreement.blocks.begin() + 1, agreement.blocks.end()},
                              .schedules = check.last(),

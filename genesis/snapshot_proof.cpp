@@ -178,7 +178,11 @@ Result<MadeProof> make_proof(const base::StorageView& storage, chain::Height hei
     const chain::ProofMaker maker(storage);
     MadeProof made;
     made.proof.header = (*block)->header;
-    auto finality = maker.finality_of(made.proof.header);
+    // The newest block needs none above: where no change is pending its own certificate is enough.
+    auto finality = maker.certified_alone(made.proof.header);
+    if (!finality && finality.error().code == Errc::would_block) {
+        finality = maker.finality_of(made.proof.header);
+    }
     if (!finality) return fail(std::move(finality).error());
     made.proof.finality = *std::move(finality);
     auto links = maker.all_links(0, made.proof.finality.certified.schedule_version);
@@ -203,8 +207,9 @@ Result<void> check_proof(const LinkWalk& walk, const SnapshotProof& proof) {
                                 version,
                                 walk.last().version));
     }
-    return chain::check_finality(
-        proof.header, proof.finality, *schedule, checker(walk.trust().chain_id));
+    const auto check = checker(walk.trust().chain_id);
+    if (is_alone(proof)) return chain::check_certified(proof.finality, *schedule, check);
+    return chain::check_finality(proof.header, proof.finality, *schedule, check);
 }
 
 Result<chain::MerkleProof> make_path(const base::StorageView& storage,

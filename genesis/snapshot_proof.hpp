@@ -76,6 +76,10 @@ struct SnapshotProof {
     friend bool operator==(const SnapshotProof&, const SnapshotProof&) = default;
     static void each_field(auto& self, auto&& visit) { visit(self.header, self.finality); }
 };
+// Whether the block stands there by its own certificate, with no certified header above.
+[[nodiscard]] inline bool is_alone(const SnapshotProof& proof) {
+    return !proof.finality.ancestor && proof.header == proof.finality.certified;
+}
 
 // A chain whose final slot is that far behind the clock is stale (spec 05, "Who may connect").
 inline constexpr std::chrono::minutes kStaleAfter{10};
@@ -99,7 +103,8 @@ struct Freshness {
                                      base::Timestamp now);
 
 // From what a node stores, as a storage snapshot has it. would_block: no certificate is above the
-// block yet, ask again after the next final one; not_found: something is not stored here.
+// block yet, nor its own enough, ask again after the next final one; not_found: something is not
+// stored here.
 struct MadeProof {
     std::vector<chain::Link> links;  // Also to the next schedule, where that is proved already.
     SnapshotProof proof;
@@ -107,7 +112,8 @@ struct MadeProof {
 [[nodiscard]] base::Result<MadeProof> make_proof(const base::StorageView& storage,
                                                  chain::Height height);
 
-// Whether the block is final, if the links led here; all of them came.
+// Whether the block is final, if the links led here; all of them came. If it is_alone() it is good,
+// and final only if no change is pending there: then check_agreement() has the last word.
 [[nodiscard]] base::Result<void> check_proof(const LinkWalk& walk, const SnapshotProof& proof);
 
 // A block that the operator says is in the history: `checkpoint = HEIGHT:ID`.

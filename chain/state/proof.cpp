@@ -1,5 +1,7 @@
 #include "chain/state/proof.hpp"
 
+#include "chain/types/rule.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,10 +73,9 @@ std::uint32_t version_of(const Link& link) {
     return change ? change->version : 0;
 }
 
-Result<void> check_finality(const BlockHeader& header,
-                            const FinalityProof& proof,
-                            const Schedule& schedule,
-                            const CertificateCheck& check) {
+Result<void> check_certified(const FinalityProof& proof,
+                             const Schedule& schedule,
+                             const CertificateCheck& check) {
     const BlockHeader& certified = proof.certified;
     if (auto same = check_subject(proof.certificate.data, certified); !same) return same;
     if (certified.schedule_version != schedule.version) {
@@ -83,11 +84,23 @@ Result<void> check_finality(const BlockHeader& header,
                                   certified.schedule_version,
                                   schedule.version));
     }
-    ScheduleState schedules = first_schedules(schedule);
-    if (auto good = check(proof.certificate, schedules); !good) return good;
+    return check(proof.certificate, first_schedules(schedule));
+}
+
+Result<void> check_finality(const BlockHeader& header,
+                            const FinalityProof& proof,
+                            const Schedule& schedule,
+                            const CertificateCheck& check) {
+    if (auto good = check_certified(proof, schedule, check); !good) return good;
+    const BlockHeader& certified = proof.certified;
     if (!proof.ancestor) {
-        if (header == certified) return {};
-        return refuse(header, "it is not the certified block, and no path leads there");
+        if (is_left_out(Rule::proof_needs_path) && header == certified) return {};
+        return refuse(header,
+                      fmt::format("no path leads there from a certified header above it, and votes "
+                                  "for block {} do not prove that one: another schedule may be "
+                                  "pending there; ask for the proof again after the next block is "
+                                  "final",
+                                  certified.height));
     }
     const MerkleProof& path = *proof.ancestor;
     if (header.height == 0 || path.index != header.height - 1 ||

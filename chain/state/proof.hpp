@@ -21,13 +21,17 @@ namespace chain {
 // What a proof may hold, for who reads one of a stranger.
 inline constexpr std::size_t kProofLinksMax = 1'024;
 
-// That a block is final under a schedule: it has a COMMIT certificate, or is an ancestor of one
-// that has. Of a certificate under two schedules only the active one's part is kept: a quorum of
-// the active schedule is what no other final block can have.
+// That a block is final under a schedule: a path leads to it from the finality_root of a header
+// above, for which a quorum of that schedule has voted COMMIT. More than f of these are honest and
+// have checked that header: what it calls final is, and its root is right.
+//
+// Of a certificate under two schedules only the active one's part is kept, so it does not prove the
+// certified block itself. While a change is pending a quorum of both has to vote, since members who
+// leave take their locks along; whether one is pending no header shows, nor do the links.
 struct FinalityProof {
     BlockHeader certified;
     Certificate certificate;              // One bitmap.
-    std::optional<MerkleProof> ancestor;  // In certified.finality_root; absent: it is `certified`.
+    std::optional<MerkleProof> ancestor;  // In certified.finality_root; absent only in snapshots.
 
     friend bool operator==(const FinalityProof&, const FinalityProof&) = default;
 };
@@ -90,7 +94,14 @@ using CertificateCheck =
 
 // The number of ids that the finality_root of a header is over.
 [[nodiscard]] std::uint64_t ids_below(const BlockHeader& header);
-// Whether a block is final under this schedule. invalid: names the step that does not hold.
+// Whether a quorum of this schedule has voted COMMIT for the certified header. Then the header is
+// good and what it calls final is; that itself is final only who knows all of its schedules can
+// see.
+[[nodiscard]] base::Result<void> check_certified(const FinalityProof& proof,
+                                                 const Schedule& schedule,
+                                                 const CertificateCheck& check);
+// Whether a block is final under this schedule. invalid: names the step that does not hold; without
+// a path none does.
 [[nodiscard]] base::Result<void> check_finality(const BlockHeader& header,
                                                 const FinalityProof& proof,
                                                 const Schedule& schedule,

@@ -256,15 +256,23 @@ Result<MerkleProof> ProofMaker::path_of(Height height, const BlockHeader& certif
     });
 }
 
-Result<FinalityProof> ProofMaker::newest_finality() const {
+Result<FinalityProof> ProofMaker::newest_certified() const {
     auto certified = newest();
     if (!certified) return fail(std::move(certified).error());
     return FinalityProof{certified->header, active_part(certified->certificate), std::nullopt};
 }
 
+Result<FinalityProof> ProofMaker::certified_alone(const BlockHeader& header) const {
+    auto certified = newest();
+    if (!certified) return fail(std::move(certified).error());
+    const bool is_whole = certified->certificate.bitmaps.size() == 1;
+    if (header != certified->header || !is_whole) return not_yet(header.height);
+    return FinalityProof{header, std::move(certified->certificate), std::nullopt};
+}
+
 Result<FinalityProof> ProofMaker::finality_of(const BlockHeader& header) const {
-    auto proof = newest_finality();
-    if (!proof || header == proof->certified) return proof;
+    auto proof = newest_certified();
+    if (!proof) return proof;
     auto path = path_of(header.height, proof->certified);
     if (!path) return fail(std::move(path).error());
     proof->ancestor = *std::move(path);

@@ -88,10 +88,14 @@ class ProofMaker {
     // that is proved already.
     [[nodiscard]] base::Result<std::vector<Link>> all_links(std::uint32_t trusted,
                                                             std::uint32_t last) const;
-    // That this block is final, by the newest certificate.
+    // That this block is final, by the newest certificate, which is of a block above.
     [[nodiscard]] base::Result<FinalityProof> finality_of(const BlockHeader& header) const;
-    // That the newest block with a certificate is final: it has one.
-    [[nodiscard]] base::Result<FinalityProof> newest_finality() const;
+    // The newest block with a certificate, and no path yet: of what it calls final.
+    [[nodiscard]] base::Result<FinalityProof> newest_certified() const;
+    // That this block, the newest with a certificate, is final: for who sees all schedules that it
+    // is under, as with a snapshot. would_block: another is the newest, or a change is pending
+    // there.
+    [[nodiscard]] base::Result<FinalityProof> certified_alone(const BlockHeader& header) const;
     // The path of the block of this height in the finality_root of a header.
     [[nodiscard]] base::Result<MerkleProof> path_of(Height height,
                                                     const BlockHeader& certified) const;

@@ -37,6 +37,7 @@ enum class Rule : std::uint8_t {
     certificate_of_its_block,
     certificate_schedules,
     voters_of_the_block,
+    proof_needs_path,
     // --- Schedules ---
     change_by_headers,
     change_pending_when_final,

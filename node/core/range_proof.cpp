@@ -11,10 +11,10 @@ namespace node {
 namespace {
 
 // The links to the newest schedule, or as many as a proof may have; its certified header is under
-// the schedule to which the last one leads.
+// the schedule to which the last one leads. The path is still to be made.
 std::optional<p2p::RangeProof> make_steps(const chain::ProofMaker& maker, std::uint32_t trusted) {
     p2p::RangeProof proof;
-    auto newest = maker.newest_finality();
+    auto newest = maker.newest_certified();
     if (!newest) return std::nullopt;
     const std::uint32_t last = newest->certified.schedule_version;
     if (last < trusted) return std::nullopt;
@@ -24,7 +24,6 @@ std::optional<p2p::RangeProof> make_steps(const chain::ProofMaker& maker, std::u
     proof.links = *std::move(links);
     if (proof.links.size() <= p2p::kRangeLinksMax) return proof;
     proof.finality = proof.links[p2p::kRangeLinksMax].finality;
-    proof.finality.ancestor.reset();
     proof.links.resize(p2p::kRangeLinksMax);
     return proof;
 }
@@ -39,7 +38,6 @@ std::optional<p2p::RangeProof> prove_range(const base::StorageView& storage,
     auto proof = make_steps(maker, trusted);
     if (!proof) return std::nullopt;
     const chain::BlockHeader& certified = proof->finality.certified;
-    if (to >= certified.height && certified.height >= from) return proof;
     const auto height =
         static_cast<chain::Height>(std::min<std::uint64_t>(to, chain::ids_below(certified)));
     if (height < from) return std::nullopt;

@@ -25,20 +25,27 @@ chain::Schedule schedule_of(std::uint32_t version) {
 // From schedule `version` to the next one, whose validator has another key.
 chain::ScheduleLink link_from(std::uint32_t version, const chain::ChainId& chain_id) {
     chain::BlockHeader header;
-    header.height = 2 + version;
-    header.slot = header.height;
+    header.height = 1;  // So that the path is short.
+    header.slot = 2 * version;
     header.schedule_version = version;
     header.schedule_change = schedule_of(version + 1);
+    const std::vector<base::Hash256> ids{header.id()};
+    chain::BlockHeader above;
+    above.height = 2;
+    above.slot = header.slot + 1;
+    above.schedule_version = version;
+    above.finalized = {header.slot, ids[0]};
+    above.finality_root = chain::merkle_root(ids);
     chain::Certificate certificate;
     certificate.data = {.kind = chain::VoteKind::commit,
                         .schedule_version = version,
-                        .slot = header.slot,
-                        .height = header.height,
-                        .block_id = header.id(),
+                        .slot = above.slot,
+                        .height = above.height,
+                        .block_id = above.id(),
                         .justify_slot = 0};
     certificate.bitmaps = {{std::byte{1}}};
     certificate.signatures = {key_of(version).sign(certificate.data.digest(chain_id))};
-    return {header, {header, certificate, std::nullopt}};
+    return {header, {above, certificate, chain::merkle_proof(ids, 0)}};
 }
 
 }  // namespace

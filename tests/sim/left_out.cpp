@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "certificate-of-its-block",
     "certificate-schedules",
     "voters-of-the-block",
+    "proof-needs-path",
     "change-by-headers",
     "change-pending-when-final",
     "change-active-when-final",

@@ -156,8 +156,8 @@ TEST_CASE("every stored block, transaction and action is proven under its certif
     const chain::ProofMaker maker = chain.maker();
     for (Height height = 1; height <= chain.height(); ++height) {
         const auto proof = maker.of_block(height, 0);
-        if (height == chain.height() - 1) {
-            // Above what the head calls final, below the head: the next one proves it.
+        if (height >= chain.height() - 1) {
+            // Above what the head calls final: the next ones prove it, the head too.
             CHECK(proof.error().code == base::Errc::would_block);
             continue;
         }
@@ -179,6 +179,27 @@ TEST_CASE("every stored block, transaction and action is proven under its certif
     }
     CHECK(maker.of_block(99, 0).error().code == base::Errc::not_found);
     CHECK(maker.of_transaction({}, 0).error().code == base::Errc::not_found);
+}
+
+TEST_CASE("votes for a block prove what it calls final, and not the block") {
+    Chain chain;
+    chain.grow(9);
+    const chain::BlockHeader& head = chain.block(chain.height()).header;
+    const chain::FinalityProof alone{head, chain::active_part(commit(head)), std::nullopt};
+    CHECK(chain::check_certified(alone, schedule_of(0), check).has_value());
+    chain::Proof proof;
+    proof.header = head;
+    proof.finality = alone;
+    CHECK_THAT(refusal(proof), Catch::Contains("block 10: no path leads there"));
+    CHECK_THAT(refusal(proof), Catch::Contains("ask for the proof again"));
+    // Nor with a path of its own height.
+    chain::Proof other = chain.maker().of_block(8, 0).value();
+    CHECK(chain::verify(other, schedule_of(0), check).has_value());
+    CHECK(other.finality.certified == head);
+    other.header = head;
+    CHECK_THAT(refusal(other), Catch::Contains("of another height"));
+    // Here a change may be pending: there are votes of two schedules.
+    CHECK(chain.maker().certified_alone(head).error().code == base::Errc::would_block);
 }
 
 TEST_CASE("a proof that was tampered with proves nothing") {
@@ -260,10 +281,15 @@ TEST_CASE("the schedules are followed from the first one to that of the certific
     }
     SECTION("a link proposes nothing") {
         proof.links[0].proposing = chain.block(3).header;
-        proof.links[0].finality.ancestor.reset();
-        proof.links[0].finality.certified = chain.block(3).header;
-        proof.links[0].finality.certificate = chain::active_part(commit(chain.block(3).header));
+        proof.links[0].finality.ancestor =
+            chain.maker().path_of(3, proof.links[0].finality.certified).value();
         CHECK(refusal(proof).find("does not propose schedule 1") != std::string::npos);
+    }
+    SECTION("a link is certified and no more") {
+        // By the height of its own votes it may be under two schedules, and on no final branch.
+        const chain::BlockHeader proposing = proof.links[0].proposing;
+        proof.links[0].finality = {proposing, chain::active_part(commit(proposing)), std::nullopt};
+        CHECK(refusal(proof).find("no path leads there") != std::string::npos);
     }
     SECTION("the new schedule vouches for itself") {
         const chain::BlockHeader& head = chain.block(chain.height()).header;

@@ -30,6 +30,8 @@ TEST_CASE("a transaction is proven final with the genesis schedule alone", "[cor
         if (!proof) FAIL(proof.error().detail);
         CHECK(chain::verify(*proof, node.genesis().schedule, check).has_value());
     }
+    // The newest is not below a certified one yet.
+    CHECK(maker.of_block(final_height, 0).error().code == base::Errc::would_block);
     const auto proof = maker.of_transaction(transaction->id, 0);
     REQUIRE(proof.has_value());
     CHECK(chain::verify(*proof, node.genesis().schedule, check).has_value());

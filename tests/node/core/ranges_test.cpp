@@ -29,7 +29,7 @@ struct Play {
             cluster.tick_at(slot);
         }
         const auto& source = cluster[0].view();
-        last = source.finalized->header.height;
+        last = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
         observer.set_time(
             observer.genesis().times.time_of(source.head->header.slot).to_timestamp());
         observer.to_peers = [this](const p2p::Input& said) {
@@ -91,7 +91,7 @@ struct Play {
     }
 
     Cluster cluster{4};
-    chain::Height last = 0;  // Final in the cluster.
+    chain::Height last = 0;  // That can be proved: below the newest final block.
     support::Machine observer{cluster[0].genesis(), support::key_of(99)};
     std::vector<p2p::input::Judged> answers;
     std::vector<chain::BlockId> wanted;
@@ -131,9 +131,21 @@ TEST_CASE("what a proof binds becomes final, and is checked once it is stored", 
     CHECK(support::Machine::has_account("userb", *play.observer.view().final_state));
     // It goes on with what follows, without a proof.
     const auto& source = play.cluster[0].view();
+    const chain::BlockReader reader(play.cluster[0].storage());
+    for (chain::Height height = play.last + 1; height <= source.finalized->header.height; ++height)
+        play.give(p2p::effect::BlockArrived{kSender, reader.at(height).value(), false});
     for (const auto& block : source.reversible)
         play.give(p2p::effect::BlockArrived{kSender, block->block, false});
     CHECK(play.observer.view().head->id == source.head->id);
+}
+
+TEST_CASE("no range that is proved reaches up to the newest certified block", "[ranges]") {
+    Play play;
+    base::Storage& storage = play.cluster[0].storage();
+    const chain::Height newest = play.cluster[0].view().finalized->header.height;
+    REQUIRE(play.last < newest);
+    CHECK(node::prove_range(storage, 2, newest + 5, 0)->height() == play.last);
+    CHECK_FALSE(node::prove_range(storage, newest, newest, 0).has_value());
 }
 
 TEST_CASE("ranges follow each other, and what is here already is passed over", "[ranges]") {
@@ -158,6 +170,15 @@ TEST_CASE("a range whose proof, links or bodies are wrong costs its sender, and 
     SECTION("the path leads elsewhere") {
         REQUIRE(range.proof.finality.ancestor.has_value());
         range.proof.finality.ancestor->siblings.front().bytes[0] ^= std::byte{1};
+    }
+    SECTION("there is no path: votes for the certified block alone do not make it final") {
+        const auto& newest = *play.cluster[0].view().finalized;
+        REQUIRE(range.proof.finality.certified == newest.header);
+        for (chain::Height height = range.proof.height() + 1; height <= newest.header.height;
+             ++height)
+            range.blocks.push_back(
+                chain::BlockReader(play.cluster[0].storage()).at(height).value());
+        range.proof.finality.ancestor.reset();
     }
     SECTION("the certificate has too few votes") {
         range.proof.finality.certificate.signatures.pop_back();

@@ -22,43 +22,50 @@ struct Parts {
     std::vector<chain::Link> links;
     genesis::ProofPart part;
     support::StateRows rows;
+    chain::Certificate own{};  // Of the block itself.
 };
 
+// Of the block of slot `at`, 38 or 39: the third change, proposed in slot 36, is pending there.
 // `above`: blocks above it that are final.
-Parts make_parts(chain::Slot above) {
+Parts make_parts(chain::Slot at, chain::Slot above) {
     Cluster cluster(4, 0, 12);
     cluster.run(1, 9);
     for (std::size_t round = 1; round <= 3; ++round) {
         const auto& entries = cluster[0].genesis().schedule.entries;
         (void)cluster[0].submit(
             cluster[0].act("eosio", "setprods", support::setprods(entries, round)));
-        cluster.run(12 * round - 2, round < 3 ? 12 * round + 9 : 12 * round + 2);
+        cluster.run(12 * round - 2, round < 3 ? 12 * round + 9 : at - 1);
     }
     // With transactions in the blocks of the agreement part, and a certified block above.
     (void)cluster[0].submit(cluster[0].new_account("bank", "alice"));
     cluster.deliver();
-    cluster.run(39, 39);
+    cluster.run(at, at);
     const auto& view = cluster[0].view();
     const auto height = view.finalized->header.height;
     const auto before = cluster[0].storage().snapshot();
     const auto state = view.final_state;
-    cluster.run(40, 39 + above);
+    const auto own = before->get(base::Family::meta, base::as_bytes(chain::kMetaFinalCertificate));
+    REQUIRE(own->has_value());
+    // Votes of both schedules are not what a proof holds.
+    CHECK(genesis::make_proof(*before, height).error().code == base::Errc::would_block);
+    cluster.run(at + 1, at + above);
     const auto now = cluster[0].storage().snapshot();
     auto made = genesis::make_proof(*now, height);
     auto agreement = genesis::make_agreement(*before, *now, height);
     REQUIRE((made.has_value() && agreement.has_value()));
     REQUIRE(made->links.size() == 3);
-    REQUIRE(made->proof.finality.ancestor.has_value() == (above != 0));
+    REQUIRE(made->proof.finality.ancestor.has_value());
     REQUIRE(agreement->blocks.size() == 2);
     REQUIRE_FALSE(agreement->blocks[1]->transactions.empty());
     return {support::trust_of(cluster[0].genesis()),
             made->links,
             {made->proof, *agreement},
-            support::rows_of(*state)};
+            support::rows_of(*state),
+            chain::unpack<chain::Certificate>(**own, "certificate").value()};
 }
 
 const Parts& parts() {
-    static const Parts kMade = make_parts(4);
+    static const Parts kMade = make_parts(39, 4);
     return kMade;
 }
 
@@ -134,10 +141,10 @@ TEST_CASE("links are followed by their certificates, in their order, each of the
         bad.links.clear();
         CHECK_THAT(refusal(bad), Contains("the links lead to 0"));
     }
-    SECTION("a header that proposes nothing") {
+    SECTION("a header that is certified itself") {
         link(bad, 0).proposing = link(bad, 0).finality.certified;
         link(bad, 0).finality.ancestor.reset();
-        CHECK_THAT(refusal(bad), Contains("it does not propose schedule 1"));
+        CHECK_THAT(refusal(bad), Contains("no path leads there"));
     }
     SECTION("another genesis") {
         bad.trust.schedule.entries[0].vote_key = key_of(66).public_key();
@@ -278,6 +285,32 @@ TEST_CASE("nobody has signed the first block, or voted in its witness", "[snapsh
     }
 }
 
+TEST_CASE("a block under two schedules is not final by the votes of one", "[snapshot]") {
+    Parts bad = parts();
+    REQUIRE(bad.own.bitmaps.size() == 2);
+    genesis::SnapshotProof& proof = bad.part.proof;
+    proof.finality = {proof.header, chain::active_part(bad.own), std::nullopt};
+    SECTION("as its agreement part says") {
+        CHECK_THAT(refusal(bad), Contains("schedule 3 is pending there"));
+        CHECK_THAT(refusal(bad), Contains("take a later snapshot"));
+    }
+    SECTION("as its rows say, whatever the agreement part does") {
+        genesis::AgreementPart& agreement = bad.part.agreement;
+        agreement.schedules.proposed = nullptr;
+        agreement.schedules.proposed_at = agreement.schedules.pending_since = 0;
+        for (std::size_t i = 0; i < agreement.blocks.size(); ++i) {
+            chain::Witness& witness = block(bad, i).witness;
+            for (auto* certificate : {&witness.justify, &witness.finalized})
+                if (*certificate) *certificate = chain::active_part(**certificate);
+        }
+        CHECK_THAT(refusal(bad), Contains("its rows say other schedules"));
+    }
+    SECTION("votes of both are no form of a proof") {
+        proof.finality.certificate = bad.own;
+        CHECK_THAT(refusal(bad), Contains("has one bitmap"));
+    }
+}
+
 TEST_CASE("what the agreement part says of schedules is what the rows say", "[snapshot]") {
     Parts bad = parts();
     // No certificate tells at which height a change was proposed.
@@ -288,8 +321,9 @@ TEST_CASE("what the agreement part says of schedules is what the rows say", "[sn
 
 TEST_CASE("the link of a change that is proposed below the agreement part is needed",
           "[snapshot]") {
-    // The block has a certificate of its own, so no proof leads over that link.
-    Parts bad = make_parts(0);
+    // The certified block above is under the schedule before, so no proof leads over that link.
+    Parts bad = make_parts(38, 1);
+    REQUIRE(bad.part.proof.finality.certified.schedule_version == 2);
     REQUIRE(load(bad).has_value());
     bad.links.pop_back();
     CHECK_THAT(refusal(bad), Contains("the link to schedule 3, which is proposed below it"));
