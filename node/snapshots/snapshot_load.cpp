@@ -1,5 +1,7 @@
 #include "node/snapshots/snapshot_load.hpp"
 
+#include "chain/state/empty_view.hpp"
+#include "chain/state/views.hpp"
 #include "node/snapshots/recovery_file.hpp"
 #include "node/snapshots/state_build.hpp"
 
@@ -8,6 +10,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace node {
@@ -53,6 +56,54 @@ GoodSnapshot good_one(const SnapshotFolder& folder,
     const base::Timestamp now = options.now.value_or(base::Timestamp(clock));
     return {folder.head(), genesis::freshness_of(checked.proof, times, now)};
 }
+
+// The few rows that tell, where no database is made: those of the schedules, and that of a
+// checkpoint. Several workers read; in the folder of a liar several may find the latter.
+class RowsThatTell {
+  public:
+    explicit RowsThatTell(const CheckedSnapshot& checked)
+        : checked_(checked), table_(chain::stored_key(chain::Table::global, {})) {
+        if (checked.checkpoint) wanted_ = block_row_key(*checked.checkpoint);
+    }
+
+    [[nodiscard]] OpenGroup look() {
+        return [this](std::size_t) -> base::Result<RowSink> {
+            const auto take = [this](base::ByteView key, base::ByteView value) {
+                note(key, value);
+                return base::Result<void>();
+            };
+            return RowSink{take, nullptr};
+        };
+    }
+    // After all rows.
+    base::Result<void> check(chain::Height height) {
+        const chain::LayeredView state({global_}, std::make_shared<const chain::EmptyView>());
+        auto good = genesis::check_schedules(checked_.proof.header, checked_.agreement, state);
+        if (!good || !checked_.checkpoint) return good;
+        return check_block_row(*checked_.checkpoint, height, id_ ? &*id_ : nullptr, "checkpoint");
+    }
+
+  private:
+    void note(base::ByteView key, base::ByteView value) {
+        const bool is_global =
+            key.size() >= table_.size() && base::equal(key.first(table_.size()), table_);
+        const bool is_id = checked_.checkpoint && base::equal(key, wanted_);
+        if (!is_global && !is_id) return;
+        const std::scoped_lock lock(mutex_);
+        if (is_id) id_ = base::to_bytes(value);
+        if (!is_global) return;
+        global_->set(chain::Table::global,
+                     key.subspan(table_.size()),
+                     std::make_shared<const base::Bytes>(base::to_bytes(value)));
+    }
+
+    const CheckedSnapshot& checked_;
+    const base::Bytes table_;
+    base::Bytes wanted_;
+    std::mutex mutex_;
+    std::optional<base::Bytes> id_;
+    std::shared_ptr<chain::ChangeSet> global_ = std::make_shared<chain::ChangeSet>();
+};
 
 }  // namespace
 
@@ -124,32 +175,11 @@ base::Result<GoodSnapshot> verify_snapshot(const SnapshotFolder& folder,
     if (!trust) return fail(trust.error());
     const auto checked = check_parts(folder, *trust, options.is_stopped);
     if (!checked) return fail(checked.error());
-    // Of the checkpoint. In the folder of a liar several workers may find it.
-    std::optional<base::Bytes> id;
-    std::mutex mutex;
-    OpenGroup look;
-    if (checked->checkpoint) {
-        const base::Bytes wanted = block_row_key(*checked->checkpoint);
-        look = [&id, &mutex, wanted](std::size_t) -> base::Result<RowSink> {
-            const auto take = [&id, &mutex, wanted](base::ByteView key,
-                                                    base::ByteView value) -> base::Result<void> {
-                if (!base::equal(key, wanted)) return {};
-                const std::scoped_lock lock(mutex);
-                id = base::to_bytes(value);
-                return {};
-            };
-            return RowSink{take, nullptr};
-        };
-    }
+    RowsThatTell rows(*checked);
     const auto groups =
-        check_chunks(folder, options.workers, look, options.show, options.is_stopped);
+        check_chunks(folder, options.workers, rows.look(), options.show, options.is_stopped);
     if (!groups) return fail(groups.error());
-    if (checked->checkpoint) {
-        const base::Bytes* const found = id ? &*id : nullptr;
-        auto good =
-            check_block_row(*checked->checkpoint, folder.head().height, found, "checkpoint");
-        if (!good) return fail(good.error());
-    }
+    if (auto good = rows.check(folder.head().height); !good) return fail(good.error());
     return good_one(folder, *checked, *file, options);
 }
 
