@@ -7,6 +7,8 @@
 #include "node/snapshots/needed_snapshot.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <fcntl.h>
@@ -109,11 +111,17 @@ base::Result<SnapshotStore::Listed> create_snapshot(const fs::path& data_dir,
     SnapshotWriter writer(
         **store, [&] { return (*storage)->snapshot(); }, never);
     // Nothing becomes final any more: what there is no proof for now, there never is.
-    return writer.write(*capture,
-                        {.chain_id = file->genesis.chain_id(),
-                         .bytes_per_second = 0,
-                         .keep = true,
-                         .proof_patience = std::chrono::milliseconds(0)});
+    auto made = writer.write(*capture,
+                             {.chain_id = file->genesis.chain_id(),
+                              .bytes_per_second = 0,
+                              .keep = true,
+                              .proof_patience = std::chrono::milliseconds(0)});
+    if (made || made.error().code != Errc::would_block) return made;
+    return fail(Errc::unavailable,
+                fmt::format("no snapshot of block {} is made, the last final one of this node: its "
+                            "certificate alone does not prove it, as where a change of the "
+                            "schedule is pending; start the node, and stop it some blocks later",
+                            capture->block->header.height));
 }
 
 base::Result<std::vector<SnapshotStore::Listed>> list_snapshots(const fs::path& data_dir,
