@@ -175,6 +175,7 @@ void Observer::vote_left(const chain::Vote& vote) {
     if (!oracle_.vote(vote)) return fail("a vote says something else than its block");
     if (!had_quorum) tally(*block, vote.data.kind, &vote);
     if (block->finalizable()) check_final(*block);
+    if (vote.data.kind == chain::VoteKind::commit) check_proved(*block);
 }
 
 void Observer::check_final(Seen& block) {
@@ -189,6 +190,13 @@ void Observer::check_final(Seen& block) {
         }
     }
     final_.push_back(&block);
+    const auto against =
+        std::ranges::find_if(proved_, [&](const Seen* other) { return !related(block, *other); });
+    if (against != proved_.end()) {
+        fail(fmt::format("{} is proved final, a COMMIT certificate is of {}",
+                         name_of(**against),
+                         name_of(block)));
+    }
     if (eos_final_ != nullptr && !any_byzantine_ && !recovery_ && !related(block, *eos_final_)) {
         fail(fmt::format("the EOS rule has {} irreversible, a certificate has {}",
                          name_of(*eos_final_),

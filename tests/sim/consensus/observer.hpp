@@ -115,6 +115,9 @@ class Observer {
     void tally(Seen& block, chain::VoteKind kind, const chain::Vote* vote);
     void check_final(Seen& block);
     void check_proof(const Seen& a, const Seen& b);
+    void check_proved(Seen& block);
+    void prove(const Seen& block, const Seen& by);
+    [[nodiscard]] chain::Certificate active_votes(const Seen& block) const;
     void check_culprits(const Testimony& testimony, const Seen& a, const Seen& b);
     void check_eos(Seen& block);
 
@@ -131,6 +134,7 @@ class Observer {
     std::map<base::crypto::PublicKey, std::vector<chain::Vote>> by_key_;
     std::map<std::pair<chain::Name, chain::Slot>, chain::BlockId> headers_;
     std::vector<Seen*> final_;                  // That a COMMIT certificate can exist for.
+    std::vector<const Seen*> proved_;           // That a proof for strangers can be made of.
     std::map<std::size_t, const Seen*> shown_;  // Final on each node.
     std::set<base::crypto::PublicKey> excused_;
     std::size_t conflicts_ = 0;
