@@ -463,6 +463,28 @@ TEST_CASE("rows out of order are refused though all hashes and the digest fit") 
     check_refused(folder.path(), how, "does not come after the last one of chunk 1");
 }
 
+TEST_CASE("schedules that the rows do not say are refused, loaded or only verified") {
+    Source source;
+    const SnapshotFolder folder = source.written(5);
+    auto part = folder.proof();
+    REQUIRE(part);
+    // Nothing in the blocks and certificates of the part speaks against it.
+    chain::ScheduleState& said = part->agreement.schedules;
+    said.proposed = std::make_shared<const chain::Schedule>(
+        chain::Schedule{said.active->version + 1, said.active->entries});
+    said.proposed_at = part->agreement.blocks.front()->header.height;
+    const base::Bytes bytes = genesis::encode_proof_part(*part);
+    std::ofstream(folder.path() / SnapshotFolder::kProof, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    const node::LoadOptions how = source.into("data");
+    fs::create_directories(how.data_dir);
+    check_refused(folder.path(), how, "its rows say other schedules");
+    const auto verified = node::verify_snapshot(folder, how);
+    REQUIRE_FALSE(verified);
+    CHECK(verified.error().detail.find("its rows say other schedules") != std::string::npos);
+}
+
 TEST_CASE("a snapshot of another chain is refused before anything is read") {
     Source source;
     const SnapshotFolder folder = source.written(5);
