@@ -60,7 +60,8 @@ BlockGossip::BlockGossip(Peers& peers,
     : peers_(peers),
       transactions_(transactions),
       ledger_(ledger),
-      blocks_({kBlocksKept, ~std::size_t{0}}) {}
+      blocks_({kBlocksKept, ~std::size_t{0}}),
+      header_relays_(peers.options().times.interval_milliseconds) {}
 
 bool BlockGossip::is_known(const chain::BlockId& id) const {
     if (id == ledger_.finalized.id) return true;
@@ -97,10 +98,10 @@ void BlockGossip::push(const chain::BlockPtr& block) {
     Entry& entry = heard(block->id);
     entry.value.stage = Stage::good;
     wanted_.erase(block->id);
-    pass_on(entry, *block);
+    pass_on(entry, *block, true);
 }
 
-void BlockGossip::pass_on(Entry& entry, const chain::Block& block) {
+void BlockGossip::pass_on(Entry& entry, const chain::Block& block, bool with_header) {
     if (!fits(block)) {
         return peers_.log().error("block {} is too long for a message; peers cannot have it",
                                   block.header.height);
@@ -111,7 +112,7 @@ void BlockGossip::pass_on(Entry& entry, const chain::Block& block) {
     peers_.for_each_ready([&](Peer& peer) {
         if (entry.holders.has(peer.slot) || !is_near(peer) || peer.is_congested()) return;
         entry.holders.add(peer.slot);
-        if (!entry.value.headed.has(peer.slot)) {
+        if (with_header && !entry.value.headed.has(peer.slot)) {
             if (!header) {
                 header = pack_message(HeaderPush{{block.header, block.signature}, block.witness});
             }
@@ -167,6 +168,7 @@ void BlockGossip::on_header(Peer& peer, HeaderPush push) {
     Entry& entry = heard(id);
     entry.holders.add(peer.slot);
     entry.value.header_message = pack_message(push);
+    entry.value.header = {header.slot, header.producer};
     want(id, PeerSet::of(peer.slot), peers_.now() + kBodyPatience);
     peers_.emit(effect::HeaderArrived{peer.channel, id, std::move(push)});
 }
@@ -371,15 +373,12 @@ void BlockGossip::on_judged(const input::Judged& judged) {
     if (is_bad && peer != nullptr) peers_.close(*peer, Reason::bad_block, judged.text);
     if (entry == nullptr) return;
     if (judged.item == Item::header) {
-        const SharedBytes message = std::exchange(entry->value.header_message, {});
+        SharedBytes message = std::exchange(entry->value.header_message, {});
         // An id is never marked bad for a header: its witness, which the id does not cover, may
         // be what is wrong.
         if (judged.verdict != Verdict::good || !message) return;
-        return peers_.for_each_ready([&](Peer& other) {
-            if (entry->holders.has(other.slot) || !is_near(other)) return;
-            entry->value.headed.add(other.slot);
-            peers_.send(other, MessageType::header, message);
-        });
+        header_relays_.add(entry->value.header, judged.id, std::move(message));
+        return relay_headers();
     }
     if (judged.verdict != Verdict::good) entry->value.block.reset();
     switch (judged.verdict) {
@@ -406,18 +405,36 @@ void BlockGossip::on_judged(const input::Judged& judged) {
     ask_wanted();
 }
 
+void BlockGossip::relay_headers() {
+    while (const auto next = header_relays_.take(peers_.now())) {
+        Entry* entry = blocks_.find(next->id);
+        if (entry == nullptr) continue;
+        peers_.for_each_ready([&](Peer& peer) {
+            if (entry->holders.has(peer.slot) || !is_near(peer)) return;
+            if (entry->value.headed.has(peer.slot)) return;
+            entry->value.headed.add(peer.slot);
+            peers_.send(peer, MessageType::header, next->message);
+        });
+    }
+}
+
 void BlockGossip::relay() {
+    relay_headers();
     while (!relays_.empty() && relays_.front().due <= peers_.now()) {
         Entry* entry = blocks_.find(relays_.front().id);
         relays_.pop_front();
         if (entry == nullptr) continue;
-        if (const auto block = std::exchange(entry->value.block, {})) pass_on(*entry, *block);
+        const auto block = std::exchange(entry->value.block, {});
+        if (!block) continue;
+        const HeaderRelays::Key key{block->header.slot, block->header.producer};
+        pass_on(*entry, *block, header_relays_.may_go(peers_.now(), key, block->id));
     }
 }
 
 std::optional<base::Timestamp> BlockGossip::next_relay() const {
-    if (relays_.empty()) return {};
-    return relays_.front().due;
+    auto next = header_relays_.next_time();
+    if (relays_.empty()) return next;
+    return std::min(next.value_or(relays_.front().due), relays_.front().due);
 }
 
 // --- What is missing ---

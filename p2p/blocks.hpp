@@ -1,6 +1,7 @@
 #pragma once
 
 #include "p2p/certified.hpp"
+#include "p2p/header_relays.hpp"
 #include "p2p/orphans.hpp"
 #include "p2p/peers.hpp"
 #include "p2p/transactions.hpp"
@@ -16,8 +17,8 @@ namespace p2p {
 // Passes new blocks on, header first, and gets those that are missing.
 //
 // A header goes on as soon as its signature was found good, so that everybody soon knows who is
-// getting the block; the block goes on once it is valid, a little later, to peers that showed no
-// sign of it: between nodes that are all connected there are none.
+// getting the block (HeaderRelays: within bounds); the block goes on once it is valid, a little
+// later, to peers that showed no sign of it: between nodes that are all connected there are none.
 // Invariant: a block is handed to the ledger only after its parent.
 class BlockGossip {
   public:
@@ -41,7 +42,7 @@ class BlockGossip {
     }
     void on_judged(const input::Judged& judged);
     void on_time();
-    // Passes on what is due, which may be sooner than the next on_time().
+    // Passes on what is due, headers and blocks, which may be sooner than the next on_time().
     void relay();
     [[nodiscard]] std::optional<base::Timestamp> next_relay() const;
 
@@ -58,7 +59,8 @@ class BlockGossip {
     enum class Stage : std::uint8_t { heard, delivered, good, refused };
     struct State {
         Stage stage = Stage::heard;
-        SharedBytes header_message{};  // Until it was passed on.
+        SharedBytes header_message{};  // Until it was judged.
+        HeaderRelays::Key header{};    // That message's.
         chain::BlockPtr block{};       // Until it was passed on.
         PeerSet headed;                // Got the header from us.
     };
@@ -79,7 +81,9 @@ class BlockGossip {
         chain::BlockId id;
     };
     [[nodiscard]] bool is_near(const Peer& peer) const;
-    void pass_on(Entry& entry, const chain::Block& block);
+    // `with_header`: to who lacks it, too.
+    void pass_on(Entry& entry, const chain::Block& block, bool with_header);
+    void relay_headers();
     [[nodiscard]] SharedBytes pack_for(const Peer& peer,
                                        const chain::Block& block,
                                        const std::vector<base::Hash256>& digests) const;
@@ -111,6 +115,7 @@ class BlockGossip {
     CertifiedBranches certified_;
     std::map<chain::BlockId, Assembly> assemblies_;
     Orphans orphans_;
+    HeaderRelays header_relays_;
     std::deque<Relay> relays_;              // Ascending times.
     std::map<std::uint64_t, Asked> asked_;  // By correlation.
     std::uint64_t next_correlation_ = 1;

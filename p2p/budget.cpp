@@ -10,10 +10,48 @@ namespace {
 constexpr base::Duration kFullAfter = std::chrono::seconds(10);
 constexpr std::uint64_t kBytesPerSecond = 64U << 20U;
 
+using Rate = TokenBucket::Rate;
+
+constexpr Rate accepted_headers(std::uint64_t slots) {
+    return {8 * slots, 64 + 16 * slots};
+}
+constexpr Rate accepted_votes(std::uint64_t slots) {
+    return {16 * chain::kProducersMax * slots, 32 * chain::kProducersMax * slots};
+}
+
+// No honest node is charged for what it passes on. With s slots a second, in any time t it sends at
+// most rate * t + burst, and of a bucket of a greater rate and burst nothing is missing. At most
+// two schedules are in force at once, each of at most n = kProducersMax members, with a key each.
+//
+// Headers: own ones, of which a slot has one for each schedule: 2 s t + 2; others' by
+// relayed_headers(). Votes: own keys, at most one in each schedule, say two of a slot: 4 s t + 4;
+// others' are of at most 2 n keys: 2 n * relayed_votes_of_key(). That holds for any senders, and so
+// for f of n. What the burst is greater by lets pass what a slow line holds up for a second or two.
+//
+// And it is enough: good headers of a slot are at most four, two of a producer in each schedule;
+// good votes of a key and slot at most four, two of a kind. Both come slower than they may go on.
+constexpr bool is_above(const Rate& accepted, const Rate& relayed, const Rate& own) {
+    return accepted.per_second >= relayed.per_second + own.per_second &&
+           accepted.burst >= relayed.burst + own.burst + (relayed.per_second + own.per_second);
+}
+constexpr Rate times(std::uint64_t count, const Rate& rate) {
+    return {count * rate.per_second, count * rate.burst};
+}
+constexpr bool is_any_relay_accepted(std::uint64_t slots) {
+    constexpr std::uint64_t kKeys = 2 * chain::kProducersMax;
+    return is_above(accepted_headers(slots), relayed_headers(slots), {2 * slots, 2}) &&
+           is_above(
+               accepted_votes(slots), times(kKeys, relayed_votes_of_key(slots)), {4 * slots, 4});
+}
+constexpr bool is_relay_enough(std::uint64_t slots) {
+    return relayed_headers(slots).per_second > 4 * slots &&
+           relayed_votes_of_key(slots).per_second > 4 * slots;
+}
+// The least and the greatest number of slots, and what is usual; all else is linear in between.
+static_assert(is_any_relay_accepted(1) && is_any_relay_accepted(2) && is_any_relay_accepted(100));
+static_assert(is_relay_enough(1) && is_relay_enough(2) && is_relay_enough(100));
+
 std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
-    using Rate = TokenBucket::Rate;
-    // Of a slot: a block and its forks; two kinds of votes of two schedules, said twice.
-    const std::uint64_t votes = 4 * chain::kProducersMax * slots;
     const std::array<Rate, kMessageTypes> rates = {{
         {1, 1},
         {1, 1},                                                // hello
@@ -22,10 +60,10 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
         {10, 20},                                              // time
         {50 + 4 * slots, 200 + 4 * slots},                     // request
         {100, 200},                                            // sync_request
-        {8 * slots, 64 + 8 * slots},                           // header
+        accepted_headers(slots),                               // header
         {8 * slots, 64 + 8 * slots},                           // blocks
         {20'000, 40'000},                                      // transaction
-        {votes, 2 * votes},                                    // vote
+        accepted_votes(slots),                                 // vote
         {16 * slots + 16, 64 + 16 * slots},                    // certificate
         {1'000, 1'000},                                        // snapshot_request
         {10, 100},                                             // snapshot_chunk
@@ -51,7 +89,7 @@ bool TokenBucket::take(base::Timestamp now, std::uint64_t amount) {
 }
 
 Budget::Budget(std::uint32_t interval_milliseconds)
-    : messages_(make_buckets(std::max<std::uint64_t>(1, 1000 / interval_milliseconds))),
+    : messages_(make_buckets(slots_of_second(interval_milliseconds))),
       bytes_({kBytesPerSecond, kBytesPerSecond}) {}
 
 }  // namespace p2p

@@ -29,6 +29,24 @@ class TokenBucket {
     base::Timestamp filled_at_{};
 };
 
+// The slots of a second, rounded up: by these is bounded what comes with slots.
+[[nodiscard]] constexpr std::uint64_t slots_of_second(std::uint32_t interval_milliseconds) {
+    return (999 + interval_milliseconds) / interval_milliseconds;
+}
+
+// What a node passes on of what others have signed: of headers in all, of votes for each key. What
+// is over it waits.
+//
+// Who passes something on is charged for it, not who signed it, and a liar gives other good things
+// to each honest node, all of which they pass to each other. So a node bounds what it sends itself,
+// below what an honest peer lets pass (Budget), whatever anybody gives to it: see budget.cpp.
+[[nodiscard]] constexpr TokenBucket::Rate relayed_headers(std::uint64_t slots) {
+    return {6 * slots, 32 + 6 * slots};
+}
+[[nodiscard]] constexpr TokenBucket::Rate relayed_votes_of_key(std::uint64_t slots) {
+    return {6 * slots, 6 * slots};
+}
+
 // What one peer may send unasked: messages of each type, and bytes.
 class Budget {
   public:

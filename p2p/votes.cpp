@@ -1,6 +1,7 @@
 #include "p2p/votes.hpp"
 
 #include "base/crypto/hash.hpp"
+#include "chain/types/rule.hpp"
 
 #include <algorithm>
 #include <span>
@@ -29,6 +30,8 @@ base::Duration relay_delay(std::uint32_t interval_milliseconds) {
 VoteGossip::VoteGossip(Peers& peers)
     : peers_(peers),
       relay_delay_(relay_delay(peers.options().times.interval_milliseconds)),
+      relay_rate_(
+          relayed_votes_of_key(slots_of_second(peers.options().times.interval_milliseconds))),
       votes_({kVotesMax, ~std::size_t{0}}),
       certificates_({kCertificatesMax, ~std::size_t{0}}) {}
 
@@ -99,16 +102,15 @@ void VoteGossip::on_judged(const input::Judged& judged) {
     const bool is_vote = judged.item == Item::vote;
     Peer* peer = peers_.find(judged.channel);
     if (peer != nullptr) peer->end_judging(judged.item);
-    if (judged.verdict == Verdict::unsure) {
-        return is_vote ? votes_.erase(judged.id) : certificates_.erase(judged.id);
-    }
+    if (judged.verdict == Verdict::unsure && !is_vote) return certificates_.erase(judged.id);
     if (judged.verdict == Verdict::bad && peer != nullptr) {
         peers_.close(*peer, Reason::bad_vote, judged.text);
     }
     if (is_vote) {
         auto* entry = votes_.find(judged.id);
         if (entry == nullptr) return;
-        if (judged.verdict != Verdict::good) return entry->value.message.reset();
+        // Anybody can make such votes without end: they take no good one's place.
+        if (judged.verdict != Verdict::good) return votes_.erase(judged.id);
         entry->value.is_good = true;
         note_good(entry->value.vote, judged.id);
         if (relays_.size() < kRelaysMax) {
@@ -125,12 +127,15 @@ void VoteGossip::on_judged(const input::Judged& judged) {
 
 void VoteGossip::on_time() {
     while (!relays_.empty() && relays_.front().due <= peers_.now()) {
-        auto* entry = votes_.find(relays_.take().id);
+        const base::Hash256 id = relays_.take().id;
+        auto* entry = votes_.find(id);
         if (entry == nullptr) continue;
         if (is_certified(entry->value.vote.data)) {
             entry->value.message.reset();
-        } else {
+        } else if (may_pass_on(entry->value.vote.key)) {
             send_to_lacking(*entry);
+        } else {
+            relays_.push({peers_.now() + relay_delay_, id});
         }
     }
 }
@@ -142,6 +147,13 @@ std::optional<base::Timestamp> VoteGossip::next_time() const {
 
 bool VoteGossip::is_certified(const chain::VoteData& data) const {
     return std::find(certified_.begin(), certified_.end(), data) != certified_.end();
+}
+
+// Who is charged for votes is who passes them on.
+bool VoteGossip::may_pass_on(const PublicKey& key) {
+    if (chain::is_left_out(chain::Rule::few_votes_of_key_go_on)) return true;
+    const auto at = voters_.find(key);
+    return at != voters_.end() && at->second.relayed.take(peers_.now(), 1);
 }
 
 bool VoteGossip::wants(const chain::Vote& vote) const {
@@ -158,7 +170,8 @@ bool VoteGossip::wants(const chain::Vote& vote) const {
 
 void VoteGossip::note_newest(const chain::Vote& vote) {
     if (voters_.size() >= kVotersMax && !voters_.contains(vote.key)) forget_oldest_voter();
-    auto& newest = voters_[vote.key].newest[index_of(vote.data.kind)];
+    Voter& voter = voters_.try_emplace(vote.key, relay_rate_).first->second;
+    auto& newest = voter.newest[index_of(vote.data.kind)];
     if (!newest || newest->data.slot < vote.data.slot) newest = vote;
 }
 

@@ -19,7 +19,8 @@ namespace p2p {
 //
 // A vote of a key that has kVotesOfKey here takes the place of the oldest of them, never of another
 // key's; and of one slot and kind two are looked at, for they are evidence and a third says nothing
-// new.
+// new. What goes on of a key is bounded (relayed_votes_of_key()), and what is over that waits: a
+// key has few good votes of a slot, so that two which convict it are sent, whatever came before.
 //
 // Once its tables are full, a vote that comes and goes on allocates nothing.
 class VoteGossip {
@@ -53,6 +54,7 @@ class VoteGossip {
     struct CertificateState {
         chain::VoteData data;
     };
+    // Four of a slot, of sixteen slots: what waits of them has gone on within eleven.
     static constexpr std::size_t kVotesOfKey = 64;
     struct Known {
         chain::VoteKind kind{};
@@ -63,6 +65,9 @@ class VoteGossip {
         std::array<std::optional<chain::Vote>, 2> newest;  // By kind.
         std::array<Known, kVotesOfKey> known;  // The first `count`, in no order: what was good.
         std::size_t count = 0;
+        TokenBucket relayed;
+
+        explicit Voter(TokenBucket::Rate rate) : relayed(rate) {}
     };
     struct Relay {
         base::Timestamp due;
@@ -71,12 +76,14 @@ class VoteGossip {
 
     [[nodiscard]] bool is_certified(const chain::VoteData& data) const;
     [[nodiscard]] bool wants(const chain::Vote& vote) const;
+    [[nodiscard]] bool may_pass_on(const PublicKey& key);
     void forget_oldest_voter();
     void note_good(const chain::Vote& vote, const base::Hash256& id);
     void send_to_lacking(SeenTable<VoteState>::Entry& entry);
 
     Peers& peers_;
     base::Duration relay_delay_;
+    TokenBucket::Rate relay_rate_;  // Of each key.
     SeenTable<VoteState> votes_;
     SeenTable<CertificateState> certificates_;
     base::Queue<Relay> relays_;              // Ascending times.

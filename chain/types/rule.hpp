@@ -109,6 +109,9 @@ enum class Rule : std::uint8_t {
     // --- Blocks of one slot ---
     two_of_a_slot,
     third_below_certified,
+    // --- What is passed on ---
+    two_headers_go_on,
+    few_votes_of_key_go_on,
     // --- Snapshots ---
     snapshot_digest,
     snapshot_chunk_lanes,

@@ -34,7 +34,8 @@ struct Voters {
     std::size_t round() {
         const ChannelId from = channels[said / kVotes % channels.size()];
         for (base::Bytes& bytes : votes) {
-            chain::Vote vote = vote_of(*block, said % 7);
+            // Each once a round: a key's votes go on within bounds.
+            chain::Vote vote = vote_of(*block, said % kVotes);
             vote.data.slot = ++said;
             bytes = *pack_message(vote);
         }

@@ -220,6 +220,7 @@ struct Node {
     // What came out of it.
     std::vector<chain::PackedTransaction> transactions;
     std::vector<chain::Vote> votes;
+    std::vector<chain::BlockHeader> headers;
     std::vector<chain::Certificate> certificates;
     std::vector<ClockStatement> clocks;
     std::vector<effect::PeerReady> ready;
@@ -489,7 +490,8 @@ class World {
         });
     }
     void carry_out(Node& node, const effect::HeaderArrived& arrived) {
-        const bool is_lie = arrived.header.signed_header.header.producer.to_string() == "liar";
+        node.headers.push_back(arrived.header.signed_header.header);
+        const bool is_lie = node.headers.back().producer.to_string() == "liar";
         judge(
             node, Item::header, arrived.id, arrived.channel, is_lie ? Verdict::bad : Verdict::good);
     }

@@ -102,6 +102,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "above-start-floor",
     "two-of-a-slot",
     "third-below-certified",
+    "two-headers-go-on",
+    "few-votes-of-key-go-on",
     "snapshot-digest",
     "snapshot-chunk-lanes",
     "snapshot-agreement",
