@@ -4,6 +4,8 @@
 #include "chain/types/rule.hpp"
 #include "node/core/core_impl.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -172,9 +174,18 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
     p2p::input::Judged judged{Item::vote, arrived.id, arrived.channel, Verdict::unsure, ""};
     const chain::ScheduleState* schedules = consensus_.schedules_of(vote.data);
     const bool is_own = std::ranges::find(own_keys_, vote.key) != own_keys_.end();
+    // Nobody votes for a block before its slot. Such votes have no end, where no two are of one
+    // slot: they are not passed on.
+    const bool is_ahead = consensus_.is_too_early(now_, vote.data.slot);
     if (schedules == nullptr) judged.text = "the schedule of its block is not known";
-    // What a key of ours has signed binds it, also where our disk is too old to know the schedule.
-    if (schedules == nullptr && !is_own) return judge(std::move(judged), out);
+    if (is_ahead) {
+        judged.text =
+            fmt::format("slot {} has not come: its voter's clock or ours is wrong", vote.data.slot);
+    }
+    const bool counts = schedules != nullptr && !is_ahead;
+    // What a key of ours has signed binds it, also where our disk is too old to know the schedule,
+    // and whenever that was.
+    if (!counts && !is_own) return judge(std::move(judged), out);
     const auto has_key = [&](const chain::Schedule* schedule) {
         return schedule != nullptr &&
                std::ranges::find(schedule->entries, vote.key, &chain::ScheduleEntry::vote_key) !=
@@ -193,7 +204,6 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
         judged.text = "the vote's signature is wrong";
         return judge(std::move(judged), out);
     }
-    const bool counts = schedules != nullptr;
     if (counts) judged.verdict = Verdict::good;
     judge(std::move(judged), out);
     if (is_own) feed(consensus::input::OwnVoteSeen{vote}, out);
