@@ -171,6 +171,7 @@ class Core::Impl {
     void on_range(const p2p::effect::RangeArrived& arrived, Effects& out);
     void work_off_ranges(Effects& out);
     bool begin_range(Effects& out);
+    [[nodiscard]] std::size_t count_awaiting_disk() const;
     void end_range(Effects& out);
     [[nodiscard]] base::Result<void> vet(const Range& range, Effects& out);
     [[nodiscard]] BranchWalk::Rules walk_rules() const;

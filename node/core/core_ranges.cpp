@@ -20,7 +20,7 @@ namespace {
 
 // Blocks that are executed in one step: slots and votes come between.
 constexpr int kSparedAStep = 64;
-// Ranges whose blocks are executed and not on their way to the disk.
+// Ranges that are final and not on their way to the disk.
 constexpr std::size_t kRangesAhead = 2;
 
 // How many of these blocks come before those that the agreement believes after a restart: it begins
@@ -104,7 +104,7 @@ bool Core::Impl::begin_range(Effects& out) {
         ranges_.pop_front();
         return true;
     }
-    if (stretches_.size() >= kRangesAhead) return false;  // The disk is behind.
+    if (count_awaiting_disk() >= kRangesAhead) return false;
     range.is_begun = true;
     range.spared = count_spared(range.blocks);
     if (auto good = vet(range, out); !good) {
@@ -221,6 +221,15 @@ bool Core::Impl::is_spared(const chain::BlockId& id) const {
     return std::ranges::any_of(stretches_, [&](const Unchecked::Entry& entry) {
         return entry.stretch.from <= height && height <= entry.stretch.to;
     });
+}
+
+// Ranges that are final, and not written yet. Those that are not final do not count: the end of a
+// range may be of a liar, and nothing then writes what was good of it before another goes on.
+std::size_t Core::Impl::count_awaiting_disk() const {
+    const chain::Height final_height = chain::height_of(consensus_.finalized().id);
+    return static_cast<std::size_t>(std::ranges::count_if(
+        stretches_,
+        [&](const Unchecked::Entry& entry) { return entry.stretch.to <= final_height; }));
 }
 
 // What became final with this write, and is not checked.

@@ -308,3 +308,24 @@ TEST_CASE("a restart before the check goes on with it; one before the end fetche
     CHECK(play.final_height() >= play.last - 3);
     CHECK(play.rows() == 0);
 }
+
+TEST_CASE("ranges of two liars do not keep out a third that is right", "[ranges]") {
+    Play play;
+    // What is bound by the proof is right, and executed; nothing of it becomes final by the rest.
+    const auto spoiled = [&](chain::Height to, transport::ChannelId from) {
+        p2p::effect::RangeArrived range = play.range(2, to);
+        range.channel = from;
+        for (std::size_t i = range.blocks.size() - 6; i < range.blocks.size(); ++i)
+            range.blocks[i] = signed_wrongly(*range.blocks[i]);
+        return range;
+    };
+    play.give(spoiled(16, kSender));
+    play.give(spoiled(26, transport::ChannelId{7}));
+    CHECK(play.final_height() == 1);
+    p2p::effect::RangeArrived good = play.range(2, play.last);
+    good.channel = kOther;
+    play.give(good);
+    CHECK(play.final_height() >= play.last - 3);
+    // All of it is looked at, once it is stored.
+    CHECK(play.rows() == 0);
+}
