@@ -65,6 +65,7 @@ void Fleet::note_sent(std::size_t i, const p2p::effect::Send& send) {
     if (!envelope) return;
     const bool proves = envelope->type == p2p::MessageType::certificate;
     if (proves && world_.is_honest(i)) return note_certificate(i, *envelope, send.bytes);
+    if (world_.is_honest(i)) note_passed_on(i, *envelope, send);
     if (envelope->type != p2p::MessageType::header) return;
     const auto body = p2p::read_body(*envelope, *send.bytes);
     if (!body) return fail(fmt::format("node {} sends what nobody can read", i));

@@ -177,6 +177,9 @@ class Fleet : public Watch {
     void signed_header(std::size_t machine, const chain::SignedHeader& header) override;
     void signed_vote(std::size_t machine, const chain::Vote& vote) override;
     void note_sent(std::size_t i, const p2p::effect::Send& send);
+    void note_passed_on(std::size_t i,
+                        const p2p::Envelope& envelope,
+                        const p2p::effect::Send& send);
     void note_certificate(std::size_t i,
                           const p2p::Envelope& envelope,
                           const p2p::SharedBytes& bytes);
@@ -237,6 +240,15 @@ class Fleet : public Watch {
     std::map<std::tuple<std::size_t, std::uint64_t, chain::Slot, chain::Name>,
              std::set<chain::BlockId>>
         worked_on_;
+    // On each channel: headers of one producer and slot, and votes of one key since some time.
+    std::map<std::tuple<transport::ChannelId, chain::Slot, chain::Name>, std::set<chain::BlockId>>
+        headers_passed_on_;
+    struct VotesPassedOn {
+        base::Timestamp since{};
+        std::size_t count = 0;
+    };
+    std::map<std::pair<transport::ChannelId, base::crypto::PublicKey>, VotesPassedOn>
+        votes_passed_on_;
     std::set<chain::Name> equivocators_;  // Of whom an honest node holds two blocks of a slot.
     std::set<chain::Name> accused_;       // By honest nodes.
     std::uint64_t submitted_ = 0;

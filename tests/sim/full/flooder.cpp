@@ -11,7 +11,9 @@ constexpr int kPercent = 6;  // Of the times when it could.
 // More than the tables of what they concern take.
 constexpr std::size_t kOrphans = 80;
 constexpr std::size_t kHeaders = 40;
-constexpr std::size_t kVotes = 150;
+constexpr std::size_t kVotes = 150;       // To each peer.
+constexpr std::size_t kGoodHeaders = 20;  // To each peer.
+constexpr int kGoodHeadersPercent = 20;   // Of its slots.
 constexpr std::size_t kCertificates = 80;
 constexpr std::size_t kClocks = 100;
 constexpr std::size_t kQuestions = 40;
@@ -29,7 +31,12 @@ Flooder::Flooder(Fleet& fleet, std::uint64_t seed)
     : fleet_(fleet), dice_(seed ^ kSalt), member_(fleet.world().byzantine.front()) {}
 
 void Flooder::header_signed(std::size_t machine, const chain::SignedHeader& header) {
-    if (fleet_.world().member_of(machine) == member_) header_ = header;
+    if (fleet_.world().member_of(machine) != member_) return;
+    header_ = header;
+    // Later its parent is below what is final, and nobody passes such headers on.
+    if (header.header.previous != final_.id() || !dice_.percent(kGoodHeadersPercent)) return;
+    ++floods_;
+    fleet_.at(base::Duration(0), [this, parent = final_] { send_good_headers(parent); });
 }
 
 void Flooder::act() {
@@ -58,6 +65,16 @@ void Flooder::tell(const p2p::SharedBytes& bytes) {
         const bool is_ours = !fleet_.world().is_honest(end.node);
         if (!is_ours || fleet_.now() < end.opened + kHandshake) continue;
         fleet_.put_on_wire(end, bytes, base::Duration(0));
+    }
+}
+
+template <class Make>
+void Flooder::tell_each(std::size_t count, const Make& make) {
+    for (auto& [id, end] : fleet_.ends()) {
+        const bool is_ours = !fleet_.world().is_honest(end.node);
+        if (!is_ours || fleet_.now() < end.opened + kHandshake) continue;
+        for (std::size_t i = 0; i < count; ++i)
+            fleet_.put_on_wire(end, make(), base::Duration(0));
     }
 }
 
@@ -125,6 +142,22 @@ void Flooder::send_headers() {
     }
 }
 
+// As a producer may sign them who makes nothing final: of its slot, on what is final, without
+// certificates.
+void Flooder::send_good_headers(const chain::BlockHeader& parent) {
+    const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
+    tell_each(kGoodHeaders, [&] {
+        p2p::HeaderPush push{*header_, {}};
+        chain::BlockHeader& header = push.signed_header.header;
+        header.justify = parent.justify;
+        header.finalized = parent.finalized;
+        header.schedule_change.reset();
+        header.transaction_root = random_id(0);
+        push.signed_header.signature = signing_key(member_).sign(header.signing_digest(chain_id));
+        return p2p::pack_message(push);
+    });
+}
+
 // For a block that nobody has, of a slot of late.
 chain::VoteData Flooder::random_vote() {
     const chain::Slot now = fleet_.slot();
@@ -140,13 +173,13 @@ chain::VoteData Flooder::random_vote() {
 
 void Flooder::send_votes() {
     const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
-    for (std::size_t i = 0; i < kVotes; ++i) {
-        const auto& members = fleet_.world().byzantine;
+    const auto& members = fleet_.world().byzantine;
+    tell_each(kVotes, [&] {
         const auto key = signing_key(members[dice_.below(members.size())], dice_.below(2));
         const chain::VoteData data = random_vote();
-        tell(p2p::pack_message(
-            chain::Vote{data, key.public_key(), key.sign(data.digest(chain_id))}));
-    }
+        return p2p::pack_message(
+            chain::Vote{data, key.public_key(), key.sign(data.digest(chain_id))});
+    });
 }
 
 // Of all validators, as it says; each signature is its own.

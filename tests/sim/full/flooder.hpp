@@ -8,13 +8,15 @@ namespace sim::full {
 
 // Byzantine members that fill what honest nodes keep within bounds: tables of wanted blocks and
 // transactions, of orphans, headers without bodies, votes, certificates, clocks and questions. All
-// of it has the right form; of what is signed, the signatures are good. Who is behind and asks them
-// for blocks by height gets some of theirs, of slots that come in years.
+// of it has the right form; of what is signed, the signatures are good. Good headers of one slot
+// and votes are other ones for each honest node, which passes them on to all. Who is behind and
+// asks them for blocks by height gets some of theirs, of slots that come in years.
 class Flooder {
   public:
     Flooder(Fleet& fleet, std::uint64_t seed);
 
     void header_signed(std::size_t machine, const chain::SignedHeader& header);
+    void became_final(const chain::BlockHeader& header) { final_ = header; }
     // From time to time, to the end.
     void act();
 
@@ -25,10 +27,14 @@ class Flooder {
 
   private:
     void tell(const p2p::SharedBytes& bytes);
+    // To each peer so many of its own.
+    template <class Make>
+    void tell_each(std::size_t count, const Make& make);
     void tell_ids();
     void ask();
     void send_orphans();
     void send_headers();
+    void send_good_headers(const chain::BlockHeader& parent);
     void send_votes();
     void send_certificates();
     void send_clocks();
@@ -40,6 +46,7 @@ class Flooder {
     Chance dice_;
     const std::size_t member_;
     std::optional<chain::SignedHeader> header_;  // The last that it has signed.
+    chain::BlockHeader final_;                   // The last.
     std::uint64_t floods_ = 0;
     std::uint64_t dated_ = 0;
 };
