@@ -1,7 +1,7 @@
 // bor-hostile: what a registered node may do to validators that it means to hold up.
 #include "base/crypto/hash.hpp"
-#include "genesis/genesis.hpp"
-#include "tests/hostile/peer.hpp"
+#include "tests/hostile/header_variants.hpp"
+#include "tests/hostile/plan.hpp"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@ namespace {
 
 using base::crypto::KeyType;
 using base::crypto::PrivateKey;
+using hostile::Plan;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kUsage =
@@ -27,16 +28,12 @@ constexpr const char* kUsage =
     "Blocks of the right producer and slot, with 2,000 transactions each, that he did not sign, "
     "to\n"
     "all targets at once. The keys come one after another: who is found out is not let in again.\n"
+    "   or: bor-hostile header-variants GENESIS SECONDS --key NODE_KEY_FILE --signing KEY_FILE "
+    "[--target ADDRESS#KEY]...\n"
+    "Good headers of a validator's own slots, 28 to each target, other ones to each.\n"
     "Ends after SECONDS, and says what was sent.\n";
 constexpr std::size_t kTransactions = 2'000;
 constexpr std::size_t kVolley = 60;  // Blocks that a peer's budget lets through at once.
-
-struct Plan {
-    genesis::Genesis genesis;
-    std::chrono::seconds time{0};
-    std::vector<PrivateKey> keys;
-    std::vector<hostile::Target> targets;
-};
 
 [[noreturn]] void end(const std::string& text) {
     fmt::print(stderr, "bor-hostile: {}\n{}", text, kUsage);
@@ -57,8 +54,13 @@ T or_end(base::Result<T> result, const std::string& what) {
     return *std::move(result);
 }
 
+PrivateKey key_in(const std::string& path) {
+    const std::string text = text_of(path);
+    return or_end(PrivateKey::from_string(text.substr(0, text.find('\n'))), path);
+}
+
 Plan read_plan(const std::vector<std::string>& words) {
-    if (words.size() < 3 || words[0] != "unsigned-blocks") end("what is to be done?");
+    if (words.size() < 3) end("what is to be done?");
     Plan plan;
     plan.genesis = or_end(genesis::from_json(text_of(words[1])), words[1]);
     plan.time = std::chrono::seconds(std::stoi(words[2]));
@@ -66,9 +68,9 @@ Plan read_plan(const std::vector<std::string>& words) {
         const std::string& value = words[i + 1];
         const std::size_t mark = value.find('#');
         if (words[i] == "--key") {
-            const std::string text = text_of(value);
-            plan.keys.push_back(
-                or_end(PrivateKey::from_string(text.substr(0, text.find('\n'))), value));
+            plan.keys.push_back(key_in(value));
+        } else if (words[i] == "--signing") {
+            plan.signing = key_in(value);
         } else if (words[i] == "--target" && mark != std::string::npos) {
             plan.targets.push_back(
                 {value.substr(0, mark),
@@ -150,7 +152,7 @@ class Attack {
     std::uint64_t number_ = 0;
 };
 
-void attack_with(const Plan& plan) {
+void flood_with_blocks(const Plan& plan) {
     Attack attack(plan);
     const auto begun = Clock::now();
     for (std::size_t i = 0; i < plan.keys.size(); ++i) {
@@ -161,11 +163,19 @@ void attack_with(const Plan& plan) {
         fmt::print("{} times {}\n", count, text);
 }
 
+void attack(const std::vector<std::string>& words) {
+    const Plan plan = read_plan(words);
+    if (words[0] == "unsigned-blocks") return flood_with_blocks(plan);
+    if (words[0] != "header-variants") end("what is to be done?");
+    if (!plan.signing) end("the validator's signing key is needed");
+    hostile::vary_headers(plan);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     try {
-        attack_with(read_plan({argv + 1, argv + argc}));
+        attack({argv + 1, argv + argc});
         return EXIT_SUCCESS;
     } catch (const std::exception& error) {
         std::cerr << "bor-hostile: " << error.what() << '\n';

@@ -17,6 +17,7 @@ RATE = 40           # Transfers a second.
 SECONDS = 6         # Of each measurement.
 KEYS = 4            # Nodes of one organisation: a key that is found out is banned for a while.
 WAIT_MAX = 2        # How many times longer transfers may wait to be final.
+LIAR = 'bord'       # Of the validators, who lies where one does.
 
 
 class Attacked(doctor.Network):
@@ -84,7 +85,36 @@ def unsigned_blocks(net):
         raise AssertionError('transfers wait %s times longer' % ratios)
 
 
-SITUATIONS = [unsigned_blocks]
+def header_variants(net):
+    """A validator's good headers, 28 a slot to each other one, other ones to each: which pass them on."""
+    net.stop(LIAR)
+    before = net.wait_to_be_final()
+    own = os.path.join(net.dir, LIAR)
+    words = ['nice', '-n', '15', os.path.join(net.bin, 'bor-hostile'), 'header-variants',
+             os.path.join(net.dir, 'genesis.json'), str(SECONDS), '--key', os.path.join(own, 'node.key'),
+             '--signing', os.path.join(own, 'validator.key')]
+    honest = [each for each in net.validators() if each['name'] != LIAR]
+    for each, target in zip(net.validators(), targets(net)):
+        if each in honest:
+            words += ['--target', target]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as attacker:
+        during = net.wait_to_be_final()
+        said = attacker.communicate(timeout=60)[0]
+    print('  p99 of transfers to final: %.0f ms before, %.0f ms during' % (before, during))
+    print('  ' + said.strip().replace('\n', '\n  '), flush=True)
+    if attacker.returncode != 0 or ' over %d connections' % len(honest) not in said or said.startswith('0 '):
+        raise AssertionError('it was no attack')
+    for each in honest:
+        with open(each['log'], encoding='utf-8') as f:
+            blamed = [line for line in f if 'go_away flooding' in line]
+        if blamed:
+            raise AssertionError('%s closes a connection: %s' % (each['name'], blamed[0]))
+    if during > WAIT_MAX * before:
+        raise AssertionError('transfers wait %s times longer' % (during / before))
+
+
+# The second stops a validator.
+SITUATIONS = [unsigned_blocks, header_variants]
 
 
 if __name__ == '__main__':
