@@ -16,7 +16,8 @@ namespace {
 using std::chrono::milliseconds;
 using transport::ChannelId;
 
-constexpr std::size_t kVotes = 64;  // Of one round.
+// Of one round: of three keys two kinds in each of two slots, which is what goes on at once.
+constexpr std::size_t kVotes = 12;
 
 base::crypto::PublicKey node_key(std::size_t number) {
     std::array<std::byte, 32> secret{};
@@ -58,10 +59,10 @@ class Listener {
     }
     // Returns how many allocations it took that votes came, were judged and went on.
     std::size_t round() {
-        const ChannelId from{1 + said_ / kVotes % 3};
-        make_votes();
+        const ChannelId from{1 + rounds_++ % 3};
         // What is due every second is not counted.
         now_ += milliseconds(1'000);
+        make_votes();
         node_->step(now_, node::Input(node::input::Tick{}), out_);
         forget();
         const std::size_t before = tests::allocations();
@@ -107,10 +108,14 @@ class Listener {
     }
     // Of blocks that are not here: all that can be done is to check and keep them.
     void make_votes() {
-        for (base::Bytes& bytes : votes_) {
-            const auto key = support::key_of(static_cast<unsigned char>(8 + said_ % 3));
-            chain::VoteData data{.slot = ++said_, .height = 9, .block_id = {}};
-            data.block_id.bytes[5] = std::byte{1};
+        const chain::Slot newest = genesis_.times.slot_at(chain::TimePoint::from_timestamp(now_));
+        for (std::size_t i = 0; i < kVotes; ++i) {
+            base::Bytes& bytes = votes_[i];
+            const auto key = support::key_of(static_cast<unsigned char>(8 + i % 3));
+            chain::VoteData data{.slot = newest - i / 6, .height = 9, .block_id = {}};
+            data.justify_slot = data.slot - 1;  // So that no two convict their key.
+            data.kind = i / 3 % 2 == 0 ? chain::VoteKind::notarize : chain::VoteKind::commit;
+            data.block_id.bytes[5] = static_cast<std::byte>(1 + i % 3);  // No certificate is made.
             const auto digest = data.digest(genesis_.chain_id());
             bytes = *p2p::pack_message(chain::Vote{data, key.public_key(), key.sign(digest)});
         }
@@ -143,7 +148,7 @@ class Listener {
     base::Timestamp now_ = genesis_.times.time_of(1).to_timestamp();
     std::unique_ptr<node::NetworkedCore> node_;
     node::Effects out_;
-    std::uint64_t said_ = 0;
+    std::size_t rounds_ = 0;
     std::vector<base::Bytes> votes_ = std::vector<base::Bytes>(kVotes);
     std::size_t passed_on_ = 0;
 };

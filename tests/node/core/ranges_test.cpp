@@ -326,6 +326,14 @@ TEST_CASE("ranges of two liars do not keep out a third that is right", "[ranges]
     good.channel = kOther;
     play.give(good);
     CHECK(play.final_height() >= play.last - 3);
-    // All of it is looked at, once it is stored.
+    // What the liars changed of it is found, once it is stored, and asked of others.
+    CHECK(play.rows() == play.wanted.size());
+    const auto wanted = play.wanted;
+    CHECK_FALSE(wanted.empty());
+    for (const chain::BlockId& id : wanted) {
+        const auto& copy = good.blocks[chain::height_of(id) - 2];
+        REQUIRE(copy->id == id);
+        play.give(p2p::effect::MendArrived{kOther, copy});
+    }
     CHECK(play.rows() == 0);
 }

@@ -28,7 +28,10 @@ struct Listener {
     }
     // For a block that nobody has.
     p2p::input::Judged say(chain::Slot slot, unsigned char by = kVoter) {
-        chain::VoteData data{.kind = chain::VoteKind::notarize, .slot = slot, .height = 5};
+        chain::VoteData data;
+        data.kind = chain::VoteKind::notarize;
+        data.slot = slot;
+        data.height = 5;
         data.schedule_version = cluster[1].view().head->header.schedule_version;
         data.block_id.bytes[3] = std::byte{5};
         const auto key = support::key_of(by);
