@@ -50,6 +50,16 @@ void Observer::check_proved(Seen& block) {
 void Observer::prove(const Seen& block, const Seen& by) {
     if (std::ranges::find(proved_, &block) != proved_.end()) return;
     proved_.push_back(&block);
+    // Genesis has no certificate, and what a recovery begins from may have none.
+    const bool is_certified = std::ranges::any_of(
+        final_, [&](const Seen* certified) { return extends(*certified, block); });
+    if (!is_certified && block.parent != nullptr && !recovery_) {
+        fail(
+            fmt::format("the block of slot {} is proved final by votes for that of slot {}, and no "
+                        "COMMIT certificate of it can exist yet",
+                        block.header().slot,
+                        by.header().slot));
+    }
     for (const Seen* other : final_) {
         if (related(block, *other)) continue;
         fail(
