@@ -51,7 +51,7 @@ struct World {
         states[genesis->id] = chain::first_schedules(before);
         for (const unsigned each : kHonest) {
             consensus::Consensus::Options options;
-            options.chain_id = chain_id;
+            options.chain_id = kChainId;
             options.times = times;
             options.own_keys = {secret(each).public_key()};
             options.started = at(0);
@@ -70,7 +70,7 @@ struct World {
     }
     [[nodiscard]] static chain::Vote sign(unsigned member, const chain::VoteData& data) {
         const auto key = secret(member);
-        return {data, key.public_key(), key.sign(data.digest(chain_id))};
+        return {data, key.public_key(), key.sign(data.digest(kChainId))};
     }
 
     void step(unsigned to, base::Timestamp now, const consensus::Input& what) {
@@ -117,7 +117,7 @@ struct World {
         }
         header.finality_root = chain::merkle_root(ids(parent, header.finalized));
         const auto owner = secret(static_cast<unsigned>(header.producer.value));
-        const auto signature = owner.sign(header.signing_digest(chain_id));
+        const auto signature = owner.sign(header.signing_digest(kChainId));
         auto made = chain::make_block({header, signature}, {}, witness);
         states[made->id] = chain::with_proposal(below, header);
         parents[made->id] = parent;
@@ -149,7 +149,7 @@ struct World {
             INFO(verdict.reason);
             REQUIRE(verdict.fate == consensus::HeaderVerdict::Fate::good);
             for (const auto& proof : verdict.certificates)
-                REQUIRE(consensus::verify(proof.certificate, proof.schedules, chain_id));
+                REQUIRE(consensus::verify(proof.certificate, proof.schedules, kChainId));
             step(each, now, input::BlockAdopted{block});
         }
     }
@@ -190,7 +190,7 @@ struct World {
         return tally.certificate(consensus::vote_data(kind, *block), under);
     }
 
-    static const chain::ChainId chain_id;
+    static const chain::ChainId kChainId;
     chain::Schedule before = schedule_of({1, 2, 3, 4}, 0);
     chain::Schedule after = schedule_of({4, 2, 3, 5}, 1);  // 1 leaves, 5 comes; 4 lies.
     chain::SlotTimes times;
@@ -200,7 +200,7 @@ struct World {
     std::map<chain::BlockId, chain::BlockPtr> parents;
     std::map<std::pair<VoteKind, chain::BlockId>, std::map<unsigned, chain::Vote>> said;
 };
-const chain::ChainId World::chain_id = base::crypto::sha256(base::as_bytes("a chain"));
+const chain::ChainId World::kChainId = base::crypto::sha256(base::as_bytes("a chain"));
 
 }  // namespace
 
@@ -256,12 +256,12 @@ struct Fork : World {
     }
     [[nodiscard]] static base::Result<void> check(const chain::Certificate& certificate,
                                                   const chain::ScheduleState& state) {
-        return consensus::verify(certificate, state, chain_id);
+        return consensus::verify(certificate, state, kChainId);
     }
     // A snapshot of the last of these blocks, which are from its `final` on.
     [[nodiscard]] base::Result<void> check_snapshot(const std::vector<chain::BlockPtr>& blocks,
                                                     const chain::FinalityProof& finality) const {
-        genesis::LinkWalk walk({.chain_id = chain_id, .schedule = before});
+        genesis::LinkWalk walk({.chain_id = kChainId, .schedule = before});
         auto good = walk.take(chain::ScheduleLink{c->header, proof_by(h, of_h, c)});
         if (!good) return good;
         const genesis::SnapshotProof proof{blocks.back()->header, finality};

@@ -174,10 +174,9 @@ TEST_CASE("a range whose proof, links or bodies are wrong costs its sender, and 
     SECTION("there is no path: votes for the certified block alone do not make it final") {
         const auto& newest = *play.cluster[0].view().finalized;
         REQUIRE(range.proof.finality.certified == newest.header);
-        for (chain::Height height = range.proof.height() + 1; height <= newest.header.height;
-             ++height)
-            range.blocks.push_back(
-                chain::BlockReader(play.cluster[0].storage()).at(height).value());
+        const chain::BlockReader reader(play.cluster[0].storage());
+        for (auto height = range.proof.height() + 1; height <= newest.header.height; ++height)
+            range.blocks.push_back(reader.at(height).value());
         range.proof.finality.ancestor.reset();
     }
     SECTION("the certificate has too few votes") {
