@@ -100,6 +100,28 @@ base::Result<void> remove_key(const Session& session, const Arguments& arguments
                 fmt::format("removed: {}", key));
 }
 
+base::Result<void> give_up_lock(const Session& session, const Arguments& arguments) {
+    const auto password = read_secret(arguments, "password-file", "password");
+    if (!password) return fail(password.error());
+    const std::string key = arguments.at("key");
+    const auto given_up = call(session.wallet_url,
+                               "/v1/wallet/give_up_lock",
+                               Json::array({wallet_name(arguments), *password, key}));
+    if (!given_up) return fail(given_up.error());
+    if (session.json) return print_json(*given_up);
+    const std::uint64_t votes_above = number_of(*given_up, "votes_above");
+    fmt::print(
+        "{} is not locked on slot {} (block {}) any more: it votes for slots above {}, where its "
+        "node wants it to.\n"
+        "Votes that it signed before may be evidence against it now. When blocks are final again, "
+        "give its validator a new key: 'bor-cli system regproducer NAME NEWKEY'.\n",
+        key,
+        number_of(*given_up, "lock_slot"),
+        text_of(*given_up, "lock"),
+        votes_above);
+    return {};
+}
+
 base::Result<void> create_key(const Session& session, const Arguments& arguments) {
     const std::string type = arguments.at("type");
     const std::string name = wallet_name(arguments);
@@ -190,6 +212,12 @@ void add_wallet_commands(std::vector<Command>& commands) {
                         {{"key", "its public key"}},
                         {name, password},
                         remove_key});
+    commands.push_back({"wallet give_up_lock",
+                        "Free a validator's key of a lock that its node has given up "
+                        "(--accept-amnesia)",
+                        {{"key", "its public key"}},
+                        {name, password},
+                        give_up_lock});
     commands.push_back(
         {"wallet create_key",
          "Make a key inside a wallet",

@@ -167,6 +167,7 @@ const std::vector<Api::Call>& Api::calls() {
         {"/v1/wallet/create_key", 2, 201, &Api::create_key},
         {"/v1/wallet/create_validator_key", kOne, 201, &Api::create_validator_key},
         {"/v1/wallet/get_public_keys", kNothing, 200, &Api::get_public_keys},
+        {"/v1/wallet/give_up_lock", 3, 201, &Api::give_up_lock},
         {"/v1/wallet/import_key", 2, 201, &Api::import_key},
         {"/v1/wallet/list_keys", 2, 200, &Api::list_keys},
         {"/v1/wallet/list_wallets", kNothing, 200, &Api::list_wallets},
@@ -429,6 +430,29 @@ Api::Answer Api::sign_answer(const Json& parameters, base::Timestamp now) {
     if (auto held = expect_held(*key, now); !held) return base::fail(held.error());
     if (auto stopped = journals_.stop(*key); !stopped) return base::fail(stopped.error());
     return sign_words(kAnswerPrefix, parameters, now);
+}
+
+// The node has the socket, too: only who knows the password takes a promise back.
+Api::Answer Api::give_up_lock(const Json& parameters, base::Timestamp now) {
+    const auto name = chain::abi::as_string(parameters[0]);
+    if (!name) return base::fail(name.error());
+    const auto password = secret_text(parameters[1]);
+    if (!password) return base::fail(password.error());
+    const auto key = read_key(parameters[2]);
+    if (!key) return base::fail(key.error());
+    const auto keys = keyring_.list_keys(*name, password->view(), now);
+    if (!keys) return base::fail(keys.error());
+    if (!(*keys)->contains(*key)) {
+        return chain::fail(Exception::key_nonexistent_exception,
+                           fmt::format("the wallet {} has no key {}: name the wallet that has it",
+                                       *name,
+                                       key->to_string()));
+    }
+    const auto given_up = journals_.give_up_lock(*key);
+    if (!given_up) return base::fail(given_up.error());
+    return Json{{"lock_slot", chain::abi::json_integer(given_up->lock_slot)},
+                {"lock", base::to_hex(given_up->lock.view())},
+                {"votes_above", chain::abi::json_integer(given_up->up_to)}};
 }
 
 // Promises nothing; its first words keep it from being anything else.

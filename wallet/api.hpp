@@ -20,6 +20,7 @@ namespace wallet {
 //   sign_statement        [packed statement, key]          "this key is used here", for peers
 //   sign_clock            [packed statement, key]          what the node's clock shows, for peers
 //   sign_answer           [packed answer, key]             to a recovery: the key's last signature
+//   give_up_lock          [wallet, password, key]          its lock binds its votes no more
 // All else that such a key is to sign is refused, since it could be one of these in disguise.
 //
 // Thread: that of the keyring, which outlives it, as the journals do.
@@ -77,6 +78,7 @@ class Api : base::Pinned {
     Answer sign_statement(const Json& parameters, base::Timestamp now);
     Answer sign_clock(const Json& parameters, base::Timestamp now);
     Answer sign_answer(const Json& parameters, base::Timestamp now);
+    Answer give_up_lock(const Json& parameters, base::Timestamp now);
     Answer sign_words(std::string_view prefix, const Json& parameters, base::Timestamp now);
 
     Answer signature_of(const base::Hash256& digest,

@@ -62,6 +62,13 @@ Result<void> check_notarize(const KeySafety& safety, const chain::VoteData& vote
 
 // Rule R2, likewise.
 Result<void> check_commit(const KeySafety& safety, const chain::VoteData& vote) {
+    if (vote.slot <= safety.floor) {
+        return refuse(
+            "what the key has promised up to slot {} is forgotten, so it votes no COMMIT "
+            "of slot {}",
+            safety.floor,
+            vote.slot);
+    }
     if (vote.slot <= safety.lock_slot) {
         return refuse("the key is locked on slot {}, so it votes no COMMIT of slot {}",
                       safety.lock_slot,
@@ -160,6 +167,30 @@ Result<void> ValidatorJournals::stop(const PublicKey& key) {
     if (!journal) return base::fail(journal.error());
     if ((*journal)->safety.safety().stopped) return {};
     return write(**journal, {.kind = RecordKind::stopped});
+}
+
+// A lock above the last vote binds from its own slot on. Past votes decide nothing any more: no
+// COMMIT of a slot at or below theirs follows.
+Result<ValidatorJournals::GivenUp> ValidatorJournals::give_up_lock(const PublicKey& key) {
+    auto journal = open_to_sign(key);
+    if (!journal) return base::fail(journal.error());
+    const KeySafety& safety = (*journal)->safety.safety();
+    if (safety.lock_slot == 0) {
+        return refuse(
+            "{} is locked on nothing, so there is nothing to give up; why it does not vote says "
+            "the log of its node",
+            key.to_string());
+    }
+    const consensus::PastVote& last = safety.last_notarize;
+    const GivenUp given_up{.lock_slot = safety.lock_slot,
+                           .lock = safety.lock,
+                           .up_to = std::max({last.slot, safety.lock_slot, safety.floor})};
+    const SafetyRecord record{.kind = RecordKind::base,
+                              .slot = given_up.up_to,
+                              .justify_slot = last.justify_slot,
+                              .block = given_up.up_to == last.slot ? last.block : base::Hash256{}};
+    if (auto done = write(**journal, record); !done) return base::fail(done.error());
+    return given_up;
 }
 
 Result<void> ValidatorJournals::allow_header(const PublicKey& key,

@@ -18,7 +18,8 @@ namespace wallet {
 // votes that conflict.
 //
 // It sees no blocks, so where rule R2 asks whether one extends another it assumes that it does not.
-// Invariant: a promise is durable before allow_*() gives its consent.
+// Invariants: a promise is durable before allow_*() gives its consent; nothing but give_up_lock()
+// takes one back.
 // Thread: that of the keyring.
 class ValidatorJournals : base::Pinned {
   public:
@@ -37,6 +38,16 @@ class ValidatorJournals : base::Pinned {
     base::Result<void> allow_vote(const base::crypto::PublicKey& key, const chain::VoteData& vote);
     // The key answers a recovery: it signs no header and no vote any more.
     base::Result<void> stop(const base::crypto::PublicKey& key);
+    // What a key was locked on, and up to which slot it votes no more.
+    struct GivenUp {
+        chain::Slot lock_slot = 0;
+        base::Hash256 lock;
+        chain::Slot up_to = 0;
+    };
+    // Its operator's word that the block of its lock is lost: votes above all that it has signed
+    // need not build on that block. Durable when it answers. wallet_exception: as above; the key
+    // is locked on nothing.
+    [[nodiscard]] base::Result<GivenUp> give_up_lock(const base::crypto::PublicKey& key);
 
   private:
     struct Journal;

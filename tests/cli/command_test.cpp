@@ -93,6 +93,7 @@ TEST_CASE("the tree of cleos is there") {
                              "wallet unlock",
                              "wallet import",
                              "wallet remove_key",
+                             "wallet give_up_lock",
                              "wallet create_key",
                              "wallet list",
                              "wallet keys",

@@ -228,6 +228,43 @@ TEST_CASE_METHOD(Fixture, "the last that a validator's key signs is its answer t
           std::string::npos);
 }
 
+TEST_CASE_METHOD(Fixture, "a lock is given up by who knows the wallet's password") {
+    const std::string password = ok("create", "w");
+    const std::string other_password = ok("create", "other");
+    const std::string key = ok("create_validator_key", "w");
+    const std::string ordinary = ok("create_key", Json{"w", "K1"});
+    const auto vote = [&](chain::VoteKind kind, chain::Slot slot, chain::Slot justify) {
+        chain::VoteData data;
+        data.kind = kind;
+        data.slot = slot;
+        data.justify_slot = justify;
+        data.block_id.bytes[0] = std::byte{7};
+        return Json{base::to_hex(chain::pack(data)), key, std::string(64, 'a')};
+    };
+    const Json below = vote(chain::VoteKind::notarize, 6, 3);
+    ok("sign_vote", vote(chain::VoteKind::commit, 5, 4));
+    const auto refused = [&](const Json& body, const std::string& text) {
+        return refusal("give_up_lock", body.dump(), 500).find(text) != std::string::npos;
+    };
+    CHECK(refused({"w", "wrong", key}, "Invalid password"));
+    CHECK(refused({"nowhere", password, key}, "Wallet not found"));
+    CHECK(refused({"other", other_password, key}, "the wallet other has no key " + key));
+    CHECK(refused({"w", password, ordinary}, "has no safety journal here"));
+    CHECK(call("give_up_lock", Json({"w", password, "no key"}).dump()).status == 500);
+    CHECK(call("give_up_lock", Json({"w", key}).dump()).status == 400);
+    ok("lock", "w");
+    CHECK(refused({"w", password, key}, "Wallet is locked"));
+    ok("unlock", Json{"w", password});
+    CHECK(refusal("sign_vote", below.dump(), 500).find("locked on slot 5") != std::string::npos);
+
+    const Json answer = ok("give_up_lock", Json{"w", password, key});
+    CHECK(answer ==
+          Json{{"lock_slot", 5}, {"lock", "07" + std::string(62, '0')}, {"votes_above", 5}});
+    CHECK(call("sign_vote", vote(chain::VoteKind::commit, 5, 4).dump()).status == 500);
+    CHECK(ok("sign_vote", below).is_string());
+    CHECK(refused({"w", password, key}, "locked on nothing"));
+}
+
 TEST_CASE_METHOD(Fixture, "a validator's key signs headers and votes, each once, and no digest") {
     ok("create", "w");
     const std::string key = ok("create_validator_key", "w");

@@ -105,6 +105,78 @@ TEST_CASE("COMMIT goes upwards and respects past votes") {
     CHECK(fixture.refusal(commit(10)).empty());
 }
 
+// The block of a lock is lost with all who had it: its node votes on below it, where its operator
+// says so. The journal goes on to keep what was signed from being signed again.
+TEST_CASE("a lock that is given up binds no more, and all else does") {
+    Fixture fixture;
+    REQUIRE(fixture.journals->allow_header(fixture.key, header(9)));
+    REQUIRE(fixture.refusal(notarize(5, 4)).empty());
+    REQUIRE(fixture.refusal(commit(5)).empty());
+    REQUIRE(fixture.refusal(notarize(9, 5)).empty());
+    const auto is_locked = [&] {
+        return fixture.refusal(notarize(10, 3)).find("locked on slot 5") != std::string::npos;
+    };
+    CHECK(is_locked());
+    fixture.restart();
+    CHECK(is_locked());
+    const auto given_up = fixture.journals->give_up_lock(fixture.key);
+    REQUIRE(given_up.has_value());
+    CHECK(given_up->lock_slot == 5);
+    CHECK(given_up->lock == block(5));
+    CHECK(given_up->up_to == 9);
+    SECTION("at once") {}
+    SECTION("after a restart") {
+        fixture.restart();
+    }
+    SECTION("after a restart that found a torn page") {
+        const std::string file = fixture.key.to_string() + ".journal";
+        std::string bytes = fixture.scratch.read(file);
+        const std::size_t blocks = bytes.find_last_not_of('\0') / 4096 + 1;
+        bytes[blocks * 4096 + 7] = 'x';
+        fixture.restart();
+        fixture.scratch.write(file, bytes);
+    }
+    CHECK_FALSE(fixture.journals->allow_header(fixture.key, header(9)));
+    // Neither for the slot of the last vote nor below, whatever they build on.
+    CHECK(fixture.refusal(notarize(9, 5)).find("slot 9 already") != std::string::npos);
+    CHECK(fixture.refusal(notarize(9, 8)).find("slot 9 already") != std::string::npos);
+    for (const chain::Slot slot : {4U, 5U, 6U, 9U}) {
+        CHECK(fixture.refusal(commit(slot)).find("up to slot 9 is forgotten") != std::string::npos);
+    }
+    CHECK(fixture.refusal(notarize(10, 3)).empty());
+    CHECK(fixture.refusal(commit(10)).empty());
+    CHECK(fixture.refusal(notarize(11, 3)).find("locked on slot 10") != std::string::npos);
+    CHECK(fixture.refusal(notarize(11, 10)).empty());
+}
+
+TEST_CASE("a lock above the last vote binds up to its own slot when it is given up") {
+    Fixture fixture;
+    REQUIRE(fixture.refusal(notarize(5, 4)).empty());
+    REQUIRE(fixture.refusal(commit(8)).empty());
+    REQUIRE(fixture.journals->give_up_lock(fixture.key)->up_to == 8);
+    CHECK_FALSE(fixture.refusal(notarize(8, 7)).empty());
+    CHECK_FALSE(fixture.refusal(commit(8)).empty());
+    CHECK(fixture.refusal(notarize(9, 3)).empty());
+}
+
+TEST_CASE("only a lock that there is can be given up, by a key that still signs") {
+    Fixture fixture;
+    const auto refusal = [&](const PublicKey& key) {
+        const auto given_up = fixture.journals->give_up_lock(key);
+        return given_up ? "" : given_up.error().detail;
+    };
+    const PublicKey other = PrivateKey::generate(KeyType::k1).public_key();
+    CHECK(refusal(other).find(other.to_string() + " has no safety journal here") == 0);
+    CHECK(refusal(fixture.key).find("locked on nothing") != std::string::npos);
+    REQUIRE(fixture.refusal(commit(5)).empty());
+    CHECK(refusal(fixture.key).empty());
+    CHECK(refusal(fixture.key).find("locked on nothing") != std::string::npos);
+    REQUIRE(fixture.refusal(commit(6)).empty());
+    REQUIRE(fixture.journals->stop(fixture.key));
+    CHECK(refusal(fixture.key).find("has answered a recovery") != std::string::npos);
+    CHECK_FALSE(fixture.refusal(notarize(9, 6)).empty());
+}
+
 TEST_CASE("a long life keeps the journal small") {
     Fixture fixture;
     for (chain::Slot slot = 1; slot < 600; ++slot) {
