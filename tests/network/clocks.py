@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sets the clocks of validators that run, one and then all, and sets them right again: nothing is
-signed that a quorum has not come to, the doctor names cause and time, and it goes on by itself.
+signed that a quorum has not come to, the doctor names cause and time, and it goes on by itself, or by
+a recovery.
 
 usage: clocks.py --build BUILD_DIR [--only NAME]
 """
@@ -13,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from doctor import explained, healthy, run, wait_for
-from operating import get, set_option
+from operating import get, one_head, set_option
 
 WRONG_FOR = 40      # Seconds.
 ALL_WRONG_FOR = 25
@@ -124,7 +125,60 @@ def all_ahead(net):
     healthy(net)
 
 
-SITUATIONS = [one_ahead, all_ahead]
+def ahead_and_lost(net):
+    """A day ahead for some seconds, all of them, and two of four are lost for ever with that: one recovery gives
+    the two that are left another schedule and the right time."""
+    clocks = {name: Clock(net, name) for name in net.commands}
+    for name in clocks:
+        wait_for('%s votes' % name, lambda name=name: (finality(net, name)['lag_ms'] < 2000, 0))
+    for clock in clocks.values():
+        clock.set(24 * 3600)
+    stood = net.final('bora')
+    wait_for('finality a day ahead', lambda: (net.final('bora') > stood + 5 and
+                                              finality(net, 'bora')['lag_ms'] < 2000, stood))
+    for name in clocks:
+        net.stop(name)
+    left = ['bora', 'borb']
+    path = os.path.join(net.dir, 'both')
+    keys, files, words = {}, {}, []
+    for name in left:
+        files[name] = os.path.join(os.path.dirname(net.of(name)['data_dir']), 'recovery.key')
+        keys[name] = net.cli('key', 'create', '--vote', '--journal', net.of(name)['data_dir'],
+                             '--file', files[name]).strip().rsplit(' ', 1)[1]
+        net.start(name)
+    for name in left:
+        wait_for('the API of ' + name, lambda name=name: (net.final(name) > 0, 0))
+    wait_for('one head of both', lambda: one_head(net, left))
+    for name in left:
+        net.cli('recover', 'answer', '%s-%s' % (path, name), '--yes',
+                url='unix://' + os.path.join(net.of(name)['data_dir'], 'bor-node.sock'))
+        words += ['--answer', '%s-%s' % (path, name), '--validator', '%s=%s' % (name, keys[name])]
+    highest = max(left, key=net.final)
+    before = finality(net, highest)['final']
+    said = net.cli('recover', 'make', path, '--retime', *words, url=net.of(highest)['http'])
+    assert ' begins at ' in said, said
+    with open(os.path.join(net.dir, 'network.json'), encoding='utf-8') as f:
+        net.cli('recover', 'sign', path, json.load(f)['system_key']['public'])
+    said = net.cli('recover', 'check', path, os.path.join(net.dir, 'genesis.json'))
+    assert 'validator borb ' + keys['borb'] in said and ' begins at ' in said, said
+    for name in left:
+        net.stop(name)
+        shutil.copyfile(path, os.path.join(net.of(name)['data_dir'], 'recovery.txt'))
+        set_option(net, name, 'recover-from', said.strip().rsplit(' ', 1)[1])
+        set_option(net, name, 'signature-provider', '%s=KEY:file:%s' % (keys[name], files[name]))
+        net.start(name)
+    for name in left:
+        wait_for('finality of ' + name,
+                 lambda name=name: (net.final(name) > before['block_num'] + 5, before))
+    after = finality(net, highest)
+    assert after['final']['timestamp'] < before['timestamp'], 'the time of the chain was not set back'
+    assert after['final']['slot'] > before['slot'], 'slots went back'
+    assert {each['vote_key'] for each in after['validators']} == set(keys.values()), after['validators']
+    print('  final again with two validators, block %d of %s after block %d of %s' %
+          (after['final']['block_num'], after['final']['timestamp'], before['block_num'], before['timestamp']))
+
+
+SITUATIONS = [one_ahead, all_ahead, ahead_and_lost]     # The last is for ever.
 
 
 if __name__ == '__main__':
