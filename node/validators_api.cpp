@@ -28,7 +28,8 @@ Json candidate_json(const chain::Candidate& candidate,
             {"registered", candidate.registered},
             {"ready", candidate.ready},
             {"convicted", candidate.convicted},
-            {"amnesia_slot", amnesia ? json_integer(*amnesia) : Json()},
+            {"amnesia_slot", amnesia ? json_integer(amnesia->slot) : Json()},
+            {"amnesia_key", amnesia ? Json(amnesia->vote_key.to_string()) : Json()},
             {"in_schedule", schedule.find_producer(entry.producer).has_value()}};
 }
 

@@ -170,7 +170,9 @@ bool amnesia(ApplyContext& context) {
     auto entry = find_entry(context.state(), data->name);
     if (!entry) return context.fail(std::move(entry).error());
     if (!*entry) return invalid(context, data->name.to_string() + " is no validator");
-    put_amnesia(context.state(), data->name, context.block().slot);
+    put_amnesia(context.state(),
+                data->name,
+                {.slot = context.block().slot, .vote_key = (*entry)->vote_key});
     return true;
 }
 

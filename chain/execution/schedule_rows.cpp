@@ -143,14 +143,15 @@ void put_ready(StateDelta& state, Name producer, Slot slot) {
     state.put(Table::producer, ready_key(producer), encode_u64(slot));
 }
 
-std::optional<Slot> find_amnesia(const StateView& state, Name producer) {
+std::optional<Amnesia> find_amnesia(const StateView& state, Name producer) {
     const Value row = state.find(Table::producer, amnesia_key(producer));
-    if (!row || row->size() != 8) return std::nullopt;
-    return decode_u64(*row);
+    if (!row) return std::nullopt;
+    auto amnesia = unpack<Amnesia>(*row, "amnesia");
+    return amnesia ? std::optional(*std::move(amnesia)) : std::nullopt;
 }
 
-void put_amnesia(StateDelta& state, Name producer, Slot slot) {
-    state.put(Table::producer, amnesia_key(producer), encode_u64(slot));
+void put_amnesia(StateDelta& state, Name producer, const Amnesia& amnesia) {
+    state.put(Table::producer, amnesia_key(producer), pack(amnesia));
 }
 
 bool is_convicted(const StateView& state, const PublicKey& key) {

@@ -48,9 +48,17 @@ void put_misses(StateDelta& state, const std::vector<Misses>& misses);
 [[nodiscard]] std::optional<Slot> find_ready(const StateView& state, Name producer);
 void put_ready(StateDelta& state, Name producer, Slot slot);
 
-// 'a' and the name -> u64: the slot of the last `amnesia`.
-[[nodiscard]] std::optional<Slot> find_amnesia(const StateView& state, Name producer);
-void put_amnesia(StateDelta& state, Name producer, Slot slot);
+// 'a' and the name: the last `amnesia`. The vote key that the producer had then can be convicted by
+// what it had signed before, as long as it votes.
+struct Amnesia {
+    Slot slot = 0;
+    PublicKey vote_key;
+
+    friend bool operator==(const Amnesia&, const Amnesia&) = default;
+    static void each_field(auto& self, auto&& visit) { visit(self.slot, self.vote_key); }
+};
+[[nodiscard]] std::optional<Amnesia> find_amnesia(const StateView& state, Name producer);
+void put_amnesia(StateDelta& state, Name producer, const Amnesia& amnesia);
 
 // 'b' and SHA-256 of the packed key: a key that evidence convicted (reportbad). It has no weight
 // from the next schedule on, for ever.

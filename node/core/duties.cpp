@@ -115,7 +115,7 @@ void Duties::say_amnesia(const Moment& moment,
     if (!forgetful_.contains(ours.vote_key) && !forgetful_.contains(ours.signing_key)) return;
     const Slot since = amnesia_since_.emplace(ours.producer, moment.slot).first->second;
     const auto said = chain::find_amnesia(moment.state, ours.producer);
-    if (said && *said >= since) {
+    if (said && said->slot >= since) {
         for (const auto& key : {ours.vote_key, ours.signing_key}) {
             if (forgetful_.erase(key) != 0) recorded_.push_back(key);
         }

@@ -479,7 +479,8 @@ TEST_CASE(
     CHECK(says("amnesia", "late", "node").code == 0);
     CHECK(says("ready", "late", "late").code == 0);
     CHECK(find_ready(chain.state(), name("late")) == chain.block().slot);
-    CHECK(find_amnesia(chain.state(), name("late")) == chain.block().slot);
+    CHECK(find_amnesia(chain.state(), name("late")) ==
+          Amnesia{chain.block().slot, public_key("node")});
     CHECK_FALSE(find_amnesia(chain.state(), name("v1")).has_value());
     CHECK(says("amnesia", "member", "member").text == "member is no validator");
     // Not for another, not with another key, and nothing else.
