@@ -158,6 +158,7 @@ struct Alarm {
         twin_key,
         journal_lost,
         lock_given_up,  // By the operator's word, which goes on chain.
+        goes_on,        // By the same word: without all that it has promised.
         votes_again
     };
     Kind kind = Kind::twin_key;

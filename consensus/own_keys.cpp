@@ -97,7 +97,12 @@ void Consensus::regain(Effects& out) {
     remember(is_over, out);
 }
 
+// What a key goes on without, others may have: with it, each vote that it signs from now on can
+// convict it.
 void Consensus::accept_amnesia(Effects& out) {
+    for (const OwnKey& own : own_) {
+        if (own.lost_until) out.push_back(effect::Alarm{effect::Alarm::Kind::goes_on, own.key});
+    }
     remember([](const OwnKey& /*own*/) { return true; }, out);
 }
 

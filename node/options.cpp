@@ -287,7 +287,11 @@ po::options_description command_options(Options& out) {
         po::bool_switch(&out.accept_amnesia),
         "let keys whose safety journal is lost vote at once, and give up a lock on a block that no "
         "peer has sent for 10 s; recorded on the chain. They must be used nowhere else, and no "
-        "block may be final elsewhere that this node does not have");
+        "block may be final elsewhere that this node does not have. What such a key signed before "
+        "may then be evidence against it, which takes its weight for ever ('reportbad'): when "
+        "blocks are final again, give the validator a new key ('bor-cli system regproducer NAME "
+        "NEWKEY'). A key in bor-wallet is freed of its lock there, too ('bor-cli wallet "
+        "give_up_lock KEY')");
     return all;
 }
 

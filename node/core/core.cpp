@@ -299,7 +299,8 @@ void Core::Impl::alarm(const consensus::effect::Alarm& alarm, Effects& out) {
         environment_.log.error(
             "the safety journal does not know all that key {} has signed: it votes again when a "
             "block of after the start is final; where none can be (a validator alone, or too many "
-            "lost at once) its operator starts it once with --accept-amnesia",
+            "lost at once) its operator starts it once with --accept-amnesia, after which the key "
+            "may be convicted and needs a successor",
             key);
     } else if (alarm.kind == Kind::lock_given_up) {
         environment_.log.error(
@@ -307,6 +308,16 @@ void Core::Impl::alarm(const consensus::effect::Alarm& alarm, Effects& out) {
             "final blocks may have been lost with it",
             key);
         note_amnesia(alarm.key, out);
+    } else if (alarm.kind == Kind::goes_on) {
+        environment_.log.error(
+            "key {0} goes on without all that it has promised, as --accept-amnesia says: a COMMIT "
+            "that it signed before and a vote that it signs now may together be evidence against "
+            "it, by which anybody can take its weight for ever ('reportbad'). When blocks are "
+            "final again, give its validator a new key: 'bor-cli key create --vote --journal "
+            "DATA_DIR --file FILE', its signature-provider, a start, 'bor-cli system regproducer "
+            "NAME NEWKEY'. Where bor-wallet keeps the key it refuses votes that the old lock "
+            "forbids: 'bor-cli wallet give_up_lock {0}'",
+            key);
     } else {
         environment_.log.info("key {} votes again", key);
     }

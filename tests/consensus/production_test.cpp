@@ -297,7 +297,8 @@ TEST_CASE("a lock whose block nobody has is given up by the operator's word alon
             CHECK(vote.empty());
             return;
         }
-        CHECK(alarms(effects) == std::vector{Alarm::lock_given_up, Alarm::votes_again});
+        CHECK(alarms(effects) ==
+              std::vector{Alarm::lock_given_up, Alarm::goes_on, Alarm::votes_again});
         const auto persists = all<effect::Persist>(effects);
         REQUIRE_FALSE(persists.empty());
         CHECK(persists.front().wait);

@@ -204,6 +204,11 @@ TEST_CASE("help names every option with its default and unit") {
                              "--enable-stale-production"}) {
         CHECK(has(command->text, part));
     }
+    // Who reads of this option must know what comes after it. Lines are broken anywhere.
+    std::string text = command->text.substr(command->text.find("--accept-amnesia"));
+    std::erase_if(text, [](char c) { return c == ' ' || c == '\n'; });
+    CHECK(has(text, "systemregproducerNAMENEWKEY"));
+    CHECK(has(text, "walletgive_up_lockKEY"));
 }
 
 TEST_CASE("the nearest name is near") {

@@ -118,6 +118,16 @@ TEST_CASE("a validator alone without its journal makes nothing final until that 
     cluster.run(9, 12);
     CHECK_FALSE(cluster[0].view().keys[0].lost);
     CHECK(cluster[0].view().finalized->header.slot == 12);
+    // Its operator learns what may come of that, and what to do about it.
+    const std::string key = support::key_of(7).public_key().to_string();
+    const auto tells = [&](const std::string& line) {
+        return line.find("key " + key + " goes on without all that it has promised") !=
+                   std::string::npos &&
+               line.find("evidence against it") != std::string::npos &&
+               line.find("regproducer NAME NEWKEY") != std::string::npos &&
+               line.find("give_up_lock " + key) != std::string::npos;
+    };
+    CHECK(std::ranges::count_if(cluster[0].warnings(), tells) == 1);
     const auto bank = *chain::Name::from_string("bank");
     const auto noted = chain::find_amnesia(*cluster[0].view().final_state, bank);
     REQUIRE(noted.has_value());
