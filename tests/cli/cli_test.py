@@ -4,9 +4,12 @@ checks output and exit status.
 
 usage: cli_test.py BIN_DIR CONTRACTS_DIR
 """
+import http.client
 import json
 import os
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -515,6 +518,26 @@ class Transactions(Case):
         self.bad('is no location', 'system', 'regproducer', 'alice', KEY, '', 'north')
 
 
+class WalletConnection(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(Network.file['wallet']['socket'])
+
+
+NOTARIZE, COMMIT = 1, 2
+
+
+def sign_vote(key, kind, slot, justify_slot):
+    """As a node asks for it: status and text of the answer."""
+    vote = struct.pack('<BIQI32sQ', kind, 0, slot, slot, bytes(32), justify_slot)
+    connection = WalletConnection('localhost')
+    connection.request('POST', '/v1/wallet/sign_vote', json.dumps([vote.hex(), key, 'ab' * 32]))
+    answer = connection.getresponse()
+    said = answer.status, answer.read().decode()
+    connection.close()
+    return said
+
+
 class Wallet(Case):
     def test_a_wallet(self):
         password = Network.path('mine.password')
@@ -534,6 +557,22 @@ class Wallet(Case):
         with open(password) as f:
             self.good('wallet', 'unlock', '-n', 'mine', given=f.read())
         self.good('wallet', 'open', '-n', 'mine')
+
+    def test_a_lock_is_given_up(self):
+        password = Network.path('votes.password')
+        self.good('wallet', 'create', '-n', 'votes', '--file', password)
+        key = self.good('wallet', 'create_key', '--vote', '-n', 'votes').strip().rsplit(' ', 1)[1]
+        words = ('wallet', 'give_up_lock', key, '-n', 'votes', '--password-file', password)
+        self.bad('is locked on nothing', *words)
+        self.assertEqual(sign_vote(key, COMMIT, 5, 4)[0], 201)
+        self.assertIn('locked on slot 5', sign_vote(key, NOTARIZE, 6, 3)[1])
+        self.bad('nvalid password', *words[:-2], given='wrong\n')
+        said = self.good(*words)
+        self.assertIn(key + ' is not locked on slot 5 ', said)
+        self.assertIn('regproducer NAME NEWKEY', said)
+        self.assertEqual(sign_vote(key, COMMIT, 5, 4)[0], 500)
+        self.assertEqual(sign_vote(key, NOTARIZE, 6, 3)[0], 201)
+        self.bad('has no key ' + KEY, 'wallet', 'give_up_lock', KEY, *words[3:])
 
     def test_wrong_input(self):
         self.bad('say where the password goes', 'wallet', 'create', '-n', 'other')

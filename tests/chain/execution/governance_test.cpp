@@ -187,6 +187,26 @@ TEST_CASE("evidence takes a key's weight, and nothing else does") {
     encode(same, name("v1"));
     encode(same, public_key("v1"));
     CHECK(contains(net.act("v1", "setvotekey", same.take()), "was convicted by evidence"));
+    // Both of its keys were the one: a new vote key alone is not enough.
+    const auto has_weight = [&] {
+        const auto present = load_schedule(net.chain.state()).value();
+        const auto later = next_schedule(net.chain.state(), present, 120).value();
+        const auto at = later ? later->find_producer(name("v1")) : std::nullopt;
+        return at && later->entries[*at].signing_key == public_key("fresh") &&
+               later->entries[*at].vote_key == public_key("fresh");
+    };
+    base::Writer vote_key;
+    encode(vote_key, name("v1"));
+    encode(vote_key, public_key("fresh"));
+    REQUIRE(net.act("v1", "setvotekey", vote_key.take()).code == 0);
+    CHECK_FALSE(has_weight());
+    base::Writer both;
+    encode(both, name("v1"));
+    encode(both, public_key("fresh"));
+    both.string("https://example.com");
+    both.u16(3);
+    REQUIRE(net.act("v1", "regproducer", both.take()).code == 0);
+    CHECK(has_weight());
 }
 
 TEST_CASE("two headers of one slot convict who signed both") {
