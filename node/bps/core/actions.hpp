@@ -169,6 +169,29 @@ struct Reassign {
     }
 };
 
+// What a broker says when it starts.
+struct RegBroker {
+    static constexpr chain::Name kName = "regbroker"_n;
+
+    std::int32_t broker = 0;
+    std::uint32_t boot = 0;
+    base::Hash<16> start_id;
+    std::vector<base::Hash<16>> earlier;
+    base::Hash<16> log_id;
+    base::crypto::PublicKey node_key;
+    std::vector<rows::Listener> listeners;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.broker,
+              self.boot,
+              self.start_id,
+              chain::Limited{self.earlier, kItems},
+              self.log_id,
+              self.node_key,
+              chain::Limited{self.listeners, kItems});
+    }
+};
+
 struct LeaseIds {
     static constexpr chain::Name kName = "leaseids"_n;
 

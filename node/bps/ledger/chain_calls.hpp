@@ -51,6 +51,8 @@ class ChainCalls : base::Pinned {
     [[nodiscard]] Outcome on_refused(std::uint64_t ticket, base::Error reason);
     // Those that ended with this block. Its rows are applied before its outcomes are told.
     [[nodiscard]] std::vector<Outcome> on_final(const FinalRows& rows);
+    // Whether it is on its way: one that ended with a block may be refused by the node afterwards.
+    [[nodiscard]] bool has(std::uint64_t ticket) const { return calls_.contains(ticket); }
     [[nodiscard]] std::size_t in_flight() const { return calls_.size(); }
 
   private:

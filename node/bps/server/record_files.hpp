@@ -5,6 +5,7 @@
 #include "node/bps/core/codec/stored_records.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace bps {
 
@@ -13,14 +14,15 @@ namespace bps {
 // Thread: any; its bytes that are named in answers do not change.
 class RecordFile : base::Pinned {
   public:
-    // Takes the descriptor.
-    explicit RecordFile(int descriptor) : descriptor_(descriptor) {}
-    ~RecordFile();
+    // The descriptor is open for as long as `owner` is there.
+    RecordFile(int descriptor, std::shared_ptr<const void> owner)
+        : descriptor_(descriptor), owner_(std::move(owner)) {}
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
   private:
     int descriptor_;
+    std::shared_ptr<const void> owner_;
 };
 
 // Where stored records lie: the seam to the logs' directories. Thread: that of the broker.

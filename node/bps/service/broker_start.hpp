@@ -1,0 +1,74 @@
+#pragma once
+
+#include "base/bytes.hpp"
+#include "base/crypto/keys.hpp"
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "chain/types/name.hpp"
+#include "node/bps/core/directory.hpp"
+#include "node/bps/core/rows.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace bps {
+
+// The start of this broker (spec 08, `regbroker`): it draws a start id, writes it into the log
+// directory, then asks the contract to take it; it acts while the final row has it.
+//
+// In the directory: `log-id` (the directory's inode and 16 random bytes: a copy of the directory is
+// another one) and `starts` (the newest start ids, at most 16).
+// Thread: that of the broker.
+class BrokerStart : base::Pinned {
+  public:
+    struct Settings {
+        std::string directory;
+        std::int32_t broker = 0;
+        chain::Name account;
+        base::crypto::PublicKey node_key;
+        std::vector<rows::Listener> listeners;
+    };
+    // What is to be done after the rows of a final block.
+    struct Step {
+        std::optional<base::Bytes> regbroker;  // Packed arguments of the action, to be pushed.
+        bool has_started = false;              // From this block on the row has our start.
+        bool has_ended = false;                // Another start has taken our place.
+    };
+
+    // Makes or reads the directory. unavailable: the disk. corrupt: a file there is none of ours.
+    [[nodiscard]] static base::Result<std::unique_ptr<BrokerStart>> open(Settings settings,
+                                                                         base::Log log);
+
+    // `now`: milliseconds since 1970. unavailable: the disk; asked again with the next block.
+    [[nodiscard]] base::Result<Step> on_final(std::int64_t now, const Directory& rows);
+    // The contract refused the start, or no block had it.
+    void on_refused(std::int64_t now, const std::string& reason);
+    // Of the start that the row has; nothing: it has none of ours.
+    [[nodiscard]] std::optional<std::uint32_t> boot() const;
+
+  private:
+    using Id = base::Hash<16>;
+    enum class State : std::uint8_t { waiting, asked, started, ended };
+
+    BrokerStart(Settings settings, base::Log log) : settings_(std::move(settings)), log_(log) {}
+
+    base::Result<void> read_directory();
+    base::Result<void> draw_start_id();
+    void complain(std::string text);
+
+    const Settings settings_;
+    base::Log log_;
+    Id log_id_;
+    std::vector<Id> earlier_;  // The oldest first.
+    Id start_id_;
+    std::uint32_t boot_ = 0;
+    State state_ = State::waiting;
+    std::int64_t not_before_ = 0;
+    std::string complaint_;  // Said last.
+};
+
+}  // namespace bps

@@ -1,0 +1,109 @@
+#include "node/bps/service/gateway.hpp"
+
+#include "base/check.hpp"
+#include "node/bps/core/codec/requests.hpp"
+#include "node/bps/core/metadata.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+namespace bps {
+
+void Gateway::deliver(std::int64_t now, Effects& out) {
+    now_ = now;
+    out_ = &out;
+    world_.listener.deliver(*this);
+    out_ = nullptr;
+}
+
+void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
+    for (Reply& reply : replies) {
+        const auto found = sessions_.find(reply.id.connection);
+        if (found == sessions_.end()) continue;
+        if (auto goes_on = found->second->login.check(now); !goes_on) {
+            world_.listener.close(reply.id.connection, goes_on.error().reason);
+            continue;
+        }
+        world_.listener.send(std::move(reply));
+    }
+    replies.clear();
+}
+
+void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
+    const auto made = sessions_.emplace(
+        connection, std::make_unique<Session>(world_.judge, counts_, peer));
+    admit(connection, *made.first->second);
+}
+
+void Gateway::on_closed(std::uint64_t connection) {
+    sessions_.erase(connection);
+    world_.broker.on_closed(now_, connection);
+}
+
+void Gateway::on_request(const RequestId& id, Frame frame) {
+    const auto found = sessions_.find(id.connection);
+    CHECK(found != sessions_.end());
+    answer(id, *found->second, frame);
+}
+
+void Gateway::answer(const RequestId& id, Session& session, Frame& frame) {
+    const auto read = read_request_frame(frame.view());
+    if (!read) return close(id, read.error().detail);
+    if (read->api == nullptr) {
+        if (auto response = answer_unlisted(read->header)) {
+            return world_.listener.send(
+                {.id = id, .response = std::move(response), .close_reason = {}});
+        }
+        return close(
+            id,
+            fmt::format("key {} version {} is not listed", read->header.key, read->header.version));
+    }
+    const auto request = decode_request(*read);
+    if (!request) return close(id, request.error().detail);
+    if (auto reply = session.login.on_request(now_, id, read->header, *request)) {
+        // Its answer may be as large as its tenant's memory: it is admitted before.
+        admit(id.connection, session);
+        return world_.listener.send(*std::move(reply));
+    }
+    ask_broker(id, session, read->header, *request, frame);
+}
+
+void Gateway::ask_broker(const RequestId& id,
+                         Session& session,
+                         const RequestHeader& header,
+                         const Request& request,
+                         Frame& frame) {
+    Caller caller{.id = id,
+                  .version = header.version,
+                  .correlation = header.correlation,
+                  .principal = {},
+                  .client_id = std::string(header.client_id.value_or("")),
+                  .client_host = session.peer.address,
+                  .protocol = session.peer.is_tls ? settings_.protocol_of_tls
+                                                  : settings_.protocol_of_plain};
+    const Principal* who = session.login.principal();
+    if (who == nullptr) {
+        // The only one that is asked by nobody.
+        CHECK(std::holds_alternative<ApiVersionsRequest>(request));
+        return world_.listener.send(reply_to(caller, api_versions()));
+    }
+    caller.principal = *who;
+    const bool is_known =
+        world_.broker.on_request(now_, caller, request, frame.bytes(), *out_);
+    CHECK(is_known);
+}
+
+void Gateway::close(const RequestId& id, std::string reason) {
+    log_.info("client closed connection={} reason={}", id.connection, reason);
+    world_.listener.send({.id = id, .response = std::nullopt, .close_reason = std::move(reason)});
+}
+
+void Gateway::admit(std::uint64_t connection, Session& session) {
+    const Principal* who = session.login.principal();
+    if (who == nullptr || std::exchange(session.is_admitted, true)) return;
+    world_.listener.admit(connection, who->account.value);
+}
+
+}  // namespace bps

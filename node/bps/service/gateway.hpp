@@ -1,0 +1,79 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "node/bps/core/broker.hpp"
+#include "node/bps/core/login.hpp"
+#include "node/bps/core/token.hpp"
+#include "node/bps/server/kafka_listener.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace bps {
+
+// Clients' requests from frames to the broker, and the answers back: who asks is known here, and is
+// asked again before an answer leaves (spec 08, "authorisation").
+//
+// Thread: that of the broker.
+class Gateway final : public KafkaListener::Handler {
+  public:
+    struct Settings {
+        // As the listeners' rows in `brokers` have them.
+        std::string protocol_of_tls;
+        std::string protocol_of_plain;
+    };
+    // All of it outlives this.
+    struct World {
+        Broker& broker;
+        KafkaListener& listener;
+        const TokenJudge& judge;
+    };
+    Gateway(Settings settings, const World& world, base::Log log)
+        : settings_(std::move(settings)), world_(world), log_(log) {}
+
+    // Takes what the listener has; what the broker wants done for it is added to `out`.
+    void deliver(std::int64_t now, Effects& out);
+    // Gives answers to their connections. One whose session has ended is closed instead.
+    void send(std::int64_t now, std::vector<Reply>& replies);
+    [[nodiscard]] const LoginCounts& logins() const { return counts_; }
+
+    void on_open(std::uint64_t connection, const ClientPeer& peer) override;
+    void on_request(const RequestId& id, Frame frame) override;
+    void on_closed(std::uint64_t connection) override;
+
+  private:
+    struct Session {
+        Session(const TokenJudge& judge, LoginCounts& counts, ClientPeer who)
+            : peer(std::move(who)),
+              login(judge,
+                    counts,
+                    {.is_loopback = peer.is_loopback, .certificate = peer.certificate}) {}
+
+        ClientPeer peer;
+        Login login;
+        bool is_admitted = false;
+    };
+
+    void answer(const RequestId& id, Session& session, Frame& frame);
+    void ask_broker(const RequestId& id,
+                    Session& session,
+                    const RequestHeader& header,
+                    const Request& request,
+                    Frame& frame);
+    void close(const RequestId& id, std::string reason);
+    void admit(std::uint64_t connection, Session& session);
+
+    const Settings settings_;
+    const World world_;
+    base::Log log_;
+    LoginCounts counts_;
+    std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // By connection.
+    // Of the call of deliver() that is under way.
+    std::int64_t now_ = 0;
+    Effects* out_ = nullptr;
+};
+
+}  // namespace bps

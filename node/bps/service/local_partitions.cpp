@@ -1,0 +1,133 @@
+#include "node/bps/service/local_partitions.hpp"
+
+#include "node/bps/core/log.hpp"
+#include "node/bps/core/segment.hpp"
+#include "node/bps/core/topic_settings.hpp"
+#include "node/disk/file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace bps {
+
+namespace {
+
+bool has_replica(const rows::Partition& row, std::int32_t broker) {
+    return std::ranges::find(row.replicas, broker, &rows::Replica::broker) != row.replicas.end();
+}
+
+}  // namespace
+
+void LocalPartitions::update(std::int64_t now,
+                             const std::set<PartitionId>& changed,
+                             Effects& out) {
+    for (const PartitionId id : changed)
+        update(now, id, out);
+}
+
+void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
+    const rows::Partition* row = world_.rows.find_partition(id);
+    const rows::Topic* topic = world_.rights.find_topic(id.topic);
+    const auto found = partitions_.find(id);
+    if (row == nullptr || topic == nullptr || !has_replica(*row, settings_.broker)) {
+        if (found != partitions_.end()) remove(now, id, out);
+        return;
+    }
+    const auto settings =
+        partition_settings(topic->settings, static_cast<std::int32_t>(row->replicas.size()));
+    Local* local = nullptr;
+    if (found != partitions_.end()) {
+        local = &found->second;
+        world_.broker.configure(id, settings);
+    } else {
+        const auto made = make(now, id, settings);
+        if (!made) {
+            log_.error("partition {} of '{}' is not served: {}",
+                       id.index,
+                       topic->name,
+                       made.error().detail);
+            return;
+        }
+        local = *made;
+    }
+    follow(now, *local, *row, out);
+}
+
+base::Result<LocalPartitions::Local*> LocalPartitions::make(std::int64_t now,
+                                                            PartitionId id,
+                                                            const PartitionSettings& settings) {
+    auto files = DiskLogFiles::open(path_of(id), world_.files);
+    if (!files) return base::fail(files.error());
+    auto opened = Log::open(**files, settings.log, now);
+    if (!opened) return base::fail(opened.error());
+    const Log::Findings& findings = opened->findings;
+    if (findings.cut_bytes > 0) {
+        log_.warn("{}: {} bytes at the end were never acknowledged and are cut: {}",
+                  path_of(id),
+                  findings.cut_bytes,
+                  findings.cut_reason);
+    }
+    Local& local = partitions_[id];
+    local.files = *std::move(files);
+    world_.syncer.attach(id.log(), *local.files);
+    world_.broker.add(id, std::move(opened->log), settings);
+    return &local;
+}
+
+void LocalPartitions::remove(std::int64_t now, PartitionId id, Effects& out) {
+    world_.broker.remove(now, id, out);
+    world_.syncer.detach(id.log());
+    partitions_.erase(id);
+    if (auto removed = node::remove_tree(path_of(id)); !removed) {
+        log_.warn("{} stays: {}", path_of(id), removed.error().detail);
+    }
+}
+
+void LocalPartitions::follow(std::int64_t now,
+                             Local& local,
+                             const rows::Partition& row,
+                             Effects& out) {
+    const PartitionId id{row.topic, static_cast<std::int32_t>(row.partition)};
+    if (row.log_start > local.log_start) {
+        local.log_start = row.log_start;
+        if (auto set = world_.broker.set_log_start(now, id, row.log_start, out); !set) {
+            log_.error("{}: {}", path_of(id), set.error().detail);
+        }
+    }
+    const bool leads = boot_ && row.leader == settings_.broker && row.leader_boot == *boot_;
+    if (!leads) {
+        if (std::exchange(local.epoch, -1) != -1) world_.broker.stop_leading(now, id, out);
+        return;
+    }
+    const auto insync = static_cast<std::int32_t>(std::ranges::count_if(
+        row.replicas, [&](const rows::Replica& each) { return world_.rows.is_in_sync(each); }));
+    if (local.epoch == row.leader_epoch && local.insync == insync) return;
+    if (auto led = world_.broker.lead(now, id, row.leader_epoch, insync, out); !led) {
+        log_.error("{}: {}", path_of(id), led.error().detail);
+        if (led.error().code != base::Errc::malformed) return;
+    }
+    local.epoch = row.leader_epoch;
+    local.insync = insync;
+}
+
+std::string LocalPartitions::path_of(PartitionId id) const {
+    return fmt::format("{}/{}-{}", settings_.directory, id.topic, id.index);
+}
+
+base::Result<std::shared_ptr<const RecordFile>> LocalPartitions::open(
+    const StoredRecords& records) {
+    const PartitionId id = PartitionId::of(records.log);
+    const auto found = partitions_.find(id);
+    if (found == partitions_.end()) {
+        return base::fail(base::Errc::not_found, fmt::format("{} is gone", path_of(id)));
+    }
+    Segment segment;
+    segment.base = static_cast<std::int64_t>(records.segment);
+    auto file = found->second.files->share(segment.log_name());
+    if (!file) return base::fail(file.error());
+    const int descriptor = (*file)->descriptor();
+    return std::make_shared<const RecordFile>(descriptor, *std::move(file));
+}
+
+}  // namespace bps

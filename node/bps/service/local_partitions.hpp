@@ -1,0 +1,81 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "node/bps/core/broker.hpp"
+#include "node/bps/core/directory.hpp"
+#include "node/bps/core/partition_id.hpp"
+#include "node/bps/core/rights.hpp"
+#include "node/bps/disk/disk_log_files.hpp"
+#include "node/bps/disk/log_syncer.hpp"
+#include "node/bps/disk/open_files.hpp"
+#include "node/bps/server/record_files.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace bps {
+
+// The partitions of which this broker has a replica: their directories, and what they are for the
+// broker, as the last final rows say (spec 08, "Final only").
+//
+// A partition whose directory cannot be opened is not led: clients are told that nobody leads it,
+// the log names the reason, and it is tried again with the next row of it.
+//
+// Thread: that of the broker.
+class LocalPartitions final : public RecordFiles {
+  public:
+    struct Settings {
+        std::string directory;  // Has one for each partition: "<topic id>-<partition>".
+        std::int32_t broker = 0;
+    };
+    // All of it outlives this.
+    struct World {
+        Broker& broker;
+        const Rights& rights;
+        const Directory& rows;
+        OpenFiles& files;
+        LogSyncer& syncer;
+    };
+    LocalPartitions(Settings settings, const World& world, base::Log log)
+        : settings_(std::move(settings)), world_(world), log_(log) {}
+
+    // The final row of this broker has its start: it may lead what is elected in this boot.
+    // Nothing: it has another one.
+    void set_boot(std::optional<std::uint32_t> boot) { boot_ = boot; }
+    // Rows of these have changed, or of their topics.
+    void update(std::int64_t now, const std::set<PartitionId>& changed, Effects& out);
+
+    [[nodiscard]] base::Result<std::shared_ptr<const RecordFile>> open(
+        const StoredRecords& records) override;
+
+  private:
+    struct Local {
+        std::unique_ptr<DiskLogFiles> files;
+        std::int32_t epoch = -1;      // In which it is led; -1: it is not.
+        std::int32_t insync = 0;      // With so many members in sync.
+        std::int64_t log_start = 0;   // As its row had it last.
+    };
+
+    void update(std::int64_t now, PartitionId id, Effects& out);
+    [[nodiscard]] base::Result<Local*> make(std::int64_t now,
+                                            PartitionId id,
+                                            const PartitionSettings& settings);
+    void remove(std::int64_t now, PartitionId id, Effects& out);
+    void follow(std::int64_t now, Local& local, const rows::Partition& row, Effects& out);
+    [[nodiscard]] std::string path_of(PartitionId id) const;
+
+    const Settings settings_;
+    const World world_;
+    base::Log log_;
+    std::optional<std::uint32_t> boot_;
+    std::map<PartitionId, Local> partitions_;
+};
+
+}  // namespace bps

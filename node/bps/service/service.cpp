@@ -1,0 +1,293 @@
+#include "node/bps/service/service.hpp"
+
+#include "base/check.hpp"
+#include "base/crypto/wipe.hpp"
+#include "chain/types/block.hpp"
+#include "node/bps/core/actions.hpp"
+#include "node/bps/disk/disk_space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <utility>
+
+namespace bps {
+
+namespace {
+
+constexpr int kNice = 10;  // Finality comes first (spec 08).
+constexpr std::int64_t kExpireEveryMs = 60'000;
+constexpr std::int64_t kDiskEveryMs = 1'000;
+constexpr std::string_view kOffsetsTopic = "__consumer_offsets";
+// The ticket of our own start; those of the broker's calls begin at 1.
+constexpr std::uint64_t kStartTicket = 0;
+
+std::uint64_t seed() {
+    std::array<std::byte, 8> bytes{};
+    base::crypto::random_bytes(bytes);
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes.data(), sizeof(value));
+    return value;
+}
+
+}  // namespace
+
+Service::Service(Options options, Node node, base::Log log)
+    : options_(std::move(options)),
+      node_(std::move(node)),
+      log_(log),
+      rng_(seed()),
+      rights_(options_.rights),
+      broker_({.rights = rights_, .directory = directory_, .opener = codecs_, .rng = rng_},
+              options_.groups,
+              options_.cluster_id),
+      calls_(options_.chain, options_.key),
+      judge_{.chain = options_.chain.chain, .rights = rights_, .permissions = node_.permissions} {}
+
+base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node, base::Log log) {
+    std::unique_ptr<Service> made(new Service(std::move(options), std::move(node), log));
+    Service& self = *made;
+    const Options& with = self.options_;
+    auto start = BrokerStart::open({.directory = with.directory,
+                                    .broker = with.rights.broker,
+                                    .account = with.rights.broker_account,
+                                    .node_key = with.node_key,
+                                    .listeners = with.listeners},
+                                   log);
+    if (!start) return base::fail(start.error());
+    self.start_ = *std::move(start);
+    self.syncer_ = std::make_unique<LogSyncer>(
+        [&self](LogSyncer::Failed failed) { self.post(Synced{std::move(failed)}); });
+    self.partitions_ = std::make_unique<LocalPartitions>(
+        LocalPartitions::Settings{.directory = with.directory, .broker = with.rights.broker},
+        LocalPartitions::World{.broker = self.broker_,
+                               .rights = self.rights_,
+                               .rows = self.directory_,
+                               .files = self.files_,
+                               .syncer = *self.syncer_},
+        log);
+    self.listener_ = std::make_unique<KafkaListener>(
+        with.listener, *self.partitions_, [&self] { self.wake(); }, log);
+    self.gateway_ = std::make_unique<Gateway>(
+        with.gateway,
+        Gateway::World{
+            .broker = self.broker_, .listener = *self.listener_, .judge = self.judge_},
+        log);
+    return made;
+}
+
+Service::~Service() {
+    stop();
+}
+
+base::Result<void> Service::start() {
+    if (auto bound = listener_->start(); !bound) return bound;
+    thread_ = std::thread([this] { run(); });
+    return {};
+}
+
+void Service::stop() {
+    if (!thread_.joinable()) return;
+    listener_->stop();
+    {
+        const std::scoped_lock lock(mutex_);
+        is_stopping_ = true;
+    }
+    ready_.notify_one();
+    thread_.join();
+    syncer_->stop();
+}
+
+void Service::on_final(FinalRows rows) {
+    post(std::move(rows));
+}
+
+void Service::post(Input input) {
+    {
+        const std::scoped_lock lock(mutex_);
+        inputs_.push_back(std::move(input));
+    }
+    ready_.notify_one();
+}
+
+void Service::wake() {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_woken_ = true;
+    }
+    ready_.notify_one();
+}
+
+// --- The broker's thread --------------------------------------------------------------------
+
+std::int64_t Service::now() {
+    using namespace std::chrono;
+    const auto since = system_clock::now().time_since_epoch();
+    now_ = std::max<std::int64_t>(now_, duration_cast<milliseconds>(since).count());
+    return now_;
+}
+
+bool Service::wait(std::vector<Input>& inputs) {
+    const auto next = broker_.next_time();
+    const std::int64_t until = std::min(next.value_or(now_ + kDiskEveryMs), now_ + kDiskEveryMs);
+    std::unique_lock lock(mutex_);
+    ready_.wait_for(lock, std::chrono::milliseconds(std::max<std::int64_t>(until - now(), 0)), [&] {
+        return is_stopping_ || is_woken_ || !inputs_.empty();
+    });
+    is_woken_ = false;
+    std::swap(inputs, inputs_);
+    return !is_stopping_;
+}
+
+void Service::run() {
+    ::pthread_setname_np(::pthread_self(), "bor-bps");
+    (void)::setpriority(PRIO_PROCESS, static_cast<::id_t>(::gettid()), kNice);
+    Effects effects;
+    FinalRows all = node_.all_rows();
+    take(all, effects);
+    carry_out(effects);
+    std::vector<Input> inputs;
+    while (wait(inputs)) {
+        for (Input& input : inputs)
+            take(input, effects);
+        inputs.clear();
+        gateway_->deliver(now(), effects);
+        on_time(effects);
+        carry_out(effects);
+    }
+}
+
+void Service::take(Input& input, Effects& out) {
+    std::visit([&](auto& each) { take(each, out); }, input);
+}
+
+void Service::take(FinalRows& rows, Effects& out) {
+    const std::uint32_t height = chain::height_of(rows.block);
+    if (height <= height_) return;  // It is in the rows that were read at the start.
+    height_ = height;
+    std::set<PartitionId> changed;
+    apply(rows, changed, out);
+    rights_.on_final(height, rows.time);
+    const auto ended = calls_.on_final(rows);
+    step_start(changed);
+    partitions_->update(now(), changed, out);
+    for (const ChainCalls::Outcome& outcome : ended)
+        tell(outcome, out);
+}
+
+void Service::apply(const FinalRows& rows, std::set<PartitionId>& changed, Effects& out) {
+    for (const FinalRows::Change& change : rows.changes) {
+        std::optional<base::ByteView> value;
+        if (change.value) value = base::ByteView(*change.value);
+        auto read = rights_.apply(change.id, value);
+        if (read) read = directory_.apply(change.id, value);
+        if (!read) log_.error("a row of the contract is passed over: {}", read.error().detail);
+        if (change.id.table == rows::Partition::kTable) {
+            const PartitionId id = PartitionId::of(change.id.key);
+            changed.insert(id);
+            if (value) known_.insert(id);
+        } else if (change.id.table == rows::Topic::kTable) {
+            const auto topic = static_cast<TopicId>(change.id.key);
+            add_topic(topic, changed);
+            if (!value) broker_.on_topic_deleted(now(), topic, out);
+            const rows::Topic* row = rights_.find_topic(topic);
+            if (row != nullptr && row->name == kOffsetsTopic) {
+                broker_.set_offsets_topic(topic, static_cast<std::int32_t>(row->partitions));
+            }
+        }
+    }
+    std::erase_if(known_, [this](PartitionId id) {
+        return directory_.find_partition(id) == nullptr;
+    });
+}
+
+void Service::add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const {
+    for (auto at = known_.lower_bound({topic, 0}); at != known_.end() && at->topic == topic; ++at)
+        changed.insert(*at);
+}
+
+void Service::step_start(std::set<PartitionId>& changed) {
+    auto step = start_->on_final(now(), directory_);
+    if (!step) {
+        log_.error("the broker does not start: {}", step.error().detail);
+        return;
+    }
+    if (step->regbroker) {
+        Effects none;
+        push(kStartTicket, actions::RegBroker::kName, *std::move(step->regbroker), none);
+    }
+    if (!step->has_started && !step->has_ended) return;
+    partitions_->set_boot(start_->boot());
+    changed.insert(known_.begin(), known_.end());
+}
+
+void Service::take(Synced& synced, Effects& out) {
+    std::vector<LogId> failed;
+    for (const auto& [log, error] : synced.failed) {
+        log_.error("{}", error.detail);
+        failed.push_back(log);
+    }
+    broker_.on_synced(now(), failed, out);
+}
+
+void Service::take(const Refused& refused, Effects& out) {
+    if (calls_.has(refused.ticket)) tell(calls_.on_refused(refused.ticket, refused.reason), out);
+}
+
+void Service::on_time(Effects& out) {
+    const std::int64_t time = now();
+    broker_.on_time(time, out);
+    if (time >= disk_looked_at_ + kDiskEveryMs) {
+        disk_looked_at_ = time;
+        const auto left = free_percent(options_.directory);
+        broker_.set_disk_low(!left || *left < kFreePercentMin);
+    }
+    if (time >= expire_at_) {
+        expire_at_ = time + kExpireEveryMs;
+        for (const base::Error& error : broker_.expire(time, out))
+            log_.error("{}", error.detail);
+    }
+}
+
+// Calls that are refused at once are answered in the same turn.
+void Service::carry_out(Effects& effects) {
+    while (!effects.calls.empty()) {
+        const std::vector<ChainCall> calls = std::exchange(effects.calls, {});
+        for (const ChainCall& call : calls)
+            push(call.ticket, call.action, call.data, effects);
+    }
+    if (effects.sync) syncer_->start(*std::exchange(effects.sync, std::nullopt));
+    gateway_->send(now(), effects.replies);
+}
+
+void Service::push(std::uint64_t ticket, chain::Name action, base::Bytes data, Effects& out) {
+    auto transaction = calls_.begin(now(), ticket, action, std::move(data));
+    if (!transaction) return tell({ticket, base::fail(transaction.error())}, out);
+    auto submitted =
+        node_.submit(*std::move(transaction), [this, ticket](base::Result<void> answer) {
+            if (!answer) post(Refused{ticket, std::move(answer).error()});
+        });
+    if (!submitted) tell(calls_.on_refused(ticket, submitted.error()), out);
+}
+
+void Service::tell(const ChainCalls::Outcome& outcome, Effects& out) {
+    if (outcome.ticket == kStartTicket) {
+        if (!outcome.result) start_->on_refused(now(), outcome.result.error().detail);
+        return;
+    }
+    if (outcome.result) return broker_.on_called(outcome.ticket, {}, out);
+    // The contract's own text says what to do.
+    const bool is_unavailable = outcome.result.error().code == base::Errc::unavailable;
+    broker_.on_called(
+        outcome.ticket,
+        refuse(is_unavailable ? ErrorCode::request_timed_out : ErrorCode::policy_violation,
+               outcome.result.error().detail),
+        out);
+}
+
+}  // namespace bps

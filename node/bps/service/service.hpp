@@ -1,0 +1,139 @@
+#pragma once
+
+#include "base/log.hpp"
+#include "base/pinned.hpp"
+#include "base/result.hpp"
+#include "base/rng.hpp"
+#include "chain/types/transaction.hpp"
+#include "node/bps/core/broker.hpp"
+#include "node/bps/disk/codecs.hpp"
+#include "node/bps/disk/log_syncer.hpp"
+#include "node/bps/disk/open_files.hpp"
+#include "node/bps/ledger/chain_calls.hpp"
+#include "node/bps/ledger/final_rows.hpp"
+#include "node/bps/server/kafka_listener.hpp"
+#include "node/bps/service/broker_start.hpp"
+#include "node/bps/service/gateway.hpp"
+#include "node/bps/service/local_partitions.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+namespace bps {
+
+// A broker in a node (spec 08): its rules on a thread of their own, clients on another, the disk on
+// some more, and the chain, which the node is.
+//
+// Threads: start() and stop() are the owner's; on_final() any, in the order of the blocks.
+class Service : base::Pinned {
+  public:
+    struct Options {
+        std::string directory;  // Of the logs: bps/ in the data directory.
+        ListenerOptions listener;
+        Gateway::Settings gateway;
+        Rights::Settings rights;
+        GroupSettings groups;
+        ChainCalls::Settings chain;
+        base::crypto::PrivateKey key;  // Of the broker's account.
+        base::crypto::PublicKey node_key;
+        std::vector<rows::Listener> listeners;  // Where others find this broker.
+        std::string cluster_id;
+    };
+    // The node. All of it outlives this.
+    struct Node {
+        // Calls back once, from any thread: executed on the pending block, or why not.
+        std::function<base::Result<void>(chain::PackedTransaction,
+                                         std::function<void(base::Result<void>)>)>
+            submit;
+        // The contract's rows after the last durable final block.
+        std::function<FinalRows()> all_rows;
+        const PermissionCheck& permissions;
+    };
+
+    // unavailable, corrupt: the directory; the text names what.
+    [[nodiscard]] static base::Result<std::unique_ptr<Service>> open(Options options,
+                                                                     Node node,
+                                                                     base::Log log);
+    ~Service();
+
+    // Binds the addresses, then serves.
+    base::Result<void> start();
+    // Answers what is under way, ends the threads, syncs the logs.
+    void stop();
+    // A block is final, durably.
+    void on_final(FinalRows rows);
+    [[nodiscard]] const std::vector<std::string>& addresses() const {
+        return listener_->addresses();
+    }
+
+  private:
+    struct Synced {
+        LogSyncer::Failed failed;
+    };
+    struct Refused {
+        std::uint64_t ticket = 0;
+        base::Error reason;
+    };
+    using Input = std::variant<FinalRows, Synced, Refused>;
+
+    Service(Options options, Node node, base::Log log);
+
+    void post(Input input);
+    void wake();
+    void run();
+    // What has come, or nothing when the time is over; false: the end.
+    [[nodiscard]] bool wait(std::vector<Input>& inputs);
+    [[nodiscard]] std::int64_t now();
+    void take(Input& input, Effects& out);
+    void take(FinalRows& rows, Effects& out);
+    void take(Synced& synced, Effects& out);
+    void take(const Refused& refused, Effects& out);
+    void apply(const FinalRows& rows, std::set<PartitionId>& changed, Effects& out);
+    void add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const;
+    void step_start(std::set<PartitionId>& changed);
+    void on_time(Effects& out);
+    void carry_out(Effects& out);
+    void push(std::uint64_t ticket, chain::Name action, base::Bytes data, Effects& out);
+    void tell(const ChainCalls::Outcome& outcome, Effects& out);
+
+    const Options options_;
+    const Node node_;
+    base::Log log_;
+    base::Rng rng_;
+    Codecs codecs_;
+    Rights rights_;
+    Directory directory_;
+    Broker broker_;
+    ChainCalls calls_;
+    TokenJudge judge_;
+    std::unique_ptr<BrokerStart> start_;
+    OpenFiles files_;
+    std::unique_ptr<LogSyncer> syncer_;
+    std::unique_ptr<LocalPartitions> partitions_;
+    std::unique_ptr<KafkaListener> listener_;
+    std::unique_ptr<Gateway> gateway_;
+
+    // Of the broker's thread.
+    std::set<PartitionId> known_;  // Every partition that has a row.
+    std::uint32_t height_ = 0;     // Of the rows.
+    std::int64_t now_ = 0;
+    std::int64_t expire_at_ = 0;
+    std::int64_t disk_looked_at_ = 0;
+
+    std::mutex mutex_;  // Guards the three below.
+    std::condition_variable ready_;
+    std::vector<Input> inputs_;
+    bool is_woken_ = false;
+    bool is_stopping_ = false;
+    std::thread thread_;
+};
+
+}  // namespace bps
