@@ -192,6 +192,16 @@ struct RegBroker {
     }
 };
 
+// The answer to a suspicion.
+struct Alive {
+    static constexpr chain::Name kName = "alive"_n;
+
+    std::int32_t broker = 0;
+    std::uint32_t boot = 0;
+
+    static void each_field(auto& self, auto&& visit) { visit(self.broker, self.boot); }
+};
+
 struct LeaseIds {
     static constexpr chain::Name kName = "leaseids"_n;
 

@@ -46,6 +46,10 @@ class Admin : base::Pinned {
     void on_closed(std::uint64_t connection) { chain_.on_closed(connection); }
     [[nodiscard]] std::optional<std::int64_t> next_time() const { return chain_.next_time(); }
     [[nodiscard]] const ChainRequests& chain() const { return chain_; }
+    // ChainRequests::call().
+    std::uint64_t call(chain::Name action, base::Bytes data, Effects& out) {
+        return chain_.call(action, std::move(data), out);
+    }
 
   private:
     using Place = ChainAnswer::Place;

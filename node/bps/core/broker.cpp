@@ -17,7 +17,8 @@ Broker::Broker(const World& world, const GroupSettings& groups, std::string clus
       fetches_(partitions_, world.rights),
       lookups_(partitions_, world.rights, world.opener),
       groups_(world.rights, groups, world.rng),
-      admin_({world.rights, world.directory, partitions_}, std::move(cluster_id)) {}
+      admin_({world.rights, world.directory, partitions_}, std::move(cluster_id)),
+      duties_({world.rights, world.directory, admin_}) {}
 
 Partition& Broker::get(PartitionId id) const {
     Partition* const found = partitions_.find(id);
@@ -89,7 +90,9 @@ bool Broker::on_request(std::int64_t now,
                         const Request& request,
                         std::span<std::byte> frame,
                         Effects& out) {
-    if (!on_data_request(now, caller, request, frame, out)) {
+    if (const auto* find = std::get_if<FindCoordinatorRequest>(&request)) {
+        find_coordinator(now, caller, *find, out);
+    } else if (!on_data_request(now, caller, request, frame, out)) {
         GroupEffects effects;
         if (!on_group_request(now, caller, request, effects)) {
             return admin_.on_request(now, caller, request, out);
@@ -132,7 +135,7 @@ void Broker::on_synced(std::int64_t now, const std::vector<LogId>& failed, Effec
 }
 
 void Broker::on_called(std::uint64_t ticket, const Verdict<void>& outcome, Effects& out) {
-    admin_.on_called(ticket, outcome, out);
+    if (!duties_.on_called(ticket, outcome)) admin_.on_called(ticket, outcome, out);
 }
 
 void Broker::on_time(std::int64_t now, Effects& out) {

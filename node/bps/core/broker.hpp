@@ -6,6 +6,7 @@
 #include "node/bps/core/admin.hpp"
 #include "node/bps/core/codec/requests.hpp"
 #include "node/bps/core/directory.hpp"
+#include "node/bps/core/duties.hpp"
 #include "node/bps/core/fetches.hpp"
 #include "node/bps/core/groups.hpp"
 #include "node/bps/core/lookups.hpp"
@@ -68,6 +69,8 @@ class Broker : base::Pinned {
     void on_closed(std::int64_t now, std::uint64_t connection);
     // The sync that was asked for is done, but for these logs.
     void on_synced(std::int64_t now, const std::vector<LogId>& failed, Effects& out);
+    // All rows of a final block were fed, and the row of this broker has its present start.
+    void on_final(std::int64_t now, Effects& out) { duties_.on_final(now, out); }
     // What became of a call: it is in a final block, whose rows were fed; or why it is not, with
     // policy_violation and the contract's text where that has refused it. Once for each call.
     void on_called(std::uint64_t ticket, const Verdict<void>& outcome, Effects& out);
@@ -95,9 +98,10 @@ class Broker : base::Pinned {
                                         const Caller& caller,
                                         const Request& request,
                                         GroupEffects& out);
-    [[nodiscard]] FindCoordinatorResponse find_coordinator(const Caller& caller,
-                                                           const FindCoordinatorRequest& request,
-                                                           Texts& texts) const;
+    void find_coordinator(std::int64_t now,
+                          const Caller& caller,
+                          const FindCoordinatorRequest& request,
+                          Effects& out);
     // Appends what groups want stored.
     void carry_out(std::int64_t now, GroupEffects effects, Effects& out);
     [[nodiscard]] ErrorCode store(std::int64_t now, const GroupWrite& write);
@@ -114,6 +118,7 @@ class Broker : base::Pinned {
     Lookups lookups_;
     Groups groups_;
     Admin admin_;
+    Duties duties_;
     TopicId offsets_topic_ = 0;  // 0: there is none.
     std::int32_t offsets_partitions_ = 0;
 };

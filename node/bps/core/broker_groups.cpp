@@ -34,7 +34,8 @@ base::Result<void> load_batch(const BatchHeader& header,
         auto loaded = groups.load((*record)->key.value_or(base::ByteView()), (*record)->value);
         if (!loaded) {
             return base::fail(loaded.error().code,
-                              fmt::format("__consumer_offsets, offset {}: {}",
+                              fmt::format("{}, offset {}: {}",
+                                          kOffsetsTopic,
                                           header.base_offset + (*record)->offset_delta,
                                           loaded.error().detail));
         }
@@ -67,10 +68,7 @@ bool Broker::on_group_request(std::int64_t now,
                               const Caller& caller,
                               const Request& request,
                               GroupEffects& out) {
-    if (const auto* find = std::get_if<FindCoordinatorRequest>(&request)) {
-        Texts texts;
-        out.replies.push_back(reply_to(caller, find_coordinator(caller, *find, texts)));
-    } else if (const auto* join = std::get_if<JoinGroupRequest>(&request)) {
+    if (const auto* join = std::get_if<JoinGroupRequest>(&request)) {
         groups_.join(now, caller, *join, out);
     } else if (const auto* sync = std::get_if<SyncGroupRequest>(&request)) {
         groups_.sync(now, caller, *sync, out);
@@ -96,9 +94,12 @@ bool Broker::on_group_request(std::int64_t now,
     return true;
 }
 
-FindCoordinatorResponse Broker::find_coordinator(const Caller& caller,
-                                                 const FindCoordinatorRequest& request,
-                                                 Texts& texts) const {
+// The first group of all makes the topic that groups are kept in; clients ask until it is there.
+void Broker::find_coordinator(std::int64_t now,
+                              const Caller& caller,
+                              const FindCoordinatorRequest& request,
+                              Effects& out) {
+    Texts texts;
     FindCoordinatorResponse response;
     response.node_id = -1;
     response.port = -1;
@@ -110,8 +111,11 @@ FindCoordinatorResponse Broker::find_coordinator(const Caller& caller,
     } else if (request.key.empty()) {
         response.error_code = ErrorCode::invalid_group_id;
     } else if (offsets_partitions_ == 0) {
+        const auto made = duties_.make_offsets_topic(now, out);
         response.error_code = ErrorCode::coordinator_not_available;
-        response.error_message = "there is no topic __consumer_offsets yet";
+        response.error_message =
+            made ? "the topic __consumer_offsets is being made: ask again"
+                 : texts.keep(made.error().reason);
     } else if (const auto node = directory_.leader_of(
                    {offsets_topic_, groups_.partition_of(request.key)}, caller)) {
         response.node_id = node->id;
@@ -120,7 +124,7 @@ FindCoordinatorResponse Broker::find_coordinator(const Caller& caller,
     } else {
         response.error_code = ErrorCode::coordinator_not_available;
     }
-    return response;
+    out.replies.push_back(reply_to(caller, response));
 }
 
 void Broker::carry_out(std::int64_t now, GroupEffects effects, Effects& out) {

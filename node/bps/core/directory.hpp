@@ -32,6 +32,9 @@ class Directory final : public Cluster {
     [[nodiscard]] const rows::Broker* find_broker(std::int32_t id) const;
     [[nodiscard]] const rows::Partition* find_partition(PartitionId id) const;
     [[nodiscard]] const std::map<std::int32_t, rows::Broker>& brokers() const { return brokers_; }
+    [[nodiscard]] const std::map<PartitionId, rows::Partition>& partitions() const {
+        return partitions_;
+    }
 
     // Whether the broker has started and is not fenced.
     [[nodiscard]] bool is_live(std::int32_t broker) const;

@@ -206,7 +206,7 @@ Verdict<void> Rights::delegated(chain::Name owner,
     if (is_delegated) return {};
     return refuse(ErrorCode::policy_violation,
                   fmt::format("{} has not delegated {} of {} to broker {}: type bor-cli bps "
-                              "delegate {} {} --actions {} --prefix {}",
+                              "delegate {} {} {} --prefix {}",
                               owner.to_string(),
                               action.to_string(),
                               topic,

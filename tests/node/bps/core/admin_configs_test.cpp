@@ -184,7 +184,7 @@ TEST_CASE("settings that cannot be are refused before the chain is asked", "[bps
     f.view.delegate("alice"_n, {"grant"_n});
     CHECK(outcome(f.replaced(f.replace({{"flush.ms", "1"}}))).second ==
           "alice has not delegated altertopic of a.x to broker 1: type bor-cli bps delegate alice "
-          "1 --actions altertopic --prefix a.x");
+          "1 altertopic --prefix a.x");
     f.tenant = "bob"_n;
     CHECK(f.replaced(f.replace({{"flush.ms", "1"}})).error_code ==
           ErrorCode::topic_authorization_failed);

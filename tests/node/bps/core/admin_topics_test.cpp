@@ -185,7 +185,7 @@ TEST_CASE("a topic that cannot be is refused before the chain is asked", "[bps][
     CHECK(refusal(f, topic_of("carol.x")) ==
           std::pair{ErrorCode::policy_violation,
                     std::string("carol has not delegated createtopic of carol.x to broker 1: type "
-                                "bor-cli bps delegate carol 1 --actions createtopic --prefix "
+                                "bor-cli bps delegate carol 1 createtopic --prefix "
                                 "carol.x")});
 }
 

@@ -256,7 +256,7 @@ TEST_CASE("a broker acts for an owner as far as it lets it", "[bps][rights]") {
     CHECK(refused.error().code == ErrorCode::policy_violation);
     CHECK(refused.error().reason ==
           "alice has not delegated createtopic of a.x to broker 1: type bor-cli bps delegate alice "
-          "1 --actions createtopic --prefix a.x");
+          "1 createtopic --prefix a.x");
     bps::rows::Delegation row{.account = "broker1"_n,
                               .broker = 1,
                               .actions = {"createtopic"_n, "grant"_n},
