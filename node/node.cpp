@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "genesis/join_line.hpp"
+#include "node/broker_plugin.hpp"
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
 #include "node/core/recovery_origin.hpp"
@@ -184,6 +185,7 @@ class Node::Parts {
     std::unique_ptr<SnapshotExchange> exchange;  // Null: there are no peers.
     std::unique_ptr<PruningService> pruning;
     std::unique_ptr<Metrics> metrics;
+    std::unique_ptr<BrokerPlugin> broker;  // Null: this node has none.
     http::Router router;
     std::unique_ptr<Calls> calls;
     std::unique_ptr<http::Server> server;
@@ -201,6 +203,7 @@ class Node::Parts {
     base::Result<void> open_snapshots();
     base::Result<void> open_exchange();
     base::Result<void> open_pruning();
+    base::Result<void> open_broker();
     [[nodiscard]] std::vector<std::string> http_addresses() const;
     void add_routes();
 };
@@ -356,6 +359,21 @@ base::Result<void> Node::Parts::open_pruning() {
     return {};
 }
 
+base::Result<void> Node::Parts::open_broker() {
+    if (!options.broker.is_on) return {};
+    auto opened = BrokerPlugin::open(options.broker,
+                                     {.runtime = *runtime,
+                                      .chain = ledger.genesis.chain_id(),
+                                      .times = ledger.genesis.times,
+                                      .data_dir = options.data_dir,
+                                      .node_key = node_key},
+                                     log("bps"));
+    if (!opened) return base::fail(opened.error());
+    broker = *std::move(opened);
+    runtime->add_plugin(*broker);
+    return {};
+}
+
 void Node::Parts::read_lists_again() {
     if (options.p2p_access_file.empty()) return;
     auto read = read_lists(options.p2p_access_file.string());
@@ -412,6 +430,7 @@ base::Result<void> Node::Parts::open() {
     runtime->add_plugin(*stream);
     runtime->add_plugin(*snapshots);
     runtime->add_plugin(*metrics);
+    if (auto opened = open_broker(); !opened) return opened;
     calls = std::make_unique<Calls>(router, *context);
     add_routes();
     server = std::make_unique<http::Server>(http_options(options), router, log("http"));
@@ -479,6 +498,9 @@ base::Result<void> Node::Parts::start() {
         for (p2p::input::Dial& dial : std::exchange(dials, {}))
             runtime->tell_peers(std::move(dial));
     }
+    if (broker != nullptr) {
+        if (auto started = broker->start(); !started) return started;
+    }
     return server->start();
 }
 
@@ -487,6 +509,7 @@ void Node::Parts::stop() {
     snapshots->stop();  // Somebody may wait for one.
     pruning->stop();
     server->stop();
+    if (broker != nullptr) broker->stop();
     if (exchange != nullptr) exchange->stop();
     runtime->stop();
     if (transport != nullptr) transport->stop();
@@ -535,7 +558,12 @@ base::Result<void> Node::take_new_state() {
 }
 
 std::vector<std::string> Node::addresses() const {
-    return parts_->server->addresses();
+    std::vector<std::string> all = parts_->server->addresses();
+    if (parts_->broker != nullptr) {
+        for (const std::string& each : parts_->broker->addresses())
+            all.push_back(each + " (Kafka)");
+    }
+    return all;
 }
 
 }  // namespace node

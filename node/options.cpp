@@ -28,7 +28,8 @@ constexpr std::array kPlugins = {"bor::chain_api_plugin",
                                  "bor::db_size_api_plugin",
                                  "bor::trace_api_plugin",
                                  "bor::net_api_plugin",
-                                 "bor::prometheus_plugin"};
+                                 "bor::prometheus_plugin",
+                                 "bor::bps"};
 
 // What an option sets: the field gets the value, or `fallback` where the option is not given, when
 // all has been read. `Text` is a string or a path.
@@ -82,7 +83,7 @@ po::options_description file_options(Options& out) {
         po::value<Texts>()->composing(),
         "interface to switch on, by nodeos' name (chain_api_plugin is always on): "
         "producer_api_plugin, net_api_plugin, db_size_api_plugin, trace_api_plugin, "
-        "prometheus_plugin");
+        "prometheus_plugin; bps: the broker for Kafka clients");
     add("logfile", text(out.log_file), "file that the log is appended to; none: standard error");
     add("log-level",
         text(out.log_level, "info"),
@@ -298,7 +299,7 @@ po::options_description command_options(Options& out) {
 po::options_description config_options(Options& out) {
     po::options_description all;
     all.add(file_options(out)).add(http_options(out)).add(ledger_options(out));
-    all.add(peer_options(out)).add(accepted_options());
+    all.add(peer_options(out)).add(broker_options(out.broker)).add(accepted_options());
     return all;
 }
 
@@ -401,7 +402,8 @@ std::string help_text() {
         100,
         50);
     all.add(file_options(options)).add(http_options(options)).add(ledger_options(options));
-    all.add(peer_options(options)).add(accepted_options()).add(command_options(options));
+    all.add(peer_options(options)).add(broker_options(options.broker));
+    all.add(accepted_options()).add(command_options(options));
     std::ostringstream out;
     out << all;
     return out.str();
@@ -433,6 +435,7 @@ base::Result<void> fill_plugins(const Texts& given_names, Options& out) {
         }
         out.plugins.insert(name);
     }
+    out.broker.is_on = out.serves_plugin("bps");
     return {};
 }
 
@@ -542,6 +545,7 @@ base::Result<void> check(const Options& options) {
     if (auto good = check_ranges(options); !good) return good;
     if (auto good = check_history(options); !good) return good;
     if (auto good = check_peers(options); !good) return good;
+    if (auto good = check_broker(options.broker); !good) return good;
     const bool by_category = options.http_server_address == "http-category-address";
     if (by_category && options.category_addresses.empty()) {
         return invalid("http-server-address = http-category-address needs http-category-address");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "node/broker_settings.hpp"
 #include "node/transport_settings.hpp"
 
 #include <chrono>
@@ -76,6 +77,8 @@ struct Options {
     [[nodiscard]] bool has_peers() const {
         return !p2p_listen_endpoints.empty() || !p2p_peer_addresses.empty();
     }
+
+    BrokerSettings broker;
 
     // Log.
     std::filesystem::path log_file;  // Empty: standard error.

@@ -113,9 +113,8 @@ void Broker::find_coordinator(std::int64_t now,
     } else if (offsets_partitions_ == 0) {
         const auto made = duties_.make_offsets_topic(now, out);
         response.error_code = ErrorCode::coordinator_not_available;
-        response.error_message =
-            made ? "the topic __consumer_offsets is being made: ask again"
-                 : texts.keep(made.error().reason);
+        response.error_message = made ? "the topic __consumer_offsets is being made: ask again"
+                                      : texts.keep(made.error().reason);
     } else if (const auto node = directory_.leader_of(
                    {offsets_topic_, groups_.partition_of(request.key)}, caller)) {
         response.node_id = node->id;

@@ -10,7 +10,7 @@ namespace bps {
 
 namespace {
 
-constexpr std::size_t kElectedAtOnce = 128;  // By one action, as the contract takes.
+constexpr std::size_t kElectedAtOnce = 128;    // By one action, as the contract takes.
 constexpr std::size_t kOffsetsPartitions = 8;  // Groups are spread over so many coordinators.
 
 }  // namespace
@@ -56,8 +56,8 @@ void Duties::answer_suspicion(std::int64_t now, Effects& out) {
 Verdict<void> Duties::make_offsets_topic(std::int64_t now, Effects& out) {
     const Rights::Settings& settings = world_.rights.settings();
     if (!offsets_topic_.is_due(now)) return {};
-    const auto delegated = world_.rights.delegated(
-        settings.contract, actions::CreateTopic::kName, kOffsetsTopic);
+    const auto delegated =
+        world_.rights.delegated(settings.contract, actions::CreateTopic::kName, kOffsetsTopic);
     if (!delegated) return delegated;
     auto assignment =
         place(world_.directory, kOffsetsPartitions, default_replication(world_.directory));

@@ -6,11 +6,11 @@
 #include "node/disk/file.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <sys/stat.h>
 
 namespace bps {
 
@@ -62,9 +62,10 @@ base::Result<void> BrokerStart::read_directory() {
         mark.bytes(log_id_.view());
         if (auto wrote = node::write_file_atomically(path, mark.view(), 0600); !wrote) return wrote;
         if (known) {
-            log_.warn("{} is another directory than the one of the last start: this broker is out "
-                      "of every ISR until it has caught up",
-                      directory);
+            log_.warn(
+                "{} is another directory than the one of the last start: this broker is out "
+                "of every ISR until it has caught up",
+                directory);
         }
     }
     auto starts = node::read_file(directory + "/starts", kIdBytes * kStartsMax);
@@ -77,15 +78,21 @@ base::Result<void> BrokerStart::read_directory() {
     return {};
 }
 
-base::Result<void> BrokerStart::draw_start_id() {
-    base::crypto::random_bytes(start_id_.bytes);
-    std::vector<Id> kept = earlier_;
-    if (kept.size() == kStartsMax) kept.erase(kept.begin());
-    kept.push_back(start_id_);
+base::Result<void> BrokerStart::draw_start_id(const Id& last) {
+    if (start_id_) return {};
+    const auto seen = std::ranges::find(earlier_, last);
+    if (seen != earlier_.end()) earlier_.erase(earlier_.begin(), seen);
+    // Starts that never became final fill it: the first of all is the one that counts.
+    if (earlier_.size() >= kStartsMax) earlier_.erase(earlier_.begin() + 1);
+    Id drawn;
+    base::crypto::random_bytes(drawn.bytes);
     base::Bytes bytes;
-    for (const Id& each : kept)
+    for (const Id& each : earlier_)
         bytes.insert(bytes.end(), each.bytes.begin(), each.bytes.end());
-    return node::write_file_atomically(settings_.directory + "/starts", bytes, 0600);
+    bytes.insert(bytes.end(), drawn.bytes.begin(), drawn.bytes.end());
+    auto written = node::write_file_atomically(settings_.directory + "/starts", bytes, 0600);
+    if (written) start_id_ = drawn;
+    return written;
 }
 
 void BrokerStart::complain(std::string text) {
@@ -98,17 +105,18 @@ base::Result<BrokerStart::Step> BrokerStart::on_final(std::int64_t now, const Di
     Step step;
     const rows::Broker* row = rows.find_broker(settings_.broker);
     if (row == nullptr || row->account != settings_.account) {
-        complain(fmt::format("broker {} is not {}'s on the chain: the contract's account types "
-                             "'bor-cli bps broker add {} {}'",
-                             settings_.broker,
-                             settings_.account.to_string(),
-                             settings_.broker,
-                             settings_.account.to_string()));
+        if (state_ == State::started) end(step);
+        complain(
+            fmt::format("broker {} is not {}'s on the chain: the contract's account types "
+                        "'bor-cli bps broker add {} {}'",
+                        settings_.broker,
+                        settings_.account.to_string(),
+                        settings_.broker,
+                        settings_.account.to_string()));
         return step;
     }
     if (state_ == State::started && row->start_id != start_id_) {
-        state_ = State::ended;
-        step.has_ended = true;
+        end(step);
         complain(fmt::format("broker {} was started elsewhere: this one serves nobody any more",
                              settings_.broker));
     }
@@ -118,17 +126,22 @@ base::Result<BrokerStart::Step> BrokerStart::on_final(std::int64_t now, const Di
         log_.info("broker {} has started, boot {}", settings_.broker, boot_);
     }
     if (state_ != State::waiting || now < not_before_) return step;
-    if (auto drawn = draw_start_id(); !drawn) return base::fail(drawn.error());
+    if (auto drawn = draw_start_id(row->start_id); !drawn) return base::fail(drawn.error());
     boot_ = row->boot + 1;
     state_ = State::asked;
     step.regbroker = chain::pack(actions::RegBroker{.broker = settings_.broker,
                                                     .boot = boot_,
-                                                    .start_id = start_id_,
+                                                    .start_id = *start_id_,
                                                     .earlier = earlier_,
                                                     .log_id = log_id_,
                                                     .node_key = settings_.node_key,
                                                     .listeners = settings_.listeners});
     return step;
+}
+
+void BrokerStart::end(Step& step) {
+    state_ = State::ended;
+    step.has_ended = true;
 }
 
 void BrokerStart::on_refused(std::int64_t now, const std::string& reason) {

@@ -10,6 +10,7 @@
 #include "node/bps/core/rows.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,7 +22,8 @@ namespace bps {
 // directory, then asks the contract to take it; it acts while the final row has it.
 //
 // In the directory: `log-id` (the directory's inode and 16 random bytes: a copy of the directory is
-// another one) and `starts` (the newest start ids, at most 16).
+// another one) and `starts`: the start ids from that of the last final row on, at most 16. The
+// contract takes the directory for the one of the last start only if that one's id is among them.
 // Thread: that of the broker.
 class BrokerStart : base::Pinned {
   public:
@@ -57,14 +59,16 @@ class BrokerStart : base::Pinned {
     BrokerStart(Settings settings, base::Log log) : settings_(std::move(settings)), log_(log) {}
 
     base::Result<void> read_directory();
-    base::Result<void> draw_start_id();
+    // `last`: that of the final row.
+    base::Result<void> draw_start_id(const Id& last);
+    void end(Step& step);
     void complain(std::string text);
 
     const Settings settings_;
     base::Log log_;
     Id log_id_;
-    std::vector<Id> earlier_;  // The oldest first.
-    Id start_id_;
+    std::vector<Id> earlier_;     // The oldest first.
+    std::optional<Id> start_id_;  // Drawn once: what was refused is asked for with the same.
     std::uint32_t boot_ = 0;
     State state_ = State::waiting;
     std::int64_t not_before_ = 0;

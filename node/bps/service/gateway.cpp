@@ -32,8 +32,8 @@ void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
 }
 
 void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
-    const auto made = sessions_.emplace(
-        connection, std::make_unique<Session>(world_.judge, counts_, peer));
+    const auto made =
+        sessions_.emplace(connection, std::make_unique<Session>(world_.judge, counts_, peer));
     admit(connection, *made.first->second);
 }
 
@@ -75,14 +75,14 @@ void Gateway::ask_broker(const RequestId& id,
                          const RequestHeader& header,
                          const Request& request,
                          Frame& frame) {
-    Caller caller{.id = id,
-                  .version = header.version,
-                  .correlation = header.correlation,
-                  .principal = {},
-                  .client_id = std::string(header.client_id.value_or("")),
-                  .client_host = session.peer.address,
-                  .protocol = session.peer.is_tls ? settings_.protocol_of_tls
-                                                  : settings_.protocol_of_plain};
+    Caller caller{
+        .id = id,
+        .version = header.version,
+        .correlation = header.correlation,
+        .principal = {},
+        .client_id = std::string(header.client_id.value_or("")),
+        .client_host = session.peer.address,
+        .protocol = session.peer.is_tls ? settings_.protocol_of_tls : settings_.protocol_of_plain};
     const Principal* who = session.login.principal();
     if (who == nullptr) {
         // The only one that is asked by nobody.
@@ -90,8 +90,7 @@ void Gateway::ask_broker(const RequestId& id,
         return world_.listener.send(reply_to(caller, api_versions()));
     }
     caller.principal = *who;
-    const bool is_known =
-        world_.broker.on_request(now_, caller, request, frame.bytes(), *out_);
+    const bool is_known = world_.broker.on_request(now_, caller, request, frame.bytes(), *out_);
     CHECK(is_known);
 }
 

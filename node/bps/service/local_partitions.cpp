@@ -19,9 +19,7 @@ bool has_replica(const rows::Partition& row, std::int32_t broker) {
 
 }  // namespace
 
-void LocalPartitions::update(std::int64_t now,
-                             const std::set<PartitionId>& changed,
-                             Effects& out) {
+void LocalPartitions::update(std::int64_t now, const std::set<PartitionId>& changed, Effects& out) {
     for (const PartitionId id : changed)
         update(now, id, out);
 }

@@ -4,15 +4,16 @@
 #include "base/crypto/wipe.hpp"
 #include "chain/types/block.hpp"
 #include "node/bps/core/actions.hpp"
+#include "node/bps/core/duties.hpp"
 #include "node/bps/disk/disk_space.hpp"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include <utility>
 
@@ -23,7 +24,6 @@ namespace {
 constexpr int kNice = 10;  // Finality comes first (spec 08).
 constexpr std::int64_t kExpireEveryMs = 60'000;
 constexpr std::int64_t kDiskEveryMs = 1'000;
-constexpr std::string_view kOffsetsTopic = "__consumer_offsets";
 // The ticket of our own start; those of the broker's calls begin at 1.
 constexpr std::uint64_t kStartTicket = 0;
 
@@ -75,8 +75,7 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
         with.listener, *self.partitions_, [&self] { self.wake(); }, log);
     self.gateway_ = std::make_unique<Gateway>(
         with.gateway,
-        Gateway::World{
-            .broker = self.broker_, .listener = *self.listener_, .judge = self.judge_},
+        Gateway::World{.broker = self.broker_, .listener = *self.listener_, .judge = self.judge_},
         log);
     return made;
 }
@@ -178,6 +177,7 @@ void Service::take(FinalRows& rows, Effects& out) {
     partitions_->update(now(), changed, out);
     for (const ChainCalls::Outcome& outcome : ended)
         tell(outcome, out);
+    if (start_->boot()) broker_.on_final(now(), out);
 }
 
 void Service::apply(const FinalRows& rows, std::set<PartitionId>& changed, Effects& out) {
@@ -201,9 +201,8 @@ void Service::apply(const FinalRows& rows, std::set<PartitionId>& changed, Effec
             }
         }
     }
-    std::erase_if(known_, [this](PartitionId id) {
-        return directory_.find_partition(id) == nullptr;
-    });
+    std::erase_if(known_,
+                  [this](PartitionId id) { return directory_.find_partition(id) == nullptr; });
 }
 
 void Service::add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const {
@@ -281,11 +280,11 @@ void Service::tell(const ChainCalls::Outcome& outcome, Effects& out) {
         return;
     }
     if (outcome.result) return broker_.on_called(outcome.ticket, {}, out);
-    // The contract's own text says what to do.
-    const bool is_unavailable = outcome.result.error().code == base::Errc::unavailable;
+    // The contract's own text says what to do; anything else may be better when it is tried again.
+    const bool is_refused = outcome.result.error().code == base::Errc::invalid;
     broker_.on_called(
         outcome.ticket,
-        refuse(is_unavailable ? ErrorCode::request_timed_out : ErrorCode::policy_violation,
+        refuse(is_refused ? ErrorCode::policy_violation : ErrorCode::request_timed_out,
                outcome.result.error().detail),
         out);
 }

@@ -66,7 +66,7 @@ class Service : base::Pinned {
 
     // Binds the addresses, then serves.
     base::Result<void> start();
-    // Answers what is under way, ends the threads, syncs the logs.
+    // Answers what is under way, within a second, and ends the threads. The node still runs.
     void stop();
     // A block is final, durably.
     void on_final(FinalRows rows);
