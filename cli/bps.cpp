@@ -1,4 +1,5 @@
 // The broker's contract from a shell (spec 08): what all of its commands share, and brokers.
+#include "chain/types/exception.hpp"
 #include "cli/bps_contract.hpp"
 #include "cli/output.hpp"
 #include "cli/transaction.hpp"
@@ -17,6 +18,22 @@ using base::fail;
 namespace {
 
 constexpr std::uint64_t kRowsAtOnce = 1'000;
+
+// The node's words name the account or the table only.
+base::Error with_remedy(base::Error error, const std::string& contract) {
+    const auto is = [&](chain::Exception each) {
+        return error.exception == static_cast<std::uint32_t>(each);
+    };
+    if (is(chain::Exception::account_query_exception) ||
+        is(chain::Exception::contract_table_query_exception)) {
+        error.detail += fmt::format(
+            "; '{}' does not have the broker's contract: set it ('bor-cli set contract {} "
+            "CONTRACTS/bps'), or name who has it with --contract",
+            contract,
+            contract);
+    }
+    return error;
+}
 
 std::string listeners_of(const Json& broker) {
     std::string text;
@@ -112,7 +129,7 @@ base::Result<Json> bps_rows(const Session& session,
                 {"limit", kRowsAtOnce}};
     while (true) {
         const auto answer = call(session.url, "/v1/chain/get_table_rows", ask);
-        if (!answer) return fail(answer.error());
+        if (!answer) return fail(with_remedy(answer.error(), bps_contract(arguments)));
         for (const Json& row : list_of(*answer, "rows"))
             rows.push_back(row);
         if (shown(*answer, "more") != "true") return rows;

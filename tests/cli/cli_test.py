@@ -367,6 +367,8 @@ class Broker(Case):
         self.settle()
 
     def test_topics_and_rights(self):
+        self.bad("'nobody' does not have the broker's contract: set it ('bor-cli set contract nobody",
+                 'bps', 'brokers', '--contract', 'nobody')
         self.bad('no broker', 'bps', 'broker', 'remove', '1')
         self.bad("'one' is not an id of a broker", 'bps', 'broker', 'add', 'one', 'broker.a')
         self.sent('bps', 'broker', 'add', '1', 'broker.a')

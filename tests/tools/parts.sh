@@ -85,6 +85,7 @@ run_network() {
     tests/network/poison.py --build build/release --only $only
   done
   tests/network/contracts.py --build build/release
+  tests/network/broker.py --build build/release
 }
 
 # network_test <name>   what it says comes when it has ended, in one piece.
