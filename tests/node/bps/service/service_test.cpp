@@ -1,0 +1,247 @@
+// A whole broker: real sockets and a real directory, a ledger in memory.
+#include "node/bps/service/service.hpp"
+
+#include "tests/node/bps/core/batches.hpp"
+#include "tests/node/bps/server/served.hpp"
+#include "tests/node/bps/service/chain_in_memory.hpp"
+#include "tests/support/temporary_directory.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+
+namespace {
+
+using namespace chain::literals;  // NOLINT(google-build-using-namespace)
+using bps::ErrorCode;
+using tests::ChainInMemory;
+
+class NobodySatisfies final : public bps::PermissionCheck {
+  public:
+    [[nodiscard]] std::uint32_t height() const override { return 1; }
+    [[nodiscard]] bool satisfies(chain::Name,
+                                 chain::Name,
+                                 const std::vector<base::crypto::PublicKey>&) const override {
+        return false;
+    }
+};
+
+// Who comes is alice, whose the topic is.
+class ServedBroker : base::Pinned {
+  public:
+    ServedBroker(ChainInMemory& chain, const std::string& directory) : chain_(chain) {
+        bps::Service::Options options{
+            .directory = directory,
+            .listener = {},
+            .gateway = {.protocol_of_tls = "SASL_SSL", .protocol_of_plain = "PLAINTEXT"},
+            .rights = {.contract = ChainInMemory::kContract,
+                       .broker = 1,
+                       .broker_account = "broker1"_n,
+                       .anonymous = bps::Principal{.account = "alice"_n, .permission = "active"_n}},
+            .groups = {},
+            .chain = {.chain = {},
+                      .contract = ChainInMemory::kContract,
+                      .authorization = {"broker1"_n, "active"_n}},
+            .key = base::crypto::PrivateKey::generate(base::crypto::KeyType::r1),
+            .node_key = {},
+            .listeners = {{.protocol = "PLAINTEXT", .host = "127.0.0.1", .port = 9092}},
+            .cluster_id = "chain"};
+        options.listener.listen.push_back({.address = "127.0.0.1:0"});
+        auto opened = bps::Service::open(
+            std::move(options),
+            {.submit = [&chain](chain::PackedTransaction packed,
+                                const auto& answered) { return chain.submit(packed, answered); },
+             .all_rows = [&chain] { return chain.all(); },
+             .permissions = permissions_},
+            base::Log(log, "bps"));
+        if (!opened) FAIL(opened.error().detail);
+        service_ = *std::move(opened);
+        chain.follow([this](bps::FinalRows rows) { service_->on_final(std::move(rows)); });
+        if (const auto started = service_->start(); !started) FAIL(started.error().detail);
+    }
+    ~ServedBroker() {
+        service_->stop();
+        chain_.follow({});
+    }
+
+    // The body of the answer, behind the correlation id.
+    std::string ask(std::int16_t key, std::int16_t version, base::ByteView body) {
+        tests::Client client(port());
+        send(client, key, version, body);
+        return client.answer().value_or("    ").substr(4);
+    }
+    static void send(tests::Client& client,
+                     std::int16_t key,
+                     std::int16_t version,
+                     base::ByteView body) {
+        bps::Writer frame;
+        frame.integer(key);
+        frame.integer(version);
+        frame.integer<std::int32_t>(1);
+        frame.integer<std::int16_t>(-1);
+        frame.raw(body);
+        client.write(tests::framed(std::string(base::as_text(frame.take()))));
+    }
+    ErrorCode produce(const std::string& value) {
+        const base::Bytes batch = support::make_batch(support::record(value, 1'000));
+        bps::Writer body;
+        body.integer<std::int16_t>(-1);  // No transaction.
+        body.integer<std::int16_t>(-1);  // acks=all.
+        body.integer<std::int32_t>(10'000);
+        begin_topic(body);
+        body.integer(static_cast<std::int32_t>(batch.size()));
+        body.raw(batch);
+        return code_at(ask(0, 3, body.take()), kOneTopic);
+    }
+    // An answer to Fetch: its code, then records as they are stored.
+    std::pair<ErrorCode, std::string> fetch() {
+        const std::string answer = ask(1, 4, fetch_body(0));
+        return {code_at(answer, 4 + kOneTopic), answer};
+    }
+    static base::Bytes fetch_body(std::int32_t max_wait_ms) {
+        bps::Writer body;
+        body.integer<std::int32_t>(-1);
+        body.integer(max_wait_ms);
+        body.integer<std::int32_t>(1);
+        body.integer<std::int32_t>(1 << 20);
+        body.integer<std::int8_t>(0);
+        begin_topic(body);
+        body.integer<std::int64_t>(0);
+        body.integer<std::int32_t>(1 << 20);
+        return body.take();
+    }
+    // Until this broker leads it.
+    [[nodiscard]] bool leads() {
+        return tests::soon([&] { return fetch().first == ErrorCode::none; });
+    }
+    [[nodiscard]] std::uint16_t port() const {
+        const std::string& address = service_->addresses().at(0);
+        return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
+    }
+    void stop() { service_->stop(); }
+
+    tests::LogLines log;
+
+  private:
+    // In an answer with one topic "t" and one partition of it, where the code of that is.
+    static constexpr std::size_t kOneTopic = 4 + 3 + 4 + 4;
+
+    static void begin_topic(bps::Writer& body) {
+        body.integer<std::int32_t>(1);
+        body.integer<std::int16_t>(1);
+        body.raw(base::as_bytes("t"));
+        body.integer<std::int32_t>(1);
+        body.integer<std::int32_t>(0);
+    }
+    static ErrorCode code_at(const std::string& answer, std::size_t at) {
+        if (answer.size() < at + 2) return ErrorCode::unknown_server_error;
+        const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(answer[i]); };
+        return static_cast<ErrorCode>(static_cast<std::int16_t>(byte(at) << 8U | byte(at + 1)));
+    }
+
+    ChainInMemory& chain_;
+    NobodySatisfies permissions_;
+    std::unique_ptr<bps::Service> service_;
+};
+
+bool has(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a broker starts on the chain, and what it acknowledged outlives it", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    {
+        ServedBroker broker(chain, directory.path());
+        REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+        CHECK(broker.produce("too early") != ErrorCode::none);  // There is no topic yet.
+        chain.add_topic();
+        REQUIRE(broker.leads());
+        CHECK(broker.produce("the first") == ErrorCode::none);
+        CHECK(has(broker.fetch().second, "the first"));
+    }
+    CHECK(chain.partition({7, 0}).leader_boot == 1);
+    {
+        ServedBroker broker(chain, directory.path());
+        REQUIRE(broker.leads());
+        CHECK(has(broker.fetch().second, "the first"));
+        CHECK(broker.produce("the second") == ErrorCode::none);
+        CHECK(has(broker.fetch().second, "the second"));
+    }
+    CHECK(chain.partition({7, 0}).leader_boot == 2);
+    CHECK(chain.broker().generation == 1);  // The directory was the same.
+    CHECK(chain.actions() == std::vector<std::string>{"regbroker", "regbroker", "elect"});
+}
+
+TEST_CASE("a broker whose directory is lost is in no ISR, and leads nothing", "[bps][service]") {
+    ChainInMemory chain;
+    {
+        const TemporaryDirectory directory;
+        const ServedBroker broker(chain, directory.path());
+        REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+        chain.add_topic();
+    }
+    const TemporaryDirectory other;
+    ServedBroker broker(chain, other.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 2; }));
+    CHECK(chain.broker().generation == 2);
+    CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
+    CHECK(chain.partition({7, 0}).leader_boot == 1);
+}
+
+TEST_CASE("a broker that was started elsewhere serves no more", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    chain.add_topic();
+    REQUIRE(broker.leads());
+    bps::rows::Broker row = chain.broker();
+    row.boot = 2;
+    row.start_id.bytes[0] ^= std::byte{1};
+    chain.put(row, 1);
+    CHECK(broker.log.has("broker 1 was started elsewhere"));
+    CHECK(tests::soon([&] { return broker.fetch().first == ErrorCode::not_leader_or_follower; }));
+    CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
+}
+
+TEST_CASE("a topic that is deleted takes its records with it", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    chain.add_topic();
+    REQUIRE(broker.leads());
+    REQUIRE(broker.produce("gone") == ErrorCode::none);
+    REQUIRE(std::filesystem::exists(directory / "7-0"));
+    chain.erase<bps::rows::Topic>(7);
+    CHECK(tests::soon([&] { return !std::filesystem::exists(directory / "7-0"); }));
+    CHECK(broker.fetch().first == ErrorCode::topic_authorization_failed);
+}
+
+TEST_CASE("who waits for records is answered before the broker stops", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    chain.add_topic();
+    REQUIRE(broker.leads());
+    tests::Client client(broker.port());
+    ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(500));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    broker.stop();
+    CHECK(client.answer().has_value());
+    CHECK(client.is_ended());
+}
+
+TEST_CASE("a start that the contract refuses is said once, with its text", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    chain.refuse_next("broker 1 has had its last generation");
+    ServedBroker broker(chain, directory.path());
+    CHECK(broker.log.has("the start of this broker was refused: broker 1 has had its last"));
+    CHECK(broker.produce("lost") != ErrorCode::none);
+    CHECK(chain.broker().boot == 0);
+}
