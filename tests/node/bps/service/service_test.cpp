@@ -83,7 +83,8 @@ class ServedBroker : base::Pinned {
         client.write(tests::framed(std::string(base::as_text(frame.take()))));
     }
     ErrorCode produce(const std::string& value) {
-        const base::Bytes batch = support::make_batch(support::record(value, 1'000));
+        const base::Bytes batch = support::make_batch(
+            {.records = {{.key = {}, .value = value}}, .base_timestamp = 1'000});
         bps::Writer body;
         body.integer<std::int16_t>(-1);  // No transaction.
         body.integer<std::int16_t>(-1);  // acks=all.
