@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <fcntl.h>
 #include <memory>
 
 namespace bps {
@@ -32,20 +32,32 @@ base::Result<std::uint64_t> inode_of(const std::string& directory) {
 
 base::Result<std::unique_ptr<BrokerStart>> BrokerStart::open(Settings settings, base::Log log) {
     std::unique_ptr<BrokerStart> start(new BrokerStart(std::move(settings), log));
-    if (auto read = start->read_directory(); !read) return base::fail(read.error());
+    if (auto taken = start->take_directory(); !taken) return base::fail(taken.error());
+    if (auto read = start->read_log_id(); !read) return base::fail(read.error());
+    if (auto read = start->read_starts(); !read) return base::fail(read.error());
     return start;
+}
+
+// Two brokers that write into the same logs would destroy them.
+base::Result<void> BrokerStart::take_directory() {
+    const std::string& directory = settings_.directory;
+    if (auto made = node::make_directories(directory); !made) return made;
+    auto lock = node::File::open(directory + "/lock", O_RDWR | O_CREAT);
+    if (!lock) return base::fail(lock.error());
+    if (auto held = lock->lock(); !held) {
+        return base::fail(held.error().code,
+                          directory +
+                              " is another process's: stop that broker, or choose another "
+                              "bps-data-dir");
+    }
+    lock_ = *std::move(lock);
+    return {};
 }
 
 // The id is bound to the inode: what was copied or restored is another directory, whose records may
 // be fewer than those that were acknowledged.
-base::Result<void> BrokerStart::read_directory() {
+base::Result<void> BrokerStart::read_log_id() {
     const std::string& directory = settings_.directory;
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    if (error) {
-        return base::fail(base::Errc::unavailable,
-                          fmt::format("{} cannot be made: {}", directory, error.message()));
-    }
     const auto inode = inode_of(directory);
     if (!inode) return base::fail(inode.error());
     const std::string path = directory + "/log-id";
@@ -68,7 +80,11 @@ base::Result<void> BrokerStart::read_directory() {
                 directory);
         }
     }
-    auto starts = node::read_file(directory + "/starts", kIdBytes * kStartsMax);
+    return {};
+}
+
+base::Result<void> BrokerStart::read_starts() {
+    auto starts = node::read_file(settings_.directory + "/starts", kIdBytes * kStartsMax);
     if (!starts && starts.error().code != base::Errc::not_found) return base::fail(starts.error());
     for (std::size_t at = 0; starts && at + kIdBytes <= starts->size(); at += kIdBytes) {
         std::copy_n(starts->begin() + static_cast<std::ptrdiff_t>(at),

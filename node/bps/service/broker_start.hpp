@@ -8,6 +8,7 @@
 #include "chain/types/name.hpp"
 #include "node/bps/core/directory.hpp"
 #include "node/bps/core/rows.hpp"
+#include "node/disk/file.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -22,9 +23,9 @@ namespace bps {
 // directory, then asks the contract to take it; it acts while the final row has it.
 //
 // In the directory: `log-id` (the directory's inode and 16 random bytes: a copy of the directory is
-// another one) and `starts`: the start ids from that of the last final row on, at most 16. The
-// contract takes the directory for the one of the last start only if that one's id is among them.
-// Thread: that of the broker.
+// another one), `lock`, held while this lives, and `starts`: the start ids from that of the last
+// final row on, at most 16. The contract takes the directory for the one of the last start only if
+// that one's id is among them. Thread: that of the broker.
 class BrokerStart : base::Pinned {
   public:
     struct Settings {
@@ -41,7 +42,7 @@ class BrokerStart : base::Pinned {
         bool has_ended = false;                // Another start has taken our place.
     };
 
-    // Makes or reads the directory. unavailable: the disk. corrupt: a file there is none of ours.
+    // Makes or reads the directory. unavailable: the disk, or another process has the directory.
     [[nodiscard]] static base::Result<std::unique_ptr<BrokerStart>> open(Settings settings,
                                                                          base::Log log);
 
@@ -58,7 +59,9 @@ class BrokerStart : base::Pinned {
 
     BrokerStart(Settings settings, base::Log log) : settings_(std::move(settings)), log_(log) {}
 
-    base::Result<void> read_directory();
+    base::Result<void> take_directory();
+    base::Result<void> read_log_id();
+    base::Result<void> read_starts();
     // `last`: that of the final row.
     base::Result<void> draw_start_id(const Id& last);
     void end(Step& step);
@@ -66,6 +69,7 @@ class BrokerStart : base::Pinned {
 
     const Settings settings_;
     base::Log log_;
+    node::File lock_;
     Id log_id_;
     std::vector<Id> earlier_;     // The oldest first.
     std::optional<Id> start_id_;  // Drawn once: what was refused is asked for with the same.

@@ -58,7 +58,7 @@ class Service : base::Pinned {
         const PermissionCheck& permissions;
     };
 
-    // unavailable, corrupt: the directory; the text names what.
+    // unavailable: the directory; the text names what.
     [[nodiscard]] static base::Result<std::unique_ptr<Service>> open(Options options,
                                                                      Node node,
                                                                      base::Log log);

@@ -72,7 +72,7 @@ RegBroker said(BrokerStart& start, const Chain& chain, std::int64_t now = kNow) 
 TEST_CASE("a broker acts from the block on that has its start", "[bps][service]") {
     const TemporaryDirectory directory;
     Chain chain;
-    const auto start = open(chain, directory.path());
+    auto start = open(chain, directory.path());
     const RegBroker first = said(*start, chain);
     CHECK(first.boot == 1);
     CHECK(first.earlier.empty());
@@ -84,16 +84,30 @@ TEST_CASE("a broker acts from the block on that has its start", "[bps][service]"
     CHECK(start->boot() == 1U);
     CHECK_FALSE(step(*start, chain).has_started);
 
-    const auto again = open(chain, directory.path());
-    const RegBroker second = said(*again, chain);
+    start.reset();
+    start = open(chain, directory.path());
+    const RegBroker second = said(*start, chain);
     CHECK(second.boot == 2);
     CHECK(second.log_id == first.log_id);
     CHECK(second.start_id != first.start_id);
     CHECK(second.earlier == std::vector<base::Hash<16>>{first.start_id});
     chain.take(second);
+    CHECK(step(*start, chain).has_started);
+
+    const auto elsewhere = open(chain, directory / "elsewhere");
+    chain.take(said(*elsewhere, chain));
     CHECK(step(*start, chain).has_ended);
     CHECK_FALSE(start->boot().has_value());
     CHECK_FALSE(step(*start, chain).regbroker.has_value());
+}
+
+TEST_CASE("a directory has one broker at a time", "[bps][service]") {
+    const TemporaryDirectory directory;
+    Chain chain;
+    auto start = open(chain, directory.path());
+    CHECK_THROWS_WITH(open(chain, directory.path()), Catch::Contains("is another process's"));
+    start.reset();
+    CHECK(open(chain, directory.path()) != nullptr);
 }
 
 TEST_CASE("starts that never were final do not push out the one that was", "[bps][service]") {
