@@ -10,7 +10,8 @@ namespace bps {
 
 namespace {
 
-constexpr std::size_t kDefaultReplicas = 3;
+// Three, once records are copied to them: until then a partition with more is not served.
+constexpr std::size_t kDefaultReplicas = 1;
 
 // The brokers that get new replicas, those with the fewest first.
 std::vector<std::int32_t> hosts(const Directory& directory) {

@@ -28,7 +28,7 @@ inline constexpr std::int32_t kReplicasMax = 7;      // Of a partition.
                                                  std::size_t partitions,
                                                  std::int32_t factor);
 
-// How many replicas a partition has where nobody says: 3, or one on each live broker.
+// How many replicas a partition has where nobody says.
 [[nodiscard]] std::int32_t default_replication(const Directory& directory);
 
 }  // namespace bps

@@ -93,13 +93,25 @@ void LocalPartitions::follow(std::int64_t now,
             log_.error("{}: {}", path_of(id), set.error().detail);
         }
     }
-    const bool leads = boot_ && row.leader == settings_.broker && row.leader_boot == *boot_;
-    if (!leads) {
+    const bool is_elected = boot_ && row.leader == settings_.broker && row.leader_boot == *boot_;
+    const auto insync = static_cast<std::int32_t>(std::ranges::count_if(
+        row.replicas, [&](const rows::Replica& each) { return world_.rows.is_in_sync(each); }));
+    // Nothing is copied to other replicas: one in sync could be elected, and would have no record
+    // of those that were acknowledged.
+    const bool is_alone = insync == 1;
+    if (is_elected && !is_alone &&
+        std::exchange(local.refused_epoch, row.leader_epoch) != row.leader_epoch) {
+        log_.error(
+            "partition {} of topic {} has {} replicas in sync and is not served, since "
+            "records are not copied yet: make a topic with one replica",
+            id.index,
+            id.topic,
+            insync);
+    }
+    if (!is_elected || !is_alone) {
         if (std::exchange(local.epoch, -1) != -1) world_.broker.stop_leading(now, id, out);
         return;
     }
-    const auto insync = static_cast<std::int32_t>(std::ranges::count_if(
-        row.replicas, [&](const rows::Replica& each) { return world_.rows.is_in_sync(each); }));
     if (local.epoch == row.leader_epoch && local.insync == insync) return;
     if (auto led = world_.broker.lead(now, id, row.leader_epoch, insync, out); !led) {
         log_.error("{}: {}", path_of(id), led.error().detail);

@@ -58,9 +58,10 @@ class LocalPartitions final : public RecordFiles {
   private:
     struct Local {
         std::unique_ptr<DiskLogFiles> files;
-        std::int32_t epoch = -1;     // In which it is led; -1: it is not.
-        std::int32_t insync = 0;     // With so many members in sync.
-        std::int64_t log_start = 0;  // As its row had it last.
+        std::int32_t epoch = -1;          // In which it is led; -1: it is not.
+        std::int32_t refused_epoch = -1;  // The last in which it could not be led.
+        std::int32_t insync = 0;          // With so many members in sync.
+        std::int64_t log_start = 0;       // As its row had it last.
     };
 
     void update(std::int64_t now, PartitionId id, Effects& out);

@@ -208,6 +208,28 @@ TEST_CASE("a broker that was started elsewhere serves no more", "[bps][service]"
     CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
 }
 
+TEST_CASE("a partition that has another replica in sync is not served", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    bps::rows::Broker other = chain.broker();
+    other.id = 2;
+    other.account = "broker2"_n;
+    chain.put(other, 2);
+    chain.add_topic();
+    bps::rows::Partition row = chain.partition({7, 0});
+    row.replicas.push_back({2, other.generation});
+    ++row.leader_epoch;
+    chain.put(row, bps::PartitionId{7, 0}.log());
+    CHECK(broker.log.has("has 2 replicas in sync and is not served"));
+    CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
+    row.replicas[1].generation = -1;
+    chain.put(row, bps::PartitionId{7, 0}.log());
+    REQUIRE(broker.leads());
+    CHECK(broker.produce("kept") == ErrorCode::none);
+}
+
 TEST_CASE("a topic that is deleted takes its records with it", "[bps][service]") {
     const TemporaryDirectory directory;
     ChainInMemory chain;
