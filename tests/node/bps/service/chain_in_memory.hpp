@@ -25,7 +25,12 @@ class ChainInMemory : base::Pinned {
   public:
     static constexpr chain::Name kContract = "bps"_n;
 
-    ChainInMemory() { put_quietly(bps::rows::Broker{.id = 1, .account = "broker1"_n}, 1); }
+    ChainInMemory() {
+        bps::rows::Broker row;
+        row.id = 1;
+        row.account = "broker1"_n;
+        put_quietly(row, 1);
+    }
 
     // Where blocks go from now on; empty: nowhere.
     void follow(std::function<void(bps::FinalRows)> on_final) {
