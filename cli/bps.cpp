@@ -202,6 +202,7 @@ void add_bps_commands(std::vector<Command>& commands) {
                         broker_drain});
     add_bps_topic_commands(commands);
     add_bps_right_commands(commands);
+    add_bps_token_commands(commands);
 }
 
 }  // namespace cli

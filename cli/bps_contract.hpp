@@ -43,5 +43,6 @@ namespace cli {
 // Tables of the other files.
 void add_bps_topic_commands(std::vector<Command>& commands);
 void add_bps_right_commands(std::vector<Command>& commands);
+void add_bps_token_commands(std::vector<Command>& commands);
 
 }  // namespace cli

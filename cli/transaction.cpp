@@ -2,6 +2,7 @@
 
 #include "cli/files.hpp"
 #include "cli/output.hpp"
+#include "cli/wallet_keys.hpp"
 
 #include <fmt/format.h>
 
@@ -55,21 +56,6 @@ base::Result<void> fill_header(const Session& session,
     transaction.ref_block_num = static_cast<std::uint16_t>(chain::height_of(*id));
     transaction.ref_block_prefix = chain::ref_block_prefix_of(*id);
     return {};
-}
-
-// Which of the wallet's keys the node says are needed.
-base::Result<Json> required_keys(const Session& session,
-                                 const chain::SignedTransaction& transaction) {
-    const auto available = call(session.wallet_url, "/v1/wallet/get_public_keys", Json());
-    if (!available) return fail(available.error());
-    const Json body = {{"transaction",
-                        chain::abi::transaction_to_json(
-                            transaction, nullptr, chain::abi::TransactionForm::extended)},
-                       {"available_keys", *available}};
-    const auto required = call(session.url, "/v1/chain/get_required_keys", body);
-    if (!required) return fail(required.error());
-    const Json* keys = chain::abi::find_member(*required, "required_keys");
-    return keys == nullptr ? Json::array() : *keys;
 }
 
 base::Result<void> sign(const Session& session,

@@ -186,6 +186,7 @@ const std::vector<Layer> kLayers = {
       "genesis",
       "node/disk",
       "node/snapshots",
+      "node/bps/core",
       "node/api",
       "chain/vm"},
      {}},

@@ -192,6 +192,16 @@ base::Result<std::string> claims_text(const TokenTerms& terms) {
         text_of(terms.scope));
 }
 
+base::Result<TokenScope> decode_scope(std::string_view text) {
+    TokenScope scope;
+    if (decode(text, scope)) return scope;
+    return base::fail(base::Errc::malformed,
+                      fmt::format("token: its scope is not 1 to {} times TOPIC:RIGHTS, where TOPIC "
+                                  "may end with '*' and RIGHTS are some of produce, consume and "
+                                  "admin with ',' between them",
+                                  kTokenScopeItemsMax));
+}
+
 base::Result<TokenTerms> decode_claims(std::string_view text) {
     TokenTerms terms;
     if (!decode(text, terms)) {
