@@ -203,6 +203,9 @@ void add_bps_commands(std::vector<Command>& commands) {
     add_bps_topic_commands(commands);
     add_bps_right_commands(commands);
     add_bps_token_commands(commands);
+    add_bps_produce_command(commands);
+    add_bps_consume_command(commands);
+    add_bps_group_commands(commands);
 }
 
 }  // namespace cli

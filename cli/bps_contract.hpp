@@ -44,5 +44,8 @@ namespace cli {
 void add_bps_topic_commands(std::vector<Command>& commands);
 void add_bps_right_commands(std::vector<Command>& commands);
 void add_bps_token_commands(std::vector<Command>& commands);
+void add_bps_produce_command(std::vector<Command>& commands);
+void add_bps_consume_command(std::vector<Command>& commands);
+void add_bps_group_commands(std::vector<Command>& commands);
 
 }  // namespace cli
