@@ -75,14 +75,13 @@ void Gateway::ask_broker(const RequestId& id,
                          const RequestHeader& header,
                          const Request& request,
                          Frame& frame) {
-    Caller caller{
-        .id = id,
-        .version = header.version,
-        .correlation = header.correlation,
-        .principal = {},
-        .client_id = std::string(header.client_id.value_or("")),
-        .client_host = session.peer.address,
-        .protocol = session.peer.is_tls ? settings_.protocol_of_tls : settings_.protocol_of_plain};
+    Caller caller;
+    caller.id = id;
+    caller.version = header.version;
+    caller.correlation = header.correlation;
+    caller.client_id = std::string(header.client_id.value_or(""));
+    caller.client_host = session.peer.address;
+    caller.protocol = session.peer.is_tls ? settings_.protocol_of_tls : settings_.protocol_of_plain;
     const Principal* who = session.login.principal();
     if (who == nullptr) {
         // The only one that is asked by nobody.
