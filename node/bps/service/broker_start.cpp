@@ -71,7 +71,7 @@ base::Result<void> BrokerStart::read_log_id() {
         std::copy_n(known->end() - kIdBytes, kIdBytes, log_id_.bytes.begin());
     } else {
         base::crypto::random_bytes(log_id_.bytes);
-        mark.bytes(log_id_.view());
+        mark.hash(log_id_);
         if (auto wrote = node::write_file_atomically(path, mark.view(), 0600); !wrote) return wrote;
         if (known) {
             log_.warn(
