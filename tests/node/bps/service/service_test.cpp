@@ -167,7 +167,8 @@ TEST_CASE("a broker starts on the chain, and what it acknowledged outlives it", 
     {
         ServedBroker broker(chain, directory.path());
         REQUIRE(broker.leads());
-        CHECK(has(broker.fetch().second, "the first"));
+        // What was found on the disk is shown once a sync says that it is durable.
+        CHECK(tests::soon([&] { return has(broker.fetch().second, "the first"); }));
         CHECK(broker.produce("the second") == ErrorCode::none);
         CHECK(has(broker.fetch().second, "the second"));
     }
