@@ -164,7 +164,7 @@ TEST_CASE("a client can ask for the calls served and for the end") {
     Running running(on_unix(scratch));
     REQUIRE(running.daemon.start());
     const Json apis = Json::parse(post(scratch, "/v1/node/get_supported_apis").body)["apis"];
-    CHECK(apis.size() == 22);
+    CHECK(apis.size() == 23);
     CHECK(apis.front() == "/v1/keosd/stop");
     CHECK(apis.back() == "/v1/wallet/unlock");
     CHECK(post(scratch, "/v1/keosd/stop").body == "{}");
