@@ -510,14 +510,17 @@ void BlockGossip::ask_wanted() {
 
 void BlockGossip::ask(Peer& peer, std::vector<chain::BlockId> ids) {
     const std::uint64_t correlation = kById | ++next_correlation_;
-    asked_[correlation] = {peer.slot, peers_.now()};
+    // A block in each at worst, and one that says that no more comes.
+    asked_[correlation] = {peer.slot, peers_.now(), ids.size() + 1};
     peers_.send(peer, Request{Wanted::blocks, std::move(ids)}, {.correlation = correlation});
 }
 
 bool BlockGossip::take_answer(const Peer& peer, const Envelope& envelope) {
+    if (envelope.type != MessageType::blocks) return false;
     const auto at = asked_.find(envelope.correlation);
     if (at == asked_.end() || at->second.slot != peer.slot) return false;
-    if ((envelope.flags & kFlagLast) != 0) asked_.erase(at);
+    const bool is_last = (envelope.flags & kFlagLast) != 0;
+    if (is_last || --at->second.messages == 0) asked_.erase(at);
     return true;
 }
 

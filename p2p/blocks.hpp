@@ -46,7 +46,8 @@ class BlockGossip {
     void relay();
     [[nodiscard]] std::optional<base::Timestamp> next_relay() const;
 
-    // Whether an answer with this correlation was asked of the peer; the last ends it.
+    // Whether these are blocks that answer what the peer was asked by id; the last ends it, or so
+    // many as were asked for.
     [[nodiscard]] bool take_answer(const Peer& peer, const Envelope& envelope);
     // Whether the ledger has it or was handed it.
     [[nodiscard]] bool is_known(const chain::BlockId& id) const;
@@ -75,6 +76,7 @@ class BlockGossip {
     struct Asked {
         PeerSlot slot = 0;
         base::Timestamp at{};
+        std::size_t messages = 0;  // That may still answer.
     };
     struct Relay {
         base::Timestamp due;

@@ -36,6 +36,13 @@ std::uint64_t bytes_in(std::uint64_t bytes_per_second, base::Duration time) {
     return bytes_per_second * static_cast<std::uint64_t>(time / milliseconds(1)) / 1000;
 }
 
+// Of an honest peer: it begins no block after kRangeBytesMax.
+std::uint64_t answer_bytes_max(bool has_proof) {
+    const auto most = [](MessageType type) { return carriage_of(type).body_bytes_max; };
+    return kRangeBytesMax + most(MessageType::blocks) +
+           (has_proof ? most(MessageType::range_proof) : 0);
+}
+
 // Of the ranges by their first height: the one of this question, as long as it is open.
 auto asks(PeerSlot slot, std::uint64_t correlation) {
     return [=](const auto& item) {
@@ -323,6 +330,19 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
     range.may_prove = false;
     range.bytes += envelope.length;
     bytes_received_ += envelope.length;
+    if (range.bytes > answer_bytes_max(range.proof.has_value())) {
+        const std::string text = fmt::format(
+            "sends {} bytes for blocks {} to {}: an answer ends after {} and what goes beyond with "
+            "its last block",
+            range.bytes,
+            at->first,
+            range.to,
+            kRangeBytesMax);
+        range.next -= static_cast<chain::Height>(range.blocks.size());
+        range.blocks.clear();
+        cut(at, slot);
+        return Fault{slot, 0, Reason::flooding, text};
+    }
     const std::uint64_t each = envelope.length / std::max<std::size_t>(1, blocks.blocks.size());
     for (const chain::BlockPtr& block : blocks.blocks) {
         if (auto fault = check(range, *block)) {

@@ -160,12 +160,13 @@ bool VoteGossip::wants(const chain::Vote& vote) const {
     const auto at = voters_.find(vote.key);
     if (at == voters_.end()) return true;
     const std::span known(at->second.known.data(), at->second.count);
-    const auto same = [&](const Known& one) {
-        return one.slot == vote.data.slot && one.kind == vote.data.kind;
+    const auto same_slot = [&](const Known& one) {
+        return one.data.slot == vote.data.slot && one.data.kind == vote.data.kind;
     };
-    if (std::ranges::count_if(known, same) >= 2) return false;
+    if (std::ranges::find(known, vote.data, &Known::data) != known.end()) return false;
+    if (std::ranges::count_if(known, same_slot) >= 2) return false;
     return known.size() < kVotesOfKey ||
-           std::ranges::min(known, {}, &Known::slot).slot <= vote.data.slot;
+           std::ranges::min(known, {}, &Known::slot).slot() <= vote.data.slot;
 }
 
 void VoteGossip::note_newest(const chain::Vote& vote) {
@@ -205,7 +206,7 @@ void VoteGossip::note_good(const chain::Vote& vote, const base::Hash256& id) {
         place = &*std::ranges::min_element(voter.known, {}, &Known::slot);
         votes_.erase(place->id);
     }
-    *place = {vote.data.kind, vote.data.slot, id};
+    *place = {vote.data, id};
 }
 
 void VoteGossip::newest(const PublicKey& key, std::vector<chain::Vote>& out) const {

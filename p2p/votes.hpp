@@ -18,9 +18,10 @@ namespace p2p {
 // are, and where a link is missing they find their way.
 //
 // A vote of a key that has kVotesOfKey here takes the place of the oldest of them, never of another
-// key's; and of one slot and kind two are looked at, for they are evidence and a third says nothing
-// new. What goes on of a key is bounded (relayed_votes_of_key()), and what is over that waits: a
-// key has few good votes of a slot, so that two which convict it are sent, whatever came before.
+// key's; and of one slot and kind two that differ are looked at, for they are evidence and a third
+// says nothing new, nor does another signature of what is known. What goes on of a key is bounded
+// (relayed_votes_of_key()), and what is over that waits: a key has few good votes of a slot, so
+// that two which convict it are sent, whatever came before.
 //
 // Once its tables are full, a vote that comes and goes on allocates nothing.
 class VoteGossip {
@@ -57,9 +58,10 @@ class VoteGossip {
     // Four of a slot, of sixteen slots: what waits of them has gone on within eleven.
     static constexpr std::size_t kVotesOfKey = 64;
     struct Known {
-        chain::VoteKind kind{};
-        chain::Slot slot = 0;
+        chain::VoteData data;
         base::Hash256 id;
+
+        [[nodiscard]] chain::Slot slot() const { return data.slot; }
     };
     struct Voter {
         std::array<std::optional<chain::Vote>, 2> newest;  // By kind.
