@@ -224,6 +224,7 @@ KafkaResult<std::vector<std::int32_t>> KafkaClient::partitions(const std::string
     const rd_kafka_metadata_topic_t& found = owned->topics[0];
     if (found.err != RD_KAFKA_RESP_ERR_NO_ERROR) return tl::unexpected(error_of(found.err));
     std::vector<std::int32_t> numbers;
+    numbers.reserve(static_cast<std::size_t>(found.partition_cnt));
     for (int i = 0; i < found.partition_cnt; ++i)
         numbers.push_back(found.partitions[i].id);
     std::ranges::sort(numbers);

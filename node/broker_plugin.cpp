@@ -91,13 +91,16 @@ base::Result<std::unique_ptr<BrokerPlugin>> BrokerPlugin::open(const BrokerSetti
     const auto options = options_of(settings, world, *key);
     std::unique_ptr<BrokerPlugin> made(new BrokerPlugin(options.chain.contract, world));
     BrokerPlugin& self = *made;
-    auto service = bps::Service::open(
-        options,
-        {.submit = [&self](chain::PackedTransaction transaction,
-                           auto answered) { return self.submit(std::move(transaction), answered); },
-         .all_rows = [&self] { return self.all_rows(); },
-         .permissions = self.permissions_},
-        log);
+    auto service =
+        bps::Service::open(options,
+                           {.submit =
+                                [&self](chain::PackedTransaction transaction,
+                                        std::function<void(base::Result<void>)> answered) {
+                                    return self.submit(std::move(transaction), std::move(answered));
+                                },
+                            .all_rows = [&self] { return self.all_rows(); },
+                            .permissions = self.permissions_},
+                           log);
     if (!service) return base::fail(service.error());
     self.service_ = *std::move(service);
     return made;

@@ -10,6 +10,7 @@
 #include "node/runtime.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -56,7 +56,7 @@ void Duties::answer_suspicion(std::int64_t now, Effects& out) {
 Verdict<void> Duties::make_offsets_topic(std::int64_t now, Effects& out) {
     const Rights::Settings& settings = world_.rights.settings();
     if (!offsets_topic_.is_due(now)) return {};
-    const auto delegated =
+    auto delegated =
         world_.rights.delegated(settings.contract, actions::CreateTopic::kName, kOffsetsTopic);
     if (!delegated) return delegated;
     auto assignment =

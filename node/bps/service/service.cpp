@@ -125,8 +125,9 @@ void Service::wake() {
 // --- The broker's thread --------------------------------------------------------------------
 
 std::int64_t Service::now() {
-    using namespace std::chrono;
-    const auto since = system_clock::now().time_since_epoch();
+    using std::chrono::duration_cast;
+    using std::chrono::milliseconds;
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
     now_ = std::max<std::int64_t>(now_, duration_cast<milliseconds>(since).count());
     return now_;
 }
