@@ -71,12 +71,6 @@ void add_lack(const std::vector<std::string>& names,
     }
 }
 
-// What was signed with a new key nothing that was forgotten forbids.
-void add_amnesia(const chain::StateView& state, api::ValidatorStatus& validator) {
-    const auto said = chain::find_amnesia(state, validator.entry.producer);
-    if (said && said->vote_key == validator.entry.vote_key) validator.amnesia = said->slot;
-}
-
 // What was seen of its votes, and how its key stands if it is here.
 void add_votes(const Published& view, api::ValidatorStatus& validator) {
     for (const chain::Vote& vote : view.votes) {
@@ -118,7 +112,6 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
         add_votes(view, validator);
         add_peer(peers, validator);
         add_lack(own.producer_names, view, validator);
-        add_amnesia(*view.final_state, validator);
         list.push_back(std::move(validator));
     }
     return list;

@@ -112,8 +112,7 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        "not in the storage any more (the log names the block): "
                                        "peers are asked for it. Where no validator has it, start "
                                        "each once with --accept-amnesia: final blocks may have "
-                                       "been lost with it, and the keys need successors after "
-                                       "that.",
+                                       "been lost with it.",
                                        name_of(each))});
         }
         if (each.stopped) {
@@ -333,42 +332,6 @@ std::string spare(std::size_t count) {
     return fmt::format("{} more may fail", count);
 }
 
-// How a validator comes to another key. The key of blocks is that of votes, too, unless setvotekey
-// (or the genesis file) named one: then that stays as it is.
-std::string new_key_for(const std::string& name, bool own) {
-    std::string text;
-    if (own) {
-        text =
-            "'bor-cli key create --vote --journal DATA_DIR --file FILE', its signature-provider, a "
-            "start, ";
-    }
-    return text + fmt::format(
-                      "'bor-cli system regproducer {0} NEWKEY' (where votes have a key of their "
-                      "own: bor-cli push action eosio setvotekey '[\"{0}\",\"NEWKEY\"]' -p {0})",
-                      name);
-}
-
-// It has voted on without all its promises (--accept-amnesia). Nothing else tells of it before it
-// is convicted.
-void find_amnesia(const AgreementView& view, std::vector<Finding>& out) {
-    for (const ValidatorStatus& each : view.validators) {
-        const bool is_convicted = std::ranges::any_of(view.convicted, [&](const Conviction& one) {
-            return one.producer == each.entry.producer;
-        });
-        if (!each.amnesia || is_convicted) continue;
-        out.push_back({Kind::amnesia,
-                       name_of(each),
-                       fmt::format("{} was made to forget what its key {} had promised "
-                                   "(--accept-amnesia, slot {}): a COMMIT from before may be "
-                                   "evidence against the key, which takes its weight for ever. "
-                                   "Give it a new one before somebody reports that: {}.",
-                                   name_of(each),
-                                   each.entry.vote_key.to_string(),
-                                   *each.amnesia,
-                                   new_key_for(name_of(each), each.own))});
-    }
-}
-
 // A convicted validator is out of the schedule, or will be: nothing else shows that the chain
 // tolerates less now.
 void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
@@ -385,10 +348,13 @@ void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
     for (const Conviction& each : view.convicted) {
         const std::string name = each.producer.to_string();
         const std::string remedy =
-            (each.own ? "This node has the key. Stop whatever else signs with it, and give the "
-                        "validator a new one: "
-                      : "It comes back with a new key: ") +
-            new_key_for(name, each.own) + ".";
+            each.own
+                ? "This node has the key. Stop whatever else signs with it, and give the validator "
+                  "a new one: 'bor-cli key create --vote --journal DATA_DIR --file FILE', its "
+                  "signature-provider, a start, 'bor-cli system regproducer " +
+                      name + " NEWKEY'."
+                : "It comes back with a new key ('bor-cli system regproducer " + name +
+                      " NEWKEY').";
         out.push_back({Kind::convicted,
                        name,
                        fmt::format("{} was convicted in block {} of {}: its key {} counts no more. "
@@ -431,8 +397,6 @@ std::string_view to_string(Kind kind) {
             return "stale";
         case Kind::convicted:
             return "convicted";
-        case Kind::amnesia:
-            return "amnesia";
     }
     return "unknown";
 }
@@ -449,16 +413,12 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     find_lagging(view, findings);
     find_stale(view, findings);
     find_convicted(view, findings);
-    find_amnesia(view, findings);
     return findings;
 }
 
 std::string why_finality_waits(const AgreementView& view, const std::vector<Finding>& findings) {
     if (view.lag_milliseconds < kLagMilliseconds) return {};
-    // A key that may be convicted votes.
-    const auto reason = std::ranges::find_if(
-        findings, [](const Finding& each) { return each.kind != Kind::amnesia; });
-    if (reason != findings.end()) return reason->text;
+    if (!findings.empty()) return findings.front().text;
     return fmt::format("Nothing has become final for {}, though {} validators can be reached.",
                        seconds(static_cast<std::int64_t>(view.lag_milliseconds)),
                        std::ranges::count_if(view.validators, is_reachable));

@@ -55,7 +55,6 @@ struct Finding {
         silent,     // A validator is connected and does not vote.
         stale,      // What is final here is far behind the clock.
         convicted,  // A validator's key counts no more.
-        amnesia,    // A validator's key may be convicted, since it was made to forget.
     };
     Kind kind = Kind::down;
     std::string who;   // The validator; empty: this node.

@@ -42,13 +42,11 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"lock", promise_to_json(validator.lock)},
               {"head", nullptr},
               {"clock_offset_ms", milliseconds_to_json(validator.clock_nanoseconds)},
-              {"clock_error_ms", nullptr},
-              {"amnesia_slot", nullptr}};
+              {"clock_error_ms", nullptr}};
     if (validator.clock_nanoseconds) {
         json["clock_error_ms"] = milliseconds_to_json(validator.clock_error_nanoseconds);
     }
     if (validator.voted_final) json["voted_final"] = *validator.voted_final;
-    if (validator.amnesia) json["amnesia_slot"] = chain::abi::json_integer(*validator.amnesia);
     if (validator.head) json["head"] = *validator.head;
     return json;
 }

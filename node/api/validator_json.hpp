@@ -37,8 +37,6 @@ struct ValidatorStatus {
     std::optional<chain::Height> head;  // Of its node, as that says.
     std::optional<std::int64_t> clock_nanoseconds;  // Its clock minus ours.
     std::int64_t clock_error_nanoseconds = 0;       // By which that may be wrong: its way here.
-    // Its vote key goes on without all that it has promised, as its node said in this slot.
-    std::optional<chain::Slot> amnesia;
     std::string lacks;  // The validator of this node: its key in the schedule, which is not here.
 };
 

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 
 from doctor import explained, healthy, run, wait_for
@@ -214,10 +213,6 @@ def amnesia(net):
             if text.count(words) != 1:
                 raise AssertionError('%s says "%s" %d times: %s'
                                      % (name, words.strip(), text.count(words), text[-2000:]))
-    for name in renewed:
-        wait_for('a word on the key of ' + name, lambda name=name: may_be_convicted(net, name))
-    renew_keys(net, renewed)
-    healthy(net)
     # The next start is as any other, and says nothing of it.
     net.stop('bord')
     said['bord'] = len(log_of(net, 'bord'))
@@ -226,36 +221,6 @@ def amnesia(net):
     wait_for('a vote of bord', lambda: (slot_of(own(net, 'bord')) > slot_of(voted), voted))
     if 'does not know all that key' in log_of(net, 'bord')[said['bord']:]:
         raise AssertionError('the journal is lost again')
-
-
-def may_be_convicted(net, name):
-    """The doctor says so, and what to do."""
-    texts = [each['text'] for each in net.findings('bora') if each['check'] == 'amnesia']
-    mine = [text for text in texts if text.startswith(name + ' was made to forget what its key')]
-    return len(mine) == 1 and 'regproducer %s NEWKEY' % name in mine[0], texts
-
-
-def renew_keys(net, names):
-    """What the doctor says that the operators of these are to do, until it says nothing more."""
-    keys = {}
-    for name in names:
-        home = os.path.dirname(net.of(name)['data_dir'])
-        file = os.path.join(home, 'after-amnesia-%d.key' % time.time_ns())
-        keys[name] = net.cli('key', 'create', '--vote', '--journal', net.of(name)['data_dir'],
-                             '--file', file).strip().rsplit(' ', 1)[1]
-        net.stop(name)
-        with open(os.path.join(home, 'config', 'config.ini'), 'a', encoding='utf-8') as f:
-            f.write('signature-provider = %s=KEY:file:%s\n' % (keys[name], file))
-        net.start(name)
-        wait_for('the API of ' + name, lambda name=name: (net.final(name) > 0, name))
-        net.cli('system', 'regproducer', name, keys[name])
-
-    for name in names:
-        wait_for('no word on the new key of ' + name,
-                 lambda name=name: (not may_be_convicted(net, name)[0], may_be_convicted(net, name)))
-    scheduled = {each['producer']: each['vote_key'] for each in get(net, 'bora', '/v1/bor/finality')['validators']}
-    if any(scheduled[name] != key for name, key in keys.items()):
-        raise AssertionError('others than %s are in the schedule: %s' % (keys, scheduled))
 
 
 def newest_log(net, name):
@@ -297,7 +262,6 @@ def storages_cut(net):
     for name in locked:
         if 'gives up its lock' not in log_of(net, name):
             raise AssertionError('%s does not say it: %s' % (name, log_of(net, name)[-2000:]))
-    renew_keys(net, locked)
     healthy(net)
     nobody_convicted(net)
 

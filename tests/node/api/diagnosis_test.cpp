@@ -110,34 +110,6 @@ TEST_CASE("a convicted validator is named, with who is left and how it comes bac
     CHECK(has(diagnose(view).back().text, "1 more may fail"));
 }
 
-TEST_CASE(
-    "a validator that was made to forget is named, until it is convicted or has another key") {
-    AgreementView view = four();
-    view.validators[0].amnesia = 150;
-    view.validators[0].entry.vote_key = *base::crypto::PublicKey::from_string(
-        "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV");
-    std::string text = only(view, Finding::Kind::amnesia, "bora");
-    CHECK(has(text, "what its key " + view.validators[0].entry.vote_key.to_string() + " had"));
-    CHECK(has(text, "(--accept-amnesia, slot 150)"));
-    CHECK(has(text, "a new one before somebody reports that: 'bor-cli key create --vote"));
-    CHECK(has(text, "regproducer bora NEWKEY' (where votes have a key of their own: "));
-    CHECK(has(text, "setvotekey '[\"bora\",\"NEWKEY\"]' -p bora)."));
-    CHECK(to_string(Finding::Kind::amnesia) == "amnesia");
-    CHECK(validator_to_json(view.validators[0])["amnesia_slot"] == 150);
-    CHECK(validator_to_json(view.validators[1])["amnesia_slot"].is_null());
-    // It votes.
-    view.lag_milliseconds = 10'000;
-    CHECK(has(why_finality_waits(view, diagnose(view)), "though 4 validators can be reached"));
-    // Its operator makes the key; others only know whose it is.
-    view.validators[0].own = false;
-    view.validators[0].connected = true;
-    view.validators[1].own = true;
-    CHECK_FALSE(has(only(view, Finding::Kind::amnesia, "bora"), "key create"));
-    view.convicted.push_back({view.validators[0].entry.producer, "K", "two votes", 77, false});
-    text = only(view, Finding::Kind::convicted, "bora");
-    CHECK(has(text, "comes back with a new key: 'bor-cli system regproducer bora NEWKEY'"));
-}
-
 TEST_CASE("a clock 3 s off, of another and of this node") {
     AgreementView view = four();
     view.validators[1].clock_nanoseconds = 3'050'000'000;
