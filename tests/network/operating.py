@@ -206,6 +206,7 @@ def amnesia(net):
     before = net.final('bora')
     wait_for('finality with both', lambda: (net.final('bora') > before + 5, before))
     net.start('borb')
+    healthy(net)
     wait_for('a record on the chain', lambda: (amnesic(net).keys() == set(renewed), amnesic(net)))
     for name in renewed:
         text = log_of(net, name)[said[name]:]

@@ -80,10 +80,8 @@ class Files final : public bps::RecordFiles {
         const bps::StoredRecords& records) override {
         const int descriptor = ::open(path(records.log).c_str(), O_RDONLY | O_CLOEXEC);
         if (descriptor < 0) return base::fail(base::Errc::not_found, "no such segment");
-        const std::shared_ptr<const int> owner(new int(descriptor), [](const int* open) {
-            ::close(*open);
-            delete open;
-        });
+        const std::shared_ptr<const void> owner(
+            nullptr, [descriptor](const void* /*none*/) { ::close(descriptor); });
         return std::make_shared<const bps::RecordFile>(descriptor, owner);
     }
     [[nodiscard]] std::string path(std::uint64_t log) const {

@@ -127,7 +127,7 @@ class ChainInMemory : base::Pinned {
         changes_.push_back({{Row::kTable, scope, key}, bytes});
         rows_[{Row::kTable, scope, key}] = std::move(bytes);
     }
-    bps::FinalRows block() const {
+    [[nodiscard]] bps::FinalRows block() const {
         bps::FinalRows rows{.block = {}, .time = 1'000, .changes = {}, .executed = {}};
         for (std::size_t i = 0; i < 4; ++i)
             rows.block.bytes[i] = static_cast<std::byte>(height_ >> (8 * (3 - i)));

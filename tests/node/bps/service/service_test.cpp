@@ -49,7 +49,7 @@ class ServedBroker : base::Pinned {
         options.listener.listen.push_back({.address = "127.0.0.1:0"});
         auto opened = bps::Service::open(
             std::move(options),
-            {.submit = [&chain](chain::PackedTransaction packed,
+            {.submit = [&chain](const chain::PackedTransaction& packed,
                                 const auto& answered) { return chain.submit(packed, answered); },
              .all_rows = [&chain] { return chain.all(); },
              .permissions = permissions_},
