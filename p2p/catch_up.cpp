@@ -65,11 +65,13 @@ void CatchUp::evaluate() {
     bool is_behind = false;
     bool must_start = sync_.is_active();
     bool must_verify = false;
+    bool has_their_final = true;
     target_ = ledger_.head.height;
     peers_.for_each_ready([&](Peer& peer) {
         ++ready_peers_;
         peer.mode = mode_towards(peer);
         target_ = std::max(target_, peer.finalized.height);
+        has_their_final &= peer.finalized.height <= ledger_.finalized.height;
         if (peer.mode == SyncMode::normal) {
             peer.ahead_since = {};
             return;
@@ -85,7 +87,8 @@ void CatchUp::evaluate() {
         }
     });
     if (!is_behind) sync_.stop();
-    has_joined_ |= ready_peers_ > 0 && !is_behind;
+    // The registry that we know is that of our final block, be our head ever so far above it.
+    has_joined_ |= ready_peers_ > 0 && has_their_final;
     mode_ = ready_peers_ > 0 ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
     if (is_behind && must_start) return fetch_final();

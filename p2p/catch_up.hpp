@@ -59,7 +59,7 @@ class CatchUp {
     }
     [[nodiscard]] std::uint32_t blocks_per_second() const { return blocks_per_second_; }
 
-    // Whether we have been up with all peers once.
+    // Whether all that is final at our peers was final here once.
     [[nodiscard]] bool has_joined() const { return has_joined_; }
     [[nodiscard]] SyncStatus status() const;
 

@@ -278,12 +278,13 @@ void Core::Impl::finish_finalize(Effects& out) {
     if (pending_ != nullptr) chain_->refresh(*pending_);
     shown_final_state_ = chain_->shared_state_of(shown_final_->id);
     publish(out);
+    // First who may connect: who has caught up is held to what that final block says.
+    tell_registry(out);
     tell_ledger(out);
     for (const chain::ExecutedBlockPtr& block : done.blocks) {
         const bool is_last = block == done.blocks.back();
         out.push_back(effect::Finalized{block, is_last ? done.certificate : std::nullopt, before});
     }
-    tell_registry(out);
     feed(consensus::input::FinalDurable{shown_final_->header.slot}, out);
 }
 

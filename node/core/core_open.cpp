@@ -342,8 +342,8 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
                           shown_final_->header.height,
                           pool_.size());
     publish(out);
-    tell_ledger(out);
     tell_registry(out);
+    tell_ledger(out);
     for (const chain::Certificate* kept :
          {consensus_.highest_notarize(), consensus_.final_certificate()}) {
         const auto* schedules = kept == nullptr ? nullptr : consensus_.schedules_of(kept->data);

@@ -216,6 +216,25 @@ TEST_CASE("a joining node takes any peer that it dialled, but tells it nothing")
     CHECK(test.went(channel, Reason::not_permitted));
 }
 
+TEST_CASE("who has its peers' final block as head alone has not joined yet") {
+    Stranger test;
+    const ChannelId channel = test.come({.number = 9, .outbound = true});
+    Hello hello = test.hello();
+    hello.finalized = hello.head;  // Three blocks above our final one, and in our branch.
+    REQUIRE(hello.finalized.height > test.ledger.view().finalized.height);
+    test.say(channel, hello);
+    test.say(channel, Notice{.finalized = hello.finalized, .head = hello.head});
+    REQUIRE(test.effects<effect::PeerReady>().size() == 1);
+    CHECK_FALSE(test.closed(channel));
+    // That block registers the peer: who it names is known before the block is said to be final.
+    test.step(input::RegistryChanged{{{key_of(9), World::organisation(9), kValidator}}});
+    test.ledger.finalize(hello.finalized.id);
+    test.step(test.ledger.view());
+    CHECK_FALSE(test.closed(channel));
+    // Joined: now the registry alone counts.
+    CHECK(test.went(test.come({.number = 8, .outbound = true}), Reason::not_permitted));
+}
+
 TEST_CASE("revoked: with the registry that no more names it, at once and when it comes again") {
     Stranger test;
     const ChannelId channel = test.greet();
