@@ -36,6 +36,7 @@ Result<std::vector<const chain::ScheduleEntry*>> read_bitmap(const base::Bytes& 
                 "certificate has a bitmap of {} bytes for {} validators", bitmap.size(), entries));
     }
     std::vector<const chain::ScheduleEntry*> named;
+    named.reserve(entries);
     for (std::size_t i = 0; i < bitmap.size() * 8; ++i) {
         if (!has_bit(bitmap, i)) continue;
         if (is_left_out(Rule::certificate_members) && i >= entries) continue;
@@ -80,6 +81,7 @@ Result<std::vector<PublicKey>> read_signers(const chain::Certificate& certificat
     auto first = read_bitmap(certificate.bitmaps[0], active, quorum);
     if (!first) return fail(std::move(first).error());
     std::vector<PublicKey> keys;
+    keys.reserve(active.entries.size());
     for (const chain::ScheduleEntry* entry : *first) {
         if (std::ranges::find(keys, entry->vote_key) != keys.end()) {
             return fail(Errc::invalid, "certificate counts a key twice");

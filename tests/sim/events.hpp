@@ -23,12 +23,12 @@ class EventQueue {
             events_[place] = std::move(event);
         }
         heap_.push_back({at, next_++, place});
-        std::push_heap(heap_.begin(), heap_.end(), later);
+        std::push_heap(heap_.begin(), heap_.end(), Later());
     }
     [[nodiscard]] bool empty() const { return heap_.empty(); }
     [[nodiscard]] base::Timestamp next_at() const { return heap_.front().at; }
     Event take() {
-        std::pop_heap(heap_.begin(), heap_.end(), later);
+        std::pop_heap(heap_.begin(), heap_.end(), Later());
         const std::size_t place = heap_.back().place;
         heap_.pop_back();
         free_.push_back(place);
@@ -41,9 +41,11 @@ class EventQueue {
         std::uint64_t number = 0;
         std::size_t place = 0;  // In events_: what is sorted is small.
     };
-    static bool later(const Entry& a, const Entry& b) {
-        return a.at != b.at ? a.at > b.at : a.number > b.number;
-    }
+    struct Later {  // A type: a pointer to a function would be called for each comparison.
+        bool operator()(const Entry& a, const Entry& b) const {
+            return a.at != b.at ? a.at > b.at : a.number > b.number;
+        }
+    };
     std::vector<Entry> heap_;
     std::vector<Event> events_;
     std::vector<std::size_t> free_;

@@ -116,12 +116,15 @@ bool Conduct::is_caught(base::Timestamp local,
     latest_ = std::max(latest_, latest);
     // With a new schedule a node forgets the keys that are in none. Before it knows one, it may
     // not let it in.
-    const auto version = observer_.find(node.finalized().id)->header().schedule_version;
-    if (std::exchange(version_, version) != version) heard_.clear();
-    if (node.newest_votes(vote.key).empty()) return false;
+    if (const chain::BlockId id = node.finalized().id; !IdEqual()(id, final_)) {
+        final_ = id;
+        const auto version = observer_.find(id)->header().schedule_version;
+        if (std::exchange(version_, version) != version) heard_.clear();
+    }
     // By its clock this cannot be there yet; or that was ahead, and what it let in is in the way.
     if (vote.data.slot > latest || latest < latest_) return false;
     if (vote.data.slot + kSlotsKept < latest) return false;
+    if (node.newest_votes(vote.key).empty()) return false;
     BySlot& heard = heard_[vote.key][index_of(vote.data.kind)];
     std::erase_if(heard, [&](const auto& one) { return one.first + kSlotsKept < latest; });
     const auto [first, is_first] = heard.try_emplace(vote.data.slot, vote.data);

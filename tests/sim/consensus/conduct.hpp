@@ -59,8 +59,9 @@ class Conduct {
     // Of Byzantine keys, by kind: the votes of the last slots, one a slot.
     using BySlot = std::map<chain::Slot, chain::VoteData>;
     std::map<base::crypto::PublicKey, std::array<BySlot, 2>> heard_;
-    std::uint32_t version_ = 0;  // Of the final block then.
-    chain::Slot latest_ = 0;     // That it let in.
+    chain::BlockId final_{};  // Then, and its version.
+    std::uint32_t version_ = 0;
+    chain::Slot latest_ = 0;  // That it let in.
     std::set<base::crypto::PublicKey> accused_keys_;
     std::set<chain::Name> accused_producers_;
     std::deque<chain::BlockHeader> adopted_;  // The last ones.

@@ -22,7 +22,7 @@ bool verify(const chain::Certificate& certificate, const chain::ScheduleState& s
     if (!consensus::check_form(certificate, schedules)) return false;
     const auto keys = consensus::signers(certificate, schedules);
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (certificate.signatures[i] != sign(keys[i], certificate.data)) return false;
+        if (!is_signed(certificate.signatures[i], keys[i], certificate.data)) return false;
     }
     return true;
 }
@@ -394,7 +394,7 @@ void Host::on_message(std::size_t from, const Message& message) {
 }
 
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Vote>& vote) {
-    if (vote->signature != sign(vote->key, vote->data)) return;
+    if (!is_signed(vote->signature, vote->key, vote->data)) return;
     cluster_.observer().heard(*vote);
     const bool is_caught = conduct_.is_caught(shown_now(), *vote, *consensus_);
     step(consensus::input::VoteReceived{*vote});

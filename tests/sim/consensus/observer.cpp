@@ -258,7 +258,7 @@ bool Observer::is_proof(const chain::Certificate& certificate) const {
     const auto keys = oracle_.signers(certificate);
     bool is_proof = keys.has_value();
     for (std::size_t i = 0; is_proof && i < keys->size(); ++i) {
-        is_proof = certificate.signatures[i] == sign((*keys)[i], certificate.data);
+        is_proof = is_signed(certificate.signatures[i], (*keys)[i], certificate.data);
     }
     return is_proof;
 }

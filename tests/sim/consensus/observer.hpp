@@ -126,7 +126,7 @@ class Observer {
     bool recovery_ = false;
     std::optional<chain::ScheduleReset> reset_;
     bool any_byzantine_ = false;
-    std::map<chain::BlockId, Seen> seen_;
+    ById<Seen> seen_;
     std::vector<Seen*> order_;
     Oracle oracle_;
     Testimony left_;   // All votes that left an honest node.

@@ -41,6 +41,7 @@ std::optional<std::vector<std::size_t>> named_by(const base::Bytes& bitmap, cons
     const std::size_t size = term.entries->size();
     if (bitmap.size() * kBits < size || bitmap.size() * kBits >= size + kBits) return std::nullopt;
     std::vector<std::size_t> named;
+    named.reserve(size);
     for (std::size_t i = 0; i < bitmap.size() * kBits; ++i) {
         const std::byte bit = std::byte{1} << (i % kBits);
         if ((bitmap[i / kBits] & bit) == std::byte{0}) continue;
@@ -243,13 +244,15 @@ std::optional<std::vector<PublicKey>> Oracle::signers(const chain::Certificate& 
     }
     if (certificate.bitmaps.size() != (block->pending ? 2 : 1)) return std::nullopt;
     std::vector<Key> keys;
+    keys.reserve(certificate.signatures.size());
     for (std::size_t i = 0; i < certificate.bitmaps.size(); ++i) {
         const Term& term = i == 0 ? block->active : *block->pending;
         const auto named = named_by(certificate.bitmaps[i], term);
         if (!named) return std::nullopt;
         for (const std::size_t place : *named) {
             const Key& key = (*term.entries)[place].vote_key;
-            if (!contains(keys, key)) keys.push_back(key);
+            // A schedule names a key once.
+            if (i == 0 || !contains(keys, key)) keys.push_back(key);
         }
     }
     if (keys.size() != certificate.signatures.size()) return std::nullopt;

@@ -96,7 +96,7 @@ class Oracle {
     const Universe& universe_;
     std::optional<chain::ScheduleReset> reset_;
     std::set<Key> byzantine_;
-    std::map<chain::BlockId, Known> known_;
+    ById<Known> known_;
 };
 
 // What was heard of each key, and whom two of its votes convict (spec 04, "Evidence").

@@ -1,6 +1,7 @@
 #include "tests/sim/consensus/universe.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sim {
 
@@ -175,16 +176,34 @@ Universe make_universe(const Plan& plan, Chance& chance) {
     return universe;
 }
 
-base::crypto::Signature sign(const base::crypto::PublicKey& key, const chain::VoteData& data) {
+namespace {
+std::uint64_t signed_value(const base::crypto::PublicKey& key, const chain::VoteData& data) {
     std::uint64_t value = mix(first_bytes(data.block_id, 8) ^ (data.slot << 16U));
     value ^= std::to_integer<std::uint64_t>(key.point[1]) * 0x9E3779B97F4A7C15ULL;
     value = mix(value + static_cast<std::uint64_t>(data.kind) + (data.justify_slot << 32U) +
                 data.schedule_version + data.height);
+    return value;
+}
+}  // namespace
+
+base::crypto::Signature sign(const base::crypto::PublicKey& key, const chain::VoteData& data) {
+    const std::uint64_t value = signed_value(key, data);
     base::crypto::Signature signature;
-    for (std::size_t i = 0; i < 8; ++i) {
-        signature.compact[i] = static_cast<std::byte>(value >> (8 * i) & 0xFFU);
-    }
+    std::memcpy(signature.compact.data(), &value, sizeof value);
     return signature;
+}
+
+bool is_signed(const base::crypto::Signature& signature,
+               const base::crypto::PublicKey& key,
+               const chain::VoteData& data) {
+    static constexpr decltype(signature.compact) kZero{};
+    const std::uint64_t value = signed_value(key, data);
+    const auto& bytes = signature.compact;
+    return std::memcmp(bytes.data(), &value, sizeof value) == 0 &&
+           std::memcmp(bytes.data() + sizeof value, kZero.data(), bytes.size() - sizeof value) ==
+               0 &&
+           signature.type == base::crypto::KeyType::k1 && signature.auth_data.empty() &&
+           signature.client_json.empty();
 }
 
 }  // namespace sim

@@ -6,7 +6,9 @@
 #include "tests/sim/chance.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace sim {
@@ -55,5 +57,25 @@ struct Universe {
 // Signatures that cost nothing: only who holds the key makes them, as the simulator is built.
 [[nodiscard]] base::crypto::Signature sign(const base::crypto::PublicKey& key,
                                            const chain::VoteData& data);
+// Whether it is what sign() makes of these.
+[[nodiscard]] bool is_signed(const base::crypto::Signature& signature,
+                             const base::crypto::PublicKey& key,
+                             const chain::VoteData& data);
+
+// For tables of blocks by their ids, which are as good as random behind the height.
+struct IdHash {
+    std::size_t operator()(const chain::BlockId& id) const {
+        std::size_t value = 0;
+        std::memcpy(&value, id.bytes.data() + sizeof value, sizeof value);
+        return value;
+    }
+};
+struct IdEqual {
+    bool operator()(const chain::BlockId& a, const chain::BlockId& b) const {
+        return std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+    }
+};
+template <class Value>
+using ById = std::unordered_map<chain::BlockId, Value, IdHash, IdEqual>;
 
 }  // namespace sim
