@@ -18,6 +18,8 @@ constexpr base::Duration kVerifyAgain = seconds(1);
 constexpr base::Duration kSampleEvery = seconds(1);
 constexpr base::Duration kProgressEvery = seconds(5);
 constexpr base::Duration kWarnEvery = seconds(10);
+// Without any peer for so long, keys of all of them may have changed.
+constexpr base::Duration kAloneFor = seconds(30);
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
 
 // The lowest block that it stores.
@@ -89,6 +91,9 @@ void CatchUp::evaluate() {
     if (!is_behind) sync_.stop();
     // The registry that we know is that of our final block, be our head ever so far above it.
     has_joined_ |= ready_peers_ > 0 && has_their_final;
+    if (ready_peers_ > 0) alone_since_.reset();
+    if (ready_peers_ == 0 && !alone_since_) alone_since_ = peers_.now();
+    if (alone_since_ && peers_.now() >= *alone_since_ + kAloneFor) has_joined_ = false;
     mode_ = ready_peers_ > 0 ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
     if (is_behind && must_start) return fetch_final();

@@ -7,6 +7,7 @@
 #include "p2p/sync.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,7 +60,8 @@ class CatchUp {
     }
     [[nodiscard]] std::uint32_t blocks_per_second() const { return blocks_per_second_; }
 
-    // Whether all that is final at our peers was final here once.
+    // Whether all that is final at our peers was final here once, and we were not without any peer
+    // for long since.
     [[nodiscard]] bool has_joined() const { return has_joined_; }
     [[nodiscard]] SyncStatus status() const;
 
@@ -88,6 +90,7 @@ class CatchUp {
     SyncMode mode_ = SyncMode::none;
     std::uint32_t ready_peers_ = 0;
     bool has_joined_ = false;
+    std::optional<base::Timestamp> alone_since_;
     bool is_held_ = false;
     chain::Height target_ = 0;
 

@@ -88,9 +88,9 @@ void Handshake::check_again() {
     peers_.for_each([this](Peer& peer) { (void)permit(peer); });
 }
 
-void Handshake::set_joined() {
-    is_joining_ = false;
-    check_again();
+void Handshake::set_joined(bool has_joined) {
+    is_joining_ = !has_joined;
+    if (has_joined) check_again();
 }
 
 void Handshake::say_hello(Peer& peer) {

@@ -30,8 +30,9 @@ class Handshake {
     [[nodiscard]] Access& access() { return access_; }
     // Closes connections to who may not connect any more.
     void check_again();
-    // We caught up: what the registry says counts from now on for peers that we dialled, too.
-    void set_joined();
+    // We caught up: what the registry says counts from now on for peers that we dialled, too. Not
+    // joined: the registry that we know may be an old one.
+    void set_joined(bool has_joined);
     [[nodiscard]] bool is_joining() const { return is_joining_; }
 
   private:

@@ -85,7 +85,9 @@ class Network::Impl {
         peers_.begin(now, out);
         std::visit([this](const auto& value) { on(value); }, input);
         const bool is_tick = on_time();
-        if (handshake_.is_joining() && catch_up_.has_joined()) handshake_.set_joined();
+        if (handshake_.is_joining() == catch_up_.has_joined()) {
+            handshake_.set_joined(catch_up_.has_joined());
+        }
         sweep();
         if (is_tick) dial(out);
         wake(out);

@@ -235,6 +235,19 @@ TEST_CASE("who has its peers' final block as head alone has not joined yet") {
     CHECK(test.went(test.come({.number = 8, .outbound = true}), Reason::not_permitted));
 }
 
+TEST_CASE("who was alone for long joins anew, as all keys may have been rotated meanwhile") {
+    Stranger test;
+    const ChannelId old = test.greet({.outbound = true});
+    CHECK(test.went(test.come({.number = 9, .outbound = true}), Reason::not_permitted));
+    test.step(input::ChannelDown{old, "cut"});
+    test.tick(std::chrono::seconds(20));
+    CHECK(test.went(test.come({.number = 9, .outbound = true}), Reason::not_permitted));
+    test.tick(std::chrono::seconds(11));
+    CHECK_FALSE(test.closed(test.come({.number = 9, .outbound = true})));
+    // Who dials us is checked as ever.
+    CHECK(test.went(test.come({.number = 8}), Reason::not_permitted));
+}
+
 TEST_CASE("revoked: with the registry that no more names it, at once and when it comes again") {
     Stranger test;
     const ChannelId channel = test.greet();
