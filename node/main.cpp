@@ -86,7 +86,8 @@ int serve(node::Options options, node::Logging& log) {
     while (true) {
         const std::optional<int> code = serve_once(options, log, signals);
         if (code) return *code;
-        options.snapshot.clear();  // The state is above genesis.
+        options.snapshot.clear();        // The state is above genesis.
+        options.accept_amnesia = false;  // The operator's word was of the first start.
     }
 }
 

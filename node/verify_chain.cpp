@@ -124,7 +124,11 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     chain::ChainIdentity identity = identity_of(genesis);
     auto recovery = read_recovery(options, identity.chain_id);
     if (!recovery) return base::fail(recovery.error());
-    if (*recovery) identity.reset = (*recovery)->reset;
+    if (*recovery) {
+        identity.times.retimes = (*recovery)->retimes;
+        const bool has_schedule = !(*recovery)->reset.schedule.entries.empty();
+        if (has_schedule) identity.reset = genesis::reset_of(**recovery);
+    }
     auto chain = chain::ChainManager::open(
         identity, {*made.storage, execution.executor(), reading, /*store_blocks=*/false});
     if (!chain) return base::fail(chain.error());

@@ -9,6 +9,7 @@ import glob
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -123,6 +124,18 @@ def all_ahead(net):
     again = net.cli('recover', 'make', path + '2', '--retime', url=net.of(highest)['http'], check=False)
     assert not os.path.exists(path + '2'), 'a chain that is on time is given other times: ' + again
     healthy(net)
+    replays(net, 'borb')
+
+
+def replays(net, name):
+    """What the node stored leads to its digests, from genesis on, with the times as they were set back."""
+    net.stop(name)
+    command = [arg for arg in net.commands[name] if arg != '--accept-amnesia'] + ['--verify-chain']
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    net.start(name)
+    wait_for('finality of ' + name, lambda: (finality(net, name)['lag_ms'] < 2000, 0))
+    print('  %s: %s' % (name, done.stdout.strip().split('\n')[-1]))
 
 
 def ahead_and_lost(net):
