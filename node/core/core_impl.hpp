@@ -5,6 +5,7 @@
 #include "node/core/core.hpp"
 #include "node/core/duties.hpp"
 #include "node/core/failure_budget.hpp"
+#include "node/core/proved_certificates.hpp"
 #include "node/core/stopped_transactions.hpp"
 #include "node/core/unchecked.hpp"
 
@@ -30,6 +31,9 @@ inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500)
 inline constexpr base::Duration kCertificateWithin = std::chrono::seconds(5);
 // How often peers are asked again for blocks that are wrong here.
 inline constexpr base::Duration kMendAgain = std::chrono::seconds(5);
+// Votes so many slots, or so long, below the final block decide nothing any more.
+inline constexpr chain::Slot kPastSlots = 16;
+inline constexpr std::chrono::milliseconds kPastFor{4'000};
 // Certificates known to be good, so that none is checked twice.
 inline constexpr std::size_t kVerifiedMax = 1'024;
 
@@ -146,7 +150,15 @@ class Core::Impl {
     void on_block(const p2p::effect::BlockArrived& arrived, Effects& out);
     void on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out);
     void on_vote(const p2p::effect::VoteArrived& arrived, Effects& out);
+    [[nodiscard]] bool is_past(chain::Slot slot) const;
+    [[nodiscard]] bool says_more_of_own(const chain::Vote& vote) const;
     void on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out);
+    // Of a certificate of what is proved.
+    [[nodiscard]] base::Result<void> hear_others(ProvedCertificates::Entry& known,
+                                                 const chain::Certificate& certificate,
+                                                 Effects& out) const;
+    // That consensus has made, or has checked.
+    void note_proved(const chain::Certificate& certificate);
     void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out);
     void on_clock(const p2p::effect::ClockArrived& arrived, Effects& out);
     void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
@@ -350,6 +362,7 @@ class Core::Impl {
     std::map<Ticket, Recovering> recovering_;
     std::set<base::Hash256> verified_;  // Certificates, each with the schedules that it is under.
     std::deque<base::Hash256> verified_order_;
+    ProvedCertificates proved_certificates_;
 
     chain::BlockId pool_head_;   // Whose branch the pool has nothing of.
     chain::BlockId shown_head_;  // What is published as head.
