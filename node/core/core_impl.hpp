@@ -21,8 +21,15 @@ inline constexpr base::Duration kRetryAfter = std::chrono::seconds(1);
 inline constexpr std::size_t kReversibleAlone = 64;
 // Effects of the agreement that may wait for the disk before blocks of others wait too.
 inline constexpr std::size_t kQueueMax = 1'024;
-// Blocks of others executed in one step, so that slots and votes come between.
+// Blocks of others executed in one step, so that slots and votes come between: so many, or until
+// they have taken so long by their own words. One that is refused has taken what a block may.
 inline constexpr int kBlocksAStep = 16;
+inline constexpr base::Duration kCostAStep = std::chrono::milliseconds(50);
+inline constexpr base::Duration kRefusedCost = std::chrono::milliseconds(200);
+inline constexpr std::chrono::milliseconds kRecentFor{2'000};  // As R1 has it.
+// Old blocks that nobody has certified get a quarter of the time, after a little in one go.
+inline constexpr int kOldShare = 4;
+inline constexpr base::Duration kOldBurst = std::chrono::milliseconds(20);
 // Transactions of peers whose keys are being recovered.
 inline constexpr std::size_t kRecoveringMax = 8'192;
 // How long a final block that our clock calls too early waits for another look.
@@ -99,6 +106,12 @@ class Core::Impl {
         Stretch stretch;
         chain::BlockPtr copy;
         transport::ChannelId channel;  // Who sent the copy.
+    };
+    // What blocks of others have taken of one step, and old ones of the time.
+    struct StepShare {
+        int blocks = 0;
+        base::Duration cost{};
+        base::Timestamp old_until{};  // They have had the time up to here.
     };
     struct RunLimit {
         base::Duration time{};
@@ -209,7 +222,10 @@ class Core::Impl {
     // --- Blocks of others (core_blocks.cpp) ---
     // Executes what has come and can be executed, some blocks at a time.
     void work_off(Effects& out);
-    // False: it stays where it is.
+    bool work_off_some(Effects& out);
+    // The first slot whose blocks may be voted for (R1).
+    [[nodiscard]] chain::Slot recent_from() const;
+    // False: it is not executed.
     bool try_adopt(const Arrivals::Key& key, Effects& out);
     void take_in(Arrival arrival, bool is_certified, Effects& out);
     [[nodiscard]] bool make_room(const chain::Block& block, Effects& out);
@@ -353,6 +369,7 @@ class Core::Impl {
     std::shared_ptr<const base::Result<genesis::Recovery>> answer_;  // As published.
     Duties duties_;
     Arrivals arrivals_;
+    StepShare share_;
     std::deque<Range> ranges_;
     std::deque<Unchecked::Entry> stretches_;  // Of ranges that are not on their way to the disk.
     std::set<chain::BlockId> proved_;  // Of the last range, what is checked as any other block.
