@@ -105,9 +105,10 @@ TEST_CASE("what a quorum has certified is executed at once, however old", "[netw
                                .block_id = block.id,
                                .justify_slot = block.header.justify.slot};
     chain::Certificate certificate{data, {base::Bytes{std::byte{0b0111}}}, {}};
-    for (unsigned char i = 7; i < 10; ++i)
+    for (unsigned char i = 7; i < 10; ++i) {
         certificate.signatures.push_back(
             support::key_of(i).sign(data.digest(cluster[1].genesis().chain_id())));
+    }
     test.send_old();
     CHECK(test.take_good() == 1);
     cluster[1].step(node::input::FromPeers{
