@@ -154,16 +154,19 @@ void Consensus::remember(Ready ready, Effects& out) {
     out.insert(out.end(), alarms.begin(), alarms.end());
 }
 
+bool says_more(const KeySafety& safety, const chain::VoteData& vote) {
+    if (!safety.known || vote.slot <= safety.floor) return false;
+    const bool commits = vote.kind == chain::VoteKind::commit;
+    const chain::Slot slot = commits ? safety.lock_slot : safety.last_notarize.slot;
+    const base::Hash256& block = commits ? safety.lock : safety.last_notarize.block;
+    const bool same_slot = vote.slot == slot && vote.block_id != block;
+    return vote.slot > slot || same_slot;
+}
+
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     OwnKey* own = find_own(vote.key);
     if (own == nullptr || own->lost_until || is_left_out(Rule::own_vote_seen)) return;
-    const KeySafety& safety = journals_.at(own->tag).safety();
-    if (vote.data.slot <= safety.floor) return;
-    const bool commits = vote.data.kind == chain::VoteKind::commit;
-    const chain::Slot slot = commits ? safety.lock_slot : safety.last_notarize.slot;
-    const base::Hash256& block = commits ? safety.lock : safety.last_notarize.block;
-    const bool same_slot = vote.data.slot == slot && vote.data.block_id != block;
-    if (vote.data.slot <= slot && !same_slot) return;
+    if (!says_more(journals_.at(own->tag).safety(), vote.data)) return;
     // It may have promised something up to now that we do not know: it signs for later slots only.
     own->lost_until = floor_ ? lost_at(now, latest_signed(now).value_or(*floor_)) : kLostSlot;
     const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};

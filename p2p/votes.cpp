@@ -119,7 +119,7 @@ void VoteGossip::on_judged(const input::Judged& judged) {
         return;
     }
     const auto* entry = certificates_.find(judged.id);
-    if (judged.verdict == Verdict::good && entry != nullptr) {
+    if (judged.verdict == Verdict::good && entry != nullptr && !is_certified(entry->value.data)) {
         certified_.push_back(entry->value.data);
         if (certified_.size() > kCertifiedMax) certified_.pop_front();
     }

@@ -81,7 +81,10 @@ Result<PublicKey> recover(const Signature& signature, const Hash256& digest) {
 
 bool verify(const PublicKey& key, const Signature& signature, const Hash256& digest) {
     // Recovery costs little more than plain verification and knows no second opinion: one
-    // signature belongs to exactly one key.
+    // signature belongs to exactly one key. And it has one form: byte 0 may also say that the key
+    // is not compressed, as in transactions; then anyone could make a second signature of it.
+    constexpr std::byte kCompressed{31};
+    if (signature.compact[0] < kCompressed) return false;
     const Result<PublicKey> recovered = recover(signature, digest);
     return recovered && *recovered == key;
 }

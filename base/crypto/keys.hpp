@@ -91,7 +91,7 @@ class PrivateKey {
 // no such point.
 [[nodiscard]] Result<PublicKey> recover(const Signature& signature, const Hash256& digest);
 
-// Whether `signature` over `digest` is by `key`: exactly when recover() gives `key`.
+// Whether `signature` over `digest` is by `key`, in its one form: byte 0 is 31 or more.
 [[nodiscard]] bool verify(const PublicKey& key, const Signature& signature, const Hash256& digest);
 
 // Binary forms. As nodeos, reading checks neither canonicity nor the curve: a zero signature

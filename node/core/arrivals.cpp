@@ -92,6 +92,36 @@ void Arrivals::certify(const Key& key, std::uint64_t ticket) {
     if (ticket != 0) tickets_.emplace(ticket, key);
 }
 
+bool Arrivals::mark_certified(const Key& key) {
+    auto at = entries_.find(key);
+    const bool is_any = at != entries_.end() && !at->second.is_certified;
+    while (at != entries_.end() && !at->second.is_certified) {
+        at->second.is_certified = true;
+        at = entries_.find({at->first.first - 1, at->second.block->header.previous});
+    }
+    return is_any;
+}
+
+std::vector<Arrivals::Turn> Arrivals::in_turn(chain::Slot recent) const {
+    std::vector<Turn> turns;
+    turns.reserve(entries_.size());
+    for (const auto& [key, arrival] : entries_) {
+        Rank rank = arrival.block->header.slot >= recent ? Rank::recent : Rank::old;
+        if (arrival.is_certified) rank = Rank::certified;
+        turns.push_back({rank, key});
+    }
+    std::ranges::stable_sort(turns, {}, &Turn::rank);
+    return turns;
+}
+
+base::Duration Arrivals::cost_of(const chain::Block& block) {
+    constexpr std::uint32_t kLeast = 100;  // Whatever it says.
+    base::Duration cost{};
+    for (const chain::TransactionReceipt& receipt : block.transactions)
+        cost += std::chrono::microseconds(std::max(kLeast, receipt.cpu_usage_us));
+    return cost;
+}
+
 bool Arrivals::has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const {
     const auto found = let_in_.find({header.slot, header.producer});
     if (found == let_in_.end()) return false;

@@ -26,6 +26,7 @@ struct Arrival {
     bool is_sync = false;            // Final for who sent it, and asked for by height.
     std::uint64_t ticket = 0;        // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
+    bool is_certified = false;     // A certificate names it, or a block above it.
     base::Timestamp not_before{};  // It came before its slot.
     // A third block of its slot, from a sync: until then it waits for a certificate, and nothing is
     // done with it.
@@ -66,6 +67,17 @@ class Arrivals : base::Pinned {
     [[nodiscard]] std::vector<Key> uncertified(const Key& key) const;
     // A certificate names it, or a block above it. `ticket`: of its effect::Recover; 0: none.
     void certify(const Key& key, std::uint64_t ticket);
+    // A certificate names it: it and what is below it have the first turn. False: they had it, or
+    // are not here.
+    bool mark_certified(const Key& key);
+    // In which order they are executed. Ranks: what is certified, what is of a slot from `recent`
+    // on, the rest; parents before children in each.
+    enum class Rank : std::uint8_t { certified, recent, old };
+    struct Turn {
+        Rank rank;
+        Key key;
+    };
+    [[nodiscard]] std::vector<Turn> in_turn(chain::Slot recent) const;
     // Whether two other blocks of this producer and slot were let in.
     [[nodiscard]] bool has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const;
     // Its signature is good: it counts as one of its slot.
@@ -80,6 +92,8 @@ class Arrivals : base::Pinned {
     // Why it was refused; null: it was not, or that was long ago.
     [[nodiscard]] const std::string* find_refused(const chain::BlockId& id) const;
 
+    // What it takes to execute it, by its own words: it is refused if they are wrong.
+    [[nodiscard]] static base::Duration cost_of(const chain::Block& block);
     [[nodiscard]] static Key key_of(const chain::Block& block) {
         return {block.header.height, block.id};
     }

@@ -179,6 +179,7 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
         }
         show_head(out);
     } else if (const auto* pass = std::get_if<asked::PassOn>(&effect)) {
+        note_proved(pass->certificate);
         tell(p2p::input::PassCertificate{pass->certificate, std::nullopt, pass->again}, out);
     } else if (const auto* accuse = std::get_if<asked::Accuse>(&effect)) {
         this->accuse(accuse->evidence, out);

@@ -107,8 +107,10 @@ bool Core::Impl::make_room(const chain::Block& block, Effects& out) {
     return true;
 }
 
-// A certificate, which is good, names a block: what waited for that goes on. False: nothing did.
+// A certificate, which is good, names a block: what waited for that goes on, and what is below it
+// has the first turn. False: nothing is to be done.
 bool Core::Impl::certify(const Arrivals::Key& named, Effects& out) {
+    const bool is_any_sooner = arrivals_.mark_certified(named);
     const std::vector<Arrivals::Key> waited = arrivals_.uncertified(named);
     for (const Arrivals::Key& key : waited) {
         const chain::BlockPtr& block = arrivals_.entries().at(key).block;
@@ -116,7 +118,7 @@ bool Core::Impl::certify(const Arrivals::Key& named, Effects& out) {
         if (ticket != 0) out.push_back(effect::Recover{ticket, block, nullptr});
         arrivals_.certify(key, ticket);
     }
-    return !waited.empty();
+    return is_any_sooner || !waited.empty();
 }
 
 // The certificates that a block brings may be what blocks below it wait for.
@@ -178,21 +180,53 @@ bool Core::Impl::is_signed(const chain::Block& block, const chain::ScheduleState
 }
 
 void Core::Impl::work_off(Effects& out) {
-    int executed = 0;
-    auto next = arrivals_.entries().begin();
-    while (next != arrivals_.entries().end() && trouble_.empty() && queue_.size() < kQueueMax) {
-        const Arrivals::Key key = next->first;
-        const chain::Height height_before = chain_->finalized()->header.height;
-        if (executed == kBlocksAStep) {
+    share_.blocks = 0;
+    share_.cost = {};
+    // What one block does may take others with it, and lets its children in.
+    while (work_off_some(out)) {
+    }
+}
+
+// False: nothing was executed, or not now any more.
+bool Core::Impl::work_off_some(Effects& out) {
+    const chain::Slot recent = recent_from();
+    // Who is behind has no slot to miss.
+    const bool is_behind = consensus_.tree().head().slot() < recent;
+    const int blocks_before = share_.blocks;
+    bool is_any_put_off = false;
+    for (const auto& [rank, key] : arrivals_.in_turn(recent)) {
+        const Arrival* arrival = arrivals_.find(key);
+        if (arrival == nullptr) continue;
+        if (!trouble_.empty() || queue_.size() >= kQueueMax) return false;
+        if (share_.blocks >= kBlocksAStep || share_.cost >= kCostAStep) {
             // Slots and votes come first; then it goes on.
             out.push_back(effect::WakeAt{now_});
-            return;
+            return false;
         }
-        if (try_adopt(key, out)) ++executed;
+        const bool is_paced = rank == Arrivals::Rank::old && !is_behind;
+        if (is_paced && share_.old_until > now_ + kOldBurst) {
+            is_any_put_off = true;
+            continue;
+        }
+        const chain::Height height_before = chain_->finalized()->header.height;
+        base::Duration cost = Arrivals::cost_of(*arrival->block);
+        if (!try_adopt(key, out)) continue;
         CHECK(chain_->finalized()->header.height >= height_before);
-        // What one block does may take others with it: search anew.
-        next = arrivals_.entries().upper_bound(key);
+        if (!consensus_.holds(key.second)) cost = kRefusedCost;
+        ++share_.blocks;
+        share_.cost += cost;
+        if (is_paced) share_.old_until = std::max(share_.old_until, now_) + kOldShare * cost;
     }
+    if (is_any_put_off) out.push_back(effect::WakeAt{share_.old_until - kOldBurst});
+    return share_.blocks > blocks_before;
+}
+
+chain::Slot Core::Impl::recent_from() const {
+    const chain::SlotTimes& times = chain_->identity().times;
+    const chain::Slot now = times.slot_at(clock());
+    const chain::Slot behind = std::max<chain::Slot>(
+        2, static_cast<chain::Slot>(kRecentFor.count()) / times.interval_milliseconds);
+    return now - std::min(now, behind);
 }
 
 bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {

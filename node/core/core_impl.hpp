@@ -5,6 +5,7 @@
 #include "node/core/core.hpp"
 #include "node/core/duties.hpp"
 #include "node/core/failure_budget.hpp"
+#include "node/core/proved_certificates.hpp"
 #include "node/core/stopped_transactions.hpp"
 #include "node/core/unchecked.hpp"
 
@@ -20,8 +21,15 @@ inline constexpr base::Duration kRetryAfter = std::chrono::seconds(1);
 inline constexpr std::size_t kReversibleAlone = 64;
 // Effects of the agreement that may wait for the disk before blocks of others wait too.
 inline constexpr std::size_t kQueueMax = 1'024;
-// Blocks of others executed in one step, so that slots and votes come between.
+// Blocks of others executed in one step, so that slots and votes come between: so many, or until
+// they have taken so long by their own words. One that is refused has taken what a block may.
 inline constexpr int kBlocksAStep = 16;
+inline constexpr base::Duration kCostAStep = std::chrono::milliseconds(50);
+inline constexpr base::Duration kRefusedCost = std::chrono::milliseconds(200);
+inline constexpr std::chrono::milliseconds kRecentFor{2'000};  // As R1 has it.
+// Old blocks that nobody has certified get a quarter of the time, after a little in one go.
+inline constexpr int kOldShare = 4;
+inline constexpr base::Duration kOldBurst = std::chrono::milliseconds(20);
 // Transactions of peers whose keys are being recovered.
 inline constexpr std::size_t kRecoveringMax = 8'192;
 // How long a final block that our clock calls too early waits for another look.
@@ -30,6 +38,9 @@ inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500)
 inline constexpr base::Duration kCertificateWithin = std::chrono::seconds(5);
 // How often peers are asked again for blocks that are wrong here.
 inline constexpr base::Duration kMendAgain = std::chrono::seconds(5);
+// Votes so many slots, or so long, below the final block decide nothing any more.
+inline constexpr chain::Slot kPastSlots = 16;
+inline constexpr std::chrono::milliseconds kPastFor{4'000};
 // Certificates known to be good, so that none is checked twice.
 inline constexpr std::size_t kVerifiedMax = 1'024;
 
@@ -96,6 +107,12 @@ class Core::Impl {
         chain::BlockPtr copy;
         transport::ChannelId channel;  // Who sent the copy.
     };
+    // What blocks of others have taken of one step, and old ones of the time.
+    struct StepShare {
+        int blocks = 0;
+        base::Duration cost{};
+        base::Timestamp old_until{};  // They have had the time up to here.
+    };
     struct RunLimit {
         base::Duration time{};
         bool is_of_slot = false;  // Not what a transaction may take: what is left of the slot.
@@ -146,7 +163,15 @@ class Core::Impl {
     void on_block(const p2p::effect::BlockArrived& arrived, Effects& out);
     void on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out);
     void on_vote(const p2p::effect::VoteArrived& arrived, Effects& out);
+    [[nodiscard]] bool is_past(chain::Slot slot) const;
+    [[nodiscard]] bool says_more_of_own(const chain::Vote& vote) const;
     void on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out);
+    // Of a certificate of what is proved.
+    [[nodiscard]] base::Result<void> hear_others(ProvedCertificates::Entry& known,
+                                                 const chain::Certificate& certificate,
+                                                 Effects& out) const;
+    // That consensus has made, or has checked.
+    void note_proved(const chain::Certificate& certificate);
     void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out);
     void on_clock(const p2p::effect::ClockArrived& arrived, Effects& out);
     void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
@@ -197,7 +222,10 @@ class Core::Impl {
     // --- Blocks of others (core_blocks.cpp) ---
     // Executes what has come and can be executed, some blocks at a time.
     void work_off(Effects& out);
-    // False: it stays where it is.
+    bool work_off_some(Effects& out);
+    // The first slot whose blocks may be voted for (R1).
+    [[nodiscard]] chain::Slot recent_from() const;
+    // False: it is not executed.
     bool try_adopt(const Arrivals::Key& key, Effects& out);
     void take_in(Arrival arrival, bool is_certified, Effects& out);
     [[nodiscard]] bool make_room(const chain::Block& block, Effects& out);
@@ -341,6 +369,7 @@ class Core::Impl {
     std::shared_ptr<const base::Result<genesis::Recovery>> answer_;  // As published.
     Duties duties_;
     Arrivals arrivals_;
+    StepShare share_;
     std::deque<Range> ranges_;
     std::deque<Unchecked::Entry> stretches_;  // Of ranges that are not on their way to the disk.
     std::set<chain::BlockId> proved_;  // Of the last range, what is checked as any other block.
@@ -350,6 +379,7 @@ class Core::Impl {
     std::map<Ticket, Recovering> recovering_;
     std::set<base::Hash256> verified_;  // Certificates, each with the schedules that it is under.
     std::deque<base::Hash256> verified_order_;
+    ProvedCertificates proved_certificates_;
 
     chain::BlockId pool_head_;   // Whose branch the pool has nothing of.
     chain::BlockId shown_head_;  // What is published as head.

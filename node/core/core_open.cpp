@@ -125,23 +125,26 @@ struct StoredTransaction {
     chain::PackedTransaction packed;
 };
 
-// In the order of their places. In one pass: storage sorts these rows when it is asked for them.
-base::Result<std::map<chain::Pool::Place, StoredTransaction>> read_pool(
-    const base::StorageView& storage) {
-    std::map<chain::Pool::Place, StoredTransaction> rows;
-    base::Result<void> good;
+struct StoredPool {
+    std::map<chain::Pool::Place, StoredTransaction> rows;  // In the order of their places.
+    std::vector<std::pair<base::Bytes, std::string>> bad;  // Keys, and what is wrong.
+};
+
+// In one pass: storage sorts these rows when it is asked for them.
+base::Result<StoredPool> read_pool(const base::StorageView& storage) {
+    StoredPool pool;
     auto read = storage.scan(base::Family::pool, {}, [&](auto key, auto value) {
         auto row = chain::decode_pool_row(value);
         if (!row) {
-            good = fail(Errc::corrupt, row.error().detail);
-        } else if (!rows.try_emplace(row->place, base::to_bytes(key), row->packed).second) {
-            good = fail(Errc::corrupt, fmt::format("pool: two rows at place {}", row->place));
+            pool.bad.emplace_back(base::to_bytes(key), row.error().detail);
+        } else if (!pool.rows.try_emplace(row->place, base::to_bytes(key), row->packed).second) {
+            pool.bad.emplace_back(base::to_bytes(key),
+                                  fmt::format("two rows at place {}", row->place));
         }
-        return good.has_value();
+        return true;
     });
     if (!read) return fail(std::move(read).error());
-    if (!good) return fail(std::move(good).error());
-    return rows;
+    return pool;
 }
 
 }  // namespace
@@ -355,21 +358,25 @@ base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_me
 }
 
 // What was accepted before the node stopped waits again, at its place. Its signatures are recovered
-// here: it is little, and nothing else runs yet.
+// here: it is little, and nothing else runs yet. A row that is damaged is no reason not to start:
+// nothing that was agreed on is in it.
 base::Result<void> Core::Impl::load_pool(Effects& out) {
-    auto rows = read_pool(environment_.storage);
-    if (!rows) return fail(std::move(rows).error());
+    auto stored = read_pool(environment_.storage);
+    if (!stored) return fail(std::move(stored).error());
     const auto head = chain_->shared_state_of(pool_head_);
     CHECK(head != nullptr);
     base::Batch settled;
     std::vector<chain::Pool::Evicted> evicted;
-    for (const auto& [place, row] : *rows) {
+    for (const auto& [place, row] : stored->rows) {
         auto entry = recover_keys(row.packed, chain_->identity().chain_id);
-        if (!entry) return fail(Errc::corrupt, "pool: " + entry.error().detail);
+        if (!entry) {
+            stored->bad.emplace_back(row.key, entry.error().detail);
+            continue;
+        }
         const chain::TransactionId& id = entry->transaction->id;
         if (!base::equal(row.key, id.view())) {
-            return fail(Errc::corrupt,
-                        "pool: the key " + base::to_hex(row.key) + " is not the id of its row");
+            stored->bad.emplace_back(row.key, "its key is not the id of its transaction");
+            continue;
         }
         const chain::RowKey executed =
             chain::transaction_key(entry->transaction->content.expiration, id);
@@ -384,6 +391,12 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
         if (auto added = pool_.add_at(place, *entry, evicted); !added) {
             evicted.push_back({entry->transaction, added.error()});
         }
+    }
+    for (const auto& [key, reason] : stored->bad) {
+        environment_.log.warn("a transaction that waited is lost, its row {} is damaged: {}",
+                              base::to_hex(key),
+                              reason);
+        settled.erase(base::Family::pool, key);
     }
     if (!settled.changes.empty()) write_unsynced(std::move(settled), out);
     drop(evicted, out);

@@ -2,6 +2,7 @@
 #include "base/crypto/hash.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/types/rule.hpp"
+#include "consensus/own_votes.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <fmt/format.h>
@@ -182,10 +183,15 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
         judged.text =
             fmt::format("slot {} has not come: its voter's clock or ours is wrong", vote.data.slot);
     }
-    const bool counts = schedules != nullptr && !is_ahead;
+    if (is_past(vote.data.slot)) {
+        judged.verdict = Verdict::duplicate;
+        judged.text = "older than what is final here";
+    }
+    const bool counts = schedules != nullptr && !is_ahead && !is_past(vote.data.slot);
     // What a key of ours has signed binds it, also where our disk is too old to know the schedule,
     // and whenever that was.
-    if (!counts && !is_own) return judge(std::move(judged), out);
+    const bool binds = is_own && says_more_of_own(vote);
+    if (!counts && !binds) return judge(std::move(judged), out);
     const auto has_key = [&](const chain::Schedule* schedule) {
         return schedule != nullptr &&
                std::ranges::find(schedule->entries, vote.key, &chain::ScheduleEntry::vote_key) !=
@@ -206,8 +212,22 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
     }
     if (counts) judged.verdict = Verdict::good;
     judge(std::move(judged), out);
-    if (is_own) feed(consensus::input::OwnVoteSeen{vote}, out);
+    if (binds) feed(consensus::input::OwnVoteSeen{vote}, out);
     if (counts) feed(consensus::input::VoteReceived{vote}, out);
+}
+
+// Anyone may have kept votes of any slot. What convicts their signers comes in a block, or in the
+// votes of slots that are not decided yet.
+bool Core::Impl::is_past(chain::Slot slot) const {
+    const auto slots =
+        static_cast<chain::Slot>(kPastFor.count()) / chain_->identity().times.interval_milliseconds;
+    return slot + std::max(kPastSlots, slots) < consensus_.finalized().slot;
+}
+
+bool Core::Impl::says_more_of_own(const chain::Vote& vote) const {
+    const auto journal = consensus_.journals().find(consensus::key_tag(vote.key));
+    return journal != consensus_.journals().end() &&
+           consensus::says_more(journal->second.safety(), vote.data);
 }
 
 void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out) {
@@ -222,7 +242,10 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
         return judge(std::move(judged), out);
     }
     const bool is_here = consensus_.holds(certificate.data.block_id);
-    if (!is_here && certificate.data.slot <= consensus_.finalized().slot) {
+    const chain::Slot final_slot = consensus_.finalized().slot;
+    const bool is_final = certificate.data.slot == final_slot &&
+                          (!is_here || certificate.data.kind == chain::VoteKind::commit);
+    if (certificate.data.slot < final_slot || is_final) {
         judged.verdict = Verdict::duplicate;
         judged.text = "older than what is final here";
         return judge(std::move(judged), out);
@@ -231,14 +254,19 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
         judged.text = "the schedules of its block are not known";
         return judge(std::move(judged), out);
     }
-    if (auto good = verify(certificate, *schedules, out); !good) {
+    auto* known = proved_certificates_.find(certificate.data, *schedules);
+    auto good = known == nullptr ? verify(certificate, *schedules, out)
+                                 : hear_others(*known, certificate, out);
+    if (!good) {
         judged.verdict = Verdict::bad;
         judged.text = good.error().detail;
         return judge(std::move(judged), out);
     }
     judged.verdict = Verdict::good;
     judge(std::move(judged), out);
-    feed(consensus::input::CertificateReceived{certificate}, out);
+    // Of another one than the first not all signatures were looked at.
+    feed(consensus::input::CertificateReceived{known == nullptr ? certificate : known->certificate},
+         out);
     const bool is_missing = !consensus_.holds(certificate.data.block_id) &&
                             certificate.data.slot > consensus_.finalized().slot;
     if (!is_missing) return;
@@ -355,6 +383,35 @@ void Core::Impl::tell_votes(const chain::Certificate& certificate,
     tell(std::move(proved), out);
 }
 
+base::Result<void> Core::Impl::hear_others(ProvedCertificates::Entry& known,
+                                           const chain::Certificate& certificate,
+                                           Effects& out) const {
+    if (certificate == known.certificate) return {};
+    if (auto good = consensus::check_form(certificate, known.schedules); !good) return good;
+    const auto keys = consensus::signers(certificate, known.schedules);
+    const base::Hash256 digest = certificate.data.digest(chain_->identity().chain_id);
+    p2p::input::VotesProved proved;
+    for (std::size_t i = 0; i < keys.size() && i < certificate.signatures.size(); ++i) {
+        if (std::ranges::find(known.signers, keys[i]) != known.signers.end()) continue;
+        if (!base::crypto::verify(keys[i], certificate.signatures[i], digest)) {
+            return base::fail(
+                base::Errc::invalid,
+                fmt::format("certificate signature {} is not by {}", i, keys[i].to_string()));
+        }
+        known.signers.push_back(keys[i]);
+        proved.votes.push_back({certificate.data, keys[i], certificate.signatures[i]});
+    }
+    if (!proved.votes.empty()) tell(std::move(proved), out);
+    return {};
+}
+
+void Core::Impl::note_proved(const chain::Certificate& certificate) {
+    // Of a block that is not here any more the schedules are not known.
+    if (!consensus_.holds(certificate.data.block_id)) return;
+    const chain::ScheduleState* schedules = consensus_.schedules_of(certificate.data);
+    if (schedules != nullptr) proved_certificates_.add(certificate, *schedules);
+}
+
 base::Result<void> Core::Impl::verify(const chain::Certificate& certificate,
                                       const chain::ScheduleState& schedules,
                                       Effects& out) {
@@ -363,6 +420,7 @@ base::Result<void> Core::Impl::verify(const chain::Certificate& certificate,
     auto good = consensus::verify(certificate, schedules, chain_->identity().chain_id);
     if (!good) return good;
     tell_votes(certificate, schedules, out);
+    proved_certificates_.add(certificate, schedules);
     verified_.insert(id);
     verified_order_.push_back(id);
     if (verified_order_.size() > kVerifiedMax) {

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <utility>
+
 using namespace base;
 using namespace base::crypto;
 
@@ -220,6 +222,44 @@ TEST_CASE("signatures that are not canonical are refused when recovering, not wh
     CHECK(unpacked == zero);
     CHECK(in.finish());
     CHECK_FALSE(recover(zero, digest));
+}
+
+TEST_CASE("nobody but its signer can make another signature that verify() takes") {
+    const Hash256 digest = digest_of(kSignaturesK1[0].digest);
+    for (const std::size_t number : {1U, 2U}) {  // K1, R1.
+        const base::crypto::PrivateKey key = secret_key(number);
+        const Signature good = key.sign(digest);
+        REQUIRE(verify(key.public_key(), good, digest));
+        // Antelope's form for a key that is not compressed: in a transaction it is good.
+        Signature other = good;
+        other.compact[0] = static_cast<std::byte>(std::to_integer<int>(good.compact[0]) - 4);
+        CHECK(recover(other, digest).value() == key.public_key());
+        CHECK_FALSE(verify(key.public_key(), other, digest));
+        for (int first = 0; first < 256; ++first) {
+            other.compact[0] = static_cast<std::byte>(first);
+            CHECK(verify(key.public_key(), other, digest) == (other == good));
+        }
+    }
+}
+
+TEST_CASE("the other s of a K1 signature is not canonical") {
+    // The order less s, with the other recovery id, is by the same key.
+    const Bytes order =
+        base::from_hex("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141").value();
+    const Hash256 digest = digest_of(kSignaturesK1[0].digest);
+    Signature other = secret_key(1).sign(digest);
+    int borrow = 0;
+    for (std::size_t i = 32; i-- > 0;) {
+        std::byte& s = other.compact[33 + i];
+        const int left =
+            std::to_integer<int>(order[i]) - std::to_integer<int>(s) - std::exchange(borrow, 0);
+        if (left < 0) borrow = 1;
+        s = static_cast<std::byte>(left & 0xFF);
+    }
+    other.compact[0] =
+        static_cast<std::byte>(((std::to_integer<int>(other.compact[0]) - 31) ^ 1) + 31);
+    CHECK(recover(other, digest).error().detail == "is_canonical( c ): signature is not canonical");
+    CHECK_FALSE(verify(secret_key(1).public_key(), other, digest));
 }
 
 TEST_CASE("R1 signatures with a high s, a zero or a scalar beyond the order are refused") {

@@ -162,3 +162,65 @@ TEST_CASE("a false certificate costs its sender, also of a block that is not her
             CHECK(listener.say(last_is_wrong(dropped)) == p2p::Verdict::duplicate);
     }
 }
+
+namespace {
+
+// Of all that have signed `certificate` and of validator 3, whose signature comes last; nobody has
+// kept the others'.
+chain::Certificate with_another(const chain::Certificate& certificate,
+                                const chain::ChainId& chain_id,
+                                unsigned char signs = 10) {
+    chain::Certificate made = certificate;
+    made.bitmaps[0] = base::Bytes{std::byte{0b1111}};
+    for (auto& signature : made.signatures)
+        signature.compact[40] ^= std::byte{1};
+    made.signatures.push_back(support::key_of(signs).sign(made.data.digest(chain_id)));
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("of many certificates of a block one is looked at, then only who is new", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 8);
+    const chain::ChainId chain_id = cluster[0].genesis().chain_id();
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+        cluster.cut(i, 3);
+    Listener listener(cluster, 3);
+    cluster.tick_at(9);
+    const chain::Certificate first = notarize(*cluster[0].view().head, chain_id);
+    CHECK(listener.say(with_another(first, chain_id)) == p2p::Verdict::bad);
+    CHECK(listener.say(first) == p2p::Verdict::good);
+    CHECK(listener.proved == 1);
+    CHECK(listener.say(with_another(first, chain_id, 7)) == p2p::Verdict::bad);
+    CHECK(listener.proved == 1);
+    for (int again = 0; again < 3; ++again) {
+        CHECK(listener.say(with_another(first, chain_id)) == p2p::Verdict::good);
+        CHECK(listener.proved == 2);  // His vote is heard.
+    }
+    // Nothing but the first one is kept and passed on.
+    cluster[3].step(node::input::FromPeers{
+        p2p::effect::BlockArrived{Cluster::channel(0), cluster[0].view().head, false}});
+    std::size_t passed = 0;
+    cluster[3].to_peers = [&](const p2p::Input& said) {
+        const auto* one = std::get_if<p2p::input::PassCertificate>(&said);
+        if (one == nullptr || one->certificate.data != first.data) return;
+        ++passed;
+        CHECK(one->certificate == first);
+    };
+    cluster[3].step(node::input::FromPeers{p2p::effect::PeerReady{Cluster::channel(0), {}, {}}});
+    CHECK(passed == 1);
+}
+
+TEST_CASE("where the votes were counted here a certificate of others costs nothing", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 8);
+    const chain::Block& block = *cluster[3].view().finalized;
+    REQUIRE(block.header.slot == 8);
+    const chain::ChainId chain_id = cluster[0].genesis().chain_id();
+    Listener listener(cluster, 3);
+    const auto commit = certificate_of(block, chain::VoteKind::commit, chain_id);
+    CHECK(listener.say(with_another(commit, chain_id, 9)) == p2p::Verdict::duplicate);
+    CHECK(listener.say(with_another(notarize(block, chain_id), chain_id)) == p2p::Verdict::good);
+    CHECK(listener.proved <= 1);
+}

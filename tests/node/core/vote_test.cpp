@@ -27,7 +27,7 @@ struct Listener {
         };
     }
     // For a block that nobody has.
-    p2p::input::Judged say(chain::Slot slot, unsigned char by = kVoter) {
+    p2p::input::Judged say(chain::Slot slot, unsigned char by = kVoter, bool is_signed = true) {
         chain::VoteData data;
         data.kind = chain::VoteKind::notarize;
         data.slot = slot;
@@ -35,7 +35,8 @@ struct Listener {
         data.schedule_version = cluster[1].view().head->header.schedule_version;
         data.block_id.bytes[3] = std::byte{5};
         const auto key = support::key_of(by);
-        const auto signature = key.sign(data.digest(cluster[1].genesis().chain_id()));
+        auto signature = key.sign(data.digest(cluster[1].genesis().chain_id()));
+        if (!is_signed) signature.compact[40] ^= std::byte{1};
         judged.clear();
         cluster[1].step(node::input::FromPeers{p2p::effect::VoteArrived{
             Cluster::channel(0), {}, {data, key.public_key(), signature}}});
@@ -70,4 +71,20 @@ TEST_CASE("a vote of an own key binds it, also of a slot that has not come", "[n
     CHECK(test.say(1'000, Listener::kOwn).verdict == p2p::Verdict::unsure);
     test.cluster.tick_at(5);
     CHECK(is_lost());
+}
+
+TEST_CASE("votes far below the final block are not looked at, whoever has kept them", "[network]") {
+    Listener test;
+    test.cluster.run(5, 40);
+    REQUIRE(test.cluster[1].view().finalized->header.slot == 40);
+    for (const unsigned char key : {Listener::kVoter, Listener::kOwn}) {
+        for (const bool is_signed : {true, false}) {
+            CHECK(test.say(4, key, is_signed).verdict == p2p::Verdict::duplicate);
+            CHECK(test.say(23, key, is_signed).verdict == p2p::Verdict::duplicate);
+        }
+    }
+    // Those of two slots that are not decided everywhere may convict yet.
+    CHECK(test.say(24).verdict == p2p::Verdict::good);
+    CHECK(test.say(25, Listener::kVoter, false).verdict == p2p::Verdict::bad);
+    CHECK(test.say(1'000, Listener::kOwn, false).verdict == p2p::Verdict::bad);
 }
