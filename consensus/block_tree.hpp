@@ -40,6 +40,7 @@ struct BlockNode {
     std::array<Tally, 2> tallies;  // Votes for it, by kind.
     bool is_spared = false;        // Its signature and witness were not checked.
     bool is_durable = false;       // It and its ancestors: by a write that is waited for.
+    bool is_passed_on = false;     // A COMMIT certificate of it.
 
     [[nodiscard]] const chain::BlockHeader& header() const { return block->header; }
     [[nodiscard]] const chain::BlockId& id() const { return block->id; }

@@ -261,7 +261,7 @@ void Consensus::on_certificate(base::Timestamp now,
         if (data.slot <= finalized().slot) return;
         note_signers(certificate, block->schedules, out);
         finalize(now, certificate, out);
-        out.push_back(effect::PassOn{certificate});
+        pass_on(certificate, *block, out);
     } else if (!block->notarized) {
         note_signers(certificate, block->schedules, out);
         apply_notarize(now, certificate, *block, out);

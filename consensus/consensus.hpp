@@ -403,6 +403,7 @@ class Consensus {
                         BlockNode& block,
                         Effects& out);
     void finalize(base::Timestamp now, const chain::Certificate& certificate, Effects& out);
+    static void pass_on(const chain::Certificate& commit, BlockNode& block, Effects& out);
     void make_final(base::Timestamp now, BlockNode& block);
     void note_vote(const chain::Vote& vote, Effects& out);
     void note_signers(const chain::Certificate& certificate,

@@ -43,7 +43,7 @@ void Consensus::count(base::Timestamp now,
     if (!certificate) return;
     if (kind == chain::VoteKind::commit) {
         finalize(now, *certificate, out);
-        out.push_back(effect::PassOn{*std::move(certificate)});
+        pass_on(*certificate, block, out);
     } else {
         apply_notarize(now, *certificate, block, out);
     }
@@ -113,6 +113,12 @@ void Consensus::finalize(base::Timestamp now, const chain::Certificate& certific
     final_certificate_ = certificate;
     out.push_back(effect::Finalize{block->id(), certificate, tree_.base()});
     regain(out);
+}
+
+// One of them, whichever votes are in it: a block that was spared is not final with it, and there
+// are as many certificates of it as there are quorums.
+void Consensus::pass_on(const chain::Certificate& commit, BlockNode& block, Effects& out) {
+    if (!std::exchange(block.is_passed_on, true)) out.push_back(effect::PassOn{commit});
 }
 
 void Consensus::make_final(base::Timestamp now, BlockNode& block) {

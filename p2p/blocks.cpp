@@ -12,7 +12,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t kBlocksKept = 16'384;
-constexpr std::size_t kAssembliesMax = 16;
 constexpr std::size_t kIdsAtOnce = 64;            // Of one request.
 constexpr std::size_t kRequestsMax = 2;           // Of one peer, not answered.
 constexpr std::size_t kJudgingMax = 256;          // Blocks of one peer, with the ledger;
@@ -61,13 +60,13 @@ BlockGossip::BlockGossip(Peers& peers,
       transactions_(transactions),
       ledger_(ledger),
       blocks_({kBlocksKept, ~std::size_t{0}}),
-      header_relays_(peers.options().times.interval_milliseconds) {}
+      header_relays_(peers.options().times.interval_milliseconds),
+      block_relays_(peers.options().times.interval_milliseconds) {}
 
 bool BlockGossip::is_known(const chain::BlockId& id) const {
     if (id == ledger_.finalized.id) return true;
-    const auto* entry = blocks_.find(id);
-    return entry != nullptr &&
-           (entry->value.stage == Stage::delivered || entry->value.stage == Stage::good);
+    const State* state = blocks_.look(id);
+    return state != nullptr && (state->stage == Stage::delivered || state->stage == Stage::good);
 }
 
 void BlockGossip::note_delivered(const chain::BlockId& id) {
@@ -98,6 +97,7 @@ void BlockGossip::push(const chain::BlockPtr& block) {
     Entry& entry = heard(block->id);
     entry.value.stage = Stage::good;
     wanted_.erase(block->id);
+    block_relays_.note(block->header.slot);
     pass_on(entry, *block, true);
 }
 
@@ -112,11 +112,11 @@ void BlockGossip::pass_on(Entry& entry, const chain::Block& block, bool with_hea
     peers_.for_each_ready([&](Peer& peer) {
         if (entry.holders.has(peer.slot) || !is_near(peer) || peer.is_congested()) return;
         entry.holders.add(peer.slot);
-        if (with_header && !entry.value.headed.has(peer.slot)) {
+        if (with_header && !entry.told.has(peer.slot)) {
             if (!header) {
                 header = pack_message(HeaderPush{{block.header, block.signature}, block.witness});
             }
-            entry.value.headed.add(peer.slot);
+            entry.told.add(peer.slot);
             peers_.send(peer, MessageType::header, header);
         }
         if (block.transactions.empty()) {
@@ -200,58 +200,61 @@ bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
     const auto& receipts = block->transactions;
     if (std::none_of(receipts.begin(), receipts.end(), is_id)) return true;
     Assembly assembly{.from = peer.slot, .block = *block};
-    for (std::size_t i = 0; i < receipts.size(); ++i) {
-        if (!is_id(receipts[i])) continue;
-        const auto& id = std::get<chain::TransactionId>(receipts[i].transaction);
-        if (auto found = transactions_.find(id)) {
-            assembly.block.transactions[i].transaction = *std::move(found);
-        } else if (!assembly.missing.emplace(id, i).second) {
-            peers_.charge(
-                peer, kNamesTwice, Reason::bad_block, "a block names a transaction twice");
-            return false;
-        }
-    }
+    if (!fill_in(peer, assembly)) return false;
     if (assembly.missing.empty()) {
         block = std::make_shared<const chain::Block>(std::move(assembly.block));
         return true;
-    }
-    if (assembly.missing.size() > kIdsMax || assemblies_.contains(block->id) ||
-        !may_assemble(peer)) {
-        want(block->id, PeerSet::of(peer.slot), peers_.now());
-        ask_wanted();
-        return false;
     }
     Request request{Wanted::transactions, {}};
     for (const auto& [id, at] : assembly.missing)
         request.ids.push_back(id);
     assembly.due = peers_.now() + kAssemblyPatience + 2 * peer.round_trip_or({});
-    assemblies_.emplace(block->id, std::move(assembly));
-    peers_.send(peer, request, {.correlation = kById});
+    std::vector<Assemblies::Gone> gone;
+    const bool is_kept = request.ids.size() <= kIdsMax && !assemblies_.contains(block->id) &&
+                         assemblies_.add(block->id, std::move(assembly), gone);
+    for (const Assemblies::Gone& each : gone)
+        want(each.id, PeerSet::of(each.from), peers_.now());
+    if (is_kept) {
+        peers_.send(peer, request, {.correlation = kById});
+    } else {
+        want(block->id, PeerSet::of(peer.slot), peers_.now());
+        ask_wanted();
+    }
     return false;
 }
 
-// When there is no room, the peer with the most gives way.
-bool BlockGossip::may_assemble(const Peer& peer) {
-    if (assemblies_.size() < kAssembliesMax) return true;
-    std::array<std::size_t, kPeersMax> counts{};
-    for (const auto& [id, assembly] : assemblies_)
-        ++counts.at(assembly.from);
-    const auto most = std::ranges::max_element(counts);
-    if (counts.at(peer.slot) + 1 >= *most) return false;
-    const auto slot = static_cast<PeerSlot>(most - counts.begin());
-    fetch_whole(std::ranges::find_if(
-        assemblies_, [slot](const auto& item) { return item.second.from == slot; }));
+// What is here may be named any number of times: a block is no longer than a message.
+bool BlockGossip::fill_in(Peer& peer, Assembly& assembly) const {
+    std::size_t bytes = packed_bytes(assembly.block);
+    auto& receipts = assembly.block.transactions;
+    for (std::size_t i = 0; i < receipts.size(); ++i) {
+        const auto* id = std::get_if<chain::TransactionId>(&receipts[i].transaction);
+        if (id == nullptr) continue;
+        if (auto found = transactions_.find(*id)) {
+            bytes += found->net_bytes_unprunable() + found->net_bytes_prunable();
+            receipts[i].transaction = *std::move(found);
+        } else if (!assembly.missing.emplace(*id, i).second) {
+            peers_.charge(
+                peer, kNamesTwice, Reason::bad_block, "a block names a transaction twice");
+            return false;
+        }
+        if (bytes <= carriage_of(MessageType::blocks).body_bytes_max) continue;
+        peers_.charge(
+            peer, kNamesTwice, Reason::bad_block, "a block names more than a message can hold");
+        return false;
+    }
     return true;
 }
 
-void BlockGossip::fetch_whole(std::map<chain::BlockId, Assembly>::iterator at) {
+void BlockGossip::fetch_whole(Assemblies::Entries::iterator at) {
     const auto [id, from] = std::pair(at->first, at->second.from);
     assemblies_.erase(at);
     want(id, PeerSet::of(from), peers_.now());
 }
 
 void BlockGossip::on_transaction(const base::Hash256& id) {
-    for (auto at = assemblies_.begin(); at != assemblies_.end();) {
+    auto& assemblies = assemblies_.entries();
+    for (auto at = assemblies.begin(); at != assemblies.end();) {
         Assembly& assembly = at->second;
         const auto missing = assembly.missing.find(id);
         auto found = missing == assembly.missing.end() ? std::nullopt : transactions_.find(id);
@@ -259,7 +262,10 @@ void BlockGossip::on_transaction(const base::Hash256& id) {
             ++at;
             continue;
         }
-        assembly.block.transactions[missing->second].transaction = *std::move(found);
+        if (!assemblies_.fill(assembly, missing->second, *std::move(found))) {
+            fetch_whole(at++);
+            continue;
+        }
         assembly.missing.erase(missing);
         if (!assembly.missing.empty()) {
             ++at;
@@ -384,7 +390,9 @@ void BlockGossip::on_judged(const input::Judged& judged) {
     switch (judged.verdict) {
         case Verdict::good:
             entry->value.stage = Stage::good;
-            if (entry->value.block) relays_.push_back({peers_.now() + kRelayDelay, judged.id});
+            if (!entry->value.block) break;
+            block_relays_.note(entry->value.block->header.slot);
+            relays_.push_back({peers_.now() + kRelayDelay, judged.id});
             break;
         case Verdict::duplicate:
             entry->value.stage = Stage::good;
@@ -411,8 +419,8 @@ void BlockGossip::relay_headers() {
         if (entry == nullptr) continue;
         peers_.for_each_ready([&](Peer& peer) {
             if (entry->holders.has(peer.slot) || !is_near(peer)) return;
-            if (entry->value.headed.has(peer.slot)) return;
-            entry->value.headed.add(peer.slot);
+            if (entry->told.has(peer.slot)) return;
+            entry->told.add(peer.slot);
             peers_.send(peer, MessageType::header, next->message);
         });
     }
@@ -424,10 +432,26 @@ void BlockGossip::relay() {
         Entry* entry = blocks_.find(relays_.front().id);
         relays_.pop_front();
         if (entry == nullptr) continue;
-        const auto block = std::exchange(entry->value.block, {});
-        if (!block) continue;
-        const HeaderRelays::Key key{block->header.slot, block->header.producer};
-        pass_on(*entry, *block, header_relays_.may_go(peers_.now(), key, block->id));
+        if (const auto block = std::exchange(entry->value.block, {})) relay(*entry, *block);
+    }
+}
+
+void BlockGossip::relay(Entry& entry, const chain::Block& block) {
+    bool is_lacked = false;
+    bool is_unheard = false;
+    peers_.for_each_ready([&](const Peer& peer) {
+        if (entry.holders.has(peer.slot) || !is_near(peer)) return;
+        is_lacked = true;
+        is_unheard = is_unheard || !entry.told.has(peer.slot);
+    });
+    if (!is_lacked) return;
+    const TwoOfSlot::Key key{block.header.slot, block.header.producer};
+    if (block_relays_.may_go(peers_.now(), key, block.id, packed_bytes(block))) {
+        pass_on(entry, block, header_relays_.may_go(peers_.now(), key, block.id));
+    } else if (is_unheard) {
+        const HeaderPush push{{block.header, block.signature}, block.witness};
+        header_relays_.add(key, block.id, pack_message(push));
+        relay_headers();
     }
 }
 
@@ -440,8 +464,10 @@ std::optional<base::Timestamp> BlockGossip::next_relay() const {
 // --- What is missing ---
 
 void BlockGossip::on_known(Peer& peer, const std::vector<chain::BlockId>& ids) {
-    for (const chain::BlockId& id : ids)
+    for (const chain::BlockId& id : ids) {
+        if (Entry* entry = blocks_.find(id)) entry->holders.add(peer.slot);
         want(id, PeerSet::of(peer.slot), peers_.now());
+    }
     ask_wanted();
 }
 
@@ -539,7 +565,8 @@ void BlockGossip::drop_old() {
         return (entry != nullptr && entry->value.stage == Stage::good) ||
                chain::height_of(branch.ids.front()) <= ledger_.finalized.height;
     });
-    for (auto at = assemblies_.begin(); at != assemblies_.end();) {
+    auto& assemblies = assemblies_.entries();
+    for (auto at = assemblies.begin(); at != assemblies.end();) {
         const auto next = std::next(at);
         // The transactions did not come.
         if (at->second.due <= peers_.now()) fetch_whole(at);
@@ -554,14 +581,11 @@ void BlockGossip::drop_old() {
 }
 
 void BlockGossip::forget(PeerSlot slot) {
-    blocks_.for_each([slot](Entry& entry) {
-        entry.holders.remove(slot);
-        entry.value.headed.remove(slot);
-    });
+    blocks_.forget(slot);
     wanted_.forget(slot);
     certified_.forget(slot);
     orphans_.forget(slot);
-    std::erase_if(assemblies_, [slot](const auto& item) { return item.second.from == slot; });
+    assemblies_.forget(slot);
     std::erase_if(asked_, [slot](const auto& item) { return item.second.slot == slot; });
 }
 

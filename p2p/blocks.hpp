@@ -1,5 +1,7 @@
 #pragma once
 
+#include "p2p/assemblies.hpp"
+#include "p2p/block_relays.hpp"
 #include "p2p/certified.hpp"
 #include "p2p/header_relays.hpp"
 #include "p2p/orphans.hpp"
@@ -19,6 +21,7 @@ namespace p2p {
 // A header goes on as soon as its signature was found good, so that everybody soon knows who is
 // getting the block (HeaderRelays: within bounds); the block goes on once it is valid, a little
 // later, to peers that showed no sign of it: between nodes that are all connected there are none.
+// One that is old, or one of many, is not pushed on (BlockRelays): its header says who has it.
 // Invariant: a block is handed to the ledger only after its parent.
 class BlockGossip {
   public:
@@ -63,16 +66,9 @@ class BlockGossip {
         SharedBytes header_message{};  // Until it was judged.
         HeaderRelays::Key header{};    // That message's.
         chain::BlockPtr block{};       // Until it was passed on.
-        PeerSet headed;                // Got the header from us.
     };
+    // Told of one is who got the header from us.
     using Entry = SeenTable<State>::Entry;
-    // A pushed block some of whose transactions are missing.
-    struct Assembly {
-        PeerSlot from = 0;
-        chain::Block block;
-        std::map<base::Hash256, std::size_t> missing{};  // Their places in it.
-        base::Timestamp due{};
-    };
     struct Asked {
         PeerSlot slot = 0;
         base::Timestamp at{};
@@ -85,6 +81,8 @@ class BlockGossip {
     [[nodiscard]] bool is_near(const Peer& peer) const;
     // `with_header`: to who lacks it, too.
     void pass_on(Entry& entry, const chain::Block& block, bool with_header);
+    // Pushes it on, or says its header alone.
+    void relay(Entry& entry, const chain::Block& block);
     void relay_headers();
     [[nodiscard]] SharedBytes pack_for(const Peer& peer,
                                        const chain::Block& block,
@@ -100,8 +98,9 @@ class BlockGossip {
     [[nodiscard]] std::optional<Peer*> next_candidate(const Wants::Want& wanted,
                                                       PeerSet holders,
                                                       std::map<PeerSlot, std::size_t>& room) const;
-    [[nodiscard]] bool may_assemble(const Peer& peer);
-    void fetch_whole(std::map<chain::BlockId, Assembly>::iterator at);
+    // Puts in what is here, and notes what is missing.
+    [[nodiscard]] bool fill_in(Peer& peer, Assembly& assembly) const;
+    void fetch_whole(Assemblies::Entries::iterator at);
     // What is known of branches that are certified, and what is missing of them.
     void trace(const chain::Block& block);
     void trace(CertifiedBranches::Branch& branch);
@@ -115,9 +114,10 @@ class BlockGossip {
     SeenTable<State> blocks_;
     Wants wanted_;
     CertifiedBranches certified_;
-    std::map<chain::BlockId, Assembly> assemblies_;
+    Assemblies assemblies_;
     Orphans orphans_;
     HeaderRelays header_relays_;
+    BlockRelays block_relays_;
     std::deque<Relay> relays_;              // Ascending times.
     std::map<std::uint64_t, Asked> asked_;  // By correlation.
     std::uint64_t next_correlation_ = 1;

@@ -34,8 +34,8 @@ class TokenBucket {
     return (999 + interval_milliseconds) / interval_milliseconds;
 }
 
-// What a node passes on of what others have signed: of headers in all, of votes for each key. What
-// is over it waits.
+// What a node passes on of what others have signed: of headers and blocks in all, of votes and
+// clocks for each key. What is over it waits; of a block the header goes alone.
 //
 // Who passes something on is charged for it, not who signed it, and a liar gives other good things
 // to each honest node, all of which they pass to each other. So a node bounds what it sends itself,
@@ -46,6 +46,11 @@ class TokenBucket {
 [[nodiscard]] constexpr TokenBucket::Rate relayed_votes_of_key(std::uint64_t slots) {
     return {6 * slots, 6 * slots};
 }
+[[nodiscard]] constexpr TokenBucket::Rate relayed_blocks(std::uint64_t slots) {
+    return {5 * slots, 32 + slots};
+}
+inline constexpr TokenBucket::Rate kRelayedBlockBytes{16U << 20U, 16U << 20U};
+inline constexpr TokenBucket::Rate kRelayedClocksOfKey{2, 8};
 
 // What one peer may send unasked: messages of each type, and bytes.
 class Budget {

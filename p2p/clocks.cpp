@@ -91,11 +91,17 @@ void ClockGossip::on_time() {
 }
 
 void ClockGossip::on_ready(Peer& peer) {
-    for (const VoteKeyStatement& own : peer.hello.vote_keys) {
-        const auto known = heard_.find(own.key);
-        if (known == heard_.end()) continue;
+    const auto tell = [&](const PublicKey& key) {
+        const auto known = heard_.find(key);
+        if (known == heard_.end()) return;
+        known->second.newest.holders.add(peer.slot);
         peers_.send(peer, MessageType::clock, pack_message(known->second.newest.statement));
-    }
+    };
+    for (const VoteKeyStatement& its_own : peer.hello.vote_keys)
+        tell(its_own.key);
+    if (!peer.wants_votes()) return;
+    for (const PublicKey& ours : peers_.options().vote_keys)
+        tell(ours);
 }
 
 void ClockGossip::forget(PeerSlot slot) {

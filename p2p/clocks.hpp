@@ -10,12 +10,12 @@ namespace p2p {
 
 // Passes on what the clocks of validators show, so that validators without a connection hear each
 // other's: of each key the newest statement, to all who vote. Who comes is told what was heard of
-// its own keys, so that what it says from now on is newer.
+// its own keys, so that what it says from now on is newer, and what ours said last: that is a
+// moment old, and what they say next sets it right.
 //
 // What is newer than all before goes to the ledger at once, however soon it comes: who repeats an
-// older statement delays none. What goes on is at most five a second of a key, and eight at once;
-// the newest of what waits goes on, too.
-// Bounded: a key is kept once the ledger has called it a validator's.
+// older statement delays none. What goes on of a key is bounded (kRelayedClocksOfKey); the newest
+// of what waits goes on, too. Bounded: a key is kept once the ledger has called it a validator's.
 class ClockGossip {
   public:
     explicit ClockGossip(Peers& peers) : peers_(peers) {}
@@ -36,11 +36,10 @@ class ClockGossip {
     };
     struct Heard {
         Said newest{};
-        base::Timestamp at{};                  // When it came.
-        TokenBucket passes{kPasses};           // What may go on.
-        std::optional<base::Timestamp> due{};  // It waits.
+        base::Timestamp at{};                     // When it came.
+        TokenBucket passes{kRelayedClocksOfKey};  // What may go on.
+        std::optional<base::Timestamp> due{};     // It waits.
     };
-    static constexpr TokenBucket::Rate kPasses{.per_second = 5, .burst = 8};
 
     void keep(Said said);
     void pass_on(Heard& heard);

@@ -2,14 +2,12 @@
 
 #include "chain/types/rule.hpp"
 
-#include <algorithm>
 #include <iterator>
 
 namespace p2p {
 
 namespace {
 
-constexpr std::size_t kPairsMax = 1'024;
 constexpr std::size_t kWaitingMax = 64;
 constexpr base::Duration kTryAgain = std::chrono::milliseconds(100);
 
@@ -21,13 +19,7 @@ HeaderRelays::HeaderRelays(std::uint32_t interval_milliseconds)
 // Pairs that were forgotten may go on again: the bucket bounds them.
 bool HeaderRelays::is_one_of_two(const Key& key, const chain::BlockId& id) {
     if (chain::is_left_out(chain::Rule::two_headers_go_on)) return true;
-    Pair& pair = pairs_[key];
-    const auto end = pair.ids.begin() + static_cast<std::ptrdiff_t>(pair.count);
-    const bool is_known = std::find(pair.ids.begin(), end, id) != end;
-    const bool has_room = pair.count < pair.ids.size();
-    if (!is_known && has_room) pair.ids.at(pair.count++) = id;
-    if (pairs_.size() > kPairsMax) pairs_.erase(pairs_.begin());
-    return is_known || has_room;
+    return two_.take(key, id);
 }
 
 void HeaderRelays::add(const Key& key, const chain::BlockId& id, SharedBytes message) {

@@ -2,8 +2,8 @@
 
 #include "p2p/budget.hpp"
 #include "p2p/messages.hpp"
+#include "p2p/two_of_slot.hpp"
 
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,11 +19,7 @@ namespace p2p {
 // convict are sent, whatever came before.
 class HeaderRelays {
   public:
-    struct Key {
-        chain::Slot slot = 0;
-        chain::Name producer{};
-        auto operator<=>(const Key&) const = default;
-    };
+    using Key = TwoOfSlot::Key;
     struct Next {
         chain::BlockId id;
         SharedBytes message;
@@ -41,16 +37,11 @@ class HeaderRelays {
     [[nodiscard]] std::optional<base::Timestamp> next_time() const;
 
   private:
-    // Of one producer and slot, the first that went on.
-    struct Pair {
-        std::array<chain::BlockId, 2> ids{};
-        std::size_t count = 0;
-    };
     // Whether it is one of two; counts it.
     [[nodiscard]] bool is_one_of_two(const Key& key, const chain::BlockId& id);
 
     TokenBucket bucket_;
-    std::map<Key, Pair> pairs_;                                              // The newest slots.
+    TwoOfSlot two_;
     std::map<std::pair<chain::Slot, chain::BlockId>, SharedBytes> waiting_;  // The newest slots.
     base::Timestamp again_{};
 };

@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -41,6 +42,9 @@ class PeerSet {
 
 // Things by id, with who has them: the newest so many, of so many bytes. The oldest give way, and
 // the new ones take their memory: a full table allocates nothing.
+//
+// That a peer is gone costs nothing, be the table ever so full, so that nobody stalls a node who
+// comes and goes: its marks are taken off an entry when that is looked at next.
 template <class Value>
 class SeenTable : base::Pinned {
   public:
@@ -51,9 +55,11 @@ class SeenTable : base::Pinned {
     struct Entry {
         Value value{};
         PeerSet holders;
+        PeerSet told;  // Who heard of it from us, and may not have it.
         std::size_t bytes = 0;
-        // The table's: its place in the order of arrival.
+        // The table's: its place in the order of arrival, and the last departure that it knows of.
         base::Hash256 id;
+        std::uint64_t departures = 0;
         Entry* older = nullptr;
         Entry* newer = nullptr;
     };
@@ -62,11 +68,18 @@ class SeenTable : base::Pinned {
 
     [[nodiscard]] Entry* find(const base::Hash256& id) {
         const auto at = entries_.find(id);
-        return at == entries_.end() ? nullptr : &at->second;
+        return at == entries_.end() ? nullptr : &current(at->second);
     }
-    [[nodiscard]] const Entry* find(const base::Hash256& id) const {
+    // Its value; null: it is not here.
+    [[nodiscard]] const Value* look(const base::Hash256& id) const {
         const auto at = entries_.find(id);
-        return at == entries_.end() ? nullptr : &at->second;
+        return at == entries_.end() ? nullptr : &at->second.value;
+    }
+    // Whether it is here and this peer has it.
+    [[nodiscard]] bool has(const base::Hash256& id, PeerSlot slot) const {
+        const auto at = entries_.find(id);
+        return at != entries_.end() && at->second.holders.has(slot) &&
+               at->second.departures >= departed_.at(slot);
     }
     // The entry of an id that is not there; the pointer holds until the next insert or erase.
     Entry& insert(const base::Hash256& id, Value value, std::size_t bytes = 0) {
@@ -77,8 +90,10 @@ class SeenTable : base::Pinned {
         Entry& entry = add(id);
         entry.value = std::move(value);
         entry.holders = {};
+        entry.told = {};
         entry.bytes = bytes;
         entry.id = id;
+        entry.departures = departures_;
         entry.older = newest_;
         entry.newer = nullptr;
         (newest_ == nullptr ? oldest_ : newest_->newer) = &entry;
@@ -96,20 +111,13 @@ class SeenTable : base::Pinned {
         entry.value = {};  // What it holds goes now.
         spare_.push_back(entries_.extract(at));
     }
-    template <class Visit>
-    void for_each(const Visit& visit) {
-        for (auto& [id, entry] : entries_)
-            visit(entry);
-    }
-    void forget(PeerSlot slot) {
-        for (auto& [id, entry] : entries_)
-            entry.holders.remove(slot);
-    }
+    // This peer is gone; its slot may be another's next.
+    void forget(PeerSlot slot) { departed_.at(slot) = ++departures_; }
     // The newest first, at most `count`, of those that `pick(entry)` takes.
     template <class Pick, class Take>
     void newest(std::size_t count, const Pick& pick, const Take& take) {
         for (Entry* entry = newest_; entry != nullptr && count > 0; entry = entry->older) {
-            if (!pick(*entry)) continue;
+            if (!pick(current(*entry))) continue;
             take(entry->id, *entry);
             --count;
         }
@@ -118,6 +126,17 @@ class SeenTable : base::Pinned {
   private:
     using Entries = std::map<base::Hash256, Entry>;
 
+    // Without the marks of peers that are gone since it was looked at.
+    Entry& current(Entry& entry) const {
+        if (entry.departures == departures_) return entry;
+        for (PeerSlot slot = 0; slot < kPeersMax; ++slot) {
+            if (departed_[slot] <= entry.departures) continue;
+            entry.holders.remove(slot);
+            entry.told.remove(slot);
+        }
+        entry.departures = departures_;
+        return entry;
+    }
     Entry& add(const base::Hash256& id) {
         if (spare_.empty()) return entries_[id];
         typename Entries::node_type node = std::move(spare_.back());
@@ -132,6 +151,8 @@ class SeenTable : base::Pinned {
     Entry* oldest_ = nullptr;
     Entry* newest_ = nullptr;
     std::size_t bytes_ = 0;
+    std::array<std::uint64_t, kPeersMax> departed_{};  // The last departure from each slot.
+    std::uint64_t departures_ = 0;
 };
 
 }  // namespace p2p

@@ -36,7 +36,7 @@ void TransactionGossip::push(const chain::PackedTransaction& transaction) {
     if (entry == nullptr) {
         SharedBytes message = pack_message(transaction);
         const std::size_t bytes = message->size();
-        entry = &transactions_.insert(id, {std::move(message), true, {}}, bytes);
+        entry = &transactions_.insert(id, {std::move(message), true}, bytes);
     }
     entry->value.is_good = true;
     peers_.for_each_ready([&](Peer& peer) {
@@ -66,7 +66,7 @@ void TransactionGossip::on_transaction(Peer& peer, chain::PackedTransaction tran
     if (!peer.begin_judging(Item::transaction, kJudgingMax)) return;
     SharedBytes message = pack_message(transaction);
     const std::size_t bytes = message->size();
-    transactions_.insert(id, {std::move(message), false, {}}, bytes).holders.add(peer.slot);
+    transactions_.insert(id, {std::move(message), false}, bytes).holders.add(peer.slot);
     peers_.emit(effect::TransactionArrived{peer.channel, id, std::move(transaction), peer.key});
 }
 
@@ -121,7 +121,7 @@ void TransactionGossip::on_ready(Peer& peer) {
         kOffersAtReady,
         [&](const auto& entry) { return entry.value.is_good && !entry.holders.has(peer.slot); },
         [&](const base::Hash256& id, auto& entry) {
-            entry.value.offered.add(peer.slot);
+            entry.told.add(peer.slot);
             ids.push_back(id);
         });
     offer(peer, std::move(ids));
@@ -146,9 +146,9 @@ void TransactionGossip::on_time() {
         for (const base::Hash256& id : ids) {
             auto* entry = transactions_.find(id);
             if (entry == nullptr || entry->holders.has(peer.slot)) continue;
-            if (entry->value.offered.has(peer.slot)) continue;
+            if (entry->told.has(peer.slot)) continue;
             if (lacking.size() >= kIdsMax) break;
-            entry->value.offered.add(peer.slot);
+            entry->told.add(peer.slot);
             lacking.push_back(id);
         }
         offer(peer, std::move(lacking));
@@ -156,24 +156,16 @@ void TransactionGossip::on_time() {
 }
 
 std::optional<chain::PackedTransaction> TransactionGossip::find(const base::Hash256& id) const {
-    const auto* entry = transactions_.find(id);
-    if (entry == nullptr) return {};
+    const State* state = transactions_.look(id);
+    if (state == nullptr) return {};
     auto transaction = chain::unpack<chain::PackedTransaction>(
-        base::ByteView(*entry->value.message).subspan(kEnvelopeBytes), "transaction");
+        base::ByteView(*state->message).subspan(kEnvelopeBytes), "transaction");
     CHECK(transaction.has_value());
     return *std::move(transaction);
 }
 
 bool TransactionGossip::has(const Peer& peer, const base::Hash256& id) const {
-    const auto* entry = transactions_.find(id);
-    return entry != nullptr && entry->holders.has(peer.slot);
-}
-
-void TransactionGossip::forget(PeerSlot slot) {
-    transactions_.for_each([slot](auto& entry) {
-        entry.holders.remove(slot);
-        entry.value.offered.remove(slot);
-    });
+    return transactions_.has(id, peer.slot);
 }
 
 }  // namespace p2p

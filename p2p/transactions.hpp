@@ -27,13 +27,12 @@ class TransactionGossip {
     [[nodiscard]] std::optional<chain::PackedTransaction> find(const base::Hash256& id) const;
     // Whether the peer surely has it.
     [[nodiscard]] bool has(const Peer& peer, const base::Hash256& id) const;
-    void forget(PeerSlot slot);
+    void forget(PeerSlot slot) { transactions_.forget(slot); }
 
   private:
     struct State {
         SharedBytes message;
         bool is_good = false;
-        PeerSet offered;
     };
     struct Asked {
         base::Timestamp at;

@@ -112,6 +112,7 @@ enum class Rule : std::uint8_t {
     // --- What is passed on ---
     two_headers_go_on,
     few_votes_of_key_go_on,
+    few_blocks_go_on,
     // --- Snapshots ---
     snapshot_digest,
     snapshot_chunk_lanes,

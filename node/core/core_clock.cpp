@@ -70,6 +70,15 @@ void Core::Impl::say_clock(Effects& out) {
     }
 }
 
+// At once, but not for each of those who come and go: what is said goes round all the network. Who
+// hears nothing now is told by p2p what was said last.
+void Core::Impl::say_clock_to_who_came(Effects& out) {
+    if (now_ < said_to_who_came_at_ + kSayEvery) return;
+    said_to_who_came_at_ = now_;
+    say_clock_at_ = now_;
+    say_clock(out);
+}
+
 void Core::Impl::on_clock(const p2p::effect::ClockArrived& arrived, Effects& out) {
     const p2p::ClockStatement& statement = arrived.statement;
     p2p::input::Judged judged{p2p::Item::clock, arrived.id, arrived.channel, Verdict::unsure, ""};

@@ -151,6 +151,7 @@ class Core::Impl {
     [[nodiscard]] base::Timestamp begin_of(chain::Slot slot) const;
     void on_clock_set(const input::ClockSet& set, Effects& out);
     void say_clock(Effects& out);
+    void say_clock_to_who_came(Effects& out);
 
     // --- The answer to a recovery (core_recovery.cpp) ---
     void on_answer_recovery(Effects& out);
@@ -356,6 +357,7 @@ class Core::Impl {
     base::Duration clock_ahead_{};  // The clock, before `now_`.
     // Of what is said of it.
     base::Timestamp say_clock_at_{};
+    base::Timestamp said_to_who_came_at_{};
     std::uint64_t clock_life_ = 1;
     std::uint64_t clock_number_ = 0;
     std::optional<chain::Slot> shown_floor_;  // As published.

@@ -276,8 +276,7 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
 
 void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out) {
     feed(consensus::input::ValidatorHeard{ready.vote_keys}, out);
-    say_clock_at_ = now_;
-    say_clock(out);
+    say_clock_to_who_came(out);
     for (const chain::Certificate* certificate :
          {consensus_.highest_notarize(), consensus_.final_certificate()}) {
         if (certificate != nullptr) {

@@ -215,6 +215,35 @@ TEST_CASE("R3: a COMMIT certificate makes a block and its ancestors final", "[co
     }
 }
 
+// It is not final with it, and so none of the others is old.
+TEST_CASE("R3: of a block that was spared one certificate is passed on, whoever signed it",
+          "[consensus][R3]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    (void)v.step(v.at(2, 5), input::BlockAdopted{.block = a, .spared = true});
+    const auto by = [&](std::initializer_list<unsigned> members) {
+        auto certificate = v.certificate(kCommit, a);
+        std::byte bitmap{};
+        certificate.signatures.clear();
+        for (const unsigned member : members) {
+            bitmap |= std::byte{1} << (member - 1);
+            certificate.signatures.push_back(Validator::vote(kCommit, a, member).signature);
+        }
+        certificate.bitmaps = {base::Bytes{bitmap}};
+        REQUIRE(consensus::check_form(certificate, v.schedules()).has_value());
+        return all<effect::PassOn>(v.step(v.at(2, 15), input::CertificateReceived{certificate}));
+    };
+    CHECK(by({1, 2, 3}).size() == 1);
+    CHECK(by({2, 3, 4}).empty());
+    CHECK(by({1, 2, 4}).empty());
+    for (const unsigned member : {2U, 3U, 4U}) {
+        const auto heard =
+            v.step(v.at(2, 20), input::VoteReceived{Validator::vote(kCommit, a, member)});
+        CHECK(all<effect::PassOn>(heard).empty());
+    }
+    CHECK(v->finalized().id == v.genesis()->id);
+}
+
 TEST_CASE("R3: votes of a quorum do the same, also when they come before the block",
           "[consensus][R3]") {
     Validator v;

@@ -1,14 +1,19 @@
+#include "p2p/assemblies.hpp"
 #include "p2p/budget.hpp"
 #include "p2p/network.hpp"
+#include "p2p/seen.hpp"
 #include "p2p/sync.hpp"
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
-// What one peer may send, and what a question lets through.
+// What one peer may send, what a question lets through, what goes on of blocks, and what a peer's
+// end costs.
 
 using namespace p2p;
 
@@ -25,8 +30,9 @@ PublicKey key_of(std::uint8_t number, base::crypto::KeyType type = base::crypto:
     return key;
 }
 
-chain::BlockPtr block_on(const chain::Block& parent, chain::Slot slots) {
+chain::BlockPtr block_on(const chain::Block& parent, chain::Slot slots, std::uint8_t variant = 0) {
     chain::BlockHeader header;
+    header.state_digest.bytes[0] = std::byte{variant};
     header.slot = parent.header.slot + slots;
     header.height = parent.header.height + 1;
     header.previous = parent.id;
@@ -83,11 +89,12 @@ struct Bounds {
         out.clear();
     }
     // It names blocks, and is asked for them.
-    void name(std::vector<chain::BlockId> ids) {
+    void name(std::vector<chain::BlockId> ids) { name(liar, std::move(ids)); }
+    void name(ChannelId who, std::vector<chain::BlockId> ids) {
         Notice notice{.finalized = point(), .head = point()};
         const auto count = static_cast<std::uint32_t>(ids.size());
         notice.blocks = {SyncMode::normal, count, std::move(ids)};
-        say(liar, notice);
+        say(who, notice);
     }
     // Its correlation; 0: none was sent.
     [[nodiscard]] std::uint64_t asked() const {
@@ -123,6 +130,23 @@ struct Bounds {
         for (const base::Hash256& id : ids)
             step(input::Judged{Item::vote, id, liar, verdict, {}});
         return ids.size();
+    }
+    // All blocks that came are good, and what then goes on has gone.
+    void judge_blocks() {
+        std::vector<chain::BlockId> ids;
+        for (const Effect& effect : out) {
+            const auto* arrived = std::get_if<effect::BlockArrived>(&effect);
+            if (arrived != nullptr) ids.push_back(arrived->block->id);
+        }
+        for (const chain::BlockId& id : ids)
+            step(input::Judged{Item::block, id, liar, Verdict::good, {}});
+        now += milliseconds(10);
+        step(input::Tick{});
+    }
+    [[nodiscard]] std::size_t count_sent(ChannelId channel, MessageType type) const {
+        std::size_t count = 0;
+        each_sent(channel, type, [&](const auto&, const auto&) { ++count; });
+        return count;
     }
     [[nodiscard]] chain::Vote vote(chain::Slot slot, std::uint8_t block, std::uint8_t nonce) const {
         chain::Vote vote{{.kind = chain::VoteKind::commit,
@@ -250,4 +274,194 @@ TEST_CASE("the answer to a range takes no more memory than was asked for", "[bou
     }
     INFO((taken >> 20U) << " MiB were taken");
     CHECK(taken <= kRangeBytesMax + kMessage);
+}
+
+// After an outage of some minutes, a member has many past slots of its own above the final block:
+// 150 in five minutes with four members, and two good blocks of each.
+TEST_CASE("of old blocks an honest node pushes on no more than its peers let pass", "[bounds]") {
+    Bounds test;
+    std::map<chain::BlockId, chain::BlockPtr> blocks;
+    std::vector<chain::BlockId> ids;
+    for (chain::Slot slot = 1; slot <= 300; ++slot) {
+        const auto block = block_on(*test.final, slot);
+        blocks[block->id] = block;
+        ids.push_back(block->id);
+    }
+    Budget budget(500);  // Of the honest peer, for what this node sends.
+    std::size_t headers = 0;
+    std::size_t over = 0;
+    test.name(ids);
+    for (int i = 0; i < 400; ++i) {
+        test.judge_blocks();
+        for (const MessageType type : {MessageType::blocks, MessageType::header}) {
+            const std::size_t sent = test.count_sent(test.honest, type);
+            if (type == MessageType::header) headers += sent;
+            for (std::size_t each = 0; each < sent; ++each)
+                over += budget.take_message(test.now, type) ? 0U : 1U;
+        }
+        for (const Effect& effect : std::exchange(test.out, {})) {
+            const auto* send = std::get_if<effect::Send>(&effect);
+            if (send == nullptr || send->channel != test.liar) continue;
+            const auto envelope = read_envelope(*send->bytes);
+            if (envelope->type != MessageType::request) continue;
+            const auto body = read_body(*envelope, *send->bytes);
+            Blocks answer;
+            for (const chain::BlockId& id : std::get<Request>(*body).ids)
+                answer.blocks.push_back(blocks.at(id));
+            test.say(test.liar, answer, {.correlation = envelope->correlation, .flags = kFlagLast});
+        }
+    }
+    CHECK(over == 0);
+    CHECK(headers >= 64);  // By which the others know whom to ask.
+    // What comes of this slot goes on at once, whatever came before.
+    test.say(test.liar, Blocks{{block_on(*test.final, 301)}});
+    test.judge_blocks();
+    CHECK(test.count_sent(test.honest, MessageType::blocks) == 1);
+}
+
+TEST_CASE("of a producer and slot two blocks are pushed on", "[bounds]") {
+    Bounds test;
+    for (std::uint8_t variant = 0; variant < 9; ++variant)
+        test.say(test.liar, Blocks{{block_on(*test.final, 5, variant)}});
+    test.judge_blocks();
+    CHECK(test.count_sent(test.honest, MessageType::blocks) == 2);
+    CHECK(test.count_sent(test.honest, MessageType::header) == 2);
+}
+
+TEST_CASE("the header of an old block goes on, and who lacks it asks for it", "[bounds]") {
+    Bounds test;
+    test.say(test.liar, Blocks{{block_on(*test.final, 100)}});
+    test.judge_blocks();
+    test.out.clear();
+    const auto old = block_on(*test.final, 10);
+    test.say(test.liar, Blocks{{old}});
+    test.judge_blocks();
+    CHECK(test.count_sent(test.honest, MessageType::blocks) == 0);
+    CHECK(test.count_sent(test.honest, MessageType::header) == 1);
+    test.out.clear();
+    test.say(test.honest, Request{Wanted::blocks, {old->id}}, {.correlation = 7});
+    std::vector<chain::BlockId> read;
+    for (const Effect& effect : test.out) {
+        if (const auto* wanted = std::get_if<effect::ReadBlocks>(&effect)) read = wanted->ids;
+    }
+    CHECK(read == std::vector{old->id});
+}
+
+TEST_CASE("who names a block has it", "[bounds]") {
+    Bounds test;
+    const auto block = block_on(*test.final, 1);
+    test.say(test.liar, HeaderPush{{block->header, block->signature}, {}});
+    test.name(test.honest, {block->id});
+    test.out.clear();
+    test.say(test.liar, Blocks{{block}});
+    test.judge_blocks();
+    CHECK(test.count_sent(test.honest, MessageType::blocks) == 0);
+    CHECK(test.count_sent(test.honest, MessageType::header) == 0);
+}
+
+// Nobody looks whose slot it is before all of it is there.
+TEST_CASE("blocks that wait for transactions take bounded memory", "[bounds]") {
+    const auto assembly_of = [](PeerSlot from, std::size_t bytes) {
+        Assembly assembly{.from = from, .block = *block_on(*block_on({}, 1), 1)};
+        chain::PackedTransaction filler;
+        filler.packed_trx.resize(bytes);
+        assembly.block.transactions.resize(2);
+        assembly.block.transactions[0].transaction = std::move(filler);
+        assembly.missing.emplace(base::Hash256{}, 1);
+        return assembly;
+    };
+    const auto id_of = [](std::uint8_t number) {
+        chain::BlockId id;
+        id.bytes[31] = std::byte{number};
+        return id;
+    };
+    constexpr std::size_t kMessage = 7U << 20U;
+    Assemblies assemblies;
+    std::vector<Assemblies::Gone> gone;
+    std::size_t kept = 0;
+    for (std::uint8_t i = 0; i < 16; ++i)
+        kept += assemblies.add(id_of(i), assembly_of(1, kMessage), gone) ? 1U : 0U;
+    CHECK(kept == Assemblies::kBytesMax / kMessage);
+    CHECK(gone.empty());
+    // Another peer's has room all the same, and what fills it is counted.
+    REQUIRE(assemblies.add(id_of(99), assembly_of(2, kMessage), gone));
+    REQUIRE(gone.size() == 1);
+    CHECK(gone.front().from == 1);
+    chain::PackedTransaction transaction;
+    transaction.packed_trx.resize(kMessage);
+    CHECK_FALSE(assemblies.fill(assemblies.entries().at(id_of(99)), 1, transaction));
+    transaction.packed_trx.resize(1'000);
+    CHECK(assemblies.fill(assemblies.entries().at(id_of(99)), 1, transaction));
+    // What is gone leaves its room.
+    assemblies.forget(1);
+    assemblies.erase(id_of(99));
+    kept = 0;
+    for (std::uint8_t i = 0; i < 16; ++i)
+        kept += assemblies.add(id_of(i), assembly_of(3, kMessage), gone) ? 1U : 0U;
+    CHECK(kept == Assemblies::kBytesMax / kMessage);
+}
+
+TEST_CASE("a block that names one transaction without end is not made of it", "[bounds]") {
+    Bounds test;
+    chain::PackedTransaction transaction;
+    transaction.packed_trx.resize(50'000);
+    test.say(test.liar, transaction);
+    chain::Block block = *block_on(*test.final, 1);
+    block.transactions.resize(1'000);
+    for (chain::TransactionReceipt& receipt : block.transactions)
+        receipt.transaction = chain::TransactionId{transaction.packed_digest()};
+    test.out.clear();
+    test.say(test.liar, Blocks{{std::make_shared<const chain::Block>(block)}});
+    for (const Effect& effect : test.out)
+        CHECK_FALSE(std::holds_alternative<effect::BlockArrived>(effect));
+    for (const PeerStatus& peer : test.network->status().peers)
+        CHECK((peer.score < 100) == (peer.channel == test.liar));
+}
+
+TEST_CASE("of a peer that is gone nothing is left to the next one in its place", "[bounds]") {
+    SeenTable<int> table({8, 100});
+    const auto id_of = [](std::uint8_t number) {
+        base::Hash256 id;
+        id.bytes[0] = std::byte{number};
+        return id;
+    };
+    for (std::uint8_t i = 0; i < 4; ++i) {
+        auto& entry = table.insert(id_of(i), i);
+        for (const PeerSlot slot : {3U, 4U}) {
+            entry.holders.add(slot);
+            entry.told.add(slot);
+        }
+    }
+    table.forget(3);
+    CHECK_FALSE(table.has(id_of(0), 3));
+    CHECK(table.has(id_of(0), 4));
+    auto* entry = table.find(id_of(0));
+    CHECK_FALSE((entry->holders.has(3) || entry->told.has(3)));
+    CHECK((entry->holders.has(4) && entry->told.has(4)));
+    entry->holders.add(3);  // The next one has it.
+    CHECK(table.has(id_of(0), 3));
+    table.forget(4);
+    CHECK(table.find(id_of(0))->holders.has(3));
+    CHECK_FALSE(table.find(id_of(0))->holders.has(4));
+    table.newest(
+        8,
+        [](const auto& each) { return each.holders.has(3) || each.holders.has(4); },
+        [&](const base::Hash256& id, const auto&) { CHECK(id == id_of(0)); });
+    CHECK(table.insert(id_of(9), 9).holders.empty());
+}
+
+// Whoever comes and goes without end must not stall a node whose tables are full.
+TEST_CASE("that a peer goes takes no longer with full tables", "[bounds]") {
+    constexpr std::size_t kEntries = 65'536;
+    SeenTable<int> table({kEntries, ~std::size_t{0}});
+    for (std::size_t i = 0; i < kEntries; ++i) {
+        base::Hash256 id;
+        for (std::size_t at = 0; at < 4; ++at)
+            id.bytes[at] = static_cast<std::byte>(i * 2'654'435'761U >> (8 * at));
+        table.insert(id, 0).holders.add(5);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 3'000; ++i)
+        table.forget(5);
+    CHECK(std::chrono::steady_clock::now() - begin < seconds(1));
 }

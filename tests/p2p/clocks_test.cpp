@@ -1,3 +1,4 @@
+#include "p2p/budget.hpp"
 #include "p2p/stranger.hpp"
 
 #include <catch2/catch.hpp>
@@ -84,6 +85,31 @@ TEST_CASE("who comes is told what was heard of its own key") {
     world.join(0, 2);
     world.run(milliseconds(100));
     CHECK(world[2].clocks == std::vector{clock_of(2, 7, 3)});
+}
+
+TEST_CASE("who comes hears at once what our clock showed last") {
+    World world(2);
+    world.input(world[0], input::PushClock{clock_of(0, 7, 3)});
+    world.run(milliseconds(100));
+    world.join(0, 1);
+    world.run(milliseconds(100));
+    CHECK(world[1].clocks == std::vector{clock_of(0, 7, 3)});
+}
+
+// All keys of two full schedules, as many as are passed on.
+TEST_CASE("the most clocks that a node passes on is within the budget of its peers") {
+    constexpr std::size_t kKeys = 2 * chain::kProducersMax;
+    Budget budget(500);
+    std::vector<TokenBucket> keys(kKeys, TokenBucket(kRelayedClocksOfKey));
+    base::Timestamp now(seconds(1'000));
+    std::size_t over = 0;
+    for (int i = 0; i < 2'000; ++i, now += milliseconds(10)) {
+        for (TokenBucket& key : keys) {
+            while (key.take(now, 1))
+                over += budget.take_message(now, MessageType::clock) ? 0U : 1U;
+        }
+    }
+    CHECK(over == 0);
 }
 
 TEST_CASE("who passes a wrongly signed clock on is gone") {

@@ -104,6 +104,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "third-below-certified",
     "two-headers-go-on",
     "few-votes-of-key-go-on",
+    "few-blocks-go-on",
     "snapshot-digest",
     "snapshot-chunk-lanes",
     "snapshot-agreement",

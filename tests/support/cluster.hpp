@@ -5,8 +5,10 @@
 #include "tests/support/one_node.hpp"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace support {
@@ -125,6 +127,12 @@ class Cluster {
             send_chain(other, i);
             send(i, other, ready(i));
             send(other, i, ready(other));
+            // As p2p tells who comes what a clock showed last.
+            for (const auto& [from, to] : {std::pair(i, other), std::pair(other, i)}) {
+                const auto said = said_clocks_.find(from);
+                if (said == said_clocks_.end()) continue;
+                send(from, to, p2p::effect::ClockArrived{channel(from), {}, said->second});
+            }
         }
     }
 
@@ -133,6 +141,8 @@ class Cluster {
     }
 
     void on_said(std::size_t from, const p2p::Input& said) {
+        if (const auto* clock = std::get_if<p2p::input::PushClock>(&said))
+            said_clocks_.insert_or_assign(from, clock->statement);
         for (std::size_t to = 0; to < nodes_.size(); ++to) {
             if (to != from) pass(from, to, said);
         }
@@ -164,6 +174,7 @@ class Cluster {
     std::vector<std::unique_ptr<Machine>> nodes_;
     std::deque<Message> messages_;
     std::set<std::pair<std::size_t, std::size_t>> cut_;
+    std::map<std::size_t, p2p::ClockStatement> said_clocks_;  // The last of each.
     base::Timestamp now_{std::chrono::microseconds(1'700'000'000'000'000)};
 };
 

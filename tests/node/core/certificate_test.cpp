@@ -224,3 +224,24 @@ TEST_CASE("where the votes were counted here a certificate of others costs nothi
     CHECK(listener.say(with_another(notarize(block, chain_id), chain_id)) == p2p::Verdict::good);
     CHECK(listener.proved <= 1);
 }
+
+// All say it on to each other.
+TEST_CASE("who comes and goes has a node say its clock once a second more", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 4);
+    std::size_t said = 0;
+    cluster[3].to_peers = [&](const p2p::Input& input) {
+        said += std::holds_alternative<p2p::input::PushClock>(input) ? 1U : 0U;
+    };
+    const auto come = [&] {
+        cluster[3].step(
+            node::input::FromPeers{p2p::effect::PeerReady{Cluster::channel(0), {}, {}}});
+    };
+    for (int i = 0; i < 100; ++i)
+        come();
+    CHECK(said == 1);
+    cluster.tick_at(20);
+    said = 0;
+    come();
+    CHECK(said == 1);
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "chain/types/block.hpp"
+#include "p2p/seen.hpp"
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace p2p {
+
+// A pushed block some of whose transactions are missing. Nobody has looked yet whose slot it is
+// and whether he signed it.
+struct Assembly {
+    PeerSlot from = 0;
+    chain::Block block;
+    std::map<base::Hash256, std::size_t> missing{};  // Their places in it.
+    base::Timestamp due{};
+    std::size_t bytes = 0;  // The table's.
+};
+
+// Bounded in blocks and bytes. When there is no room, the peer that takes most of it gives way, so
+// that nobody keeps out the blocks of others; such a block is asked for whole.
+class Assemblies {
+  public:
+    static constexpr std::size_t kBlocksMax = 16;
+    static constexpr std::size_t kBytesMax = std::size_t{32} << 20U;
+
+    using Entries = std::map<chain::BlockId, Assembly>;
+    struct Gone {
+        chain::BlockId id;
+        PeerSlot from = 0;
+    };
+
+    [[nodiscard]] bool contains(const chain::BlockId& id) const { return entries_.contains(id); }
+    [[nodiscard]] Entries& entries() { return entries_; }
+    // False: it is not kept, since this peer has the most. `gone`: what gave way.
+    [[nodiscard]] bool add(const chain::BlockId& id, Assembly assembly, std::vector<Gone>& gone);
+    // Puts a transaction in its place, which was missing. False: that is more than there may be.
+    [[nodiscard]] bool fill(Assembly& assembly,
+                            std::size_t place,
+                            chain::PackedTransaction transaction);
+    Entries::iterator erase(Entries::iterator at);
+    void erase(const chain::BlockId& id);
+    void forget(PeerSlot slot);
+
+  private:
+    struct Used {
+        std::size_t blocks = 0;
+        std::size_t bytes = 0;
+    };
+    [[nodiscard]] bool make_room(PeerSlot from, std::size_t bytes, std::vector<Gone>& gone);
+
+    Entries entries_;
+    std::array<Used, kPeersMax> used_{};
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace p2p
