@@ -86,6 +86,7 @@ run_network() {
   done
   tests/network/contracts.py --build build/release
   tests/network/broker.py --build build/release
+  tests/network/broker_cli.py --build build/release
 }
 
 # network_test <name>   what it says comes when it has ended, in one piece.
