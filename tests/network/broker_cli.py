@@ -107,6 +107,8 @@ def group(network):
     lags = json.loads(network.bps('lag', 'readers', '-j', *login))
     equal(sum(each['lag'] for each in lags), 1)
     contains(network.bps('lag', *login), 'readers', 'grouped')
+    # A partition that the group has read nothing of keeps no offset, and lags all the same.
+    equal(len(lags), 2)
     equal(network.lines('grouped', '--group', 'readers', *login), ['more'])
     equal(sum(each['lag'] for each in json.loads(network.bps('lag', '-j', *login))), 0)
     contains(network.bps('groups', *login), 'readers', 'Empty')
