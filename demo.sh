@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, starts four validators on this machine, makes accounts, deploys
 # the token, transfers, shows what became final and how fast, kills a validator, restarts it, revokes
-# it, and adds two nodes that begin with a snapshot. Runs until Ctrl-C.
+# it, adds two nodes that begin with a snapshot, and serves clients of Kafka. Runs until Ctrl-C.
 #
 #   ./demo.sh            keeps running
 #   ./demo.sh --check    verifies each step, stops, and exits 0 or 1
@@ -19,7 +19,7 @@ source tests/tools/install.sh
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 
 say "1. Installing what is missing, and building"
-install_packages build
+install_packages demo
 build_preset release bor-node bor-cli bor-wallet contracts
 
 network=$(mktemp -d)
@@ -145,6 +145,126 @@ for _ in $(seq 100); do
 done
 join first "$(bor network invite)"
 join second "$(build/release/bin/bor-cli --dir "$network/first" network invite)"
+
+say "10. A broker: kcat produces, kafkajs consumes in a group"
+npm ci --prefix tests/clients --no-audit --no-fund --silent 2> >(grep -v 'npm warn' >&2)
+broker=127.0.0.1:$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => {
+  console.log(s.address().port); s.close(); })')
+broker_key=$(bor key create --r1 --node --file "$network/broker.key" | grep -o 'PUB_R1_.*')
+bor create account eosio bps "$key"
+bor create account eosio broker1 "$key" "$broker_key"
+bor set contract bps build/release/contracts/bps > /dev/null
+bor push action eosio setpriv '["bps",1]' -p eosio
+bor bps broker add 1 broker1
+bor bps delegate bps 1 createtopic --prefix __consumer_offsets
+cat >> "$network/bora/config/config.ini" << END
+plugin = bps
+bps-broker = 1
+bps-account = broker1
+bps-account-key = $network/broker.key
+bps-listen-endpoint = $broker
+bps-anonymous = alice@active
+END
+# restart_first SIGNAL   the first node, which has the broker.
+restart_first() {
+  local pid
+  pid=$(sed -n 's/.*"pid": \([0-9]*\),.*/\1/p' "$network/network.json" | head -1)
+  kill "-$1" "$pid"
+  # Ended, though its parent may not have noticed.
+  while grep -q 'State:.[^Z]' "/proc/$pid/status" 2> /dev/null; do sleep 0.05; done
+  bor network up > /dev/null
+}
+restart_first TERM
+# topic NAME PARTITIONS
+topic() {
+  bor bps topic create alice "$1" --partitions "$2"
+  for _ in $(seq 200); do
+    kcat -b "$broker" -L -t "$1" 2> /dev/null | grep -q 'leader 1,' && return 0
+    sleep 0.1
+  done
+  echo "topic $1 has no leader after 20 s" >&2
+  return 1
+}
+topic orders 1
+seq 1000 | kcat -b "$broker" -P -t orders -X acks=all
+node tests/clients/kafka/read_group.js "$broker" orders readers 1000 > "$network/read"
+cmp "$network/read" <(seq 1000)
+seq 1001 1010 | kcat -b "$broker" -P -t orders -X acks=all
+node tests/clients/kafka/read_group.js "$broker" orders readers 10 > "$network/read"
+cmp "$network/read" <(seq 1001 1010)
+bor bps lag readers
+echo "1010 records came back equal and in order; the group went on where it was"
+
+say "11. A grant is taken back: the next fetch is refused"
+bor bps grant alice orders bob consume
+token=$(bor -j bps token bob | sed -n 's/^  "token": "\(.*\)",*/\1/p')
+as_bob() {
+  timeout 30 kcat -b "$broker" -C -t orders -X security.protocol=sasl_plaintext -X sasl.mechanisms=PLAIN \
+    -X sasl.username=bob@active -X sasl.password="$token" "$@"
+}
+for _ in $(seq 100); do
+  [ "$(as_bob -o beginning -e -q 2> /dev/null | wc -l)" = 1010 ] && break
+  sleep 0.1
+done
+[ "$(as_bob -o beginning -e -q | wc -l)" = 1010 ]
+as_bob -o end > /dev/null 2> "$network/waits" &
+waits=$!
+for _ in $(seq 100); do
+  grep -q 'Reached end' "$network/waits" && break
+  sleep 0.1
+done
+grant=$(bor -j bps grants alice | sed -n 's/^ *"id": \([0-9]*\),*/\1/p')
+bor bps revoke alice "$grant"
+wait "$waits" && { echo "bob's kcat went on" >&2; exit 1; }
+grep -i 'authorization failed' "$network/waits" || { cat "$network/waits" >&2; exit 1; }
+echo "(as it should)"
+
+say "12. kill -9 of the broker under load: nothing acknowledged is lost"
+topic load 2
+# load PARTITION ACKS   until $network/stop is there; what was acknowledged is in $network/acked.PARTITION.
+load() {
+  local number=0 batch
+  while [ ! -e "$network/stop" ]; do
+    number=$((number + 1))
+    batch=$(seq -f "$1.$number.%g" 50)
+    if [ "$(kcat -b "$broker" -P -t load -p "$1" -vvv -X acks="$2" -X message.timeout.ms=3000 <<< "$batch" 2>&1 |
+      grep -c 'Message delivered')" = 50 ]; then
+      echo "$batch" >> "$network/acked.$1"
+    fi
+  done
+}
+touch "$network"/acked.{0,1}
+load 0 1 &
+loads=$!
+load 1 all &
+loads="$loads $!"
+# acked MORE   waits for so many more records of both.
+acked() {
+  local partition goals=()
+  for partition in 0 1; do goals+=($(($(wc -l < "$network/acked.$partition") + $1))); done
+  for partition in 0 1; do
+    for _ in $(seq 300); do
+      [ "$(wc -l < "$network/acked.$partition")" -ge "${goals[$partition]}" ] && break
+      sleep 0.1
+    done
+    [ "$(wc -l < "$network/acked.$partition")" -ge "${goals[$partition]}" ]
+  done
+}
+for _ in 1 2 3; do
+  acked 500
+  restart_first KILL
+done
+acked 500
+touch "$network/stop"
+# shellcheck disable=SC2086  # Two numbers.
+wait $loads
+for partition in 0 1; do
+  kcat -b "$broker" -C -t load -p $partition -o beginning -e -q | sort > "$network/stored"
+  lost=$(comm -23 <(sort "$network/acked.$partition") "$network/stored" | wc -l)
+  echo "acks=$([ $partition = 0 ] && echo 1 || echo all): $(wc -l < "$network/acked.$partition") acknowledged," \
+    "$(wc -l < "$network/stored") stored, $lost lost, through 3 kills"
+  [ "$lost" = 0 ]
+done
 
 if [ "$check" = yes ]; then
   say "good"

@@ -22,7 +22,7 @@ constexpr std::uint64_t kPatienceDefault = 10;  // Seconds.
 constexpr std::uint64_t kPatienceMax = 600;
 constexpr std::uint32_t kTokenSeconds = 600;  // Of one that is made on the way; renewed in time.
 
-constexpr std::string_view kTls = "SSL";
+constexpr std::string_view kTls = "SSL";  // Or SASL_SSL.
 
 bool is_loopback(std::string_view host) {
     return host == "localhost" || host == "[::1]" || host == "::1" || host.starts_with("127.");
@@ -199,7 +199,7 @@ base::Result<Bootstrap> bootstrap_of_rows(const Json& brokers, bool wants_tls) {
     for (const Json& broker : brokers) {
         if (number_of(broker, "boot") == 0 || number_of(broker, "fenced") != 0) continue;
         for (const Json& each : list_of(broker, "listeners")) {
-            auto& list = text_of(each, "protocol") == kTls ? with_tls : without;
+            auto& list = text_of(each, "protocol").ends_with(kTls) ? with_tls : without;
             list.push_back(address_of(text_of(each, "host"), shown(each, "port")));
         }
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace cli {
@@ -163,13 +164,35 @@ base::Result<void> group_reset(const Session& session, const Arguments& argument
 
 struct Lag {
     std::string group;
-    KafkaOffset kept;
+    KafkaOffset kept;  // Negative: none; the group begins at the first record there.
+    std::int64_t first = 0;
     std::int64_t end = 0;
 
     [[nodiscard]] std::int64_t records() const {
-        return std::max<std::int64_t>(end - kept.offset, 0);
+        return std::max<std::int64_t>(end - std::max(kept.offset, first), 0);
     }
 };
+
+// Of all partitions of a topic: where a group has read nothing yet, it keeps no offset.
+base::Result<void> add_topic(const Session& session,
+                             const Arguments& arguments,
+                             KafkaClient& client,
+                             std::span<const KafkaOffset> kept,
+                             std::vector<Lag>& lags) {
+    const AskedOf asked{.topic = kept.front().topic};
+    const auto partitions = client.partitions(asked.topic);
+    if (!partitions) return fail(explained(session, arguments, partitions.error(), asked));
+    for (const std::int32_t partition : *partitions) {
+        const auto range = client.range(asked.topic, partition);
+        if (!range) return fail(explained(session, arguments, range.error(), asked));
+        const auto of = std::ranges::find(kept, partition, &KafkaOffset::partition);
+        lags.push_back({.group = "",
+                        .kept = {asked.topic, partition, of == kept.end() ? -1 : of->offset},
+                        .first = range->first,
+                        .end = range->second});
+    }
+    return {};
+}
 
 base::Result<void> add_lags(const Session& session,
                             const Arguments& arguments,
@@ -178,13 +201,17 @@ base::Result<void> add_lags(const Session& session,
                             std::vector<Lag>& lags) {
     const auto kept = kept_offsets(client, group);
     if (!kept) return fail(explained(session, arguments, kept.error(), {.group = group}));
-    for (const KafkaOffset& each : *kept) {
-        if (each.offset < 0) continue;
-        const auto range = client.range(each.topic, each.partition);
-        if (!range)
-            return fail(explained(session, arguments, range.error(), {.topic = each.topic}));
-        lags.push_back({.group = group, .kept = each, .end = range->second});
+    const std::size_t before = lags.size();
+    // They are in the order of their topics.
+    for (std::span<const KafkaOffset> left(*kept); !left.empty();) {
+        const auto next = std::ranges::find_if(
+            left, [&](const KafkaOffset& each) { return each.topic != left.front().topic; });
+        const auto of_topic = left.first(static_cast<std::size_t>(next - left.begin()));
+        if (auto done = add_topic(session, arguments, client, of_topic, lags); !done) return done;
+        left = left.subspan(of_topic.size());
     }
+    for (Lag& each : std::span(lags).subspan(before))
+        each.group = group;
     return {};
 }
 
@@ -195,7 +222,7 @@ base::Result<void> print_lags(const Session& session, const std::vector<Lag>& la
             json.push_back({{"group", each.group},
                             {"topic", each.kept.topic},
                             {"partition", each.kept.partition},
-                            {"offset", each.kept.offset},
+                            {"offset", each.kept.offset < 0 ? Json() : Json(each.kept.offset)},
                             {"end", each.end},
                             {"lag", each.records()}});
         }
@@ -208,7 +235,7 @@ base::Result<void> print_lags(const Session& session, const std::vector<Lag>& la
                    each.group,
                    each.kept.topic,
                    each.kept.partition,
-                   each.kept.offset,
+                   each.kept.offset < 0 ? "-" : std::to_string(each.kept.offset),
                    each.end,
                    each.records());
     }

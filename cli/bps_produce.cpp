@@ -17,7 +17,6 @@ namespace cli {
 
 namespace {
 
-using base::Errc;
 using base::fail;
 using std::chrono::milliseconds;
 

@@ -89,9 +89,10 @@ KafkaResult<std::vector<KafkaGroup>> list_groups(KafkaClient& client) {
         count > 0) {
         return fail(errors[0]);
     }
+    const auto** valid = rd_kafka_ListConsumerGroups_result_valid(result, &count);
     std::vector<KafkaGroup> groups;
-    for (const auto* each :
-         std::span(rd_kafka_ListConsumerGroups_result_valid(result, &count), count)) {
+    groups.reserve(count);
+    for (const auto* each : std::span(valid, count)) {
         groups.push_back({text_of(rd_kafka_ConsumerGroupListing_group_id(each)),
                           state_text(rd_kafka_ConsumerGroupListing_state(each))});
     }

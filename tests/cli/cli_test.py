@@ -4,6 +4,8 @@ checks output and exit status.
 
 usage: cli_test.py BIN_DIR CONTRACTS_DIR
 """
+import base64
+import datetime
 import http.client
 import json
 import os
@@ -425,6 +427,44 @@ class Broker(Case):
         self.sent('bps', 'topic', 'delete', 'orders')
         self.assertNotIn('orders', self.good('bps', 'topic', 'list'))
         self.good('bps', 'broker', 'remove', '1')
+
+    def test_tokens(self):
+        made = self.data('-j', 'bps', 'token', 'owner', 'orders.*:consume,produce', 'x:admin', '--minutes', '5')
+        head, claims, signatures = [base64.urlsafe_b64decode(each + '=' * (-len(each) % 4))
+                                    for each in made['token'].split('.')]
+        self.assertEqual(head, b'{"typ":"JWT","alg":"BOR1"}')
+        claims = json.loads(claims)
+        self.assertEqual((claims['chain'], claims['sub'], claims['jti'], claims['scope']),
+                         (self.data('get', 'info')['chain_id'], 'owner@active', made['id'],
+                          'orders.*:produce,consume x:admin'))
+        self.assertTrue(300 <= claims['exp'] - claims['iat'] < 330, claims)
+        self.assertEqual(len(signatures), 66)
+        plain = Network.run('bps', 'token', 'owner@active')
+        self.assertRegex(plain.stdout, r'^[\w-]+\.[\w-]+\.[\w-]+\n$')
+        self.assertRegex(plain.stderr, r'token \w{24} of owner@active .* bps token revoke owner \w{24}')
+        self.bad('no token for nobody@active', 'bps', 'token', 'nobody')
+        self.bad('some of produce, consume and admin', 'bps', 'token', 'owner', 'orders')
+        self.bad('from 1 to 1440', 'bps', 'token', 'owner', '--minutes', '1441')
+        self.bad('which token?', 'bps', 'token', 'revoke', 'owner')
+        self.good('bps', 'token', 'revoke', 'owner', made['id'])
+        self.settle()
+        self.bad('is revoked already', 'bps', 'token', 'revoke', 'owner', made['id'])
+        issued = claims['iat']
+        self.good('bps', 'token', 'revoke', 'owner', '--before', 'now')
+        self.settle()
+        rows = self.data('get', 'table', 'bps', 'bps', 'notbefore')['rows']
+        before = datetime.datetime.fromisoformat(rows[0]['time'] + '+00:00').timestamp()
+        self.assertGreater(before, issued)
+        self.bad("'now' or a time", 'bps', 'token', 'revoke', 'owner', '--before', 'noon')
+        self.bad('no revocation of owner is over', 'bps', 'token', 'clear', 'owner')
+
+    def test_no_broker(self):
+        self.bad("--broker 127.0.0.1: HOST:PORT", 'bps', 'produce', 'orders', '--broker', '127.0.0.1')
+        self.bad('no answer from a broker: 127.0.0.1:1', 'bps', 'groups', '--broker', '127.0.0.1:1')
+        self.bad('belong together', 'bps', 'consume', 'orders', '--cert', 'x')
+        self.bad('give one of them', 'bps', 'lag', '--as', 'owner', '--token-file', 'x')
+        self.bad("or 'beginning', or 'end'", 'bps', 'consume', 'orders', '--from', 'start')
+        self.bad('goes on where it was', 'bps', 'consume', 'orders', '--group', 'g', '--from', 'end')
 
 
 class Transactions(Case):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unchanged Antelope clients from npm against a running node.
+# Unchanged clients of Antelope, and of Kafka, against a running node.
 #   tests/clients/run.sh BUILD_DIR
 set -euo pipefail
 build=$(realpath "${1:?usage: run.sh BUILD_DIR}")
@@ -11,3 +11,4 @@ trap '"$build/bin/bor-cli" --dir "$network" network down > /dev/null 2>&1 || tru
 "$build/bin/bor-cli" --dir "$network" network up --open --block-interval 100
 BOR_NETWORK=$network/network.json BOR_CONTRACTS=$build/contracts BOR_TEST_CONTRACTS=$build/contracts-test \
   BOR_BIN=$build/bin node --test --test-concurrency=1 --test-reporter=spec ./*.test.js
+kafka/run.py --build "$build"

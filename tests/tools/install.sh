@@ -5,15 +5,20 @@ BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache 
   nlohmann-json3-dev libexpected-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libzstd-dev
   liblz4-dev libsnappy-dev zlib1g-dev libasmjit-dev librdkafka-dev libibverbs-dev catch2 libbenchmark-dev
   libclang-rt-16-dev-wasm32 libc++-16-dev-wasm32 git ca-certificates"
-TEST_PACKAGES="wabt clang-tidy-16 clang-format-16 llvm-16 kcat nodejs npm python3 chromium curl jq iproute2
-  faketime procps file debootstrap util-linux qemu-system-x86 busybox-static cpio xz-utils kmod
-  ibverbs-providers ibverbs-utils"
+TEST_PACKAGES="wabt clang-tidy-16 clang-format-16 llvm-16 kcat python3-confluent-kafka python3-kafka nodejs npm python3
+  openssl chromium curl jq iproute2 faketime procps file debootstrap util-linux qemu-system-x86 busybox-static
+  cpio xz-utils kmod ibverbs-providers ibverbs-utils"
 
-# install_packages [runtime]   installs what is missing; says what it does.
+DEMO_PACKAGES="kcat nodejs npm"
+
+# install_packages [build|demo]   installs what is missing; says what it does.
 install_packages() {
   local wanted missing=()
-  wanted=$BUILD_PACKAGES
-  [ "${1:-all}" = build ] || wanted="$wanted $TEST_PACKAGES"
+  case ${1:-all} in
+    build) wanted=$BUILD_PACKAGES ;;
+    demo) wanted="$BUILD_PACKAGES $DEMO_PACKAGES" ;;
+    *) wanted="$BUILD_PACKAGES $TEST_PACKAGES" ;;
+  esac
   for package in $wanted; do
     # A tool that is there from elsewhere (a newer nodejs, say) is as good as its package.
     case $package in nodejs) command -v node > /dev/null && continue ;;

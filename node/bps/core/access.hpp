@@ -30,6 +30,8 @@ struct TokenScope {
     std::vector<Item> items;
 
     [[nodiscard]] bool has(std::string_view topic, Right right) const;
+    // An item has every right on every topic: as much as the principal may.
+    [[nodiscard]] bool is_whole() const;
 };
 
 // Who asks: account@permission (spec 08, "Who is who"). The account is the tenant.

@@ -79,7 +79,7 @@ DescribeAclsResponse Admin::describe_acls(const Caller& caller,
     }
     if (caller.principal.scope != nullptr) {
         fail({ErrorCode::cluster_authorization_failed,
-              "a token with a scope sees no grants: use one without"});
+              "a token with a scope sees no grants: use one for *:produce,consume,admin"});
         return response;
     }
     for (const auto& [id, grant] : world_.rights.grants()) {

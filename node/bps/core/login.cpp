@@ -83,6 +83,8 @@ std::optional<Reply> Login::on_request(std::int64_t now,
     if (const auto* asked = std::get_if<SaslAuthenticateRequest>(&request)) {
         return authenticate(now, caller, *asked);
     }
+    // Some clients, as kafkajs, take the JSON for success.
+    if (const auto* told = std::get_if<Told>(&exchange_)) return close(id, told->reason);
     if (!std::holds_alternative<std::monostate>(exchange_)) {
         return close(id, "a request between SaslHandshake and the end of the login");
     }
@@ -182,10 +184,12 @@ Reply Login::enter(std::int64_t now, const Caller& caller, TokenHolder holder) {
 
 Reply Login::tell(const Caller& caller, std::string reason) {
     ++counts_.refused;
+    Reply reply = reply_to(caller,
+                           SaslAuthenticateResponse{.error_message = std::nullopt,
+                                                    .auth_bytes = base::as_bytes(kInvalidToken)});
+    reply.refusal = reason;
     exchange_ = Told{std::move(reason)};
-    return reply_to(caller,
-                    SaslAuthenticateResponse{.error_message = std::nullopt,
-                                             .auth_bytes = base::as_bytes(kInvalidToken)});
+    return reply;
 }
 
 Reply Login::refuse_login(const Caller& caller, ErrorCode code, std::string reason) {

@@ -44,6 +44,7 @@ struct Reply {
     RequestId id;
     std::optional<ResponseFrame> response;  // Nothing: none is wanted.
     std::string close_reason;               // Not empty: the connection is closed.
+    std::string refusal{};                  // Why a client may leave after this, for the log.
 };
 
 // An action that the node pushes to the contract, signed as the broker's account.

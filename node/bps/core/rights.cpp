@@ -60,6 +60,13 @@ bool TokenScope::has(std::string_view topic, Right right) const {
     });
 }
 
+bool TokenScope::is_whole() const {
+    const std::set all{Right::produce, Right::consume, Right::admin};
+    return std::ranges::any_of(items, [&](const Item& item) {
+        return item.prefixed && item.topic.empty() && item.rights == all;
+    });
+}
+
 void Rights::on_final(std::uint32_t height, std::int64_t time) {
     height_ = height;
     time_ = time;
@@ -183,8 +190,9 @@ Verdict<chain::Name> Rights::grant_owner(const Principal& caller, const rows::Gr
     const chain::Name owner = natural_owner(caller, grant.name);
     if (may_change(caller, owner, grant)) return owner;
     if (caller.scope != nullptr) {
-        return refuse(ErrorCode::cluster_authorization_failed,
-                      "a token with a scope changes no grants: use one without");
+        return refuse(
+            ErrorCode::cluster_authorization_failed,
+            "a token with a scope changes no grants: use one for *:produce,consume,admin");
     }
     return refuse(
         ErrorCode::cluster_authorization_failed,
@@ -227,11 +235,19 @@ Verdict<void> Rights::token(const TokenClaims& claims, std::int64_t now) const {
                                     claims.expires_at,
                                     kTokenSecondsMax));
     }
-    if (seconds >= std::int64_t{claims.expires_at} || seconds < std::int64_t{claims.not_before}) {
-        return no_login(fmt::format("a token that holds from {} to {} s; it is {} s",
-                                    claims.not_before,
+    // By which its owner finds it, and which tell nobody what it is.
+    const auto named = [&] {
+        return fmt::format("the token {} of {}", claims.jti, claims.account.to_string());
+    };
+    if (seconds >= std::int64_t{claims.expires_at}) {
+        return no_login(fmt::format("{} has expired: it held until {} s, and it is {} s",
+                                    named(),
                                     claims.expires_at,
                                     seconds));
+    }
+    if (seconds < std::int64_t{claims.not_before}) {
+        return no_login(fmt::format(
+            "{} holds from {} s on, and it is {} s", named(), claims.not_before, seconds));
     }
     const auto before = not_before_.find(claims.account.value);
     if (before != not_before_.end() && claims.issued_at < before->second.time.seconds) {
@@ -241,7 +257,7 @@ Verdict<void> Rights::token(const TokenClaims& claims, std::int64_t now) const {
     }
     const auto revoked = revocations_.find({claims.account, key_of_jti(claims.jti)});
     if (revoked != revocations_.end() && revoked->second.jti == claims.jti) {
-        return no_login("the token is revoked");
+        return no_login(named() + " is revoked");
     }
     return {};
 }

@@ -100,12 +100,15 @@ Verdict<TokenHolder> admit(const TokenJudge& judge, Token& token, std::int64_t n
     if (auto held = judge.rights.token(terms.claims, now); !held) return refuse(held.error());
     auto keys = keys_of(token);
     if (!keys) return no_login(keys.error().detail);
-    TokenHolder holder{
-        .principal = {.account = terms.claims.account,
-                      .permission = terms.permission,
-                      .scope = std::make_shared<const TokenScope>(std::move(terms.scope))},
-        .claims = std::move(terms.claims),
-        .keys = std::move(*keys)};
+    // Every token has a scope; one that leaves nothing out is as good as none.
+    const bool is_whole = terms.scope.is_whole();
+    TokenHolder holder{.principal = {.account = terms.claims.account,
+                                     .permission = terms.permission,
+                                     .scope = is_whole ? nullptr
+                                                       : std::make_shared<const TokenScope>(
+                                                             std::move(terms.scope))},
+                       .claims = std::move(terms.claims),
+                       .keys = std::move(*keys)};
     if (auto checked = check_token(judge, holder, now); !checked) return refuse(checked.error());
     return holder;
 }

@@ -58,6 +58,7 @@ void Answers::finish() {
     Answer& answer = *places_.front();
     if (answer.response) unsent_bytes_ -= answer.response->bytes.size();
     close_reason_ = std::move(answer.close_reason);
+    refusal_ = std::move(answer.refusal);
     places_.pop_front();
     ++first_;
     at_ = 0;

@@ -21,6 +21,7 @@ struct Answer {
     std::vector<std::shared_ptr<const RecordFile>> files{};
     MemoryHold hold{};           // Of the response's bytes.
     std::string close_reason{};  // Not empty: the connection ends after it.
+    std::string refusal{};       // Why a client may leave after it.
 };
 
 // The answers of one connection: put in place in any order, written in that of the requests.
@@ -47,6 +48,8 @@ class Answers {
     [[nodiscard]] Transfer write(Stream& stream);
     // Why the connection ends, once the answer before that is written; empty: it goes on.
     [[nodiscard]] const std::string& close_reason() const { return close_reason_; }
+    // What the last answer that is written refused; empty: nothing.
+    [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
   private:
     [[nodiscard]] Transfer write_part(Stream& stream, const Answer& answer);
@@ -56,6 +59,7 @@ class Answers {
     std::uint64_t first_ = 1;  // The number of the first place.
     std::size_t unsent_bytes_ = 0;
     std::string close_reason_;
+    std::string refusal_;
     // Of the front: bytes and splices that are written, and bytes of the next splice.
     std::size_t at_ = 0;
     std::size_t splice_ = 0;

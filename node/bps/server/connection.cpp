@@ -101,7 +101,8 @@ bool Connection::go_on(const Transfer& transfer) {
             wait_writable();
             return false;
         case Kind::ended:
-            end("the client has closed");
+            end(answers_.refusal().empty() ? "the client has closed"
+                                           : "the client has closed after: " + answers_.refusal());
             return false;
         case Kind::failed:
             end(transfer.text);

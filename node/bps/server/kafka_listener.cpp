@@ -125,7 +125,8 @@ void KafkaListener::send(Reply reply) {
     Answer answer{.response = std::move(reply.response),
                   .files = {},
                   .hold = {},
-                  .close_reason = std::move(reply.close_reason)};
+                  .close_reason = std::move(reply.close_reason),
+                  .refusal = std::move(reply.refusal)};
     if (answer.response) {
         for (const Splice& splice : answer.response->splices) {
             auto file = files_.open(splice.records);

@@ -94,7 +94,6 @@ void Gateway::ask_broker(const RequestId& id,
 }
 
 void Gateway::close(const RequestId& id, std::string reason) {
-    log_.info("client closed connection={} reason={}", id.connection, reason);
     world_.listener.send({.id = id, .response = std::nullopt, .close_reason = std::move(reason)});
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/log.hpp"
 #include "base/pinned.hpp"
 #include "node/bps/core/broker.hpp"
 #include "node/bps/core/login.hpp"
@@ -31,8 +30,8 @@ class Gateway final : public KafkaListener::Handler {
         KafkaListener& listener;
         const TokenJudge& judge;
     };
-    Gateway(Settings settings, const World& world, base::Log log)
-        : settings_(std::move(settings)), world_(world), log_(log) {}
+    Gateway(Settings settings, const World& world)
+        : settings_(std::move(settings)), world_(world) {}
 
     // Takes what the listener has; what the broker wants done for it is added to `out`.
     void deliver(std::int64_t now, Effects& out);
@@ -68,7 +67,6 @@ class Gateway final : public KafkaListener::Handler {
 
     const Settings settings_;
     const World world_;
-    base::Log log_;
     LoginCounts counts_;
     std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // By connection.
     // Of the call of deliver() that is under way.

@@ -75,8 +75,7 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
         with.listener, *self.partitions_, [&self] { self.wake(); }, log);
     self.gateway_ = std::make_unique<Gateway>(
         with.gateway,
-        Gateway::World{.broker = self.broker_, .listener = *self.listener_, .judge = self.judge_},
-        log);
+        Gateway::World{.broker = self.broker_, .listener = *self.listener_, .judge = self.judge_});
     return made;
 }
 

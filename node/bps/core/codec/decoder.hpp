@@ -42,6 +42,8 @@ class Decoder {
     }
 
     [[nodiscard]] base::Result<void> finish() const { return in_.finish(); }
+    // The same where bytes that are left over are nobody's.
+    [[nodiscard]] base::Result<void> status() const { return in_.status(); }
 
   private:
     template <class T>

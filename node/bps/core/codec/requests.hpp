@@ -80,8 +80,8 @@ struct RequestFrame {
 // Reads a frame without the length before it. malformed: the header does not decode.
 [[nodiscard]] base::Result<RequestFrame> read_request_frame(base::ByteView frame);
 
-// Reads the body of a frame whose key and version are listed. malformed: it does not decode, or
-// bytes are left over; the text names the field and where it is.
+// Reads the body of a frame whose key and version are listed; bytes behind its last field are
+// passed over. malformed: it does not decode; the text names the field and where it is.
 [[nodiscard]] base::Result<Request> decode_request(const RequestFrame& frame);
 
 }  // namespace bps

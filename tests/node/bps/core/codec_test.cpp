@@ -223,3 +223,22 @@ TEST_CASE("records are named in a response, and counted in its length", "[bps][c
     bps::Reader before(base::ByteView(frame.bytes).subspan(frame.splices[0].at - 4, 4));
     CHECK(before.integer<std::int32_t>("length of the records") == 1'000);
 }
+
+TEST_CASE("bytes behind the last field of a request are passed over", "[bps][codec]") {
+    // As librdkafka 2.0.2 sends them: OffsetFetch 7 for all topics of the group "g", whose missing
+    // array takes four bytes instead of one; and ListGroups 4.
+    const auto of_group = hex("0009 0007 00000001 0001 63 00  02 67  00 00 00 00 00 00");
+    const auto fetch = read(of_group);
+    REQUIRE(fetch);
+    const auto& asked = std::get<bps::OffsetFetchRequest>(*fetch);
+    CHECK(asked.group_id == "g");
+    CHECK_FALSE(asked.topics);
+    CHECK_FALSE(asked.require_stable);
+    const auto of_all = hex("0010 0004 00000001 0001 63 00  01 00 00");
+    const auto list = read(of_all);
+    REQUIRE(list);
+    CHECK(std::get<bps::ListGroupsRequest>(*list).states_filter.empty());
+    // Not what is missing.
+    CHECK(
+        refusal(hex("0009 0007 00000001 0001 63 00  02 67  00 00")).starts_with("OffsetFetch 7: "));
+}

@@ -62,7 +62,8 @@ class Client : public LoginFixture {
 
     std::int64_t now = kNow;
     std::uint64_t number = 0;
-    std::string closed;  // Why the last reply closes the connection; empty: it does not.
+    std::string closed;   // Why the last reply closes the connection; empty: it does not.
+    std::string refusal;  // What it says of a client that leaves.
     bps::LoginCounts counts;
     bps::Login login;
 
@@ -72,6 +73,7 @@ class Client : public LoginFixture {
         REQUIRE(reply);
         CHECK(reply->id == bps::RequestId{.connection = 3, .number = number});
         closed = reply->close_reason;
+        refusal = reply->refusal;
         REQUIRE(reply->response);
         frame_ = std::move(reply->response->bytes);
         const bool flexible = Response::kApi.is_flexible(version);
@@ -226,6 +228,7 @@ TEST_CASE("a wrong token of OAUTHBEARER is told in JSON, then refused", "[bps][l
         CHECK(told.error_code == ErrorCode::none);
         CHECK(base::as_text(told.auth_bytes) == R"({"status":"invalid_token"})");
         CHECK(client.closed.empty());
+        CHECK(client.refusal.starts_with("token: "));
         CHECK(client.who().empty());
         CHECK(client.counts.refused == 1);
         // Not even a good one now.
@@ -236,6 +239,11 @@ TEST_CASE("a wrong token of OAUTHBEARER is told in JSON, then refused", "[bps][l
         CHECK(client.counts.refused == 1);
         CHECK(client.who().empty());
     }
+    // Who goes on all the same is closed, and the reason is the token's.
+    Client deaf;
+    (void)deaf.oauth(bearer("a.b.c"));
+    CHECK_FALSE(deaf.may_ask());
+    CHECK(deaf.closed.starts_with("token: "));
     Client other;
     (void)other.oauth(
         "n,a=bob@active,\x01"

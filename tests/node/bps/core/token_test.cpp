@@ -4,6 +4,7 @@
 
 #include "base/crypto/hash.hpp"
 #include "node/bps/core/base64url.hpp"
+#include "node/bps/core/token_claims.hpp"
 #include "tests/node/bps/core/login_fixture.hpp"
 
 #include <algorithm>
@@ -176,13 +177,33 @@ TEST_CASE("a token holds between its times, by the later of both clocks", "[bps]
     const std::string token = LoginFixture::sign(terms, {world.key});
     const std::int64_t start = LoginFixture::kNow + 60'000;
     const std::int64_t end = LoginFixture::kNow + 3'600'000;
-    CHECK_FALSE(world.why_not(token, start - 1).empty());
+    CHECK(world.why_not(token, start - 1) ==
+          "the token a-1 of alice holds from 1800000060 s on, and it is 1800000059 s");
     CHECK(world.why_not(token, start).empty());
     CHECK(world.why_not(token, end - 1).empty());
-    CHECK_FALSE(world.why_not(token, end).empty());
+    CHECK(world.why_not(token, end) ==
+          "the token a-1 of alice has expired: it held until 1800003600 s, and it is 1800003600 s");
     // The local clock lags behind the chain.
     world.rights.on_final(101, end);
     CHECK_FALSE(world.why_not(token, start).empty());
+}
+
+TEST_CASE("a token for every right on all topics is for all that its principal may",
+          "[bps][token]") {
+    const auto scoped = [](const std::string& scope) {
+        LoginFixture world;
+        bps::TokenTerms terms = world.terms();
+        terms.scope = *bps::decode_scope(scope);
+        const auto holder = bps::admit_token(
+            world.judge, LoginFixture::sign(terms, {world.key}), LoginFixture::kNow);
+        REQUIRE(holder);
+        return holder->principal.scope != nullptr;
+    };
+    CHECK_FALSE(scoped("*:produce,consume,admin"));
+    CHECK_FALSE(scoped("a.one:produce *:produce,consume,admin"));
+    CHECK(scoped("*:produce,consume"));
+    CHECK(scoped("a*:produce,consume,admin"));
+    CHECK(scoped("*:produce *:consume *:admin"));
 }
 
 TEST_CASE("a token of another chain, or a revoked one, is refused", "[bps][token]") {
@@ -196,7 +217,7 @@ TEST_CASE("a token of another chain, or a revoked one, is refused", "[bps][token
     for (std::size_t i = 8; i-- > 0;)
         id = id << 8U | std::to_integer<std::uint64_t>(digest.bytes[i]);
     world.put(bps::rows::Revocation{.key = id, .jti = "a-1", .until = {}}, id, "alice"_n);
-    CHECK(world.why_not(world.token()) == "the token is revoked");
+    CHECK(world.why_not(world.token()) == "the token a-1 of alice is revoked");
     world.erase<bps::rows::Revocation>(id, "alice"_n);
     CHECK(world.why_not(world.token()).empty());
     world.put(bps::rows::NotBefore{.account = "alice"_n, .time = {LoginFixture::kNowSeconds + 1}},

@@ -359,6 +359,29 @@ TEST_CASE("the last answer arrives before the end, though more was sent", "[bps]
     CHECK(served.log.has("reason=wrong login"));
 }
 
+TEST_CASE("of a client that leaves after a refusal the log has the reason", "[bps][server]") {
+    Served served;
+    served.on_ask = [&](const bps::RequestId& id, const bps::Frame& /*frame*/) {
+        served.listener().send({.id = id,
+                                .response = response("no"),
+                                .close_reason = {},
+                                .refusal = id.number == 1 ? "wrong token" : ""});
+    };
+    for (const bool goes_on : {true, false}) {
+        {
+            Client client(served);
+            client.write(request("one"));
+            CHECK(client.answer() == "no");
+            if (goes_on) {
+                client.write(request("two"));
+                CHECK(client.answer() == "no");
+            }
+        }
+        REQUIRE(soon([&] { return served.closed() == (goes_on ? 1 : 2); }));
+        CHECK(served.log.has("reason=the client has closed after: wrong token") == !goes_on);
+    }
+}
+
 TEST_CASE("the broker ends a connection, and its waiting answers with it", "[bps][server]") {
     Served served;
     hold_all(served);

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""bor-cli as a client of the broker (plugin = bps), on a network of one validator: produce, consume, groups, lag
+and tokens.
+
+records   lines are written and read again, with keys, and as JSON.
+rights    who lacks a right is told the command that gives it; with that the same works.
+group     a member goes on where its group was; groups, lag, reset and delete tell and do the same.
+tokens    a token is what kcat logs in with; its scope holds; revoked, it is refused, by its id and by time.
+interrupt Ctrl-C ends a reader in order, and a producer once its records are acknowledged.
+tls       with TLS: the certificate is checked, and a token goes that way.
+gone      where no broker answers the command ends and says where.
+
+usage: broker_cli.py --build BUILD_DIR [--only PART]
+"""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from broker import Network, equal, soon
+
+
+class Typed(Network):
+    def __init__(self, build):
+        super().__init__(build)
+        self.more = {}
+
+    def options(self, who):
+        return {**super().options(who), **self.more}
+
+    def bps(self, *words, given='', status=0):
+        """What it prints, and what it says of itself."""
+        done = subprocess.run([os.path.join(self.build, 'bin', 'bor-cli'), '--dir', self.dir, 'bps', *words],
+                              input=given, capture_output=True, text=True, timeout=120)
+        if done.returncode != status:
+            raise AssertionError('bor-cli bps %s: %d\n%s%s' % (
+                ' '.join(words), done.returncode, done.stdout, done.stderr))
+        return done.stdout if status == 0 else done.stderr
+
+    def start_bps(self, *words):
+        return subprocess.Popen([os.path.join(self.build, 'bin', 'bor-cli'), '--dir', self.dir, 'bps', *words],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def lines(self, topic, *options):
+        return self.bps('consume', topic, '--until-end', *options).splitlines()
+
+
+def contains(text, *parts):
+    for part in parts:
+        if part not in text:
+            raise AssertionError('no %r in %s' % (part, text))
+
+
+def records(network):
+    network.topic('lines', 3)
+    wanted = ['key%d=value %d' % (i % 7, i) for i in range(1000)]
+    contains(network.bps('produce', 'lines', '--as', 'alice', '--key-separator', '=', given='\n'.join(wanted)),
+             'in sync: 1000\n')
+    for login in ((), ('--as', 'alice@active')):
+        equal(sorted(network.lines('lines', '--key-separator', '=', *login)), sorted(wanted))
+    read = [json.loads(each) for each in network.lines('lines', '-j')]
+    equal(sorted(each['key'] + '=' + each['value'] for each in read), sorted(wanted))
+    # A key is in one partition, and its records are in order.
+    for key in {each['key'] for each in read}:
+        of_key = [each for each in read if each['key'] == key]
+        equal(len({each['partition'] for each in of_key}), 1)
+        equal([each['value'] for each in of_key],
+              [each.split('=')[1] for each in wanted if each.startswith(key + '=')])
+    equal(len(network.lines('lines', '--from', 'end')), 0)
+    equal(len(network.lines('lines', '--count', '10')), 10)
+
+
+def rights(network):
+    network.topic('rights')
+    network.bps('produce', 'rights', '--as', 'alice', given='one\n')
+    told = network.bps('consume', 'rights', '--as', 'guest', '--until-end', status=1)
+    command = 'bps grant alice rights guest@active consume'
+    contains(told, "guest@active lacks the right 'consume'", 'bor-cli ' + command)
+    network.cli(*command.split())
+    soon('the grant is final', lambda: network.run('bps', 'consume', 'rights', '--as', 'guest',
+                                                   '--until-end').stdout == 'one\n')
+    told = network.bps('produce', 'rights', '--as', 'guest', given='no\nneither\n', status=1)
+    contains(told, '2 of 2 records were not acknowledged', 'bps grant alice rights guest@active produce')
+    contains(network.bps('consume', 'nothing', '--as', 'alice', status=1), "there is no topic 'nothing'",
+             'bps topic create')
+    contains(network.bps('consume', 'rights', '--as', 'nobody', status=1), 'no login: no token for nobody@active')
+    # Taken back while a reader waits.
+    waits = network.start_bps('consume', 'rights', '--as', 'guest')
+    equal(waits.stdout.readline(), 'one\n')
+    for each in json.loads(network.cli('-j', 'bps', 'grants', 'alice')):
+        network.cli('bps', 'revoke', 'alice', str(each['id']))
+    contains(waits.communicate(timeout=60)[1], 'bor-cli ' + command)
+    equal(waits.returncode, 1)
+    equal(network.lines('rights'), ['one'])
+
+
+def group(network):
+    network.topic('grouped', 2)
+    values = ['value %d' % i for i in range(100)]
+    login = ('--as', 'alice')
+    network.bps('produce', 'grouped', *login, given='\n'.join(values))
+    equal(sorted(network.lines('grouped', '--group', 'readers', *login)), sorted(values))
+    network.bps('produce', 'grouped', *login, given='more\n')
+    lags = json.loads(network.bps('lag', 'readers', '-j', *login))
+    equal(sum(each['lag'] for each in lags), 1)
+    contains(network.bps('lag', *login), 'readers', 'grouped')
+    # A partition that the group has read nothing of keeps no offset, and lags all the same.
+    equal(len(lags), 2)
+    equal(network.lines('grouped', '--group', 'readers', *login), ['more'])
+    equal(sum(each['lag'] for each in json.loads(network.bps('lag', '-j', *login))), 0)
+    contains(network.bps('groups', *login), 'readers', 'Empty')
+    member = network.start_bps('consume', 'grouped', '--group', 'readers', *login)
+    soon('the member is in', lambda: 'grouped/0 grouped/1' in network.bps('groups', 'show', 'readers', *login))
+    contains(network.bps('groups', 'reset', 'readers', 'grouped', 'beginning', *login, status=1), 'has members')
+    contains(network.bps('groups', 'delete', 'readers', *login, status=1), 'has members')
+    member.send_signal(signal.SIGINT)
+    equal(member.communicate(timeout=60)[0], '')
+    equal(member.returncode, 0)
+    contains(network.bps('groups', 'reset', 'readers', 'grouped', '1000', *login, status=1), 'not 1000')
+    contains(network.bps('groups', 'reset', 'readers', 'grouped', 'beginning', *login), "partition 1 of 'grouped' at 0")
+    equal(len(network.lines('grouped', '--group', 'readers', *login)), 101)
+    network.cli('bps', 'grant', 'alice', 'grouped', 'guest', 'consume')
+    contains(network.bps('groups', 'show', 'readers', '--as', 'guest', status=1),
+             'bps grant OWNER readers guest@active consume --group')
+    network.bps('groups', 'delete', 'readers', *login)
+    contains(network.bps('groups', 'show', 'readers', *login, status=1), "there is no group 'readers'")
+
+
+def tokens(network):
+    network.topic('kept')
+    network.bps('produce', 'kept', '--as', 'alice', given='one\n')
+    made = json.loads(network.bps('token', 'alice', 'kept:consume', '--minutes', '5', '-j'))
+    file = os.path.join(network.dir, 'token')
+    with open(file, 'w', encoding='utf-8') as out:
+        out.write(made['token'] + '\n')
+
+    def by_kcat():
+        return network.kcat('-C', '-t', 'kept', '-o', 'beginning', '-e', '-q', '-X', 'security.protocol=sasl_plaintext',
+                            '-X', 'sasl.mechanisms=PLAIN', '-X', 'sasl.username=alice@active',
+                            '-X', 'sasl.password=' + made['token'], check=False)
+
+    equal(by_kcat().stdout, 'one\n')
+    equal(network.lines('kept', '--token-file', file), ['one'])
+    contains(network.bps('produce', 'kept', '--token-file', file, given='no\n', status=1), '1 of 1 records were not')
+    network.cli('bps', 'token', 'revoke', 'alice', made['id'])
+    soon('the revocation is final', lambda: 'revoked' in network.run(
+        'bps', 'consume', 'kept', '--until-end', '--token-file', file).stderr)
+    equal(by_kcat().stdout, '')
+    equal(made['token'] in network.log(), False)
+    with open(file, 'w', encoding='utf-8') as out:
+        out.write(network.bps('token', 'alice'))
+    equal(network.lines('kept', '--token-file', file), ['one'])
+    network.cli('bps', 'token', 'revoke', 'alice', '--before', 'now')
+    soon('the revocation is final', lambda: 'are revoked' in network.run(
+        'bps', 'consume', 'kept', '--until-end', '--token-file', file).stderr)
+    equal(network.lines('kept', '--as', 'alice'), ['one'])
+
+
+def interrupt(network):
+    network.topic('endless')
+    reader = network.start_bps('consume', 'endless', '--as', 'alice')
+    writer = network.start_bps('produce', 'endless', '--as', 'alice')
+    writer.stdin.write('one\n')
+    writer.stdin.flush()
+    equal(reader.stdout.readline(), 'one\n')
+    for each in (writer, reader):
+        each.send_signal(signal.SIGINT)
+    contains(writer.communicate(timeout=60)[0], 'in sync: 1\n')
+    reader.communicate(timeout=60)
+    equal((reader.returncode, writer.returncode), (0, 0))
+
+
+def tls(network):
+    certificate, key = (os.path.join(network.dir, name) for name in ('tls.pem', 'tls.key'))
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+                    '-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=broker',
+                    '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
+    network.more = {'bps-tls-cert': certificate, 'bps-tls-key': key}
+    network.restart_as('alice')
+    try:
+        network.cli('bps', 'topic', 'create', 'alice', 'sealed')
+        trusted = ('--as', 'alice', '--tls-ca', certificate)
+        soon('the topic is there', lambda: network.run('bps', 'consume', 'sealed', '--until-end', *trusted)
+             .returncode == 0)
+        network.bps('produce', 'sealed', *trusted, given='one\n')
+        equal(network.lines('sealed', *trusted), ['one'])
+        contains(network.bps('consume', 'sealed', '--as', 'alice', status=1), 'certificate verify failed')
+    finally:
+        network.more = {}
+        network.restart_as('alice')
+
+
+def gone(network):
+    network.topic('left')
+    network.end(signal.SIGTERM)
+    began = time.monotonic()
+    contains(network.bps('consume', 'left', '--broker', network.address, status=1),
+             'no answer from a broker: %s' % network.address)
+    contains(network.bps('consume', 'left', status=1), 'no answer from the node', '--broker HOST:PORT')
+    assert time.monotonic() - began < 10, 'it took %.1f s' % (time.monotonic() - began)
+    network.start()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
+    parser.add_argument('--build', required=True)
+    parser.add_argument('--only')
+    arguments = parser.parse_args()
+    parts = {'records': records, 'rights': rights, 'group': group, 'tokens': tokens, 'interrupt': interrupt,
+             'tls': tls, 'gone': gone}
+    network = Typed(arguments.build)
+    try:
+        network.set_up()
+        for name in parts if arguments.only is None else arguments.only.split(','):
+            print(name, flush=True)
+            began = time.monotonic()
+            parts[name](network)
+            print('  %.1f s' % (time.monotonic() - began), flush=True)
+    except BaseException:
+        print(network.log()[-4000:], file=sys.stderr)
+        raise
+    finally:
+        network.down()
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
