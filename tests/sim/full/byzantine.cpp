@@ -191,7 +191,7 @@ void Byzantine::forge_header(std::size_t member) {
 
 void Byzantine::became_final(const chain::ExecutedBlockPtr& block) {
     if (variants_ != nullptr) variants_->became_final(block);
-    if (flooder_ != nullptr) flooder_->became_final(block->block->header);
+    if (flooder_ != nullptr) flooder_->became_final(block);
 }
 
 // Many blocks of the slot of this one; each hears of some of them, in an order of its own.

@@ -180,6 +180,7 @@ class Fleet : public Watch {
     void note_passed_on(std::size_t i,
                         const p2p::Envelope& envelope,
                         const p2p::effect::Send& send);
+    void note_pushed(std::size_t i, const p2p::Envelope& envelope, const p2p::effect::Send& send);
     void note_certificate(std::size_t i,
                           const p2p::Envelope& envelope,
                           const p2p::SharedBytes& bytes);
@@ -243,6 +244,7 @@ class Fleet : public Watch {
     // On each channel: headers of one producer and slot, and votes of one key since some time.
     std::map<std::tuple<transport::ChannelId, chain::Slot, chain::Name>, std::set<chain::BlockId>>
         headers_passed_on_;
+    std::map<transport::ChannelId, chain::Slot> newest_pushed_;  // On each channel.
     struct VotesPassedOn {
         base::Timestamp since{};
         std::size_t count = 0;

@@ -14,6 +14,9 @@ constexpr std::size_t kHeaders = 40;
 constexpr std::size_t kVotes = 150;       // To each peer.
 constexpr std::size_t kGoodHeaders = 20;  // To each peer.
 constexpr int kGoodHeadersPercent = 20;   // Of its slots.
+// A block so many slots before another is not pushed on.
+constexpr chain::Slot kOld = 10;
+constexpr std::size_t kPastMax = 64;
 constexpr std::size_t kCertificates = 80;
 constexpr std::size_t kClocks = 100;
 constexpr std::size_t kQuestions = 40;
@@ -28,15 +31,31 @@ constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 }  // namespace
 
 Flooder::Flooder(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet), dice_(seed ^ kSalt), member_(fleet.world().byzantine.front()) {}
+    : fleet_(fleet),
+      dice_(seed ^ kSalt),
+      member_(fleet.world().byzantine.front()),
+      variants_(fleet.world()) {}
 
 void Flooder::header_signed(std::size_t machine, const chain::SignedHeader& header) {
     if (fleet_.world().member_of(machine) != member_) return;
     header_ = header;
+    past_.push_back(header.header);
+    if (past_.size() > kPastMax) past_.pop_front();
+    machine_ = machine;
+    if (past_.front().slot + kOld < header.header.slot) {
+        fleet_.at(base::Duration(0), [this] { send_old_blocks(); });
+    }
     // Later its parent is below what is final, and nobody passes such headers on.
     if (header.header.previous != final_.id() || !dice_.percent(kGoodHeadersPercent)) return;
     ++floods_;
     fleet_.at(base::Duration(0), [this, parent = final_] { send_good_headers(parent); });
+}
+
+void Flooder::became_final(const chain::ExecutedBlockPtr& block) {
+    variants_.became_final(block);
+    final_ = block->block->header;
+    while (!past_.empty() && past_.front().slot <= final_.slot)
+        past_.pop_front();
 }
 
 void Flooder::act() {
@@ -156,6 +175,32 @@ void Flooder::send_good_headers(const chain::BlockHeader& parent) {
         push.signed_header.signature = signing_key(member_).sign(header.signing_digest(chain_id));
         return p2p::pack_message(push);
     });
+}
+
+// On what is final: so they are good while nothing above it is. Each to one peer, which may push it
+// on to others.
+void Flooder::send_old_blocks() {
+    const auto view = fleet_.view_of(machine_);
+    if (view == nullptr || view->finalized->id != final_.id()) return;
+    std::vector<transport::ChannelId> channels;
+    for (auto& [id, end] : fleet_.ends()) {
+        if (end.node == machine_ && fleet_.now() >= end.opened + kHandshake) channels.push_back(id);
+    }
+    if (channels.empty()) return;
+    ++floods_;
+    for (const chain::BlockHeader& each : past_) {
+        if (each.schedule_version != header_->header.schedule_version) continue;
+        if (each.slot + kOld >= header_->header.slot || each.slot <= final_.slot) continue;
+        const auto made =
+            variants_.make({final_.id(), each.slot, each.producer}, {}, member_, *view, 1);
+        if (made.empty()) return;
+        fleet_.note_variants(made);
+        const base::Bytes bytes = chain::encode_block(*made.front());
+        fleet_.put_on_wire(fleet_.ends().at(channels[dice_.below(channels.size())]),
+                           p2p::pack_blocks({base::ByteView(bytes)}, {}),
+                           base::Duration(0));
+    }
+    past_.clear();
 }
 
 // For a block that nobody has, of a slot of late.

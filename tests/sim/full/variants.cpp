@@ -60,24 +60,24 @@ chain::PooledTransaction Variants::new_account(std::size_t member, const node::P
     return {chain::make_transaction(content), {key.public_key()}};
 }
 
-std::vector<chain::BlockPtr> Variants::make(const chain::Block& block,
+std::vector<chain::BlockPtr> Variants::make(const Place& place,
+                                            const chain::Witness& witness,
                                             std::size_t member,
                                             const node::Published& view,
                                             std::size_t count) {
     follow(view);
     std::vector<chain::BlockPtr> made;
-    const chain::BlockHeader& original = block.header;
-    if (chain_->find_header(original.previous) == nullptr) return made;
+    if (chain_->find_header(place.parent) == nullptr) return made;
     for (std::size_t i = 0; i < count; ++i) {
-        auto pending = chain_->begin(original.previous, original.slot, original.producer);
+        auto pending = chain_->begin(place.parent, place.slot, place.producer);
         CHECK(pending.has_value());
         const auto trace = (*pending)->push(new_account(member, view), {});
         if (trace.except) break;
-        const auto header = (*pending)->close({block.witness.justify, block.witness.finalized});
+        const auto header = (*pending)->close({witness.justify, witness.finalized});
         CHECK(header.has_value());
         const auto digest = header->signing_digest(world_.genesis.chain_id());
         made.push_back(chain::make_block(
-            {*header, signing_key(member).sign(digest)}, (*pending)->receipts(), block.witness));
+            {*header, signing_key(member).sign(digest)}, (*pending)->receipts(), witness));
     }
     return made;
 }

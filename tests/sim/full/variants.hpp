@@ -23,6 +23,23 @@ class Variants {
     [[nodiscard]] std::vector<chain::BlockPtr> make(const chain::Block& block,
                                                     std::size_t member,
                                                     const node::Published& view,
+                                                    std::size_t count) {
+        return make({block.header.previous, block.header.slot, block.header.producer},
+                    block.witness,
+                    member,
+                    view,
+                    count);
+    }
+    struct Place {
+        chain::BlockId parent;
+        chain::Slot slot = 0;
+        chain::Name producer{};
+    };
+    // Certificates that are absent: as the parent has them.
+    [[nodiscard]] std::vector<chain::BlockPtr> make(const Place& place,
+                                                    const chain::Witness& witness,
+                                                    std::size_t member,
+                                                    const node::Published& view,
                                                     std::size_t count);
 
   private:
