@@ -284,6 +284,8 @@ void Connection::throw_away() {
 
 void Connection::end(const std::string& reason) {
     if (std::exchange(state_, State::ended) == State::ended) return;
+    // A client of TLS has to take an end that nobody announced for an attack.
+    stream_->shut();
     stream_.reset();
     error_code ignored;
     socket_.close(ignored);

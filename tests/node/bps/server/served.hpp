@@ -372,6 +372,11 @@ class TlsClient final : public Client {
         return SSL_read_ex(session_.get(), out, size, &count) == 1 ? count : 0;
     }
 
+    // The end was announced, as TLS has it: nobody in between cut the connection.
+    [[nodiscard]] bool was_told() const {
+        return (SSL_get_shutdown(session_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
+    }
+
     bool is_connected = false;
 
   private:

@@ -111,6 +111,18 @@ TEST_CASE("the last answer arrives through TLS, too", "[bps][server][tls]") {
     CHECK(client.is_ended());
 }
 
+TEST_CASE("a client of TLS is told that the broker ends the connection", "[bps][server][tls]") {
+    const CertificateFiles certificate;
+    Served served(certificate.options());
+    TlsClient client(served);
+    client.write(request("one"));
+    CHECK(client.answer() == "one");
+    const std::uint64_t id = served.peers().begin()->first;
+    served.as_broker([&] { served.listener().close(id, "token revoked"); });
+    CHECK(client.is_ended());
+    CHECK(client.was_told());
+}
+
 TEST_CASE("what cannot be served is refused at the start", "[bps][server][tls]") {
     const CertificateFiles certificate;
     const CertificateFiles other;
