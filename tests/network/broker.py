@@ -7,6 +7,7 @@ revoked   a grant is taken back: a consumer that waits for records gets no more 
 kills     the node is killed with SIGKILL under producers with acks=all, again and again: nothing that was
           acknowledged is lost, and what is read twice is equal.
 stopped   an orderly stop and a start lose nothing either.
+old       a producer that does not ask for versions is refused with Kafka's error 43, and the log says why.
 refusals  each option that is wrong, or lacks another, ends the start with a text that names it.
 
 usage: broker.py --build BUILD_DIR [--only PART] [--kills N]
@@ -15,6 +16,7 @@ import argparse
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -264,6 +266,17 @@ def stopped(network):
     check_acknowledged(network, 'stopped', producers)
 
 
+def old(network):
+    network.topic('old')
+    refused = network.kcat('-P', '-t', 'old', '-X', 'api.version.request=false', '-X', 'broker.version.fallback=0.9.0',
+                           given='no\n', check=False)
+    assert 'Message format on broker does not support request' in refused.stderr, refused.stderr
+    equal(refused.returncode, 1)
+    soon('the log says why', lambda: re.search(r'client gone .* reason=the client has closed after: Produce \d; '
+                                               'record batches of magic 2 need version 3', network.log()))
+    equal(network.consume('old'), [])
+
+
 def refusals(network):
     good = network.options('alice')
 
@@ -296,7 +309,7 @@ def main():
     arguments = parser.parse_args()
     parts = {'records': records, 'group': group, 'revoked': revoked,
              'kills': lambda network: kills(network, arguments.kills), 'stopped': stopped,
-             'refusals': refusals}
+             'old': old, 'refusals': refusals}
     network = Network(arguments.build)
     try:
         network.set_up()

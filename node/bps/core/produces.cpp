@@ -98,7 +98,9 @@ void Produces::start(std::int64_t now,
         out.replies.push_back(
             {.id = caller.id, .response = std::nullopt, .close_reason = std::move(first_error)});
     } else if (waiting.left == 0) {
-        out.replies.push_back(reply_to(caller, waiting.response));
+        Reply reply = reply_to(caller, waiting.response);
+        reply.refusal = std::move(first_error);
+        out.replies.push_back(std::move(reply));
     } else {
         deadlines_.add(waiting.deadline, caller.id);
         waiting_.emplace(caller.id, std::move(waiting));

@@ -83,6 +83,12 @@ TEST_CASE("what may not be produced is refused with Kafka's code", "[bps][produc
     CHECK(code(2, 9) == ErrorCode::invalid_required_acks);
     for (std::int16_t version = 0; version < 3; ++version)
         CHECK(code(1, version) == ErrorCode::unsupported_for_message_format);
+    // Its client has no text of it; who reads the log does.
+    const auto old = f.reply(f.produce(0, batch, 1, 2));
+    REQUIRE(old);
+    CHECK(old->refusal ==
+          "Produce 2; record batches of magic 2 need version 3 or later: use "
+          "api.version.request=true");
     base::Bytes damaged = batch;
     damaged.back() ^= std::byte{1};
     CHECK(f.produced(f.produce(0, damaged)).error_code == ErrorCode::corrupt_message);
