@@ -26,7 +26,8 @@ Interrupts::Interrupts() {
 }
 
 Interrupts::~Interrupts() {
-    if (!came_) give_back();
+    // One that nobody has read yet would end the program before it says what it did.
+    if (!came()) give_back();
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
