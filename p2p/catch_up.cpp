@@ -89,15 +89,22 @@ void CatchUp::evaluate() {
         }
     });
     if (!is_behind) sync_.stop();
-    // The registry that we know is that of our final block, be our head ever so far above it.
-    has_joined_ |= ready_peers_ > 0 && has_their_final;
-    if (ready_peers_ > 0) alone_since_.reset();
-    if (ready_peers_ == 0 && !alone_since_) alone_since_ = peers_.now();
-    if (alone_since_ && peers_.now() >= *alone_since_ + kAloneFor) has_joined_ = false;
+    note_joined(has_their_final);
     mode_ = ready_peers_ > 0 ? SyncMode::normal : SyncMode::none;
     if (must_verify) mode_ = SyncMode::catch_up;
     if (is_behind && must_start) return fetch_final();
     if (!is_behind && ready_peers_ > 0) gate_.look_at_beginning();
+}
+
+// The registry that we know is that of our final block, be our head ever so far above it.
+void CatchUp::note_joined(bool has_their_final) {
+    if (ready_peers_ > 0) {
+        has_joined_ |= has_their_final;
+        alone_since_.reset();
+        return;
+    }
+    if (!alone_since_) alone_since_ = peers_.now();
+    if (peers_.now() >= *alone_since_ + kAloneFor) has_joined_ = false;
 }
 
 void CatchUp::fetch_final() {

@@ -69,6 +69,7 @@ class CatchUp {
     [[nodiscard]] bool branch_has(const BlockPoint& point) const;
     [[nodiscard]] SyncMode mode_towards(const Peer& peer) const;
     void evaluate();
+    void note_joined(bool has_their_final);
     void fetch_final();
     void start_sync();
     void verify_catchup(Peer& peer);
