@@ -1,7 +1,6 @@
 #include "p2p/assemblies.hpp"
 
 #include "base/check.hpp"
-#include "p2p/orphans.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,44 +11,34 @@ bool Assemblies::add(const chain::BlockId& id, Assembly assembly, std::vector<Go
     assembly.bytes = packed_bytes(assembly.block) +
                      assembly.block.transactions.size() * sizeof(chain::TransactionReceipt);
     if (!make_room(assembly.from, assembly.bytes, gone)) return false;
-    ++used_.at(assembly.from).blocks;
-    used_.at(assembly.from).bytes += assembly.bytes;
-    bytes_ += assembly.bytes;
+    shares_.add(assembly.from, assembly.bytes);
     entries_.emplace(id, std::move(assembly));
     return true;
 }
 
 bool Assemblies::make_room(PeerSlot from, std::size_t bytes, std::vector<Gone>& gone) {
-    while (entries_.size() >= kBlocksMax || bytes_ + bytes > kBytesMax) {
-        const auto part = entries_.size() >= kBlocksMax ? &Used::blocks : &Used::bytes;
-        const auto most = std::ranges::max_element(used_, {}, part);
-        const std::size_t ours = used_.at(from).*part + (part == &Used::blocks ? 1 : bytes);
-        if (ours >= (*most).*part) return false;
-        const auto slot = static_cast<PeerSlot>(most - used_.begin());
+    while (!shares_.has_room(bytes)) {
+        const auto most = shares_.find_most(from, bytes);
+        if (!most) return false;
         const auto first = std::ranges::find_if(
-            entries_, [slot](const auto& item) { return item.second.from == slot; });
+            entries_, [most](const auto& item) { return item.second.from == *most; });
         CHECK(first != entries_.end());
-        gone.push_back({first->first, slot});
+        gone.push_back({first->first, *most});
         erase(first);
     }
     return true;
 }
 
 bool Assemblies::fill(Assembly& assembly, std::size_t place, chain::PackedTransaction transaction) {
-    const std::size_t bytes = transaction.net_bytes_unprunable() + transaction.net_bytes_prunable();
-    if (bytes_ + bytes > kBytesMax) return false;
+    const std::size_t bytes = packed_bytes(transaction);
+    if (!shares_.grow(assembly.from, bytes)) return false;
     assembly.block.transactions.at(place).transaction = std::move(transaction);
     assembly.bytes += bytes;
-    used_.at(assembly.from).bytes += bytes;
-    bytes_ += bytes;
     return true;
 }
 
 Assemblies::Entries::iterator Assemblies::erase(Entries::iterator at) {
-    const Assembly& assembly = at->second;
-    --used_.at(assembly.from).blocks;
-    used_.at(assembly.from).bytes -= assembly.bytes;
-    bytes_ -= assembly.bytes;
+    shares_.remove(at->second.from, at->second.bytes);
     return entries_.erase(at);
 }
 

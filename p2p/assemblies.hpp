@@ -1,9 +1,8 @@
 #pragma once
 
 #include "chain/types/block.hpp"
-#include "p2p/seen.hpp"
+#include "p2p/peer_shares.hpp"
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -11,8 +10,8 @@
 
 namespace p2p {
 
-// A pushed block some of whose transactions are missing. Nobody has looked yet whose slot it is
-// and whether he signed it.
+// A pushed block some of whose transactions are missing. Nobody has looked yet at its signature,
+// or whether its producer owns its slot.
 struct Assembly {
     PeerSlot from = 0;
     chain::Block block;
@@ -21,8 +20,7 @@ struct Assembly {
     std::size_t bytes = 0;  // The table's.
 };
 
-// Bounded in blocks and bytes. When there is no room, the peer that takes most of it gives way, so
-// that nobody keeps out the blocks of others; such a block is asked for whole.
+// Such blocks. Bounded in blocks and bytes (PeerShares); a block that gave way is asked for whole.
 class Assemblies {
   public:
     static constexpr std::size_t kBlocksMax = 16;
@@ -47,15 +45,10 @@ class Assemblies {
     void forget(PeerSlot slot);
 
   private:
-    struct Used {
-        std::size_t blocks = 0;
-        std::size_t bytes = 0;
-    };
     [[nodiscard]] bool make_room(PeerSlot from, std::size_t bytes, std::vector<Gone>& gone);
 
     Entries entries_;
-    std::array<Used, kPeersMax> used_{};
-    std::size_t bytes_ = 0;
+    PeerShares shares_{{.blocks = kBlocksMax, .bytes = kBytesMax}};
 };
 
 }  // namespace p2p

@@ -28,7 +28,7 @@ constexpr base::Duration kAnswerPatience = seconds(5);
 constexpr base::Duration kChaseAgain = seconds(1);
 // Points.
 constexpr int kRepeatsRefused = 5;
-constexpr int kNamesTwice = 25;
+constexpr int kNamesBadly = 25;
 
 // The bit of a correlation that tells our requests by id from those of the sync manager.
 constexpr std::uint64_t kById = std::uint64_t{1} << 63U;
@@ -231,16 +231,16 @@ bool BlockGossip::fill_in(Peer& peer, Assembly& assembly) const {
         const auto* id = std::get_if<chain::TransactionId>(&receipts[i].transaction);
         if (id == nullptr) continue;
         if (auto found = transactions_.find(*id)) {
-            bytes += found->net_bytes_unprunable() + found->net_bytes_prunable();
+            bytes += packed_bytes(*found);
             receipts[i].transaction = *std::move(found);
         } else if (!assembly.missing.emplace(*id, i).second) {
             peers_.charge(
-                peer, kNamesTwice, Reason::bad_block, "a block names a transaction twice");
+                peer, kNamesBadly, Reason::bad_block, "a block names a transaction twice");
             return false;
         }
         if (bytes <= carriage_of(MessageType::blocks).body_bytes_max) continue;
         peers_.charge(
-            peer, kNamesTwice, Reason::bad_block, "a block names more than a message can hold");
+            peer, kNamesBadly, Reason::bad_block, "a block names more than a message can hold");
         return false;
     }
     return true;

@@ -30,8 +30,8 @@ class Handshake {
     [[nodiscard]] Access& access() { return access_; }
     // Closes connections to who may not connect any more.
     void check_again();
-    // We caught up: what the registry says counts from now on for peers that we dialled, too. Not
-    // joined: the registry that we know may be an old one.
+    // With `has_joined` what the registry says counts for peers that we dialled, too; without it
+    // the registry that we know may be an old one.
     void set_joined(bool has_joined);
     [[nodiscard]] bool is_joining() const { return is_joining_; }
 

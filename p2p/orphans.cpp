@@ -7,42 +7,24 @@
 
 namespace p2p {
 
-std::size_t packed_bytes(const chain::Block& block) {
-    constexpr std::size_t kRest = std::size_t{64} << 10U;  // Header, witness and counts.
-    constexpr std::size_t kReceipt = 64;
-    std::size_t bytes = kRest;
-    for (const chain::TransactionReceipt& receipt : block.transactions) {
-        bytes += kReceipt;
-        if (const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction)) {
-            bytes += packed->net_bytes_unprunable() + packed->net_bytes_prunable();
-        }
-    }
-    return bytes;
-}
-
 bool Orphans::add(PeerSlot from, const chain::BlockPtr& block, base::Timestamp until) {
     if (entries_.contains(block->id)) return true;
     const std::size_t bytes = packed_bytes(*block);
     if (!make_room(from, bytes)) return false;
     entries_.emplace(block->id, Orphan{from, block, until, bytes});
     children_.emplace(block->header.previous, block->id);
-    ++used_.at(from).blocks;
-    used_.at(from).bytes += bytes;
-    bytes_ += bytes;
+    shares_.add(from, bytes);
     return true;
 }
 
 // Of the peer with the most the highest goes: the lowest is of use first.
 bool Orphans::make_room(PeerSlot from, std::size_t bytes) {
-    while (entries_.size() >= kBlocksMax || bytes_ + bytes > kBytesMax) {
-        const auto part = entries_.size() >= kBlocksMax ? &Used::blocks : &Used::bytes;
-        const auto most = std::ranges::max_element(used_, {}, part);
-        const std::size_t ours = used_.at(from).*part + (part == &Used::blocks ? 1 : bytes);
-        if (ours >= (*most).*part) return false;
-        const auto slot = static_cast<PeerSlot>(most - used_.begin());
+    while (!shares_.has_room(bytes)) {
+        const auto most = shares_.find_most(from, bytes);
+        if (!most) return false;
         auto highest = entries_.end();
         for (auto at = entries_.begin(); at != entries_.end(); ++at) {
-            if (at->second.from == slot) highest = at;  // Ids begin with the height.
+            if (at->second.from == *most) highest = at;  // Ids begin with the height.
         }
         CHECK(highest != entries_.end());
         erase(highest);
@@ -58,9 +40,7 @@ Orphans::Entries::iterator Orphans::erase(Entries::iterator at) {
     });
     CHECK(child != siblings.second);
     children_.erase(child);
-    --used_.at(orphan.from).blocks;
-    used_.at(orphan.from).bytes -= orphan.bytes;
-    bytes_ -= orphan.bytes;
+    shares_.remove(orphan.from, orphan.bytes);
     return entries_.erase(at);
 }
 

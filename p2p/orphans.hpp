@@ -1,22 +1,15 @@
 #pragma once
 
 #include "chain/types/block.hpp"
-#include "p2p/seen.hpp"
+#include "p2p/peer_shares.hpp"
 
-#include <array>
 #include <cstddef>
 #include <map>
 #include <vector>
 
 namespace p2p {
 
-// What a block takes, in a message with nothing left out or in memory; about.
-[[nodiscard]] std::size_t packed_bytes(const chain::Block& block);
-
-// Blocks that wait for their parent.
-//
-// Bounded in blocks and bytes. When there is no room, the peer that takes most of it gives way, so
-// that nobody keeps out the blocks of others.
+// Blocks that wait for their parent. Bounded in blocks and bytes (PeerShares).
 class Orphans {
   public:
     static constexpr std::size_t kBlocksMax = 64;
@@ -39,18 +32,13 @@ class Orphans {
 
   private:
     using Entries = std::map<chain::BlockId, Orphan>;
-    struct Used {
-        std::size_t blocks = 0;
-        std::size_t bytes = 0;
-    };
 
     [[nodiscard]] bool make_room(PeerSlot from, std::size_t bytes);
     Entries::iterator erase(Entries::iterator at);
 
     Entries entries_;
     std::multimap<chain::BlockId, chain::BlockId> children_;  // By parent.
-    std::array<Used, kPeersMax> used_{};
-    std::size_t bytes_ = 0;
+    PeerShares shares_{{.blocks = kBlocksMax, .bytes = kBytesMax}};
 };
 
 }  // namespace p2p

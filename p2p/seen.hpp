@@ -43,8 +43,8 @@ class PeerSet {
 // Things by id, with who has them: the newest so many, of so many bytes. The oldest give way, and
 // the new ones take their memory: a full table allocates nothing.
 //
-// That a peer is gone costs nothing, be the table ever so full, so that nobody stalls a node who
-// comes and goes: its marks are taken off an entry when that is looked at next.
+// The departure of a peer costs nothing, be the table ever so full, so that a peer which comes and
+// goes cannot stall the node: the marks of the peer are taken off an entry at its next lookup.
 template <class Value>
 class SeenTable : base::Pinned {
   public:
@@ -55,7 +55,7 @@ class SeenTable : base::Pinned {
     struct Entry {
         Value value{};
         PeerSet holders;
-        PeerSet told;  // Who heard of it from us, and may not have it.
+        PeerSet told;  // Peers that heard of it from us, and may not have it.
         std::size_t bytes = 0;
         // The table's: its place in the order of arrival, and the last departure that it knows of.
         base::Hash256 id;

@@ -1,6 +1,7 @@
 #include "p2p/transactions.hpp"
 
 #include "base/check.hpp"
+#include "p2p/peer_shares.hpp"
 #include "transport/number.hpp"
 
 #include <utility>
@@ -28,9 +29,7 @@ TransactionGossip::TransactionGossip(Peers& peers)
 
 void TransactionGossip::push(const chain::PackedTransaction& transaction) {
     // Only a block can bring what is longer.
-    const std::size_t length =
-        transaction.net_bytes_unprunable() + transaction.net_bytes_prunable();
-    if (length > carriage_of(MessageType::transaction).body_bytes_max) return;
+    if (packed_bytes(transaction) > carriage_of(MessageType::transaction).body_bytes_max) return;
     const base::Hash256 id = transaction.packed_digest();
     auto* entry = transactions_.find(id);
     if (entry == nullptr) {

@@ -1,31 +1,15 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
+#include "tests/support/certificates.hpp"
 #include "tests/support/elections.hpp"
 
 // What a node keeps of certificates on its disk.
 
 namespace {
 
+using support::certificate_of;
 using support::Cluster;
-
-// Of the first three of four validators.
-chain::Certificate certificate_of(const chain::Block& block,
-                                  chain::VoteKind kind,
-                                  const chain::ChainId& chain_id) {
-    const chain::VoteData data{.kind = kind,
-                               .schedule_version = block.header.schedule_version,
-                               .slot = block.header.slot,
-                               .height = block.header.height,
-                               .block_id = block.id,
-                               .justify_slot = block.header.justify.slot};
-    chain::Certificate made{data, {base::Bytes{std::byte{0b0111}}}, {}};
-    for (unsigned char i = 0; i < 3; ++i) {
-        const auto key = support::key_of(static_cast<unsigned char>(7 + i));
-        made.signatures.push_back(key.sign(data.digest(chain_id)));
-    }
-    return made;
-}
 
 chain::Certificate notarize(const chain::Block& block, const chain::ChainId& chain_id) {
     return certificate_of(block, chain::VoteKind::notarize, chain_id);

@@ -2,6 +2,7 @@
 
 // After Catch2, whose macros it uses.
 #include "node/core/arrivals.hpp"
+#include "tests/support/certificates.hpp"
 #include "tests/support/cluster.hpp"
 
 #include <algorithm>
@@ -98,17 +99,8 @@ TEST_CASE("what a quorum has certified is executed at once, however old", "[netw
     Silent test;
     Cluster& cluster = test.cluster;
     const chain::Block& block = *test.old[1];
-    const chain::VoteData data{.kind = chain::VoteKind::notarize,
-                               .schedule_version = block.header.schedule_version,
-                               .slot = block.header.slot,
-                               .height = block.header.height,
-                               .block_id = block.id,
-                               .justify_slot = block.header.justify.slot};
-    chain::Certificate certificate{data, {base::Bytes{std::byte{0b0111}}}, {}};
-    for (unsigned char i = 7; i < 10; ++i) {
-        certificate.signatures.push_back(
-            support::key_of(i).sign(data.digest(cluster[1].genesis().chain_id())));
-    }
+    const chain::Certificate certificate =
+        support::certificate_of(block, chain::VoteKind::notarize, cluster[1].genesis().chain_id());
     test.send_old();
     CHECK(test.take_good() == 1);
     cluster[1].step(node::input::FromPeers{
