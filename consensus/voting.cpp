@@ -1,6 +1,7 @@
 #include "base/check.hpp"
 #include "chain/types/rule.hpp"
 #include "consensus/consensus.hpp"
+#include "consensus/recent.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,8 +15,6 @@ using chain::Rule;
 
 namespace {
 
-// Votes are for recent blocks only: at most this far behind the clock (R1).
-constexpr std::int64_t kRecentMilliseconds = 2000;
 // How long a vote waits for the block of a certificate that its head's slot is past.
 constexpr base::Duration kMissingFor = std::chrono::seconds(4);
 // A COMMIT must be able to arrive before its slot ends: at least this much earlier (R2, G).
@@ -248,10 +247,7 @@ bool Consensus::in_time(base::Timestamp now, chain::Slot slot) const {
 }
 
 bool Consensus::is_recent(base::Timestamp now, chain::Slot slot) const {
-    const chain::Slot current = slot_shown(now + ahead_);
-    const auto behind = static_cast<chain::Slot>(
-        std::max<std::int64_t>(2, kRecentMilliseconds / options_.times.interval_milliseconds));
-    return slot + behind >= current;
+    return slot >= recent_from(options_.times, slot_shown(now + ahead_));
 }
 
 bool Consensus::is_syncing(base::Timestamp now) const {

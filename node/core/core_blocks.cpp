@@ -1,6 +1,7 @@
 #include "base/check.hpp"
 #include "chain/state/merkle.hpp"
 #include "chain/types/rule.hpp"
+#include "consensus/recent.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <fmt/format.h>
@@ -223,10 +224,7 @@ bool Core::Impl::work_off_some(Effects& out) {
 
 chain::Slot Core::Impl::recent_from() const {
     const chain::SlotTimes& times = chain_->identity().times;
-    const chain::Slot now = times.slot_at(clock());
-    const chain::Slot behind = std::max<chain::Slot>(
-        2, static_cast<chain::Slot>(kRecentFor.count()) / times.interval_milliseconds);
-    return now - std::min(now, behind);
+    return consensus::recent_from(times, times.slot_at(clock()));
 }
 
 bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {

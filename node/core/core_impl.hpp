@@ -26,7 +26,6 @@ inline constexpr std::size_t kQueueMax = 1'024;
 inline constexpr int kBlocksAStep = 16;
 inline constexpr base::Duration kCostAStep = std::chrono::milliseconds(50);
 inline constexpr base::Duration kRefusedCost = std::chrono::milliseconds(200);
-inline constexpr std::chrono::milliseconds kRecentFor{2'000};  // As R1 has it.
 // Old blocks that nobody has certified get a quarter of the time, after a little in one go.
 inline constexpr int kOldShare = 4;
 inline constexpr base::Duration kOldBurst = std::chrono::milliseconds(20);

@@ -183,11 +183,12 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
         judged.text =
             fmt::format("slot {} has not come: its voter's clock or ours is wrong", vote.data.slot);
     }
-    if (is_past(vote.data.slot)) {
+    const bool is_old = is_past(vote.data.slot);
+    if (is_old) {
         judged.verdict = Verdict::duplicate;
         judged.text = "older than what is final here";
     }
-    const bool counts = schedules != nullptr && !is_ahead && !is_past(vote.data.slot);
+    const bool counts = schedules != nullptr && !is_ahead && !is_old;
     // What a key of ours has signed binds it, also where our disk is too old to know the schedule,
     // and whenever that was.
     const bool binds = is_own && says_more_of_own(vote);

@@ -13,9 +13,10 @@ namespace node {
 
 // What is certified, each with the first certificate of it whose signatures were all looked at.
 //
-// Who holds more votes than a quorum can make countless certificates of them, without any key: of
-// those that follow the first only who has signed is new is looked at. So all certificates of a
-// block and kind cost at most a signature for each validator, and the first one.
+// A peer that has more votes than a quorum can make countless certificates of them, without any
+// key. Of those that follow the first, only signatures of validators that had not signed before are
+// looked at. So all certificates of a block and kind cost the first one, and at most one signature
+// more for each validator.
 //
 // Bounded: the newest kMax. Thread: core.
 class ProvedCertificates {
