@@ -425,7 +425,8 @@ std::string to_text(const Recovery& recovery) {
     return text;
 }
 
-chain::ScheduleReset reset_of(const Recovery& recovery) {
+std::optional<chain::ScheduleReset> reset_of(const Recovery& recovery) {
+    if (recovery.reset.schedule.entries.empty()) return std::nullopt;
     chain::ScheduleReset reset = recovery.reset;
     reset.record = base::to_bytes(base::as_bytes(to_text(recovery)));
     return reset;

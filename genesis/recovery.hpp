@@ -67,8 +67,9 @@ struct Recovery {
     [[nodiscard]] base::Hash256 id() const;
 };
 
-// What a chain goes on by, with the recovery beside it for those who follow the schedules.
-[[nodiscard]] chain::ScheduleReset reset_of(const Recovery& recovery);
+// What a chain goes on by, with the recovery beside it for those who follow the schedules. Nothing:
+// the recovery sets the time back, and leaves the schedules as they are.
+[[nodiscard]] std::optional<chain::ScheduleReset> reset_of(const Recovery& recovery);
 
 // Its name in a node's data directory.
 inline constexpr const char* kRecoveryFile = "recovery.txt";

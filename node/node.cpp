@@ -223,9 +223,7 @@ base::Result<void> Node::Parts::open_core() {
     const auto recovery = read_recovery(options, ledger.genesis.chain_id());
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) {
-        if (!(*recovery)->reset.schedule.entries.empty()) {
-            core_options.reset = genesis::reset_of(**recovery);
-        }
+        core_options.reset = genesis::reset_of(**recovery);
         ledger.genesis.times.retimes = (*recovery)->retimes;
         for (const chain::Retime& each : (*recovery)->retimes)
             recoveries.push_back(chain::height_of(each.from));

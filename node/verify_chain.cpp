@@ -126,8 +126,7 @@ base::Result<std::string> verify_chain(const Options& options, const base::Log& 
     if (!recovery) return base::fail(recovery.error());
     if (*recovery) {
         identity.times.retimes = (*recovery)->retimes;
-        const bool has_schedule = !(*recovery)->reset.schedule.entries.empty();
-        if (has_schedule) identity.reset = genesis::reset_of(**recovery);
+        identity.reset = genesis::reset_of(**recovery);
     }
     auto chain = chain::ChainManager::open(
         identity, {*made.storage, execution.executor(), reading, /*store_blocks=*/false});

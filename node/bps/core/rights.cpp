@@ -235,7 +235,7 @@ Verdict<void> Rights::token(const TokenClaims& claims, std::int64_t now) const {
                                     claims.expires_at,
                                     kTokenSecondsMax));
     }
-    // By which its owner finds it, and which tell nobody what it is.
+    // The owner of the token finds it by its id, which is no secret.
     const auto named = [&] {
         return fmt::format("the token {} of {}", claims.jti, claims.account.to_string());
     };

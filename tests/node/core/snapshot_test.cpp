@@ -278,7 +278,7 @@ TEST_CASE("a recovery is a link: who confirms it joins, others are told its name
     const auto refusal_with = [&](const genesis::Recovery& record) {
         REQUIRE(record.id() == recovery.id());
         return refusal_of([&](chain::RecoveryLink& link) {
-            link.reset.record = genesis::reset_of(record).record;
+            link.reset.record = genesis::reset_of(record)->record;
         });
     };
     genesis::Recovery forged = recovery;

@@ -42,7 +42,7 @@ class Decoder {
     }
 
     [[nodiscard]] base::Result<void> finish() const { return in_.finish(); }
-    // The same where bytes that are left over are nobody's.
+    // The same, but bytes that are left over are no error.
     [[nodiscard]] base::Result<void> status() const { return in_.status(); }
 
   private:
