@@ -13,6 +13,7 @@ refusals  each option that is wrong, or lacks another, ends the start with a tex
 usage: broker.py --build BUILD_DIR [--only PART] [--kills N]
 """
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -40,13 +41,36 @@ def equal(found, wanted):
         raise AssertionError('%.300r, not %.300r' % (found, wanted))
 
 
-def soon(what, happens):
-    deadline = time.monotonic() + PATIENCE
+def soon(what, happens, within=PATIENCE):
+    deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         if happens():
             return
         time.sleep(0.1)
-    raise AssertionError('not within %d s: %s' % (PATIENCE, what))
+    raise AssertionError('not within %d s: %s' % (within, what))
+
+
+@contextlib.contextmanager
+def running(network):
+    """Set up, and taken down whatever happens; what the node said is shown where a test fails."""
+    try:
+        network.set_up()
+        yield network
+    except BaseException:
+        print(network.log()[-6000:], file=sys.stderr)
+        raise
+    finally:
+        network.down()
+
+
+def run_parts(network, parts, only):
+    """All of them, or those that `only` names, by commas."""
+    with running(network):
+        for name in parts if only is None else only.split(','):
+            print(name, flush=True)
+            began = time.monotonic()
+            parts[name](network)
+            print('  %.1f s' % (time.monotonic() - began), flush=True)
 
 
 class Network:
@@ -75,6 +99,14 @@ class Network:
     def log(self):
         with open(self.node()['log'], encoding='utf-8', errors='replace') as file:
             return file.read()
+
+    def make_tls(self):
+        """A certificate for the broker's address, and its key: the options that name them."""
+        certificate, key = (os.path.join(self.dir, name) for name in ('tls.pem', 'tls.key'))
+        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+                        '-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=broker',
+                        '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
+        return {'bps-tls-cert': certificate, 'bps-tls-key': key}
 
     def set_up(self):
         self.cli('network', 'up', '--open', '--block-interval', '100')
@@ -310,19 +342,7 @@ def main():
     parts = {'records': records, 'group': group, 'revoked': revoked,
              'kills': lambda network: kills(network, arguments.kills), 'stopped': stopped,
              'old': old, 'refusals': refusals}
-    network = Network(arguments.build)
-    try:
-        network.set_up()
-        for name in parts if arguments.only is None else [arguments.only]:
-            print(name, flush=True)
-            began = time.monotonic()
-            parts[name](network)
-            print('  %.1f s' % (time.monotonic() - began), flush=True)
-    except BaseException:
-        print(network.log()[-6000:], file=sys.stderr)
-        raise
-    finally:
-        network.down()
+    run_parts(Network(arguments.build), parts, arguments.only)
     return 0
 
 

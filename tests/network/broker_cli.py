@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from broker import Network, equal, soon
+from broker import Network, equal, run_parts, soon
 
 
 class Typed(Network):
@@ -175,11 +175,8 @@ def interrupt(network):
 
 
 def tls(network):
-    certificate, key = (os.path.join(network.dir, name) for name in ('tls.pem', 'tls.key'))
-    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
-                    '-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=broker',
-                    '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
-    network.more = {'bps-tls-cert': certificate, 'bps-tls-key': key}
+    network.more = network.make_tls()
+    certificate = network.more['bps-tls-cert']
     network.restart_as('alice')
     try:
         network.cli('bps', 'topic', 'create', 'alice', 'sealed')
@@ -216,19 +213,7 @@ def main():
     arguments = parser.parse_args()
     parts = {'records': records, 'rights': rights, 'group': group, 'tokens': tokens, 'interrupt': interrupt,
              'tls': tls, 'gone': gone}
-    network = Typed(arguments.build)
-    try:
-        network.set_up()
-        for name in parts if arguments.only is None else arguments.only.split(','):
-            print(name, flush=True)
-            began = time.monotonic()
-            parts[name](network)
-            print('  %.1f s' % (time.monotonic() - began), flush=True)
-    except BaseException:
-        print(network.log()[-4000:], file=sys.stderr)
-        raise
-    finally:
-        network.down()
+    run_parts(Typed(arguments.build), parts, arguments.only)
     return 0
 
 

@@ -15,7 +15,7 @@ import struct
 import sys
 import time
 
-from broker import Network, equal
+from broker import Network, equal, running
 
 KEYS, VERSIONS = range(101), range(21)
 # Of the spec.
@@ -252,9 +252,7 @@ def table(network):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n', maxsplit=1)[0])
     parser.add_argument('--build', required=True)
-    network = Network(parser.parse_args().build)
-    try:
-        network.set_up()
+    with running(Network(parser.parse_args().build)) as network:
         network.topic(TOPIC)
         network.produce(TOPIC, ['zero'])
         # With the first group come the topics for groups.
@@ -265,11 +263,6 @@ def main():
         # Nothing of it has harmed the broker.
         network.produce(TOPIC, ['one'])
         equal(network.consume(TOPIC), ['zero', 'one'])
-    except BaseException:
-        print(network.log()[-4000:], file=sys.stderr)
-        raise
-    finally:
-        network.down()
     return 0
 
 

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), '..', '..', 'network'))
-from broker import Network, PATIENCE   # noqa: E402  pylint: disable=wrong-import-position
+from broker import Network, PATIENCE, running   # noqa: E402  pylint: disable=wrong-import-position
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 # Debian's modules belong to its own interpreter.
@@ -27,13 +27,10 @@ DELEGATED = ('createtopic', 'altertopic', 'deletetopic', 'addparts', 'deleterecs
 class Sealed(Network):
     def __init__(self, build):
         super().__init__(build)
-        self.certificate, self.tls_key = (os.path.join(self.dir, name) for name in ('tls.pem', 'tls.key'))
-        subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
-                        '-keyout', self.tls_key, '-out', self.certificate, '-days', '2', '-subj', '/CN=broker',
-                        '-addext', 'subjectAltName=IP:127.0.0.1'], check=True, capture_output=True)
+        self.tls = self.make_tls()
 
     def options(self, who):
-        options = {**super().options(who), 'bps-tls-cert': self.certificate, 'bps-tls-key': self.tls_key}
+        options = {**super().options(who), **self.tls}
         del options['bps-anonymous']
         return options
 
@@ -51,7 +48,7 @@ class Sealed(Network):
         return {'client_certificate': certificate, 'client_key': key}
 
     def describe(self):
-        about = {**self.register('alice'), 'address': self.address, 'certificate': self.certificate,
+        about = {**self.register('alice'), 'address': self.address, 'certificate': self.tls['bps-tls-cert'],
                  'node_log': self.node()['log'],
                  'cli': [os.path.join(self.build, 'bin', 'bor-cli'), '--dir', self.dir],
                  'logs': os.path.join(self.node()['data_dir'], 'bps'),
@@ -67,9 +64,7 @@ def main():
     parser.add_argument('--build', required=True)
     parser.add_argument('--only', choices=TESTS)
     arguments = parser.parse_args()
-    network = Sealed(arguments.build)
-    try:
-        network.set_up()
+    with running(Sealed(arguments.build)) as network:
         network.cli('bps', 'delegate', 'alice', '1', *DELEGATED)
         environment = {**os.environ, 'BOR_BROKER': network.describe()}
         for name in TESTS if arguments.only is None else [arguments.only]:
@@ -80,11 +75,6 @@ def main():
         tokens = json.load(open(environment['BOR_BROKER'], encoding='utf-8'))['tokens']
         for who, token in tokens.items():
             assert token not in network.log(), 'the log has the token of %s' % who
-    except BaseException:
-        print(network.log()[-6000:], file=sys.stderr)
-        raise
-    finally:
-        network.down()
     return 0
 
 

@@ -3,8 +3,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), '..', '..', 'network'))
+import broker   # noqa: E402  pylint: disable=wrong-import-position
 
 with open(os.environ['BOR_BROKER'], encoding='utf-8') as described:
     BROKER = json.load(described)
@@ -31,12 +33,7 @@ def node_log():
 
 
 def soon(what, happens):
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        if happens():
-            return
-        time.sleep(0.1)
-    raise AssertionError('not within %d s: %s' % (PATIENCE, what))
+    broker.soon(what, happens, within=PATIENCE)
 
 
 def run():
