@@ -184,15 +184,11 @@ restart_first() {
   bor network up > /dev/null
 }
 restart_first TERM
+has_leader() { kcat -b "$broker" -L -t "$1" 2>&1 | grep 'leader 1,'; }
 # topic NAME PARTITIONS   a broker says on the chain that it is there, some blocks after its start.
 topic() {
   until_true 20 bor bps topic create alice "$1" --partitions "$2"
-  for _ in $(seq 200); do
-    kcat -b "$broker" -L -t "$1" 2> /dev/null | grep -q 'leader 1,' && return 0
-    sleep 0.1
-  done
-  echo "topic $1 has no leader after 20 s" >&2
-  return 1
+  until_true 20 has_leader "$1" || { echo "topic $1 has no leader after 20 s" >&2; return 1; }
 }
 topic orders 1
 seq 1000 | kcat -b "$broker" -P -t orders -X acks=all
@@ -211,17 +207,11 @@ as_bob() {
   timeout 30 kcat -b "$broker" -C -t orders -X security.protocol=sasl_plaintext -X sasl.mechanisms=PLAIN \
     -X sasl.username=bob@active -X sasl.password="$token" "$@"
 }
-for _ in $(seq 100); do
-  [ "$(as_bob -o beginning -e -q 2> /dev/null | wc -l)" = 1010 ] && break
-  sleep 0.1
-done
-[ "$(as_bob -o beginning -e -q | wc -l)" = 1010 ]
+bob_reads_all() { [ "$(as_bob -o beginning -e -q | wc -l)" = 1010 ]; }
+until_true 20 bob_reads_all
 as_bob -o end > /dev/null 2> "$network/waits" &
 waits=$!
-for _ in $(seq 100); do
-  grep -q 'Reached end' "$network/waits" && break
-  sleep 0.1
-done
+until_true 10 grep 'Reached end' "$network/waits"
 grant=$(bor -j bps grants alice | sed -n 's/^ *"id": \([0-9]*\),*/\1/p')
 bor bps revoke alice "$grant"
 wait "$waits" && { echo "bob's kcat went on" >&2; exit 1; }
@@ -247,17 +237,12 @@ load 0 1 &
 loads=$!
 load 1 all &
 loads="$loads $!"
+has_acked() { [ "$(wc -l < "$network/acked.$1")" -ge "$2" ]; }
 # acked MORE   waits for so many more records of both.
 acked() {
   local partition goals=()
   for partition in 0 1; do goals+=($(($(wc -l < "$network/acked.$partition") + $1))); done
-  for partition in 0 1; do
-    for _ in $(seq 300); do
-      [ "$(wc -l < "$network/acked.$partition")" -ge "${goals[$partition]}" ] && break
-      sleep 0.1
-    done
-    [ "$(wc -l < "$network/acked.$partition")" -ge "${goals[$partition]}" ]
-  done
+  for partition in 0 1; do until_true 30 has_acked "$partition" "${goals[$partition]}"; done
 }
 for _ in 1 2 3; do
   acked 500
