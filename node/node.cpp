@@ -149,15 +149,20 @@ base::Result<void> load_at_start(const Options& options,
 // In the order of construction; destroyed in the opposite one.
 class Node::Parts {
   public:
-    Parts(const Options& options_in, Logging& logging, Ledger ledger_in)
+    Parts(const Options& options_in,
+          Logging& logging,
+          Ledger ledger_in,
+          std::optional<genesis::Recovery> recovery_in)
         : options(options_in),
           log_sink(logging),
           ledger(std::move(ledger_in)),
+          recovery(std::move(recovery_in)),
           core_execution(&programs),
           core_timer(core_execution.machine()),
           history(*ledger.storage,
                   {ledger.genesis.chain_id(),
-                   static_cast<std::uint32_t>(ledger.genesis.parameters.repetitions)}) {}
+                   static_cast<std::uint32_t>(ledger.genesis.parameters.repetitions),
+                   reset_of(recovery)}) {}
 
     base::Result<void> open();
     base::Result<void> start();
@@ -167,6 +172,7 @@ class Node::Parts {
     const Options options;
     Logging& log_sink;
     Ledger ledger;
+    const std::optional<genesis::Recovery> recovery;  // That the operator confirms.
     SharedPrograms programs;
     Execution core_execution;
     ThreadRunTimer core_timer;
@@ -220,12 +226,10 @@ base::Result<void> Node::Parts::open_core() {
     core_options.has_peers = options.has_peers();
     core_options.accept_amnesia = options.accept_amnesia;
     core_options.clock_bound = options.clock_bound;
-    const auto recovery = read_recovery(options, ledger.genesis.chain_id());
-    if (!recovery) return base::fail(recovery.error());
-    if (*recovery) {
-        core_options.reset = genesis::reset_of(**recovery);
-        ledger.genesis.times.retimes = (*recovery)->retimes;
-        for (const chain::Retime& each : (*recovery)->retimes)
+    core_options.reset = reset_of(recovery);
+    if (recovery) {
+        ledger.genesis.times.retimes = recovery->retimes;
+        for (const chain::Retime& each : recovery->retimes)
             recoveries.push_back(chain::height_of(each.from));
         if (core_options.reset) recoveries.push_back(chain::height_of(core_options.reset->from));
     }
@@ -249,9 +253,9 @@ base::Result<void> Node::Parts::open_core() {
     auto core = Core::open(core_options, environment, std::move(ledger.safety), first);
     if (!core) return base::fail(core.error());
     // Nothing is written yet. Later, and where the block is not known, its id has to do.
-    const auto origin = *recovery ? (*core)->state_of((*recovery)->reset.from) : nullptr;
+    const auto origin = recovery ? (*core)->state_of(recovery->reset.from) : nullptr;
     if (origin != nullptr) {
-        if (auto same = check_origin(**recovery, *origin); !same) return same;
+        if (auto same = check_origin(*recovery, *origin); !same) return same;
     }
     auto network = network_options(options, *peers, ledger);
     if (network) {
@@ -530,7 +534,9 @@ base::Result<std::unique_ptr<Node>> Node::open(const Options& options,
     }
     auto ledger = open_ledger(options, node_log);
     if (!ledger) return base::fail(ledger.error());
-    auto parts = std::make_unique<Parts>(options, log, std::move(*ledger));
+    auto recovery = read_recovery(options, ledger->genesis.chain_id());
+    if (!recovery) return base::fail(recovery.error());
+    auto parts = std::make_unique<Parts>(options, log, std::move(*ledger), *std::move(recovery));
     if (auto opened = parts->open(); !opened) return base::fail(opened.error());
     return std::unique_ptr<Node>(new Node(std::move(parts)));
 }

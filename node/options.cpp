@@ -184,10 +184,11 @@ po::options_description ledger_options(Options& out) {
         po::value<bool>()->default_value(false)->implicit_value(true),
         "accepted; a validator of BoR always builds on what is final");
     add("recover-from",
-        text(out.recover_from),
+        po::value<Texts>(&out.recover_from),
         "id of the recovery in the data directory ('bor-cli recover'): a new first schedule, after "
         "more than a third of the validators were lost for ever, or other times for the slots that "
-        "come, when what is final is dated ahead of the right time");
+        "come, when what is final is dated ahead of the right time; before it, to begin with a "
+        "snapshot, those of all earlier new first schedules, in their order");
     add("clock-bound",
         milliseconds(out.clock_bound, 100),
         "ms by which right clocks of validators may differ: nothing is signed for a slot before "

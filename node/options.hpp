@@ -59,8 +59,9 @@ struct Options {
     std::vector<std::string> producer_names;
     std::vector<std::string> signature_providers;
     bool pause_on_startup = false;
-    std::string recover_from;     // Id of the recovery that the operator confirms; empty: none.
-    bool accept_amnesia = false;  // Keys with a lost safety journal vote at once.
+    // Ids of the recoveries that the operator confirms, in their order.
+    std::vector<std::string> recover_from;
+    bool accept_amnesia = false;                 // Keys with a lost safety journal vote at once.
     std::chrono::milliseconds clock_bound{100};  // How far the clocks of validators may differ.
 
     // Peers.

@@ -7,10 +7,14 @@
 namespace node {
 
 base::Result<std::vector<base::Hash256>> confirmed_recoveries(const Options& options) {
-    if (options.recover_from.empty()) return std::vector<base::Hash256>();
-    const auto id = recovery_id_from(options.recover_from);
-    if (!id) return base::fail(id.error());
-    return std::vector{*id};
+    std::vector<base::Hash256> ids;
+    for (const std::string& text : options.recover_from) {
+        if (text.empty()) continue;  // "recover-from =" in a file: none.
+        const auto id = recovery_id_from(text);
+        if (!id) return base::fail(id.error());
+        ids.push_back(*id);
+    }
+    return ids;
 }
 
 base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& options,
@@ -18,11 +22,22 @@ base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& opti
     const auto confirmed = confirmed_recoveries(options);
     if (!confirmed) return base::fail(confirmed.error());
     if (confirmed->empty()) return std::optional<genesis::Recovery>();
-    auto recovery =
-        read_recovery_file(options.data_dir / genesis::kRecoveryFile, *confirmed, chain_id);
-    if (recovery) return std::optional(*std::move(recovery));
-    return base::fail(base::Errc::invalid,
-                      "recover-from = " + options.recover_from + ": " + recovery.error().detail);
+    const auto path = options.data_dir / genesis::kRecoveryFile;
+    const auto invalid = [&](const std::string& why) {
+        return base::fail(base::Errc::invalid,
+                          "recover-from = " + base::to_hex(confirmed->back().view()) + ": " + why);
+    };
+    auto recovery = read_recovery_file(path, *confirmed, chain_id);
+    if (!recovery) return invalid(recovery.error().detail);
+    // With the file of an earlier one the node would go on where the last gives it up.
+    const base::Hash256 id = recovery->id();
+    if (id == confirmed->back()) return std::optional(*std::move(recovery));
+    return invalid(path.string() + ": is recovery " + base::to_hex(id.view()) +
+                   ", which 'recover-from' names before the last; put the file of the last there");
+}
+
+std::optional<chain::ScheduleReset> reset_of(const std::optional<genesis::Recovery>& recovery) {
+    return recovery ? genesis::reset_of(*recovery) : std::nullopt;
 }
 
 }  // namespace node

@@ -8,12 +8,16 @@
 
 namespace node {
 
-// The id that recover-from names, if it names one. invalid: it is no id.
+// The ids that recover-from names, in their order. invalid: one is no id.
 [[nodiscard]] base::Result<std::vector<base::Hash256>> confirmed_recoveries(const Options& options);
 
-// The recovery that the operator confirms with recover-from, read from the data directory. invalid:
-// there is none, it has another id, or too few of the members that it names have signed it.
+// The last recovery that the operator confirms with recover-from, read from the data directory.
+// invalid: there is none, it has another id, or too few of the members that it names have signed
+// it.
 [[nodiscard]] base::Result<std::optional<genesis::Recovery>> read_recovery(
     const Options& options, const chain::ChainId& chain_id);
+// What the ledger goes on by; nothing: no recovery, or one that keeps the schedule.
+[[nodiscard]] std::optional<chain::ScheduleReset> reset_of(
+    const std::optional<genesis::Recovery>& recovery);
 
 }  // namespace node

@@ -26,12 +26,18 @@ BranchWalk::BranchWalk(const Rules& rules, chain::BlockPtr base, chain::Schedule
 void BranchWalk::follow(chain::BlockPtr block) {
     const Step& parent = steps_.back();
     CHECK(block->header.previous == parent.block->id);
-    auto schedules = chain::with_proposal(
-        chain::schedules_below(parent.schedules, parent.block->header), block->header);
+    auto schedules = chain::with_proposal(schedules_below(parent), block->header);
     const chain::Height lowest = chain::height_of(parent.block->header.finalized.id);
     steps_.push_back({std::move(block), std::move(schedules)});
     while (steps_.front().block->header.height < lowest && steps_.size() > 2)
         steps_.pop_front();
+}
+
+chain::ScheduleState BranchWalk::schedules_below(const Step& parent) const {
+    if (const auto* reset = chain::reset_below(rules_.reset, parent.block->id)) {
+        return chain::first_schedules(reset->schedule);
+    }
+    return chain::schedules_below(parent.schedules, parent.block->header);
 }
 
 const BranchWalk::Step* BranchWalk::find(const chain::BlockId& id) const {
@@ -82,7 +88,7 @@ base::Result<void> BranchWalk::check(const chain::Block& copy,
     if (copy.id != block().id) return fail(Errc::invalid, "it is another block");
     if (auto good = check_form(copy.witness); !good) return good;
     const Step& parent = steps_[steps_.size() - 2];
-    const auto below = chain::schedules_below(parent.schedules, parent.block->header);
+    const auto below = schedules_below(parent);
     const chain::ScheduleEntry& owner =
         below.active->producer_of(copy.header.slot, rules_.repetitions);
     if (!base::crypto::verify(

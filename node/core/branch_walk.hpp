@@ -2,11 +2,13 @@
 
 #include "base/result.hpp"
 #include "chain/types/block.hpp"
+#include "chain/types/schedule_reset.hpp"
 #include "chain/types/schedule_state.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string_view>
 
 namespace node {
@@ -16,16 +18,18 @@ using CertificateCheck =
     std::function<base::Result<void>(const chain::Certificate&, const chain::ScheduleState&)>;
 
 // Follows a branch block by block and says under which schedules each is, who must have signed it
-// and which certificates its witness must have: a function of the headers alone, so that signatures
-// can be checked apart from execution (spec 05, trust = certified).
+// and which certificates its witness must have: a function of the headers, and of the recovery that
+// the operator knows of, so that signatures can be checked apart from execution (spec 05, trust =
+// certified).
 //
-// Keeps the last blocks, from the `final` of the newest on: a witness names none below. Without
-// recoveries: nothing follows a schedule that headers do not propose. Thread: any, one at a time.
+// Keeps the last blocks, from the `final` of the newest on: a witness names none below. Thread:
+// any, one at a time.
 class BranchWalk {
   public:
     struct Rules {
         chain::ChainId chain_id;
         std::uint32_t repetitions = 1;
+        std::optional<chain::ScheduleReset> reset{};  // As the ledger's.
     };
 
     // From this block on, whose schedules are known; it is not checked.
@@ -60,6 +64,7 @@ class BranchWalk {
         bool is_wanted = false;
         chain::BlockRef named;
     };
+    [[nodiscard]] chain::ScheduleState schedules_below(const Step& parent) const;
     [[nodiscard]] const Step* find(const chain::BlockId& id) const;
     [[nodiscard]] base::Result<void> check_form(const chain::Witness& witness) const;
     [[nodiscard]] base::Result<void> check_form(const Part& part) const;

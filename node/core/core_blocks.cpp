@@ -150,19 +150,28 @@ const chain::ScheduleEntry& Core::Impl::owner_of(chain::Slot slot,
         slot, static_cast<std::uint32_t>(options_.genesis.parameters.repetitions));
 }
 
+// Why a block is under another schedule than its parent implies; empty: not known.
+std::string Core::Impl::hint_at_recovery(const chain::BlockHeader& header,
+                                         const chain::ScheduleState& below) const {
+    // Without a recovery the next version is one more.
+    if (header.schedule_version <= below.active->version + 1) return "";
+    const auto& reset = chain_->identity().reset;
+    const bool is_below_known = reset && header.height <= chain::height_of(reset->from);
+    return fmt::format(
+        ": it is of a recovery that this node does not know{}",
+        is_below_known ? ", below the one that it does; begin with a snapshot ('bor-cli snapshot "
+                         "load'), and name each recovery with recover-from"
+                       : "; if the members confirm one, set recover-from");
+}
+
 base::Result<void> Core::Impl::check_owner(const chain::BlockHeader& header,
                                            const chain::ScheduleState& below) const {
     if (header.schedule_version != below.active->version) {
-        // Without a recovery the next version is one more.
-        const bool is_recovery = header.schedule_version > below.active->version + 1;
         return base::fail(base::Errc::invalid,
                           fmt::format("schedule version {}, the parent implies {}{}",
                                       header.schedule_version,
                                       below.active->version,
-                                      is_recovery ? ": it is of a recovery that this node does not "
-                                                    "know; if the members confirm one, set "
-                                                    "recover-from"
-                                                  : ""));
+                                      hint_at_recovery(header, below)));
     }
     const chain::Name owner = owner_of(header.slot, below).producer;
     if (owner == header.producer) return {};

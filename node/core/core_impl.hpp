@@ -237,6 +237,8 @@ class Core::Impl {
     // says so, and whether the owner has signed it.
     [[nodiscard]] const chain::ScheduleEntry& owner_of(chain::Slot slot,
                                                        const chain::ScheduleState& below) const;
+    [[nodiscard]] std::string hint_at_recovery(const chain::BlockHeader& header,
+                                               const chain::ScheduleState& below) const;
     [[nodiscard]] base::Result<void> check_owner(const chain::BlockHeader& header,
                                                  const chain::ScheduleState& below) const;
     [[nodiscard]] bool is_signed(const chain::Block& block,

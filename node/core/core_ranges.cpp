@@ -180,7 +180,8 @@ BranchWalk Core::Impl::walk_to(const chain::BlockId& tip) const {
 
 BranchWalk::Rules Core::Impl::walk_rules() const {
     return {chain_->identity().chain_id,
-            static_cast<std::uint32_t>(options_.genesis.parameters.repetitions)};
+            static_cast<std::uint32_t>(options_.genesis.parameters.repetitions),
+            chain_->identity().reset};
 }
 
 // False: this node cannot follow what a quorum has made final.

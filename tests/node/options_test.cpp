@@ -139,7 +139,11 @@ TEST_CASE("options of peers: lists, checkpoint and what is not served are refuse
     CHECK(has(refusal("checkpoint = 7:00\n"), "without p2p-listen-endpoint"));
     CHECK(read(peers + "trust = certified\n").trust == "certified");
     CHECK(has(refusal("trust = blind\n"), "expected full or certified"));
-    CHECK(read("recover-from = 00\n").recover_from == "00");
+    using Ids = std::vector<std::string>;
+    CHECK(read("").recover_from.empty());
+    CHECK(read("recover-from = 00\nrecover-from = 11\n").recover_from == Ids{"00", "11"});
+    // The last counts: what the command line says takes the place of all of the file.
+    CHECK(read("recover-from = 00\n", {"--recover-from", "11"}).recover_from == Ids{"11"});
     CHECK(has(refusal("snapshot = x\n"), "on the command line"));
     CHECK(has(refusal("snapshots-dir = x\n"), "data-dir/snapshots"));
 }

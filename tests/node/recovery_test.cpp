@@ -1,5 +1,7 @@
 // Who signs a recovery: the members in the state of the block that it begins from, with the keys
-// that they have there, whatever the genesis file says.
+// that they have there, whatever the genesis file says. And which one a node goes on by.
+#include "node/recovery.hpp"
+
 #include "chain/execution/rows.hpp"
 #include "chain/state/views.hpp"
 #include "node/core/core.hpp"
@@ -7,6 +9,10 @@
 #include "tests/support/memory_storage.hpp"
 
 #include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
 
 namespace {
 
@@ -62,4 +68,46 @@ TEST_CASE("a recovery names the members of the state that it begins from") {
         recovery.replaced[0].version = 7;
         CHECK_THAT(refusal(recovery, state), Catch::Contains("replaces another schedule"));
     }
+}
+
+TEST_CASE("a node goes on by the last recovery that recover-from names, and needs its file") {
+    const PrivateKey key = PrivateKey::generate(KeyType::k1);
+    const chain::ChainId chain_id{{std::byte{3}}};
+    const auto make = [&](chain::Slot first) {
+        genesis::Recovery recovery;
+        recovery.chain_id = chain_id;
+        recovery.reset.from.bytes[3] = std::byte{9};
+        recovery.retimes = {{recovery.reset.from, first, {1'800'000'000'000'000}}};
+        recovery.members = {
+            {*chain::Name::from_string("ma"), chain::Authority::of_key(key.public_key())}};
+        recovery.signatures = {key.sign(recovery.id())};
+        return recovery;
+    };
+    const genesis::Recovery first = make(50);
+    const genesis::Recovery last = make(60);
+    const auto name = [](const genesis::Recovery& each) { return base::to_hex(each.id().view()); };
+    namespace fs = std::filesystem;
+    node::Options options;
+    options.data_dir = fs::temp_directory_path() / ("bor-recovery-" + std::to_string(::getpid()));
+    fs::create_directories(options.data_dir);
+    const auto read = [&](const genesis::Recovery& in_file) {
+        std::ofstream(options.data_dir / genesis::kRecoveryFile, std::ios::trunc)
+            << genesis::to_text(in_file);
+        return node::read_recovery(options, chain_id);
+    };
+    CHECK(node::read_recovery(options, chain_id).value() == std::nullopt);
+    options.recover_from = {name(first), name(last)};
+    CHECK(node::confirmed_recoveries(options).value() == std::vector{first.id(), last.id()});
+    const auto good = read(last);
+    if (!good) FAIL(good.error().detail);
+    CHECK(*good == last);
+    CHECK_FALSE(node::reset_of(*good).has_value());
+    const auto earlier = read(first);
+    REQUIRE_FALSE(earlier.has_value());
+    CHECK_THAT(earlier.error().detail, Catch::Contains("recover-from = " + name(last)));
+    CHECK_THAT(earlier.error().detail, Catch::Contains("put the file of the last there"));
+    options.recover_from = {name(first), "xyz"};
+    CHECK_THAT(node::confirmed_recoveries(options).error().detail,
+               Catch::Contains("recover-from = xyz"));
+    fs::remove_all(options.data_dir);
 }

@@ -1,5 +1,6 @@
 #include "chain/execution/schedule_rows.hpp"
 #include "consensus/certificate.hpp"
+#include "node/core/range_proof.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -244,4 +245,108 @@ TEST_CASE("who follows one recovery refuses another one from the same block", "[
     const auto opened = cluster[0].open();
     REQUIRE_FALSE(opened.has_value());
     CHECK(opened.error().detail.find("is final here already") != std::string::npos);
+}
+
+TEST_CASE("who joins after a recovery checks what it took on trust under the new schedule",
+          "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    const chain::ScheduleReset reset = lose_half(cluster);
+    cluster.kill(0);
+    cluster.kill(1);
+    restart(cluster, 0, reset);
+    restart(cluster, 1, reset);
+    cluster.deliver();
+    cluster.run(20, 60);
+    const auto& source = cluster[0].view();
+    REQUIRE(source.finalized->header.slot == 60);
+
+    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    observer.reset = reset;
+    std::string why;
+    std::vector<chain::BlockId> wanted;
+    chain::Height served_from = 0;
+    observer.to_peers = [&](const p2p::Input& said) {
+        if (const auto* judged = std::get_if<p2p::input::Judged>(&said)) {
+            if (judged->verdict == p2p::Verdict::bad && why.empty()) why = judged->text;
+        } else if (const auto* mend = std::get_if<p2p::input::MendBlocks>(&said)) {
+            wanted = mend->ids;
+        } else if (const auto* changed = std::get_if<p2p::input::LedgerChanged>(&said)) {
+            served_from = changed->served_from;
+        }
+    };
+    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
+    observer.start();
+    const auto give = [&](p2p::Effect content) {
+        observer.step(node::input::FromPeers{std::move(content)});
+        for (int i = 0; i < 10; ++i)
+            observer.step(node::input::Tick{});
+    };
+    const transport::ChannelId sender{5};
+    const chain::BlockReader reader(cluster[0].storage());
+    const chain::Height from = chain::height_of(reset.from);
+    // No proof reaches over a recovery: one by one.
+    for (chain::Height height = 2; height <= from; ++height)
+        give(p2p::effect::BlockArrived{sender, reader.at(height).value(), true});
+    REQUIRE(observer.view().finalized->id == reset.from);
+    // What the node's p2p asks for now is under the schedule that is trusted from here on.
+    const auto to = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
+    p2p::effect::RangeArrived range{sender, {}, {}};
+    for (chain::Height height = from + 1; height <= to; ++height)
+        range.blocks.push_back(reader.at(height).value());
+    const auto proof =
+        node::prove_range(cluster[0].storage(), from + 1, to, reset.schedule.version);
+    REQUIRE(proof.has_value());
+    REQUIRE(proof->height() == to);
+    range.proof = *proof;
+    give(range);
+    CHECK(observer.view().finalized->header.height + 3 >= to);
+    CHECK(why == "");
+    CHECK(wanted.empty());
+    CHECK(served_from == 1);
+}
+
+TEST_CASE("who joins by blocks after two recoveries is told that only a snapshot leads over both",
+          "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    const chain::ScheduleReset first = lose_half(cluster);
+    cluster.kill(0);
+    cluster.kill(1);
+    restart(cluster, 0, first);
+    restart(cluster, 1, first);
+    cluster.deliver();
+    cluster.run(20, 30);
+    chain::ScheduleReset second;
+    second.from = cluster[0].view().finalized->id;
+    second.schedule.version = 300;
+    second.schedule.entries = {entry("bank", 31), entry("bourse", 32)};
+    for (const std::size_t node : {0U, 1U}) {
+        cluster.kill(node);
+        cluster[node].reset = second;
+        cluster[node].set_key(key_of(static_cast<unsigned char>(31 + node)));
+    }
+    cluster.start(0);
+    cluster.start(1);
+    cluster.deliver();
+    cluster.run(40, 50);
+    REQUIRE(cluster[0].view().finalized->header.slot == 50);
+    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    observer.reset = second;
+    std::string why;
+    observer.to_peers = [&](const p2p::Input& said) {
+        const auto* judged = std::get_if<p2p::input::Judged>(&said);
+        if (judged != nullptr && judged->verdict == p2p::Verdict::bad && why.empty())
+            why = judged->text;
+    };
+    observer.set_time(observer.genesis().times.time_of(50).to_timestamp());
+    observer.start();
+    const chain::BlockReader reader(cluster[0].storage());
+    for (chain::Height height = 2; why.empty(); ++height) {
+        REQUIRE(height <= cluster[0].view().finalized->header.height);
+        observer.step(node::input::FromPeers{
+            p2p::effect::BlockArrived{transport::ChannelId{5}, reader.at(height).value(), true}});
+        observer.step(node::input::Tick{});
+    }
+    CHECK(observer.view().head->id == first.from);
+    CHECK_THAT(why, Catch::Contains("a recovery that this node does not know, below the one"));
+    CHECK_THAT(why, Catch::Contains("begin with a snapshot"));
 }

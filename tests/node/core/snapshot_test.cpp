@@ -1,5 +1,6 @@
 #include "chain/state/proof_store.hpp"
 #include "consensus/certificate.hpp"
+#include "node/core/range_proof.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -194,7 +195,7 @@ TEST_CASE("a snapshot of a height that finality jumps over", "[snapshot]") {
 namespace {
 
 // Two of four are lost for ever; the others go on from what they hold, as the members say.
-genesis::Recovery recover(Cluster& cluster) {
+genesis::Recovery recover(Cluster& cluster, unsigned char first = 21) {
     cluster.kill(2);
     cluster.kill(3);
     genesis::Recovery recovery;
@@ -210,7 +211,7 @@ genesis::Recovery recover(Cluster& cluster) {
     }
     const std::vector<std::string> names{"bank", "bourse"};
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto key = key_of(static_cast<unsigned char>(21 + i)).public_key();
+        const auto key = key_of(static_cast<unsigned char>(first + i)).public_key();
         recovery.reset.schedule.entries.push_back({*chain::Name::from_string(names[i]), key, key});
     }
     recovery.reset.schedule.version =
@@ -220,7 +221,7 @@ genesis::Recovery recover(Cluster& cluster) {
     for (const std::size_t node : {0U, 1U}) {
         cluster.kill(node);
         cluster[node].reset = genesis::reset_of(recovery);
-        cluster[node].set_key(key_of(static_cast<unsigned char>(21 + node)));
+        cluster[node].set_key(key_of(static_cast<unsigned char>(first + node)));
     }
     for (const std::size_t node : {0U, 1U})
         cluster.start(node);
@@ -367,4 +368,90 @@ TEST_CASE("blocks that become final at once, a change and a recovery in them, le
     cluster.run(35, 44);  // Beyond a change that is proposed in slot 36.
     check_same(cluster, 0, 4);
     CHECK(take(cluster, 4).links == take(cluster, 0).links);
+}
+
+TEST_CASE("a chain with two recoveries is joined with a snapshot by who confirms both",
+          "[snapshot]") {
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 9);
+    cluster.kill(4);
+    cluster.kill(5);
+    const genesis::Recovery first = recover(cluster);
+    cluster.run(30, 40);
+    REQUIRE(cluster[0].view().finalized->header.slot == 40);
+    const genesis::Recovery second = recover(cluster, 31);
+    const auto at = static_cast<chain::Slot>(GENERATE(51, 52, 64));
+    cluster.run(50, at);
+    REQUIRE(cluster[0].view().finalized->header.slot == at);
+    const Snapshot snapshot = take(cluster, 0, at + 1);
+    const auto refusal = [&](const std::vector<base::Hash256>& recoveries) {
+        support::MemoryStorage storage;
+        genesis::Trust trust = support::trust_of(cluster[0].genesis());
+        trust.recoveries = recoveries;
+        const auto loaded = support::load_snapshot(snapshot, trust, storage);
+        REQUIRE_FALSE(loaded.has_value());
+        return loaded.error().detail;
+    };
+    using Catch::Matchers::Contains;
+    CHECK_THAT(refusal({second.id()}),
+               Contains("set recover-from = " + base::to_hex(first.id().view())));
+    CHECK_THAT(refusal({first.id()}),
+               Contains("set recover-from = " + base::to_hex(second.id().view())));
+    // The node has the file of the last.
+    for (const std::size_t node : {4U, 5U}) {
+        cluster[node].reset = genesis::reset_of(second);
+        join(cluster, node, take(cluster, node == 4 ? 0 : 4, at + 3), {first.id(), second.id()});
+        run_to(cluster, at + node);
+        check_same(cluster, 0, node);
+    }
+    cluster.kill(5);
+    cluster.start(5);
+    cluster.deliver();
+    run_to(cluster, at + 20);
+    check_same(cluster, 0, 5);
+}
+
+TEST_CASE("a range after a recovery is taken, also where a change was on its way below it",
+          "[snapshot]") {
+    Cluster cluster(4, 2, kPeriod);
+    cluster.run(1, 9);
+    rotate(cluster, 1);
+    cluster.run(10, static_cast<chain::Slot>(GENERATE(10, 12, 13, 14, 15, 20)));
+    cluster.kill(4);
+    cluster.kill(5);
+    const genesis::Recovery recovery = recover(cluster);
+    cluster.run(30, 60);
+    const auto& source = cluster[0].view();
+    REQUIRE(source.finalized->header.slot == 60);
+    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    observer.reset = genesis::reset_of(recovery);
+    std::string why;
+    observer.to_peers = [&](const p2p::Input& said) {
+        const auto* judged = std::get_if<p2p::input::Judged>(&said);
+        if (judged != nullptr && judged->verdict == p2p::Verdict::bad && why.empty())
+            why = judged->text;
+    };
+    observer.holds_checks = true;  // Only what is looked at before.
+    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
+    observer.start();
+    const auto give = [&](p2p::Effect content) {
+        observer.step(node::input::FromPeers{std::move(content)});
+        for (int i = 0; i < 10; ++i)
+            observer.step(node::input::Tick{});
+    };
+    const chain::BlockReader reader(cluster[0].storage());
+    const chain::Height from = chain::height_of(recovery.reset.from);
+    for (chain::Height height = 2; height <= from; ++height)
+        give(p2p::effect::BlockArrived{transport::ChannelId{5}, reader.at(height).value(), true});
+    REQUIRE(observer.view().finalized->id == recovery.reset.from);
+    const auto to = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
+    const auto proof =
+        node::prove_range(cluster[0].storage(), from + 1, to, recovery.reset.schedule.version);
+    REQUIRE(proof.has_value());
+    p2p::effect::RangeArrived range{transport::ChannelId{5}, {}, *proof};
+    for (chain::Height height = from + 1; height <= proof->height(); ++height)
+        range.blocks.push_back(reader.at(height).value());
+    give(range);
+    CHECK(why == "");
+    CHECK(observer.view().finalized->header.height + 3 >= proof->height());
 }
