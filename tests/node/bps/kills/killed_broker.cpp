@@ -298,6 +298,8 @@ void KilledBroker::sync() {
     }
     sync_.reset();
     broker_->on_synced(now_, {}, effects_);
+    for (std::int32_t index = 0; index < kPartitions && !has_ended(); ++index)
+        check_deleted(index);
     take_replies();
 }
 
@@ -398,10 +400,19 @@ void KilledBroker::compare() {
     take_replies();
 }
 
+// What the row says is deleted, nobody sees.
+void KilledBroker::check_deleted(std::int32_t index) {
+    const bps::Log& log = this->log({kTopic, index});
+    if (log.start() < std::min(part(index).deletion, log.durable_end())) {
+        lose("records that the row deletes are seen");
+    }
+}
+
 void KilledBroker::compare(std::int32_t index) {
     const bps::Log& log = this->log({kTopic, index});
     Part& of = part(index);
-    if (log.start() < of.deletion) lose("deleted records are back");
+    if (log.start() < of.deleted) lose("deleted records are back");
+    check_deleted(index);
     std::erase_if(of.sent, [&](const Sent& each) {
         if (each.end() <= log.end()) return false;
         if (!each.is_acknowledged) return true;

@@ -103,6 +103,7 @@ class KilledBroker : base::Pinned {
 
     void compare();
     void compare(std::int32_t index);
+    void check_deleted(std::int32_t index);
     void compare_producers(const Part& part, const bps::Log& log) const;
     void compare_group();
 
