@@ -218,6 +218,9 @@ base::Result<void> Log::replay_producers(std::int64_t from) {
             if (!*batch) break;
             if ((*batch)->header.base_offset >= from) producers_.add((*batch)->header);
         }
+        // The process that filled it died before its snapshot was written.
+        const bool is_full = segment.next < end() && !segment.is_sealed;
+        if (is_full) snapshots_[segment.next] = producers_.snapshot(segment.next);
     }
     return {};
 }
