@@ -178,8 +178,12 @@ void Broker::settle(std::int64_t now, Effects& out) {
     do {
         for (const GroupCommit::Answer& answer : partitions_.commit.take_ready())
             on_answer(now, answer, out);
-        for (const LogId log : partitions_.commit.take_changed())
-            fetches_.on_changed(now, PartitionId::of(log), out);
+        for (const LogId log : partitions_.commit.take_changed()) {
+            const PartitionId id = PartitionId::of(log);
+            // Where the disk fails, expire() tries again and says so.
+            (void)get(id).follow_log_start();
+            fetches_.on_changed(now, id, out);
+        }
         begin_sync(out);
     } while (partitions_.commit.has_ready());
 }

@@ -1,13 +1,14 @@
 #include "node/bps/core/group_commit.hpp"
 
 #include "base/check.hpp"
+#include "node/bps/core/rule.hpp"
 
 #include <utility>
 
 namespace bps {
 
 void GroupCommit::wait(LogId log, std::int64_t end, AnswerId answer) {
-    if (logs_.at(log)->durable_end() >= end) {
+    if (is_left_out(Rule::answer_after_sync) || logs_.at(log)->durable_end() >= end) {
         ready_.push_back({.id = answer});
         return;
     }

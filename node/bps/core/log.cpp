@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "node/bps/core/log_names.hpp"
+#include "node/bps/core/rule.hpp"
 
 #include <fmt/format.h>
 
@@ -44,8 +45,9 @@ Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
     const auto known = producers_.check(*checked);
     if (!known) return refuse(known.error());
     if (*known) {
+        const bool waits = !is_left_out(Rule::duplicate_waits);
         return Appended{.base_offset = (*known)->base_offset,
-                        .next_offset = (*known)->next_offset,
+                        .next_offset = waits ? (*known)->next_offset : 0,
                         .append_time = settings_.append_time ? (*known)->max_timestamp : -1,
                         .is_duplicate = true};
     }
@@ -209,7 +211,9 @@ base::Result<void> Log::truncate(std::int64_t offset) {
         if (auto gone = remove_segment(segments_.back()); !gone) return gone;
         segments_.pop_back();
     }
-    if (auto gone = files_.remove(kept->index_name()); !gone) return gone;
+    if (!is_left_out(Rule::index_goes_with_cut)) {
+        if (auto gone = files_.remove(kept->index_name()); !gone) return gone;
+    }
     if (auto cut = files_.truncate(kept->log_name(), kept->bytes); !cut) return cut;
     segments_.back() = *kept;
     snapshots_.clear();

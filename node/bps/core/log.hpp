@@ -146,8 +146,7 @@ class Log : base::Pinned {
                                     Findings& findings);
     [[nodiscard]] bool is_behind_gap(const LogFiles::File& file, Findings& findings) const;
     [[nodiscard]] std::optional<Segment> trusted_index(const LogFiles::File& file) const;
-    base::Result<void> cut_tail(const BatchWalk& walk,
-                                const LogFiles::File& file,
+    base::Result<void> cut_tail(const LogFiles::File& file,
                                 const base::Error& reason,
                                 Findings& findings);
     base::Result<void> read_small_files();

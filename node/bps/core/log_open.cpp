@@ -1,6 +1,7 @@
 #include "base/check.hpp"
 #include "node/bps/core/log.hpp"
 #include "node/bps/core/log_names.hpp"
+#include "node/bps/core/rule.hpp"
 
 #include <fmt/format.h>
 
@@ -113,7 +114,9 @@ std::optional<Segment> Log::trusted_index(const LogFiles::File& file) const {
     const auto bytes = read_small(files_, Segment{.base = base}.index_name());
     if (!bytes || bytes->empty()) return std::nullopt;
     auto segment = read_index(*bytes, base);
-    if (!segment || segment->bytes != file.bytes) return std::nullopt;
+    if (!segment) return std::nullopt;
+    const bool fits = segment->bytes == file.bytes || is_left_out(Rule::index_goes_with_cut);
+    if (!fits) return std::nullopt;
     segment->is_sealed = true;
     return *std::move(segment);
 }
@@ -131,7 +134,7 @@ base::Result<void> Log::read_segment(const LogFiles::File& file,
     while (true) {
         const auto batch = walk.next_checked(end());
         if (!batch && batch.error().code != base::Errc::corrupt) return base::fail(batch.error());
-        if (!batch) return cut_tail(walk, file, batch.error(), findings);
+        if (!batch) return cut_tail(file, batch.error(), findings);
         if (!*batch) break;
         segments_.back().add((*batch)->header, now);
     }
@@ -139,8 +142,7 @@ base::Result<void> Log::read_segment(const LogFiles::File& file,
     return {};
 }
 
-base::Result<void> Log::cut_tail(const BatchWalk& walk,
-                                 const LogFiles::File& file,
+base::Result<void> Log::cut_tail(const LogFiles::File& file,
                                  const base::Error& reason,
                                  Findings& findings) {
     if (end() < noted_end_) {
@@ -150,9 +152,14 @@ base::Result<void> Log::cut_tail(const BatchWalk& walk,
                                       end(),
                                       noted_end_));
     }
-    findings.cut_bytes = file.bytes - walk.position();
+    if (is_left_out(Rule::tail_cut_at_damage)) {
+        auto shorter = first_part(segments_.back(), end() - 1);
+        if (!shorter) return base::fail(shorter.error());
+        segments_.back() = *std::move(shorter);
+    }
+    findings.cut_bytes = file.bytes - segments_.back().bytes;
     findings.cut_reason = reason.detail;
-    return files_.truncate(file.name, walk.position());
+    return files_.truncate(file.name, segments_.back().bytes);
 }
 
 base::Result<void> Log::rebuild_epochs() {
@@ -180,6 +187,7 @@ base::Result<void> Log::rebuild_epochs() {
 
 base::Result<void> Log::rebuild_producers() {
     producers_ = {};
+    if (is_left_out(Rule::producers_rebuilt)) return {};
     auto list = files_.list();
     if (!list) return base::fail(list.error());
     for (const LogFiles::File& file : std::views::reverse(*list)) {
@@ -210,6 +218,9 @@ base::Result<void> Log::replay_producers(std::int64_t from) {
             if (!*batch) break;
             if ((*batch)->header.base_offset >= from) producers_.add((*batch)->header);
         }
+        // The process that filled it died before its snapshot was written.
+        const bool is_full = segment.next < end() && !segment.is_sealed;
+        if (is_full) snapshots_[segment.next] = producers_.snapshot(segment.next);
     }
     return {};
 }

@@ -149,11 +149,14 @@ base::Result<void> Partition::set_log_start(std::int64_t offset) {
     return {};
 }
 
+base::Result<void> Partition::follow_log_start() {
+    if (log_->start() >= std::min(log_start_of_row_, high_watermark())) return {};
+    return set_log_start(log_start_of_row_);
+}
+
 base::Result<void> Partition::expire(std::int64_t now) {
-    // What was deleted when it was not durable yet, or when the disk failed.
-    if (log_start_of_row_ > log_->start()) {
-        if (auto moved = set_log_start(log_start_of_row_); !moved) return moved;
-    }
+    // What was deleted when the disk failed.
+    if (auto moved = follow_log_start(); !moved) return moved;
     return log_->retain(now, high_watermark());
 }
 

@@ -73,6 +73,8 @@ class Partition : base::Pinned {
     [[nodiscard]] Verdict<std::int64_t> deletable(std::int64_t offset) const;
     // The row says that the records below are deleted.
     base::Result<void> set_log_start(std::int64_t offset);
+    // More of the log is durable: what of it is deleted is not seen. unavailable: the disk.
+    base::Result<void> follow_log_start();
     // Retention.
     base::Result<void> expire(std::int64_t now);
 

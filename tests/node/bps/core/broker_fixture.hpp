@@ -46,9 +46,12 @@ struct BrokerFixture {
         return made;
     }
     void add(bps::PartitionId id, std::int32_t leader_epoch) {
-        auto opened = bps::Log::open(files[id], settings.log, now);
+        bps::PartitionSettings with = settings;
+        // Compacted: no record of it goes for its age.
+        if (id.topic == kOffsetsTopic) with.log.retention_ms = with.log.retention_bytes = -1;
+        auto opened = bps::Log::open(files[id], with.log, now);
         REQUIRE(opened.has_value());
-        broker->add(id, std::move(opened->log), settings);
+        broker->add(id, std::move(opened->log), with);
         view.partition(id, leader_epoch);
         REQUIRE(broker->lead(now, id, leader_epoch, 1, effects).has_value());
         sync();

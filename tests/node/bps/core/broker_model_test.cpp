@@ -1,5 +1,5 @@
 // A partition against a model of it, over 10,000 random calls: records, syncs, kills, retention and
-// deletions between questions of where records lie.
+// deletions between questions of where records lie, and how far behind a group is.
 #include "tests/node/bps/core/broker_fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -22,7 +22,7 @@ class Modelled {
 
     void step() {
         f_.now += static_cast<std::int64_t>(rng_.below(100));
-        switch (rng_.below(12)) {
+        switch (rng_.below(14)) {
             case 0:
             case 1:
             case 2:
@@ -41,6 +41,10 @@ class Modelled {
                 return erase();
             case 10:
                 return expire();
+            case 11:
+                return commit();
+            case 12:
+                return lag();
             default:
                 return restart();
         }
@@ -140,6 +144,36 @@ class Modelled {
         start_ += static_cast<std::int64_t>(rng_.below(span) / 4);
         REQUIRE(f_.broker->set_log_start(f_.now, {1, 0}, start_, f_.effects).has_value());
     }
+    // A group has read up to here.
+    void commit() {
+        if (rng_.below(3) != 0) return;
+        committed_ = start_ + static_cast<std::int64_t>(
+                                  rng_.below(static_cast<std::uint64_t>(high_ - start_ + 1)));
+        bps::OffsetCommitRequest request;
+        request.group_id = "g";
+        request.generation_id_or_member_epoch = -1;
+        request.topics = {{"t", {{0, committed_, -1, "m"}}}};
+        const auto id = f_.ask(8, request);
+        f_.sync();
+        high_ = end();
+        const auto answer = f_.decoded<bps::OffsetCommitResponse>(id, 8);
+        REQUIRE(answer.topics.at(0).partitions.at(0).error_code == ErrorCode::none);
+        f_.effects.replies.clear();
+    }
+    // As a client tells it: from what the group has committed to what a read_committed one sees.
+    // What is behind the log's start, it has missed.
+    void lag() {
+        bps::OffsetFetchRequest request;
+        request.group_id = "g";
+        request.topics = {{{"t", {0}}}};
+        const auto id = f_.ask(7, request);
+        const auto told = f_.decoded<bps::OffsetFetchResponse>(id, 7).topics.at(0).partitions.at(0);
+        REQUIRE(told.committed_offset == committed_);
+        if (committed_ < 0) return;
+        const std::int64_t first = std::max(told.committed_offset, list(-2).first);
+        REQUIRE(list(-1).first - first == high_ - std::max(committed_, start_));
+        ++lags_;
+    }
     // Which segments there are, the model does not know; but what goes is too old, and durable.
     void expire() {
         REQUIRE(f_.broker->expire(f_.now, f_.effects).empty());
@@ -160,9 +194,11 @@ class Modelled {
     std::vector<std::int64_t> produced_at_;
     std::int64_t start_ = 0;
     std::int64_t high_ = 0;
+    std::int64_t committed_ = -1;
 
   public:
     std::int64_t expired_ = 0;
+    std::size_t lags_ = 0;
 };
 
 }  // namespace
@@ -173,4 +209,5 @@ TEST_CASE("offsets are those of a model over 10,000 random calls", "[bps][offset
         modelled.step();
     // Else nothing of it was tried.
     CHECK(modelled.expired_ > 100);
+    CHECK(modelled.lags_ > 100);
 }

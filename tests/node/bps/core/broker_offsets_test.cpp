@@ -241,3 +241,25 @@ TEST_CASE("records are kept as long as the topic says, and its changes count", "
     CHECK(list(f, -2).offset > start);
     CHECK(f.fetched_parts(f.fetch({{0, 0}}))[0].error_code == ErrorCode::offset_out_of_range);
 }
+
+TEST_CASE("what was deleted is not seen again once a restart has made it durable",
+          "[bps][offsets]") {
+    BrokerFixture f;
+    for (int i = 0; i < 3; ++i)
+        f.produce(0, make_batch(record("a")));
+    f.sync();
+    f.files.at({1, 0}).die_at(f.files.at({1, 0}).writes() + 1);  // Before it notes the start.
+    CHECK_FALSE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
+    f.files.at({1, 0}).restart_after_kill();
+    f.broker = f.make_broker();
+    f.effects = {};
+    auto opened = bps::Log::open(f.files.at({1, 0}), f.settings.log, f.now);
+    REQUIRE(opened.has_value());
+    f.broker->add({1, 0}, std::move(opened->log), f.settings);
+    f.view.partition({1, 0}, ++f.epoch);
+    REQUIRE(f.broker->lead(f.now, {1, 0}, f.epoch, 1, f.effects).has_value());
+    // As the row says, when nothing is known to be durable.
+    REQUIRE(f.broker->set_log_start(f.now, {1, 0}, 2, f.effects).has_value());
+    f.sync();
+    CHECK(offset_and_time(list(f, -2)) == Hit{2, -1});
+}

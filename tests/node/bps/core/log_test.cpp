@@ -393,3 +393,29 @@ TEST_CASE("a log that is cut has what it had there", "[bps][log]") {
         CHECK(again->log->producers() == model->producers());
     }
 }
+
+TEST_CASE("a segment that a dead process filled leaves its producers when it goes", "[bps][log]") {
+    support::SimulatedFiles files;
+    const bps::LogSettings settings{
+        .segment_bytes = 150, .retention_ms = 1'000, .producer_expiry_ms = 1'000'000};
+    const auto from = [](std::int64_t producer, std::int64_t time) {
+        support::BatchSpec batch = record("a", time);
+        batch.producer_id = producer;
+        batch.producer_epoch = 0;
+        batch.base_sequence = 0;
+        return batch;
+    };
+    {
+        const auto log = open_log(files, settings);
+        append(*log, from(1, 1), 1);
+        append(*log, from(2, 1), 1);
+        append(*log, from(3, 100'000), 100'000);
+    }
+    {
+        const auto log = open_log(files, settings, 100'000);
+        sync(*log, files);
+        REQUIRE(log->retain(100'000, log->end()).has_value());
+        REQUIRE(log->start() == 2);
+    }
+    CHECK(open_log(files, settings)->producers().size() == 3);
+}
