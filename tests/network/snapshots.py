@@ -11,6 +11,7 @@ import argparse
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import ssl
@@ -251,8 +252,8 @@ def killed_loads(net, good, checkpoint):
             load.communicate()
             kills += 1
             wait += 0.01
-            if os.path.exists(os.path.join(data, 'current')):
-                break               # Killed after the switch.
+            if any(re.fullmatch(r'state(\.\d+)?', name) for name in os.listdir(data)):
+                break               # Killed when it had switched to it.
             continue
         check(load.returncode == 0, 'load: ' + said)
         break

@@ -61,10 +61,11 @@ class LogLines : public base::LogSink {
     }
     // Waits: a client may see its end before the line is written.
     [[nodiscard]] bool has(std::string_view text) const {
-        return soon([&] {
-            const std::scoped_lock lock(mutex_);
-            return text_.find(text) != std::string::npos;
-        });
+        return soon([&] { return has_now(text); });
+    }
+    [[nodiscard]] bool has_now(std::string_view text) const {
+        const std::scoped_lock lock(mutex_);
+        return text_.find(text) != std::string::npos;
     }
 
   private:
