@@ -356,7 +356,8 @@ class Files final : public rocksdb::FileSystem {
 }  // namespace
 
 std::shared_ptr<rocksdb::Env> make_environment(DiskFiles& files) {
-    return rocksdb::NewCompositeEnv(std::make_shared<Files>(files));
+    std::shared_ptr<rocksdb::Env> made = rocksdb::NewCompositeEnv(std::make_shared<Files>(files));
+    return BackgroundJobs::order(std::move(made), files.jobs());
 }
 
 }  // namespace sim

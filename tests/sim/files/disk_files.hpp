@@ -3,6 +3,7 @@
 #include "base/bytes.hpp"
 #include "base/pinned.hpp"
 #include "tests/sim/chance.hpp"
+#include "tests/sim/files/background_jobs.hpp"
 
 #include <array>
 #include <cstdint>
@@ -124,6 +125,8 @@ class DiskFiles : base::Pinned {
     [[nodiscard]] base::Bytes durable(const std::string& path, std::size_t size) const;
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] const std::string& root() const { return root_; }
+    // Of all its processes.
+    [[nodiscard]] const std::shared_ptr<BackgroundJobs>& jobs() const { return jobs_; }
 
   private:
     struct Write {
@@ -182,6 +185,7 @@ class DiskFiles : base::Pinned {
     static void keep_durable_names(Node& directory);
 
     mutable std::mutex mutex_;
+    const std::shared_ptr<BackgroundJobs> jobs_ = std::make_shared<BackgroundJobs>();
     const std::string root_;
     Process process_ = 1;
     std::uint64_t mark_ = 0;

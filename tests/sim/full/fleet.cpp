@@ -81,6 +81,8 @@ Outcome Fleet::run() {
         ++outcome_.events;
         trace_.note(static_cast<std::uint64_t>(now_.time_since_epoch().count()));
         action();
+        for (const auto& machine : machines_)
+            machine->wait_for_disk();
         if (!observer_.failure().empty()) fail(observer_.failure());
     }
     if (outcome_.failure.empty()) check_healed();

@@ -122,6 +122,8 @@ class Machine : base::Pinned {
     // What the disk thread does: takes a write, and later carries out the first that it took.
     void begin_write(node::effect::Write write);
     [[nodiscard]] base::Result<void> finish_write();
+    // Until what the storage does by itself is done.
+    void wait_for_disk() { disk_.wait(); }
     // The next `count` writes that are waited for fail: the disk is full.
     void fill_disk(int count) { disk_.fill(count); }
 

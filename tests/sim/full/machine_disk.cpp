@@ -107,6 +107,7 @@ base::Result<void> MachineDisk::open_storage() {
     auto storage = node::RocksDbStorage::open(options);
     if (!storage) return base::fail(storage.error());
     storage_ = std::move(*storage);
+    wait();
     return {};
 }
 

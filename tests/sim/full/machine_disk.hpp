@@ -69,6 +69,8 @@ class MachineDisk : base::Pinned {
     base::Result<bool> replace_state(const SnapshotCopy& copy, std::optional<std::size_t> calls);
 
     // --- At any time ---
+    // Until what the storage does by itself is done.
+    void wait() { files_.jobs()->wait_for_all(); }
     // The next `count` writes that are waited for find the disk full.
     void fill(int count) { writes_to_fail_ = count; }
     void flip_bit(Chance& chance);
