@@ -70,7 +70,7 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 # namespaces; what doctor says; who joins, enters, leaves and goes on with other keys; journals lost,
 # new disks, lists of who may connect, a recovery; a registered node that means harm; two chains by twins of
 # two validators; shared memory and TCP in turns; snapshots and a node that begins with one, joined by a
-# line from one to the next; whom a blank node believes; every version of every message of Kafka; contracts that loop,
+# line from one to the next; whom a blank node believes; brokers of Kafka's clients; contracts that loop,
 # fail and recurse; contracts that others compiled.
 # Two at a time, each with a loopback of its own, so that no port of one is taken by another; those that
 # compare times run alone.
@@ -78,15 +78,13 @@ run_network() {
   ctest --test-dir build/release --output-on-failure -L network
   export -f network_test
   printf '%s\n' operating pruning snapshot_join members snapshots doctor partition clocks fork transports \
-    invite full_disk believed broker_versions | xargs -P 2 -I{} bash -c 'network_test {}'
+    invite full_disk believed broker_versions broker broker_cli | xargs -P 2 -I{} bash -c 'network_test {}'
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
   for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only
   done
   tests/network/contracts.py --build build/release
-  tests/network/broker.py --build build/release
-  tests/network/broker_cli.py --build build/release
 }
 
 # network_test <name>   what it says comes when it has ended, in one piece.
