@@ -194,7 +194,7 @@ class Fleet : public Watch {
     void check_variants(std::size_t i);
     void note_culprit(const chain::Evidence& evidence);
     void check_equivocators();
-    [[nodiscard]] bool may_be_certified(const chain::BlockId& id);
+    [[nodiscard]] bool may_be_named(const chain::BlockId& id);
     void check_healed();
     void conclude();
     void fail(const std::string& text);
