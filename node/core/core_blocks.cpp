@@ -141,6 +141,7 @@ bool Core::Impl::release_below(const chain::Block& block, Effects& out) {
     const bool is_waiting = arrivals_.find(Arrivals::key_of(block))->gives_up_at.has_value();
     if (below == nullptr || is_waiting) return false;
     if (below->block->header.producer == block.header.producer) return false;
+    if (chain::is_left_out(chain::Rule::third_below_another)) return false;
     return release(parent, out);
 }
 
