@@ -109,6 +109,7 @@ enum class Rule : std::uint8_t {
     // --- Blocks of one slot ---
     two_of_a_slot,
     third_below_certified,
+    third_below_another,
     // --- What is passed on ---
     two_headers_go_on,
     few_votes_of_key_go_on,

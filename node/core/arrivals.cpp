@@ -35,6 +35,20 @@ std::optional<Arrivals::Key> Arrivals::in_the_way_of(const chain::Block& block) 
     return std::nullopt;
 }
 
+std::optional<Arrivals::Key> Arrivals::third_in_the_way_of(const chain::Block& block) const {
+    const Entries::value_type* oldest = nullptr;
+    std::size_t waiting = 0;
+    for (const auto& entry : entries_) {
+        const Arrival& arrival = entry.second;
+        if (!arrival.gives_up_at || arrival.block->header.producer != block.header.producer)
+            continue;
+        ++waiting;
+        if (oldest == nullptr || arrival.gives_up_at < oldest->second.gives_up_at) oldest = &entry;
+    }
+    if (oldest == nullptr || (waiting < kThirdsMax && has_room_for(block))) return std::nullopt;
+    return oldest->first;
+}
+
 void Arrivals::add(Arrival arrival) {
     CHECK(has_room_for(*arrival.block));
     const std::size_t bytes = bytes_of(*arrival.block);
@@ -85,7 +99,7 @@ std::vector<Arrivals::Key> Arrivals::uncertified(const Key& key) const {
     return keys;
 }
 
-void Arrivals::certify(const Key& key, std::uint64_t ticket) {
+void Arrivals::release(const Key& key, std::uint64_t ticket) {
     Arrival& arrival = entries_.at(key);
     arrival.gives_up_at.reset();
     arrival.ticket = ticket;

@@ -28,8 +28,8 @@ struct Arrival {
     std::vector<chain::PooledTransaction> transactions;
     bool is_certified = false;     // A certificate names it, or a block above it.
     base::Timestamp not_before{};  // It came before its slot.
-    // A third block of its slot, from a sync: until then it waits for a certificate, and nothing is
-    // done with it.
+    // A third block of its slot: until then it waits for what names it, and nothing is done with
+    // it.
     std::optional<base::Timestamp> gives_up_at{};
 };
 
@@ -38,13 +38,15 @@ struct Arrival {
 //
 // Bounded in blocks and bytes, where no producer keeps out the blocks of others; for those before
 // their slot to one a producer, and to two of one producer and slot: two are evidence, a further
-// one needs a certificate that names it or a block above it. Thread: core.
+// one needs a certificate that names it or a block above it, or another producer's block on top of
+// it: a liar may have given other two to that one. Thread: core.
 class Arrivals : base::Pinned {
   public:
     static constexpr std::size_t kBlocksMax = 4'096;
     static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
     static constexpr std::size_t kRefusedMax = 4'096;
     static constexpr std::size_t kSlotsMax = 16'384;  // Whose blocks are counted.
+    static constexpr std::size_t kThirdsMax = 16;     // Of a producer, but for a sync.
 
     using Key = std::pair<chain::Height, chain::BlockId>;
     using Entries = std::map<Key, Arrival>;
@@ -53,6 +55,9 @@ class Arrivals : base::Pinned {
     // Which has to give way to this block, when there is no room: the highest of the producer
     // whose blocks take most. Nothing: that is the producer of this one.
     [[nodiscard]] std::optional<Key> in_the_way_of(const chain::Block& block) const;
+    // Which has to give way to this third block of a slot, when there is no room or too many of its
+    // producer wait as it will: the one of these that came first. Nothing: none.
+    [[nodiscard]] std::optional<Key> third_in_the_way_of(const chain::Block& block) const;
     // Needs room.
     void add(Arrival arrival);
     [[nodiscard]] Arrival take(const Key& key);
@@ -63,10 +68,10 @@ class Arrivals : base::Pinned {
     [[nodiscard]] bool hold(const Key& key, base::Timestamp until);
     // Null: it is not here.
     [[nodiscard]] const Arrival* find(const Key& key) const;
-    // Those that wait for a certificate among this one and what is below it, as far as it is here.
+    // Those that wait to be named among this one and what is below it, as far as it is here.
     [[nodiscard]] std::vector<Key> uncertified(const Key& key) const;
-    // A certificate names it, or a block above it. `ticket`: of its effect::Recover; 0: none.
-    void certify(const Key& key, std::uint64_t ticket);
+    // It waits no more. `ticket`: of its effect::Recover; 0: none.
+    void release(const Key& key, std::uint64_t ticket);
     // A certificate names it: it and what is below it have the first turn. False: they had it, or
     // are not here.
     bool mark_certified(const Key& key);

@@ -53,9 +53,6 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     const bool is_certified = is_below_certified || consensus_.is_certified(block.id);
     const bool is_third = !chain::is_left_out(chain::Rule::two_of_a_slot) && !is_certified &&
                           arrivals_.has_twins(block.header, block.id);
-    if (is_third && !arrived.is_sync) {
-        return answer_with(Verdict::unsure, "its producer made two other blocks of this slot");
-    }
     if (auto good = check_owner(block.header, *below); !good) {
         return refuse_id(good.error().detail);
     }
@@ -68,6 +65,7 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
         // nothing. It is asked for when it is heard of again.
         return answer_with(Verdict::early, "came too early: its producer's clock or ours is wrong");
     }
+    if (is_third && !arrived.is_sync) make_room_for_third(block, out);
     if (!make_room(block, out)) {
         return answer_with(Verdict::unsure, "too many blocks wait to be executed");
     }
@@ -76,7 +74,7 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     arrival.schedules = chain::with_proposal(*below, block.header);
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
-    if (is_third) arrival.gives_up_at = now_ + kCertificateWithin;
+    if (is_third) arrival.gives_up_at = now_ + kNamedWithin;
     take_in(std::move(arrival), is_certified, out);
 }
 
@@ -94,6 +92,7 @@ void Core::Impl::take_in(Arrival arrival, bool is_certified, Effects& out) {
     if (ticket != 0) out.push_back(effect::Recover{ticket, block, nullptr});
     bool can_go_on = ticket == 0;
     if (is_certified) can_go_on |= certify(Arrivals::key_of(*block), out);
+    can_go_on |= release_below(*block, out);
     can_go_on |= certify_below(block->witness, out);
     if (can_go_on) work_off(out);
 }
@@ -108,18 +107,42 @@ bool Core::Impl::make_room(const chain::Block& block, Effects& out) {
     return true;
 }
 
+// Anybody who signs many blocks of a slot may send them without end.
+void Core::Impl::make_room_for_third(const chain::Block& block, Effects& out) {
+    while (const auto other = arrivals_.third_in_the_way_of(block))
+        conclude(*other, Verdict::unsure, "too many blocks of its slots wait", out);
+}
+
 // A certificate, which is good, names a block: what waited for that goes on, and what is below it
 // has the first turn. False: nothing is to be done.
 bool Core::Impl::certify(const Arrivals::Key& named, Effects& out) {
     const bool is_any_sooner = arrivals_.mark_certified(named);
+    return release(named, out) || is_any_sooner;
+}
+
+// What is named, and what waits below it, goes on. False: nothing waited.
+bool Core::Impl::release(const Arrivals::Key& named, Effects& out) {
     const std::vector<Arrivals::Key> waited = arrivals_.uncertified(named);
     for (const Arrivals::Key& key : waited) {
         const chain::BlockPtr& block = arrivals_.entries().at(key).block;
         const Ticket ticket = block->transactions.empty() ? 0 : next_ticket_++;
         if (ticket != 0) out.push_back(effect::Recover{ticket, block, nullptr});
-        arrivals_.certify(key, ticket);
+        arrivals_.release(key, ticket);
     }
-    return is_any_sooner || !waited.empty();
+    return !waited.empty();
+}
+
+// Another producer builds on a block, and so has executed it: a liar gave other two of the slot to
+// that one than to us. Of a producer two a slot can name others, so that what a liar makes with the
+// help of another stays bounded.
+bool Core::Impl::release_below(const chain::Block& block, Effects& out) {
+    const Arrivals::Key parent{block.header.height - 1, block.header.previous};
+    const Arrival* below = arrivals_.find(parent);
+    const bool is_waiting = arrivals_.find(Arrivals::key_of(block))->gives_up_at.has_value();
+    if (below == nullptr || is_waiting) return false;
+    if (below->block->header.producer == block.header.producer) return false;
+    if (chain::is_left_out(chain::Rule::third_below_another)) return false;
+    return release(parent, out);
 }
 
 // The certificates that a block brings may be what blocks below it wait for.
@@ -245,7 +268,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
     }
     if (arrival.gives_up_at) {
         if (*arrival.gives_up_at > now_) return false;
-        conclude(key, Verdict::unsure, "no certificate names it, a third of its slot", out);
+        conclude(key, Verdict::unsure, "nothing names it, a third of its slot", out);
         return false;
     }
     if (arrival.ticket != 0 || arrival.not_before > now_) return false;

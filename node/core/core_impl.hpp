@@ -33,8 +33,8 @@ inline constexpr base::Duration kOldBurst = std::chrono::milliseconds(20);
 inline constexpr std::size_t kRecoveringMax = 8'192;
 // How long a final block that our clock calls too early waits for another look.
 inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500);
-// How long a third block of a slot, from a sync, waits for a certificate.
-inline constexpr base::Duration kCertificateWithin = std::chrono::seconds(5);
+// How long a third block of a slot waits for what names it.
+inline constexpr base::Duration kNamedWithin = std::chrono::seconds(5);
 // How often peers are asked again for blocks that are wrong here.
 inline constexpr base::Duration kMendAgain = std::chrono::seconds(5);
 // Votes so many slots, or so long, below the final block decide nothing any more.
@@ -229,7 +229,10 @@ class Core::Impl {
     bool try_adopt(const Arrivals::Key& key, Effects& out);
     void take_in(Arrival arrival, bool is_certified, Effects& out);
     [[nodiscard]] bool make_room(const chain::Block& block, Effects& out);
+    void make_room_for_third(const chain::Block& block, Effects& out);
     bool certify(const Arrivals::Key& named, Effects& out);
+    bool release(const Arrivals::Key& named, Effects& out);
+    bool release_below(const chain::Block& block, Effects& out);
     bool certify_below(const chain::Witness& witness, Effects& out);
     [[nodiscard]] std::optional<chain::ScheduleState> schedules_below(
         const chain::BlockHeader& child) const;

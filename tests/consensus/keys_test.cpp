@@ -325,6 +325,32 @@ TEST_CASE("who answers a recovery signs nothing more", "[consensus][keys]") {
     CHECK(v->highest_certificate()->data.slot == 1);  // Of the lock.
 }
 
+// Its operator starts it with the word that recoveries themselves ask for, and later without.
+TEST_CASE("who has answered a recovery and then lost its journal signs nothing after any start",
+          "[consensus][keys]") {
+    Validator v;
+    v.options().started = v.at(3);
+    v.options().accept_amnesia = true;
+    consensus::Journals lost;
+    for (const consensus::KeyTag tag : {v.signing_tag(), v.voting_tag()})
+        lost.emplace(tag, consensus::SafetyJournal::lost(tag, 7, /*stopped=*/true));
+    v.restart(std::move(lost));
+    test::Logs logs;
+    for (const auto& persist : all<effect::Persist>(v.tick(3))) {
+        for (const consensus::JournalPage& page : persist.pages)
+            test::write_page(logs, page);
+    }
+    REQUIRE(logs.size() == 2);
+    v.options().started = v.at(9);
+    v.options().accept_amnesia = false;
+    v.restart(test::read_journals(logs));
+    for (const consensus::KeyStatus& key : v->keys())
+        CHECK(key.stopped);
+    CHECK(votes(v.adopt(v.block(10, v.genesis()))).empty());
+    for (chain::Slot slot = 11; slot <= 16; ++slot)
+        CHECK(all<effect::Produce>(v.tick(slot)).empty());
+}
+
 TEST_CASE("a key that the head's schedule has no more answers as well", "[consensus][keys]") {
     Validator v;
     const auto c = v.block(10, v.genesis(), {.change = test::schedule_of({4, 5, 6, 7}, 1)});

@@ -102,6 +102,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "above-start-floor",
     "two-of-a-slot",
     "third-below-certified",
+    "third-below-another",
     "two-headers-go-on",
     "few-votes-of-key-go-on",
     "few-blocks-go-on",

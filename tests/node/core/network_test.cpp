@@ -516,8 +516,8 @@ TEST_CASE("a third block of a slot is taken when a certificate names one that bu
           "[network]") {
     Divided test(false);
     test.send({Cluster::channel(0), test.good});
-    REQUIRE(test.judged.size() == 1);
-    CHECK(test.judged[0].verdict == p2p::Verdict::unsure);
+    CHECK(test.judged.empty());
+    CHECK(test.head() != test.good->id);
     // Of its grandchild, whose justify it is: the peers are asked for that block.
     REQUIRE(test.grandchild->witness.justify.has_value());
     const chain::Certificate& certificate = *test.grandchild->witness.justify;
@@ -530,6 +530,49 @@ TEST_CASE("a third block of a slot is taken when a certificate names one that bu
     // Which give it with those below it.
     test.send({Cluster::channel(0), test.good, false, true});
     test.send({Cluster::channel(0), test.child, false, true});
+    CHECK(test.head() == test.child->id);
+}
+
+TEST_CASE("a third block of a slot is taken when another producer builds on it", "[network]") {
+    Divided test(false);
+    test.cluster.tick_at(9);
+    test.judged.clear();
+    const chain::BlockPtr third = test.variant(3);
+    test.send({Cluster::channel(0), third});
+    const auto on_top = [&](chain::Slot slot, unsigned char producer) {
+        chain::BlockHeader header = test.child->header;
+        header.slot = slot;
+        header.producer = *chain::Name::from_string(producer == 7 ? "bank" : "bourse");
+        header.previous = third->id;
+        header.justify = third->header.justify;
+        header.finalized = third->header.finalized;
+        chain::Block bare = *test.child;
+        bare.witness = {};
+        test.send(
+            {Cluster::channel(0),
+             with_header(
+                 bare, header, support::key_of(producer), test.cluster[0].genesis().chain_id())});
+    };
+    REQUIRE(test.child->header.producer == *chain::Name::from_string("bourse"));
+    on_top(8, 7);  // Its own.
+    CHECK(test.judged.empty());
+    on_top(5, 8);
+    // It was executed: its state is wrong.
+    REQUIRE(test.judged.size() == 1);
+    CHECK(test.judged[0].id == third->id);
+    CHECK(test.judged[0].verdict == p2p::Verdict::bad);
+}
+
+TEST_CASE("of third blocks of a producer that come by themselves the last few wait", "[network]") {
+    Divided test(false);
+    for (unsigned i = 3; i < 203; ++i)
+        test.send({Cluster::channel(0), test.variant(i), false});
+    CHECK(test.judged.size() == 200 - node::Arrivals::kThirdsMax);
+    for (const auto& each : test.judged)
+        CHECK(each.verdict == p2p::Verdict::unsure);
+    // What is sent before it does not keep out the one that is built on.
+    test.send({Cluster::channel(0), test.good, false});
+    test.send({Cluster::channel(0), test.child, false});
     CHECK(test.head() == test.child->id);
 }
 
@@ -562,15 +605,18 @@ TEST_CASE("a third block of a slot that a sync brings waits for a certificate, a
             p2p::effect::CertificateArrived{Cluster::channel(0), {}, certificate}});
         CHECK(test.head() == test.good->id);
     }
-    SECTION("and not for one that is wrong") {
+    SECTION("of which that block brings a wrong one") {
         test.send({Cluster::channel(0), test.good, true});
         chain::Block other = *test.child;
         other.witness.justify->signatures[1].compact[9] ^= std::byte{1};
         REQUIRE(other.witness.finalized.has_value());
         other.witness.finalized->signatures[1].compact[9] ^= std::byte{1};
         test.send({Cluster::channel(0), std::make_shared<const chain::Block>(other), true});
-        CHECK(test.judged.empty());
-        CHECK(test.head() != test.child->id);
+        // Its header, which another producer has signed, names it all the same.
+        REQUIRE(test.judged.size() == 2);
+        CHECK(test.judged[0].verdict == p2p::Verdict::good);
+        CHECK(test.judged[1].verdict == p2p::Verdict::bad);
+        CHECK(test.head() == test.good->id);
     }
 }
 

@@ -33,7 +33,10 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     babbles_ = chance_.percent(15);
     spreads_variants_ = dice_.percent(kVariantsSeedsPercent);
     if (Divider::is_in(fleet.world(), seed)) divider_ = std::make_unique<Divider>(fleet, seed);
-    if (spreads_variants_ || divider_ != nullptr) {
+    if (divider_ == nullptr && Splitter::is_in(fleet.world(), seed)) {
+        splitter_ = std::make_unique<Splitter>(fleet);
+    }
+    if (spreads_variants_ || divider_ != nullptr || splitter_ != nullptr) {
         variants_ = std::make_unique<Variants>(fleet.world());
     }
     Chance flood(seed ^ kFloodSalt);
@@ -78,6 +81,7 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
     if (const auto fate = divider_ ? divider_->fate(peer, *envelope, bytes) : std::nullopt) {
         return fate->delay;
     }
+    if (splitter_ != nullptr && Splitter::keeps_back(*envelope)) return std::nullopt;
     const bool is_among_them = world.byzantine.size() > 1 && !world.is_honest(peer);
     if (is_among_them) return base::Duration(0);
     if (conspires()) {
@@ -228,6 +232,11 @@ void Byzantine::keep_block(std::size_t machine,
         if (block->header != made.header->header) continue;
         made.block = block;
         if (divider_ != nullptr && divider_->divide(machine, block, *variants_)) continue;
+        if (splitter_ != nullptr) {
+            fleet_.at(std::chrono::microseconds(1),
+                      [this, machine, block] { splitter_->split(machine, block, *variants_); });
+            continue;
+        }
         // At once: a moment later another block is final there.
         if (dice_.percent(forges_ / 4)) forge_header(fleet_.world().member_of(machine));
         if (!spreads_variants_ || !dice_.percent(kVariantsPercent)) continue;

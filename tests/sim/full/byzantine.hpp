@@ -5,6 +5,7 @@
 #include "tests/sim/full/flooder.hpp"
 #include "tests/sim/full/impostor.hpp"
 #include "tests/sim/full/miscopier.hpp"
+#include "tests/sim/full/splitter.hpp"
 #include "tests/sim/full/variants.hpp"
 
 #include <map>
@@ -43,6 +44,8 @@ class Byzantine {
     [[nodiscard]] std::uint64_t floods() const { return flooder_ ? flooder_->floods() : 0; }
     // Blocks that were served with another signature or witness.
     [[nodiscard]] std::uint64_t miscopies() const { return miscopier_ ? miscopier_->copies() : 0; }
+    // Each of the others gets blocks of its own.
+    [[nodiscard]] bool splits() const { return splitter_ != nullptr; }
     // Answers with blocks of slots that come in years.
     [[nodiscard]] std::uint64_t dated() const { return flooder_ ? flooder_->dated() : 0; }
 
@@ -80,6 +83,7 @@ class Byzantine {
     std::unique_ptr<Flooder> flooder_;      // Null: they do not flood.
     std::unique_ptr<Miscopier> miscopier_;  // Null: they serve what they have.
     std::unique_ptr<Divider> divider_;      // Null: nobody is divided.
+    std::unique_ptr<Splitter> splitter_;    // Null: nobody is split.
     // How it likes to behave, in percent.
     int withholds_ = 0;
     int releases_late_ = 0;

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 // A Byzantine producer makes many blocks of one slot. Two are evidence; nobody works on a third
-// before a certificate names it, or what builds on it.
+// before a certificate names it, or what builds on it, or another producer builds on it.
 
 namespace sim::full {
 
@@ -28,11 +28,13 @@ void Fleet::note_variants(const std::vector<chain::BlockPtr>& blocks) {
 }
 
 // With the votes that left honest nodes, and those of Byzantine ones.
-bool Fleet::may_be_certified(const chain::BlockId& id) {
+bool Fleet::may_be_named(const chain::BlockId& id) {
     const Seen* block = observer_.find(id);
     if (block == nullptr) return false;
     return std::ranges::any_of(observer_.blocks(), [&](const Seen* seen) {
-        return seen->notarizable() && seen->known->extends(*block->known);
+        const bool names =
+            seen->notarizable() || seen->header().producer != block->header().producer;
+        return names && seen->known->extends(*block->known);
     });
 }
 
@@ -45,7 +47,7 @@ void Fleet::note_work(std::size_t i, const chain::Block& block) {
     if (ids.size() <= kEvidence) return;
     ++outcome_.counts["thirds"];
     const auto others =
-        std::ranges::count_if(ids, [&](const chain::BlockId& id) { return !may_be_certified(id); });
+        std::ranges::count_if(ids, [&](const chain::BlockId& id) { return !may_be_named(id); });
     if (others <= static_cast<std::ptrdiff_t>(kEvidence)) return;
     fail(fmt::format("node {} works on {} blocks of slot {}", i, ids.size(), slot));
 }
@@ -61,7 +63,7 @@ void Fleet::check_variants(std::size_t i) {
         if (held.size() < kEvidence) continue;
         equivocators_.insert(key.second);
         const auto others = std::ranges::count_if(
-            held, [&](const chain::BlockId& id) { return !may_be_certified(id); });
+            held, [&](const chain::BlockId& id) { return !may_be_named(id); });
         if (others <= static_cast<std::ptrdiff_t>(kEvidence)) continue;
         fail(fmt::format("node {} has executed {} blocks of slot {}", i, held.size(), key.first));
     }

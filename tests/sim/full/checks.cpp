@@ -14,6 +14,7 @@ namespace {
 
 // How old the newest final block of each honest node may be in the end.
 constexpr chain::Slot kBehindMax = 12;
+constexpr chain::Slot kUselessMax = 24;     // Slots without a transaction that is final.
 constexpr chain::Slot kBehindMaxHard = 40;  // A Byzantine member may cost a recovery.
 constexpr std::size_t kReversibleMax = 200;
 constexpr std::size_t kPoolMax = 2'000;
@@ -109,6 +110,7 @@ void Fleet::note_final(std::size_t i, const node::effect::Finalized& finalized) 
     if (!first) return;
     if (byzantine_ != nullptr) byzantine_->became_final(finalized.block);
     const auto time = world_.genesis.times.time_of(block.header.slot);
+    if (!block.transactions.empty()) last_useful_ = block.header.slot;
     for (const chain::TransactionTrace& trace : finalized.block->traces) {
         const auto [there, added] = included_.emplace(trace.id, height);
         if (!added) {
@@ -231,6 +233,12 @@ void Fleet::check_healed() {
     const chain::Slot now = slot();
     const bool is_hard = !world_.byzantine.empty() || world_.wrong_time;
     const chain::Slot behind = is_hard ? kBehindMaxHard : kBehindMax;
+    // Blocks that are made long after the last final one are empty: who stops finality again and
+    // again, if only for a while, stops all that the chain is for.
+    if (byzantine_ != nullptr && byzantine_->splits() && last_useful_ + kUselessMax < now) {
+        return fail(fmt::format(
+            "the last transaction is final in slot {}, now it is slot {}", last_useful_, now));
+    }
     for (std::size_t i = 0; i < machines_.size(); ++i) {
         if (!world_.is_honest(i)) continue;
         const Machine& machine = *machines_[i];

@@ -80,6 +80,7 @@ class Fleet : public Watch {
     // All these are of one producer and slot.
     void note_variants(const std::vector<chain::BlockPtr>& blocks);
     void note_division() { ++outcome_.counts["divisions"]; }
+    void note_split() { ++outcome_.counts["splits"]; }
     // Asks for a conviction that this does not justify.
     void report_falsely(const chain::Evidence& evidence);
 
@@ -194,7 +195,7 @@ class Fleet : public Watch {
     void check_variants(std::size_t i);
     void note_culprit(const chain::Evidence& evidence);
     void check_equivocators();
-    [[nodiscard]] bool may_be_certified(const chain::BlockId& id);
+    [[nodiscard]] bool may_be_named(const chain::BlockId& id);
     void check_healed();
     void conclude();
     void fail(const std::string& text);
@@ -229,6 +230,7 @@ class Fleet : public Watch {
     std::vector<SnapshotCopy> copies_;                  // One of each height, ascending.
 
     std::map<chain::Height, chain::BlockId> final_;
+    chain::Slot last_useful_ = 0;  // Of the last final block with transactions.
     std::map<chain::TransactionId, chain::Height> included_;
     std::map<chain::TransactionId, chain::TimePointSec> expirations_;
     std::vector<chain::Height> shown_final_;  // The highest of each machine, over all its lives.
