@@ -64,6 +64,13 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
     for (const Json& each : list_of(*finality, "validators"))
         print_validator(each);
     for (const Json& each : list_of(*candidates, "candidates")) {
+        if (const std::string key = text_of(each, "waiting_vote_key"); !key.empty()) {
+            fmt::print(
+                "{:<13} changes to {} once a bor-node that is synced and holds it says "
+                "ready\n",
+                text_of(each, "producer"),
+                key);
+        }
         if (shown(each, "in_schedule") == "true") continue;
         if (shown(each, "convicted") == "true") {
             fmt::print(

@@ -20,9 +20,14 @@ Json candidate_json(const chain::Candidate& candidate,
                     const chain::StateView& state) {
     const chain::ScheduleEntry& entry = candidate.entry;
     const auto amnesia = chain::find_amnesia(state, entry.producer);
+    // Registered, and not used before a node that holds them is ready with them.
+    const auto next = chain::find_next_entry(state, entry.producer);
+    const bool is_waiting = next && *next && **next != entry;
     return {{"producer", entry.producer.to_string()},
             {"signing_key", entry.signing_key.to_string()},
             {"vote_key", entry.vote_key.to_string()},
+            {"waiting_signing_key", is_waiting ? Json((*next)->signing_key.to_string()) : Json()},
+            {"waiting_vote_key", is_waiting ? Json((*next)->vote_key.to_string()) : Json()},
             {"votes", json_integer(candidate.votes)},
             {"missed_slots", candidate.missed},
             {"registered", candidate.registered},

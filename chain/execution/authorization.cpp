@@ -20,10 +20,13 @@ constexpr std::uint64_t kDutyUnits = 10'000;     // The schedules.
 
 // What a validator's node says by itself.
 bool is_duty(const Action& action) {
-    const bool is_named =
-        action.name == "ready"_n || action.name == "reportbad"_n || action.name == "amnesia"_n;
+    const bool is_named = action.name == "reportbad"_n || action.name == "amnesia"_n;
     return is_named && action.account == kSystem && action.authorization.size() == 1 &&
            action.authorization[0].permission == kActive;
+}
+
+bool is_ready(const Action& action) {
+    return action.account == kSystem && action.name == "ready"_n;
 }
 
 bool is_unlinkable(Name action) {
@@ -238,16 +241,30 @@ Result<void> Authorization::check_minimum(const Action& action, PermissionLevel 
     return require_satisfies(declared, minimum, "action");
 }
 
-Result<std::optional<PublicKey>> Authorization::find_duty_key(const Action& action,
-                                                              const Provided& provided) const {
-    using Found = std::optional<PublicKey>;
+Result<std::vector<PublicKey>> Authorization::find_duty_keys(const Action& action,
+                                                             const Provided& provided) const {
+    using Found = std::vector<PublicKey>;
+    if (is_ready(action)) return find_ready_keys(action);
     if (!is_duty(action) || provided.keys.empty()) return Found();
     if (!environment_.meter.charge(kDutyUnits)) return out_of_units();
     auto entry = find_entry(environment_.state, action.authorization[0].actor);
     if (!entry) return base::fail(std::move(entry).error());
     if (!*entry) return Found();
     const bool is_provided = std::ranges::binary_search(provided.keys, (*entry)->signing_key);
-    return is_provided ? Found((*entry)->signing_key) : Found();
+    return is_provided ? Found{(*entry)->signing_key} : Found();
+}
+
+Result<std::vector<PublicKey>> Authorization::find_ready_keys(const Action& action) const {
+    if (!environment_.meter.charge(kDutyUnits)) return out_of_units();
+    if (action.authorization.size() != 1 || action.authorization[0].permission != kActive) {
+        return fail(Exception::irrelevant_auth_exception,
+                    "ready declares the producer's active permission, and nothing else");
+    }
+    auto entry = find_next_entry(environment_.state, action.authorization[0].actor);
+    if (!entry) return base::fail(std::move(entry).error());
+    if (!*entry) return std::vector<PublicKey>();  // Who is no producer is told so by the action.
+    if ((*entry)->signing_key == (*entry)->vote_key) return std::vector{(*entry)->signing_key};
+    return std::vector{(*entry)->signing_key, (*entry)->vote_key};
 }
 
 Result<std::vector<PermissionLevel>> Authorization::declared_by(
@@ -256,10 +273,10 @@ Result<std::vector<PermissionLevel>> Authorization::declared_by(
     std::vector<PublicKey>& duty_keys) const {
     std::vector<PermissionLevel> levels;
     for (const Action& action : actions) {
-        auto duty_key = find_duty_key(action, provided);
-        if (!duty_key) return base::fail(std::move(duty_key).error());
-        if (*duty_key) {
-            duty_keys.push_back(**duty_key);
+        auto found = find_duty_keys(action, provided);
+        if (!found) return base::fail(std::move(found).error());
+        if (!found->empty()) {
+            duty_keys.insert(duty_keys.end(), found->begin(), found->end());
             continue;
         }
         if (auto added = add_declared(action, levels); !added)
@@ -295,8 +312,14 @@ Result<void> Authorization::check(std::span<const Action> actions,
     if (!to_satisfy) return base::fail(std::move(to_satisfy).error());
     const AuthoritySource where = source();
     AuthorityChecker checker(where, provided);
-    for (const PublicKey& key : duty_keys)
-        checker.use_key(key);
+    for (const PublicKey& key : duty_keys) {
+        if (checker.use_key(key) || policy.dry_run) continue;
+        return fail(Exception::unsatisfied_authorization,
+                    "ready must be signed by the keys that the producer would have in the "
+                    "schedule, and " +
+                        key.to_string() +
+                        " has not signed: a bor-node that is synced and holds them says it");
+    }
     for (const PermissionLevel& level : *to_satisfy) {
         if (checker.satisfied(level) || policy.dry_run) continue;
         if (environment_.meter.exhausted()) return out_of_units();

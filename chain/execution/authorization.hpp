@@ -53,10 +53,12 @@ class Authorization {
     [[nodiscard]] bool satisfies(PermissionLevel level, PermissionLevel other) const;
 
   private:
-    // The provided key by which a validator's node may say this in the validator's name, though no
-    // permission names the key: the node holds no other. Absent: an ordinary action.
-    [[nodiscard]] base::Result<std::optional<PublicKey>> find_duty_key(
+    // The keys that say this in a validator's name, though no permission names them: its node holds
+    // no others. They are provided, or it is `ready`. None: an ordinary action.
+    [[nodiscard]] base::Result<std::vector<PublicKey>> find_duty_keys(
         const Action& action, const Provided& provided) const;
+    // `ready` proves that a node holds the keys: nothing else is good for it.
+    [[nodiscard]] base::Result<std::vector<PublicKey>> find_ready_keys(const Action& action) const;
     // Nothing: an ordinary action. True: checked; false never.
     [[nodiscard]] base::Result<bool> check_special(const Action& action) const;
     [[nodiscard]] base::Result<void> check_updateauth(const Action& action) const;

@@ -165,8 +165,8 @@ std::optional<Entries> fixed_entries(const StateView& state,
         entries = fixed;
     }
     const bool all_ready = std::ranges::all_of(entries, [&](const ScheduleEntry& entry) {
-        return find_entry(present, entry.producer) != nullptr ||
-               is_ready(state, entry.producer, slot, parameters);
+        return std::ranges::find(present, entry) != present.end() ||
+               is_ready(state, entry, slot, parameters);
     });
     if (!all_ready) return std::nullopt;
     return entries;
@@ -192,6 +192,13 @@ Result<std::vector<Name>> votes_of(const StateView& state, Name member) {
 
 ScheduleEntry entry_of(Name producer, const ProducerRow& row) {
     return {producer, row.key, row.vote_key.value_or(row.key)};
+}
+
+Result<std::optional<ScheduleEntry>> find_present(const StateView& state, Name producer) {
+    auto active = load_schedule(state);
+    if (!active) return base::fail(std::move(active).error());
+    const ScheduleEntry* entry = find_entry(active->entries, producer);
+    return entry == nullptr ? std::optional<ScheduleEntry>() : std::optional(*entry);
 }
 
 }  // namespace
@@ -237,27 +244,34 @@ Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
     return votes;
 }
 
-Result<std::optional<ScheduleEntry>> find_entry(const StateView& state, Name producer) {
+Result<std::optional<ScheduleEntry>> find_next_entry(const StateView& state, Name producer) {
     using Found = std::optional<ScheduleEntry>;
-    if (const Value value = state.find(Table::producer, producer_key(producer))) {
-        auto row = decode_row<ProducerRow>(*value);
-        if (!row) return base::fail(std::move(row).error());
-        return Found(entry_of(producer, *row));
-    }
     auto fixed = load_fixed(state);
     if (!fixed) return base::fail(std::move(fixed).error());
     if (*fixed) {
         if (const ScheduleEntry* entry = find_entry(**fixed, producer)) return Found(*entry);
     }
-    auto active = load_schedule(state);
-    if (!active) return base::fail(std::move(active).error());
-    const ScheduleEntry* entry = find_entry(active->entries, producer);
-    return entry == nullptr ? Found() : Found(*entry);
+    if (const Value value = state.find(Table::producer, producer_key(producer))) {
+        auto row = decode_row<ProducerRow>(*value);
+        if (!row) return base::fail(std::move(row).error());
+        return Found(entry_of(producer, *row));
+    }
+    return find_present(state, producer);
 }
 
-bool is_ready(const StateView& state, Name producer, Slot slot, const BorParameters& parameters) {
-    const std::optional<Slot> ready = find_ready(state, producer);
-    return ready && slot <= *ready + parameters.schedule_period;
+Result<std::optional<ScheduleEntry>> find_entry(const StateView& state, Name producer) {
+    auto present = find_present(state, producer);
+    if (!present || *present) return present;
+    return find_next_entry(state, producer);
+}
+
+bool is_ready(const StateView& state,
+              const ScheduleEntry& entry,
+              Slot slot,
+              const BorParameters& parameters) {
+    const std::optional<Ready> ready = find_ready(state, entry.producer);
+    return ready && ready->signing_key == entry.signing_key && ready->vote_key == entry.vote_key &&
+           slot <= ready->slot + parameters.schedule_period;
 }
 
 Result<std::vector<Candidate>> candidates_of(const StateView& state,
@@ -293,7 +307,8 @@ Result<std::vector<Candidate>> candidates_of(const StateView& state,
         }
         const auto missed = std::ranges::find(*misses, name, &Misses::producer);
         if (missed != misses->end()) candidate.missed = missed->slots;
-        candidate.ready = is_ready(state, name, slot, *parameters);
+        candidate.ready = is_ready(state, candidate.entry, slot, *parameters);
+        if (member != nullptr && !candidate.ready) candidate.entry = *member;
         candidate.convicted = is_convicted(state, candidate.entry.signing_key) ||
                               is_convicted(state, candidate.entry.vote_key);
     }

@@ -18,11 +18,11 @@ inline constexpr std::uint64_t kWeightMax = 1'000'000'000'000;
 
 // What is known of somebody who is registered, or in the schedule.
 struct Candidate {
-    ScheduleEntry entry;       // With the keys that it has registered now.
+    ScheduleEntry entry;       // With the keys that it would have in the next schedule.
     std::uint64_t votes = 0;   // Weight of the members that vote for it, proxies counted.
     std::uint32_t missed = 0;  // Slots in a row, while it is in the schedule.
     bool registered = false;   // By regproducer, and not taken back.
-    bool ready = false;        // Sent `ready` within the last period.
+    bool ready = false;        // Sent `ready` with these keys within the last period.
     bool convicted = false;    // One of its keys is.
 
     friend bool operator==(const Candidate&, const Candidate&) = default;
@@ -50,18 +50,23 @@ struct ElectionRules {
 // where it named one that still is one.
 [[nodiscard]] base::Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state);
 
-// Everybody who is registered or in `present`, by name. `slot` and `period` decide who is ready.
+// Everybody who is registered or in `present`, by name. Who is in `present` keeps its keys until it
+// is ready with those that it registered since: nobody else knows whether a node holds them.
 [[nodiscard]] base::Result<std::vector<Candidate>> candidates_of(
     const StateView& state, const std::vector<ScheduleEntry>& present, Slot slot);
 
-// The keys with which a producer signs blocks and votes: those that it registered, else those that
-// setprods named, else those in the schedule in force. Absent: it is none of these.
+// The keys with which a producer would be in the next schedule: those that setprods named, else
+// those that it registered, else those in the schedule in force. Absent: it is none of these.
+[[nodiscard]] base::Result<std::optional<ScheduleEntry>> find_next_entry(const StateView& state,
+                                                                         Name producer);
+// The keys with which its node speaks in its name now: those in the schedule in force, else the
+// next ones.
 [[nodiscard]] base::Result<std::optional<ScheduleEntry>> find_entry(const StateView& state,
                                                                     Name producer);
 
-// Whether somebody not in the schedule may enter one at `slot`.
+// Whether keys that are not in the schedule may enter one at `slot`.
 [[nodiscard]] bool is_ready(const StateView& state,
-                            Name producer,
+                            const ScheduleEntry& entry,
                             Slot slot,
                             const BorParameters& parameters);
 

@@ -149,17 +149,27 @@ bool setvotekey(ApplyContext& context) {
     return true;
 }
 
+// Authorization has found the signatures of both keys that were registered before the transaction;
+// nothing in it may have changed them, and no contract has them.
 bool ready(ApplyContext& context) {
     const auto data = data_of<OneName>(context);
     if (!data || !context.require_authorization(data->name)) return false;
-    auto entry = find_entry(context.state(), data->name);
+    const bool is_alone = context.transaction().transaction().actions.size() == 1;
+    if (!is_alone || !context.sender().empty()) {
+        return invalid(context, "ready must be the only action of its transaction");
+    }
+    auto entry = find_next_entry(context.state(), data->name);
     if (!entry) return context.fail(std::move(entry).error());
     if (!*entry) {
         return invalid(
             context,
             data->name.to_string() + " is neither registered as a producer nor named by setprods");
     }
-    put_ready(context.state(), data->name, context.block().slot);
+    put_ready(context.state(),
+              data->name,
+              {.slot = context.block().slot,
+               .signing_key = (*entry)->signing_key,
+               .vote_key = (*entry)->vote_key});
     return true;
 }
 

@@ -133,14 +133,15 @@ void put_misses(StateDelta& state, const std::vector<Misses>& misses) {
     put_if_new(state, kGlobalMisses, out.take());
 }
 
-std::optional<Slot> find_ready(const StateView& state, Name producer) {
+std::optional<Ready> find_ready(const StateView& state, Name producer) {
     const Value row = state.find(Table::producer, ready_key(producer));
-    if (!row || row->size() != 8) return std::nullopt;
-    return decode_u64(*row);
+    if (!row) return std::nullopt;
+    auto ready = unpack<Ready>(*row, "ready");
+    return ready ? std::optional(*std::move(ready)) : std::nullopt;
 }
 
-void put_ready(StateDelta& state, Name producer, Slot slot) {
-    state.put(Table::producer, ready_key(producer), encode_u64(slot));
+void put_ready(StateDelta& state, Name producer, const Ready& ready) {
+    state.put(Table::producer, ready_key(producer), pack(ready));
 }
 
 std::optional<Amnesia> find_amnesia(const StateView& state, Name producer) {

@@ -44,9 +44,19 @@ void put_misses(StateDelta& state, const std::vector<Misses>& misses);
 
 // --- Table::producer ------------------------------------------------------------------------
 
-// 'r' and the name -> u64: the slot of the last `ready`.
-[[nodiscard]] std::optional<Slot> find_ready(const StateView& state, Name producer);
-void put_ready(StateDelta& state, Name producer, Slot slot);
+// 'r' and the name: the last `ready`, and the keys that signed it. It says nothing of others.
+struct Ready {
+    Slot slot = 0;
+    PublicKey signing_key;
+    PublicKey vote_key;
+
+    friend bool operator==(const Ready&, const Ready&) = default;
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.slot, self.signing_key, self.vote_key);
+    }
+};
+[[nodiscard]] std::optional<Ready> find_ready(const StateView& state, Name producer);
+void put_ready(StateDelta& state, Name producer, const Ready& ready);
 
 // 'a' and the name: the last `amnesia`. The vote key that the producer had then can be convicted by
 // what it had signed before, as long as it votes.

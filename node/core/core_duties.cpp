@@ -54,9 +54,7 @@ bool Core::Impl::is_synced() const {
     const chain::Slot now = times.slot_at(clock());
     const chain::Slot behind =
         std::max<chain::Slot>(kBehindMax, kBehindMilliseconds / times.interval_milliseconds);
-    if (head_slot + behind < now) return false;
-    return std::ranges::none_of(
-        consensus_.keys(), [](const consensus::KeyStatus& key) { return key.lost || key.twin; });
+    return head_slot + behind >= now;
 }
 
 void Core::Impl::attend_duties(Effects& out) {
@@ -69,7 +67,7 @@ void Core::Impl::attend_duties(Effects& out) {
                           options_.genesis.parameters.schedule_period,
                           {}};
     for (const consensus::KeyStatus& key : consensus_.keys()) {
-        if (key.stopped) moment.stopped.push_back(key.key);
+        if (key.stopped || key.lost || key.twin) moment.silent.push_back(key.key);
     }
     auto due = duties_.due(moment);
     if (!due) {
@@ -143,14 +141,20 @@ void Core::Impl::say(const Duties::Due& due, Effects& out) {
     content.ref_block_num = static_cast<std::uint16_t>(shown_final_->header.height);
     content.ref_block_prefix = chain::ref_block_prefix_of(shown_final_->id);
     content.actions = {due.action};
-    auto signature = environment_.signer.sign_transaction(due.key, content, chain_id);
-    if (!signature) {
-        environment_.log.warn(
-            "{} of {} is not signed, tried again later: {}", what, who, signature.error().detail);
-        return;
+    std::vector<base::crypto::Signature> signatures;
+    for (const base::crypto::PublicKey& key : due.keys) {
+        auto signature = environment_.signer.sign_transaction(key, content, chain_id);
+        if (!signature) {
+            environment_.log.warn("{} of {} is not signed, tried again later: {}",
+                                  what,
+                                  who,
+                                  signature.error().detail);
+            return;
+        }
+        signatures.push_back(*std::move(signature));
     }
-    content.signatures = {*std::move(signature)};
-    const chain::PooledTransaction entry{chain::make_transaction(content), {due.key}};
+    content.signatures = std::move(signatures);
+    const chain::PooledTransaction entry{chain::make_transaction(content), due.keys};
     std::vector<chain::Pool::Evicted> evicted;
     auto added = pool_.add(entry, evicted);
     drop(evicted, out);

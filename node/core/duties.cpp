@@ -4,6 +4,7 @@
 #include "chain/execution/schedule_rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace node {
@@ -25,7 +26,7 @@ Duties::Due say(std::string_view action, const chain::ScheduleEntry& who, base::
     said.name = *chain::Name::from_string(action);
     said.authorization = {{who.producer, *chain::Name::from_string("active")}};
     said.data = std::move(data);
-    return {std::move(said), who.signing_key};
+    return {std::move(said), {who.signing_key}};
 }
 
 // The key that evidence is about; a header's producer has the key of the schedule.
@@ -40,9 +41,12 @@ base::crypto::PublicKey accused_key(const chain::Evidence& evidence,
 
 }  // namespace
 
-bool Duties::holds(const Moment& moment, const base::crypto::PublicKey& key) const {
-    return std::ranges::find(own_, key) != own_.end() &&
-           std::ranges::find(moment.stopped, key) == moment.stopped.end();
+bool Duties::holds(const Moment& moment, const chain::ScheduleEntry& entry) const {
+    return std::ranges::all_of(
+        std::array{entry.signing_key, entry.vote_key}, [&](const base::crypto::PublicKey& key) {
+            return std::ranges::find(own_, key) != own_.end() &&
+                   std::ranges::find(moment.silent, key) == moment.silent.end();
+        });
 }
 
 bool Duties::accuse(chain::Evidence evidence) {
@@ -65,18 +69,19 @@ base::Result<std::vector<Duties::Due>> Duties::due(const Moment& moment) {
     next_look_ = moment.slot + std::max<Slot>(1, moment.period / kLooksAPeriod);
     auto schedule = chain::load_schedule(moment.state);
     if (!schedule) return base::fail(std::move(schedule).error());
-    auto ours = find_ours(moment, *schedule);
-    if (!ours) return base::fail(std::move(ours).error());
-    for (const chain::ScheduleEntry& entry : *ours) {
-        say_ready(moment, *schedule, entry, out);
-        say_amnesia(moment, entry, out);
+    auto all = producers(moment, *schedule);
+    if (!all) return base::fail(std::move(all).error());
+    bool reports = false;
+    for (const Producer& each : *all) {
+        if (holds(moment, each.next)) say_ready(moment, *schedule, each.next, out);
+        if (!holds(moment, each.entry)) continue;
+        say_amnesia(moment, each.entry, out);
+        if (!std::exchange(reports, true)) report(moment, *schedule, each.entry, out);
     }
-    if (!ours->empty()) report(moment, *schedule, ours->front(), out);
     return out;
 }
 
-// The producers both of whose keys are here.
-base::Result<std::vector<chain::ScheduleEntry>> Duties::find_ours(
+base::Result<std::vector<Duties::Producer>> Duties::producers(
     const Moment& moment, const chain::Schedule& schedule) const {
     auto candidates = chain::candidates_of(moment.state, schedule.entries, moment.slot);
     if (!candidates) return base::fail(std::move(candidates).error());
@@ -87,26 +92,31 @@ base::Result<std::vector<chain::ScheduleEntry>> Duties::find_ours(
         names.insert(candidate.entry.producer);
     for (const chain::ScheduleEntry& entry : fixed->value_or(std::vector<chain::ScheduleEntry>()))
         names.insert(entry.producer);
-    std::vector<chain::ScheduleEntry> ours;
+    std::vector<Producer> all;
     for (const chain::Name name : names) {
-        auto entry = chain::find_entry(moment.state, name);
-        if (!entry) return base::fail(std::move(entry).error());
-        if (*entry && holds(moment, (*entry)->signing_key) && holds(moment, (*entry)->vote_key)) {
-            ours.push_back(**entry);
-        }
+        auto next = chain::find_next_entry(moment.state, name);
+        if (!next) return base::fail(std::move(next).error());
+        if (!*next) continue;
+        const auto place = schedule.find_producer(name);
+        all.push_back({place ? schedule.entries[*place] : **next, **next});
     }
-    return ours;
+    return all;
 }
 
 // Half a period before it is too old it is said anew, so that it never is while the node runs.
 void Duties::say_ready(const Moment& moment,
                        const chain::Schedule& schedule,
-                       const chain::ScheduleEntry& ours,
+                       const chain::ScheduleEntry& next,
                        std::vector<Due>& out) {
-    if (schedule.find_producer(ours.producer)) return;
-    const auto said = chain::find_ready(moment.state, ours.producer);
-    if (said && moment.slot < *said + moment.period / 2) return;
-    out.push_back(say("ready", ours, chain::pack(ours.producer)));
+    if (std::ranges::find(schedule.entries, next) != schedule.entries.end()) return;
+    const auto said = chain::find_ready(moment.state, next.producer);
+    const bool is_said = said && said->signing_key == next.signing_key &&
+                         said->vote_key == next.vote_key &&
+                         moment.slot < said->slot + moment.period / 2;
+    if (is_said) return;
+    Due due = say("ready", next, chain::pack(next.producer));
+    if (next.vote_key != next.signing_key) due.keys.push_back(next.vote_key);
+    out.push_back(std::move(due));
 }
 
 void Duties::say_amnesia(const Moment& moment,

@@ -14,27 +14,28 @@
 namespace node {
 
 // What a validator's node says on the chain by itself, with the keys that it votes with (spec 04):
-// `ready` while its validator waits for a place in the schedule, `reportbad` with the evidence that
-// it has found, `amnesia` when its operator made a lost safety journal vote at once.
+// `ready` while its validator, or its new key, waits for a place in the schedule, `reportbad` with
+// the evidence that it has found, `amnesia` when its operator made a lost safety journal vote at
+// once.
 //
 // Each is said again until the final state has it. Bounded in evidence. Pure. Thread: core.
 class Duties {
   public:
     static constexpr std::size_t kAccusationsMax = 256;
 
-    // One action to say now, signed with this key, which chain's Authorization accepts for it.
+    // One action to say now, signed with these keys, which chain's Authorization accepts for it.
     struct Due {
         chain::Action action;
-        base::crypto::PublicKey key;
+        std::vector<base::crypto::PublicKey> keys;
     };
     struct Moment {
         const chain::StateView& state;  // Of the final block.
         chain::Slot slot = 0;           // Of the clock.
         chain::Slot final_slot = 0;     // Of the final block.
-        bool is_synced = false;         // The node follows the head, and its keys vote.
+        bool is_synced = false;         // The node follows the head.
         std::uint64_t period = 120;     // Of schedules, slots.
-        // Keys here that sign nothing more.
-        std::vector<base::crypto::PublicKey> stopped;
+        // Keys here that do not vote: lost, a twin's, or stopped for ever.
+        std::vector<base::crypto::PublicKey> silent;
     };
 
     explicit Duties(std::vector<base::crypto::PublicKey> own) : own_(std::move(own)) {}
@@ -62,18 +63,24 @@ class Duties {
         chain::Slot said_at = 0;  // and last in this slot.
     };
 
-    [[nodiscard]] base::Result<std::vector<chain::ScheduleEntry>> find_ours(
+    // The keys with which a producer speaks, and those that it would have in the next schedule.
+    struct Producer {
+        chain::ScheduleEntry entry;
+        chain::ScheduleEntry next;
+    };
+    [[nodiscard]] base::Result<std::vector<Producer>> producers(
         const Moment& moment, const chain::Schedule& schedule) const;
     void say_ready(const Moment& moment,
                    const chain::Schedule& schedule,
-                   const chain::ScheduleEntry& ours,
+                   const chain::ScheduleEntry& next,
                    std::vector<Due>& out);
     void say_amnesia(const Moment& moment, const chain::ScheduleEntry& ours, std::vector<Due>& out);
     void report(const Moment& moment,
                 const chain::Schedule& schedule,
                 const chain::ScheduleEntry& ours,
                 std::vector<Due>& out);
-    [[nodiscard]] bool holds(const Moment& moment, const base::crypto::PublicKey& key) const;
+    // Both keys are here, and vote.
+    [[nodiscard]] bool holds(const Moment& moment, const chain::ScheduleEntry& entry) const;
 
     std::vector<base::crypto::PublicKey> own_;
     std::vector<Accusation> accusations_;

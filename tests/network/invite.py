@@ -91,7 +91,7 @@ def change_schedule(net):
     net.change_votes(FOUR, 'unapprove', 'bord')
     net.wait_schedule(FOUR[:3])
     net.change_votes(FOUR, 'approve', 'bord')
-    net.wait_schedule(FOUR, beside=lambda: net.push('ready', ['bord'], 'bord'))
+    net.wait_schedule(FOUR)
 
 
 def earliest(node):

@@ -155,11 +155,9 @@ class Network:
         wait_for('%d more final blocks at %s' % (blocks, by),
                  lambda: self.nodes[by].final() >= goal)
 
-    def wait_schedule(self, names, by='bora', beside=lambda: None):
-        def look():
-            beside()
-            return sorted(self.schedule(by)) == sorted(names)
-        wait_for('the schedule to be %s' % ' '.join(names), look, pause=0.5)
+    def wait_schedule(self, names, by='bora'):
+        wait_for('the schedule to be %s' % ' '.join(names),
+                 lambda: sorted(self.schedule(by)) == sorted(names), pause=0.5)
 
     def down(self):
         for node in self.nodes.values():
@@ -347,10 +345,6 @@ def joining(net):
               '%(blocks_per_second)d blocks/s, %(eta_ms)d ms left' % etas[len(etas) // 2])
 
 
-def fifth_is_ready(net):
-    net.push('ready', [FIFTH], FIFTH)
-
-
 def need_fifth(net):
     if FIFTH not in net.nodes:
         prepare_fifth(net)
@@ -381,7 +375,7 @@ def schedule(net):
     need_fifth(net)
     with Load(net) as load:
         net.change_votes(FOUR, 'approve', FIFTH)
-        net.wait_schedule(FOUR + [FIFTH], beside=lambda: fifth_is_ready(net))
+        net.wait_schedule(FOUR + [FIFTH])
         wait_for('a vote of ' + FIFTH, lambda: net.vote_of(FIFTH) > 0)
         must_refuse(net, 'votes for %s already' % FIFTH,
                     'system', 'voteproducer', 'approve', 'bora', FIFTH)
@@ -394,7 +388,7 @@ def schedule(net):
         net.goes_on(by='borb')
     print('  %s entered, borb left; %d transfers, each acknowledged one final' % (FIFTH, load.sent))
     net.vote(FOUR, FOUR)
-    net.wait_schedule(FOUR, beside=lambda: net.push('ready', ['borb'], 'borb'))
+    net.wait_schedule(FOUR)
 
 
 def standby(net):
@@ -404,12 +398,12 @@ def standby(net):
                            {'name': 'max_missed', 'value': 5}]], 'eosio')
     net.vote(FOUR[:2], FOUR + [FIFTH])
     net.nodes['bord'].stop(signal.SIGKILL)
-    net.wait_schedule(['bora', 'borb', 'borc', FIFTH], beside=lambda: fifth_is_ready(net))
+    net.wait_schedule(['bora', 'borb', 'borc', FIFTH])
     needs_vote_of(net, FIFTH, 'borc')
     print('  bord was replaced by %s' % FIFTH)
     net.start('bord')
     net.goes_on(by='bord')
-    net.wait_schedule(FOUR, beside=lambda: net.push('ready', ['bord'], 'bord'))
+    net.wait_schedule(FOUR)
     wait_for('a vote of bord', lambda: net.vote_of('bord') >= net.vote_of('bora') - 5)
     print('  bord came back, was ready, and is a validator again')
     net.push('setchain', [[{'name': 'max_missed', 'value': 600}]], 'eosio')

@@ -44,18 +44,24 @@ class Warnings final : public base::LogSink {
 
 class KeySigner final : public node::Signer {
   public:
-    explicit KeySigner(const base::crypto::PrivateKey& key) : key_(key) {}
+    explicit KeySigner(const base::crypto::PrivateKey& key) : keys_{key} {}
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override {
-        return {key_.public_key()};
+        std::vector<base::crypto::PublicKey> keys;
+        for (const auto& key : keys_)
+            keys.push_back(key.public_key());
+        return keys;
     }
-    [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& /*key*/,
+    [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override {
-        return key_.sign(digest);
+        for (const auto& each : keys_)
+            if (each.public_key() == key) return each.sign(digest);
+        return base::fail(base::Errc::not_found, "no such key");
     }
-    void set_key(const base::crypto::PrivateKey& key) { key_ = key; }
+    void set_key(const base::crypto::PrivateKey& key) { keys_ = {key}; }
+    void add_key(const base::crypto::PrivateKey& key) { keys_.push_back(key); }
 
   private:
-    base::crypto::PrivateKey key_;
+    std::vector<base::crypto::PrivateKey> keys_;
 };
 
 // The key number `tag` of tests.
@@ -83,6 +89,11 @@ class Machine {
         key_ = key;
         signer_.set_key(key_);
         logs_.merge(test::fresh_logs({consensus::key_tag(key_.public_key())}));
+    }
+    // From the next start on: one more.
+    void add_key(const base::crypto::PrivateKey& key) {
+        signer_.add_key(key);
+        logs_.merge(test::fresh_logs({consensus::key_tag(key.public_key())}));
     }
     // Of the next start: the times that members gave the chain.
     void retime(std::vector<chain::Retime> retimes) { genesis_.times.retimes = std::move(retimes); }

@@ -33,7 +33,7 @@ ValidatorSummary summary_of(const Candidate& candidate, const StateView& state) 
     summary.missed = candidate.missed;
     summary.registered = candidate.registered;
     summary.convicted = candidate.convicted;
-    summary.ready = find_ready(state, candidate.entry.producer);
+    if (const auto ready = find_ready(state, candidate.entry.producer)) summary.ready = ready->slot;
     return summary;
 }
 

@@ -206,6 +206,10 @@ TEST_CASE("evidence takes a key's weight, and nothing else does") {
     both.string("https://example.com");
     both.u16(3);
     REQUIRE(net.act("v1", "regproducer", both.take()).code == 0);
+    // Nor is one that nobody has shown to hold.
+    CHECK_FALSE(has_weight());
+    const Action ready = TestChain::action("eosio", "ready", "v1", data(name("v1")));
+    REQUIRE(failure_of(net.chain.push(ready, {"fresh"})).code == 0);
     CHECK(has_weight());
 }
 

@@ -55,14 +55,14 @@ TEST_CASE("a standby says by itself that it is ready, enters the schedule and vo
     cluster.run(17, 23);
     const auto ready = chain::find_ready(final_state(cluster, 0), name("mint"));
     REQUIRE(ready.has_value());
-    CHECK(*ready >= 17);
+    CHECK(ready->slot >= 17);
     CHECK(scheduled(cluster) == 4);
     cluster.run(24, 34);
     CHECK(scheduled(cluster) == 5);
     CHECK(cluster[4].view().keys.at(0).last_notarize >= 33);
     // In the schedule it has nothing to say any more.
     cluster.run(35, 60);
-    CHECK(*chain::find_ready(final_state(cluster, 0), name("mint")) < 34);
+    CHECK(chain::find_ready(final_state(cluster, 0), name("mint"))->slot < 34);
     CHECK(cluster.refused.empty());
     for (std::size_t i = 0; i < cluster.size(); ++i)
         CHECK(cluster[i].dropped.empty());
@@ -88,6 +88,37 @@ TEST_CASE("a standby that is cut off says nothing; back, it is ready again", "[d
     cluster.deliver();
     cluster.run(41, 60);
     CHECK(scheduled(cluster) == 5);
+}
+
+TEST_CASE("a validator changes to a key that its node holds, and to no other", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    const std::size_t count = GENERATE(1U, 4U);
+    Cluster cluster(count, 0, kPeriod);
+    cluster.run(1, 3);
+    const auto key = support::key_of(20);
+    const auto registers = cluster[0].submit(
+        cluster[0].act("bank", "regproducer", registration("bank", key.public_key())));
+    REQUIRE(cluster[0].answers.at(registers).outcome.has_value());
+    cluster.run(4, 16);
+    const auto elects =
+        cluster[0].submit(cluster[0].act("bank", "voteproducer", votes("bank", {"bank"})));
+    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    const auto signs = [&] {
+        return chain::load_schedule(final_state(cluster, 0)).value().entries[0].signing_key;
+    };
+    // Nobody holds it: the old one goes on.
+    cluster.run(17, 60);
+    CHECK(signs() == cluster[0].public_key());
+    CHECK(cluster[0].view().finalized->header.slot >= 59);
+    cluster[0].add_key(key);
+    cluster.kill(0);
+    cluster.start(0);
+    cluster.deliver();
+    cluster.run(61, 100);
+    CHECK(signs() == key.public_key());
+    CHECK(cluster[0].view().finalized->header.slot >= 99);
+    CHECK(cluster[0].view().pool_transactions == 0);
+    CHECK(cluster.refused.empty());
 }
 
 TEST_CASE("a standby that has answered a recovery is not ready any more", "[duties]") {

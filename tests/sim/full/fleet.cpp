@@ -68,10 +68,7 @@ Outcome Fleet::run() {
     plan_disaster();
     plan_restores();
     at(milliseconds(500), [this] { submit(); });
-    if (world_.votes) {
-        at(milliseconds(700), [this] { submit_politics(); });
-        at(milliseconds(900), [this] { submit_ready(); });
-    }
+    if (world_.votes) at(milliseconds(700), [this] { submit_politics(); });
     at(milliseconds(chance_.between(500, 3'000)), [this] { plan_fault(); });
     if (byzantine_ != nullptr) at(milliseconds(600), [this] { byzantine_->act(); });
     at(faults_for, [this] { heal(); });

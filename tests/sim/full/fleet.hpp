@@ -167,8 +167,6 @@ class Fleet : public Watch {
     // --- What it is given to do (load.cpp) ---
     void submit();
     void submit_politics();
-    void submit_ready();
-    [[nodiscard]] bool has_registered(std::size_t member) const;
     void push(std::size_t i, std::size_t member, chain::Action action);
     [[nodiscard]] chain::Action action_of(std::size_t member, const char* name, base::Bytes data);
     [[nodiscard]] chain::Action choose_politics(std::size_t member);

@@ -1,6 +1,5 @@
 #include "tests/sim/full/load.hpp"
 
-#include "chain/execution/elections.hpp"
 #include "tests/sim/full/fleet.hpp"
 
 #include <algorithm>
@@ -132,32 +131,6 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     for (const chain::Name each : chosen)
         chain::encode(data, each);
     return action_of(member, "voteproducer", data.take());
-}
-
-// With keys that its machine has.
-bool Fleet::has_registered(std::size_t member) const {
-    const Machine& machine = *machines_[member];
-    if (machine.view == nullptr) return false;
-    const auto entry =
-        chain::find_entry(*machine.view->final_state, world_.genesis.members[member].name);
-    if (!entry || !*entry) return false;
-    const auto holds = [&](const base::crypto::PublicKey& key) {
-        for (std::size_t which = 0; which < MemberKeys::kAtOnce; ++which)
-            if (signing_key(member, machine.first_key() + which).public_key() == key) return true;
-        return false;
-    };
-    return holds((*entry)->signing_key) && holds((*entry)->vote_key);
-}
-
-// Who is not in the schedule says that it could be.
-void Fleet::submit_ready() {
-    for (std::size_t member = 0; member < world_.members; ++member) {
-        if (recovery_ && !has_registered(member)) continue;
-        base::Writer data;
-        chain::encode(data, world_.genesis.members[member].name);
-        push(member, member, action_of(member, "ready", data.take()));
-    }
-    at(milliseconds(1'000), [this] { submit_ready(); });
 }
 
 void Fleet::report(std::size_t i, const chain::Evidence& evidence) {
