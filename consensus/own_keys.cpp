@@ -16,7 +16,8 @@ using chain::Rule;
 namespace {
 
 constexpr std::size_t kHeardMax = 1'000;  // More than a schedule can have.
-// For so long the block of a lock is asked of peers before the operator's word gives it up.
+// For so long the block of a lock is asked of peers before the operator's word gives it up. While
+// the node catches up, and blocks become final here, it may still come.
 constexpr base::Duration kLockAskedFor = std::chrono::seconds(10);
 
 bool has_vote_key(const chain::Schedule& schedule, KeyTag key) {
@@ -114,7 +115,8 @@ bool Consensus::is_lock_missing(const OwnKey& own) const {
 
 // Where all storages have lost it, no key could ever vote again.
 void Consensus::give_up_missing_locks(base::Timestamp now, Effects& out) {
-    if (!options_.accept_amnesia || !floor_ || now < floor_at_ + kLockAskedFor) return;
+    const base::Timestamp asked_since = std::max(floor_at_, final_at_);
+    if (!options_.accept_amnesia || !floor_ || now < asked_since + kLockAskedFor) return;
     bool is_any = false;
     for (OwnKey& own : own_) {
         if (own.lost_until || !is_lock_missing(own)) continue;

@@ -268,6 +268,32 @@ TEST_CASE("a lock whose rows are lost stays, with its certificate", "[consensus]
     }
 }
 
+TEST_CASE("a lock is not given up while the node catches up", "[consensus][production]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    const auto b = v.block(3, a);
+    const auto c = v.block(4, b, {.justify = b});
+    v.adopt(a);
+    v.adopt(b);
+    v.certify(kNotarize, b);
+    v.adopt(c);
+    v.certify(kNotarize, c);
+    v.options().accept_amnesia = true;
+    v.restart((*v).journals());
+    REQUIRE(v->restore_locks().size() == 1);
+    v.tick(5);
+    // From the lock's slot on it would be needed no more; this is below.
+    v.tick(12);
+    CHECK(v->keys()[1].lacks_lock);
+    v.adopt(a);
+    v.certify(kCommit, a);
+    REQUIRE(v->finalized().id == a->id);
+    v.tick(30);
+    CHECK(v->keys()[1].lacks_lock);
+    CHECK(alarms(v.tick(35)) ==
+          std::vector{Alarm::lock_given_up, Alarm::goes_on, Alarm::votes_again});
+}
+
 TEST_CASE("a lock whose block nobody has is given up by the operator's word alone, and late",
           "[consensus][production]") {
     Validator v;
