@@ -477,7 +477,7 @@ void BlockGossip::want(const chain::BlockId& id, PeerSet from, base::Timestamp d
 
 // How many more ids the peer may be asked for at this moment.
 std::size_t BlockGossip::room_of(Peer& peer) const {
-    if (peer.judging_of(Item::block) >= kJudgingAim) return 0;
+    if (peer.judging_of(Item::block) >= kJudgingAim || !peer.asking.may_ask(peers_.now())) return 0;
     const auto waiting = std::count_if(asked_.begin(), asked_.end(), [&peer](const auto& item) {
         return item.second.slot == peer.slot;
     });
@@ -505,7 +505,7 @@ void BlockGossip::ask_wanted() {
     std::map<PeerSlot, std::vector<chain::BlockId>> requests;
     std::map<PeerSlot, std::size_t> room;
     for (auto at = wanted_.entries().begin(); at != wanted_.entries().end();) {
-        Wants::Want& wanted = at->second;
+        Wants::Want& wanted = wanted_.current(at->second);
         if (wanted.due > peers_.now() || assemblies_.contains(at->first)) {
             ++at;
             continue;
@@ -538,13 +538,20 @@ void BlockGossip::ask(Peer& peer, std::vector<chain::BlockId> ids) {
     const std::uint64_t correlation = kById | ++next_correlation_;
     // A block in each at worst, and one that says that no more comes.
     asked_[correlation] = {peer.slot, peers_.now(), ids.size() + 1};
+    peer.asking.note_request(peers_.now());
     peers_.send(peer, Request{Wanted::blocks, std::move(ids)}, {.correlation = correlation});
 }
 
-bool BlockGossip::take_answer(const Peer& peer, const Envelope& envelope) {
+bool BlockGossip::take_answer(Peer& peer, const Envelope& envelope) {
     if (envelope.type != MessageType::blocks) return false;
     const auto at = asked_.find(envelope.correlation);
     if (at == asked_.end() || at->second.slot != peer.slot) return false;
+    at->second.bytes += envelope.length;
+    if (at->second.bytes > kRangeBytesMax + carriage_of(MessageType::blocks).body_bytes_max) {
+        asked_.erase(at);
+        return false;
+    }
+    peer.asking.note_answer(peers_.now(), envelope.length);
     const bool is_last = (envelope.flags & kFlagLast) != 0;
     if (is_last || --at->second.messages == 0) asked_.erase(at);
     return true;

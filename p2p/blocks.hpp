@@ -50,8 +50,8 @@ class BlockGossip {
     [[nodiscard]] std::optional<base::Timestamp> next_relay() const;
 
     // Whether these are blocks that answer what the peer was asked by id; the last ends it, or so
-    // many as were asked for.
-    [[nodiscard]] bool take_answer(const Peer& peer, const Envelope& envelope);
+    // many as were asked for, or more bytes than an answer has.
+    [[nodiscard]] bool take_answer(Peer& peer, const Envelope& envelope);
     // Whether the ledger has it or was handed it.
     [[nodiscard]] bool is_known(const chain::BlockId& id) const;
     // The sync manager handed it over, or takes it back.
@@ -72,7 +72,8 @@ class BlockGossip {
     struct Asked {
         PeerSlot slot = 0;
         base::Timestamp at{};
-        std::size_t messages = 0;  // That may still answer.
+        std::size_t messages = 0;  // That may still answer,
+        std::size_t bytes = 0;     // and what has answered.
     };
     struct Relay {
         base::Timestamp due;

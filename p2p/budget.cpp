@@ -23,6 +23,12 @@ constexpr Rate accepted_votes(std::uint64_t slots) {
 constexpr Rate accepted_blocks(std::uint64_t slots) {
     return {8 * slots, 64 + 8 * slots};
 }
+constexpr Rate accepted_notices(std::uint64_t slots) {
+    return {20 + 2 * slots, 100 + 2 * slots};
+}
+constexpr Rate accepted_requests(std::uint64_t slots) {
+    return {64 + 16 * slots, 320 + 32 * slots};
+}
 constexpr Rate kClocksAtReady{1, 2 * kVoteKeysMax};
 constexpr Rate kAcceptedClocks{2 * kKeys + 1, 10 * kKeys + 64};
 
@@ -36,6 +42,8 @@ constexpr Rate kAcceptedClocks{2 * kKeys + 1, 10 * kKeys + 64};
 // others' by relayed_blocks(), and in bytes a quarter of what may come, as much again being left
 // for own ones; what is asked for by id is not counted. Clocks: those of 2 n keys, our own among
 // them, and to who has just come the newest of its own keys, at most kVoteKeysMax, and of ours.
+// Requests: for blocks by asked_blocks(); for transactions as many as a peer offers some, and as
+// it pushes blocks that name some.
 // That holds for any senders, and so for f of n. What the burst is greater by lets pass what a slow
 // line holds up for a second or two.
 //
@@ -46,12 +54,18 @@ constexpr bool is_above(const Rate& accepted, const Rate& relayed, const Rate& o
     return accepted.per_second >= relayed.per_second + own.per_second &&
            accepted.burst >= relayed.burst + own.burst + (relayed.per_second + own.per_second);
 }
+constexpr Rate sum(const Rate& a, const Rate& b) {
+    return {a.per_second + b.per_second, a.burst + b.burst};
+}
 constexpr Rate times(std::uint64_t count, const Rate& rate) {
     return {count * rate.per_second, count * rate.burst};
 }
 constexpr bool is_any_relay_accepted(std::uint64_t slots) {
     return is_above(accepted_headers(slots), relayed_headers(slots), {2 * slots, 2}) &&
            is_above(accepted_blocks(slots), relayed_blocks(slots), {2 * slots, 2}) &&
+           is_above(accepted_requests(slots),
+                    asked_blocks(slots),
+                    sum(accepted_notices(slots), accepted_blocks(slots))) &&
            is_above(
                accepted_votes(slots), times(kKeys, relayed_votes_of_key(slots)), {4 * slots, 4});
 }
@@ -70,10 +84,10 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
     const std::array<Rate, kMessageTypes> rates = {{
         {1, 1},
         {1, 1},                              // hello
-        {20 + 2 * slots, 100 + 2 * slots},   // notice
+        accepted_notices(slots),             // notice
         {1, 1},                              // go_away
         {10, 20},                            // time
-        {50 + 4 * slots, 200 + 4 * slots},   // request
+        accepted_requests(slots),            // request
         {100, 200},                          // sync_request
         accepted_headers(slots),             // header
         accepted_blocks(slots),              // blocks
@@ -93,14 +107,27 @@ std::array<TokenBucket, kMessageTypes> make_buckets(std::uint64_t slots) {
 
 }  // namespace
 
-bool TokenBucket::take(base::Timestamp now, std::uint64_t amount) {
+void TokenBucket::fill(base::Timestamp now) {
     const base::Duration elapsed = std::clamp(now - filled_at_, base::Duration(0), kFullAfter);
     filled_at_ = now;
     level_ = std::min(level_ + static_cast<std::uint64_t>(elapsed.count()) * rate_.per_second,
                       rate_.burst * kScale);
-    if (level_ < amount * kScale) return false;
+}
+
+bool TokenBucket::has(base::Timestamp now, std::uint64_t amount) {
+    fill(now);
+    return level_ >= amount * kScale;
+}
+
+bool TokenBucket::take(base::Timestamp now, std::uint64_t amount) {
+    if (!has(now, amount)) return false;
     level_ -= amount * kScale;
     return true;
+}
+
+void TokenBucket::spend(base::Timestamp now, std::uint64_t amount) {
+    fill(now);
+    level_ -= std::min(level_, amount * kScale);
 }
 
 Budget::Budget(std::uint32_t interval_milliseconds)

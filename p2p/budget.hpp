@@ -20,9 +20,15 @@ class TokenBucket {
 
     // Whether `amount` may pass now; takes it if so.
     [[nodiscard]] bool take(base::Timestamp now, std::uint64_t amount);
+    // Whether it could be taken.
+    [[nodiscard]] bool has(base::Timestamp now, std::uint64_t amount);
+    // Takes what is there of `amount`, which has passed.
+    void spend(base::Timestamp now, std::uint64_t amount);
 
   private:
     static constexpr std::uint64_t kScale = 1'000'000'000;  // A unit, in nanoseconds of rate 1.
+
+    void fill(base::Timestamp now);
 
     Rate rate_;
     std::uint64_t level_;
@@ -51,6 +57,29 @@ class TokenBucket {
 }
 inline constexpr TokenBucket::Rate kRelayedBlockBytes{16U << 20U, 16U << 20U};
 inline constexpr TokenBucket::Rate kRelayedClocksOfKey{2, 8};
+// What a node asks one peer for by id, be it named ever so much, and what that may answer: no
+// budget counts answers that were asked for.
+[[nodiscard]] constexpr TokenBucket::Rate asked_blocks(std::uint64_t slots) {
+    return {20 + 2 * slots, 80 + 2 * slots};
+}
+inline constexpr TokenBucket::Rate kAnsweredBytes{32U << 20U, 32U << 20U};
+
+// Requests for blocks by id to one peer, and the bytes that answer.
+class Asking {
+  public:
+    explicit Asking(std::uint32_t interval_milliseconds)
+        : requests_(asked_blocks(slots_of_second(interval_milliseconds))) {}
+
+    [[nodiscard]] bool may_ask(base::Timestamp now) {
+        return requests_.has(now, 1) && bytes_.has(now, kRangeBytesMax);
+    }
+    void note_request(base::Timestamp now) { requests_.spend(now, 1); }
+    void note_answer(base::Timestamp now, std::size_t bytes) { bytes_.spend(now, bytes); }
+
+  private:
+    TokenBucket requests_;
+    TokenBucket bytes_{kAnsweredBytes};
+};
 
 // What one peer may send unasked: messages of each type, and bytes.
 class Budget {

@@ -89,6 +89,7 @@ Peer* Peers::add(const input::ChannelUp& up) {
                                         .statements = up.statements,
                                         .since = now_,
                                         .budget = Budget(options_.times.interval_milliseconds),
+                                        .asking = Asking(options_.times.interval_milliseconds),
                                         .scored_at = now_,
                                         .last_message = now_,
                                         .next_heartbeat = now_});

@@ -56,6 +56,7 @@ struct Peer {
 
     // What it costs us.
     Budget budget;
+    Asking asking;  // What we ask it for.
     int score = kScoreBest;
     base::Timestamp scored_at{};
     std::uint64_t unwritten = 0;           // Bytes given to its channel, not yet sent.

@@ -27,6 +27,7 @@ class PeerSet {
     void add(PeerSlot slot) { bits_ |= bit(slot); }
     void remove(PeerSlot slot) { bits_ &= ~bit(slot); }
     void add(const PeerSet& others) { bits_ |= others.bits_; }
+    void remove(const PeerSet& others) { bits_ &= ~others.bits_; }
     [[nodiscard]] bool has(PeerSlot slot) const { return (bits_ & bit(slot)) != 0; }
     [[nodiscard]] bool empty() const { return bits_ == 0; }
     template <class Visit>
@@ -40,11 +41,34 @@ class PeerSet {
     std::uint64_t bits_ = 0;
 };
 
+// Which peers are gone, so that their departure costs nothing, be a table of marks ever so full,
+// and a peer which comes and goes cannot stall the node: an entry remembers how many departures it
+// knows of, and is rid of the marks of the later ones when it is looked at next.
+class Departures {
+  public:
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    // This peer is gone; its slot may be another's next.
+    void note(PeerSlot slot) { last_.at(slot) = ++count_; }
+    // Whether nobody has left this slot since there were so many.
+    [[nodiscard]] bool is_since(PeerSlot slot, std::uint64_t known) const {
+        return last_.at(slot) <= known;
+    }
+    // Those whose marks an entry that knows of so many must lose.
+    [[nodiscard]] PeerSet since(std::uint64_t known) const {
+        PeerSet gone;
+        if (known == count_) return gone;
+        for (PeerSlot slot = 0; slot < kPeersMax; ++slot)
+            if (last_[slot] > known) gone.add(slot);
+        return gone;
+    }
+
+  private:
+    std::array<std::uint64_t, kPeersMax> last_{};  // From each slot.
+    std::uint64_t count_ = 0;
+};
+
 // Things by id, with who has them: the newest so many, of so many bytes. The oldest give way, and
 // the new ones take their memory: a full table allocates nothing.
-//
-// The departure of a peer costs nothing, be the table ever so full, so that a peer which comes and
-// goes cannot stall the node: the marks of the peer are taken off an entry at its next lookup.
 template <class Value>
 class SeenTable : base::Pinned {
   public:
@@ -79,7 +103,7 @@ class SeenTable : base::Pinned {
     [[nodiscard]] bool has(const base::Hash256& id, PeerSlot slot) const {
         const auto at = entries_.find(id);
         return at != entries_.end() && at->second.holders.has(slot) &&
-               at->second.departures >= departed_.at(slot);
+               departures_.is_since(slot, at->second.departures);
     }
     // The entry of an id that is not there; the pointer holds until the next insert or erase.
     Entry& insert(const base::Hash256& id, Value value, std::size_t bytes = 0) {
@@ -93,7 +117,7 @@ class SeenTable : base::Pinned {
         entry.told = {};
         entry.bytes = bytes;
         entry.id = id;
-        entry.departures = departures_;
+        entry.departures = departures_.count();
         entry.older = newest_;
         entry.newer = nullptr;
         (newest_ == nullptr ? oldest_ : newest_->newer) = &entry;
@@ -112,7 +136,7 @@ class SeenTable : base::Pinned {
         spare_.push_back(entries_.extract(at));
     }
     // This peer is gone; its slot may be another's next.
-    void forget(PeerSlot slot) { departed_.at(slot) = ++departures_; }
+    void forget(PeerSlot slot) { departures_.note(slot); }
     // The newest first, at most `count`, of those that `pick(entry)` takes.
     template <class Pick, class Take>
     void newest(std::size_t count, const Pick& pick, const Take& take) {
@@ -128,13 +152,10 @@ class SeenTable : base::Pinned {
 
     // Without the marks of peers that are gone since it was looked at.
     Entry& current(Entry& entry) const {
-        if (entry.departures == departures_) return entry;
-        for (PeerSlot slot = 0; slot < kPeersMax; ++slot) {
-            if (departed_[slot] <= entry.departures) continue;
-            entry.holders.remove(slot);
-            entry.told.remove(slot);
-        }
-        entry.departures = departures_;
+        const PeerSet gone = departures_.since(entry.departures);
+        entry.holders.remove(gone);
+        entry.told.remove(gone);
+        entry.departures = departures_.count();
         return entry;
     }
     Entry& add(const base::Hash256& id) {
@@ -151,8 +172,7 @@ class SeenTable : base::Pinned {
     Entry* oldest_ = nullptr;
     Entry* newest_ = nullptr;
     std::size_t bytes_ = 0;
-    std::array<std::uint64_t, kPeersMax> departed_{};  // The last departure from each slot.
-    std::uint64_t departures_ = 0;
+    Departures departures_;
 };
 
 }  // namespace p2p

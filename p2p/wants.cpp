@@ -14,11 +14,12 @@ void Wants::add(const chain::BlockId& id, PeerSet from, base::Timestamp due) {
     auto at = entries_.find(id);
     if (at == entries_.end()) {
         if (entries_.size() >= kMax && !make_room(counted)) return;
-        at = entries_.emplace(id, Want{.due = due}).first;
+        at = entries_.emplace(id, Want{.due = due, .departures = departures_.count()}).first;
     }
+    Want& want = current(at->second);
     counted.for_each([&](PeerSlot slot) {
-        if (at->second.candidates.has(slot)) return;
-        at->second.candidates.add(slot);
+        if (want.candidates.has(slot)) return;
+        want.candidates.add(slot);
         ++named_.at(slot);
     });
 }
@@ -31,7 +32,7 @@ bool Wants::make_room(PeerSet from) {
     if (!has_less) return false;
     for (auto at = entries_.end(); at != entries_.begin();) {
         --at;
-        if (!at->second.candidates.has(slot)) continue;
+        if (!current(at->second).candidates.has(slot)) continue;
         erase(at);
         return true;
     }
@@ -39,7 +40,7 @@ bool Wants::make_room(PeerSet from) {
 }
 
 Wants::Entries::iterator Wants::erase(Entries::iterator at) {
-    at->second.candidates.for_each([this](PeerSlot slot) { --named_.at(slot); });
+    current(at->second).candidates.for_each([this](PeerSlot slot) { --named_.at(slot); });
     return entries_.erase(at);
 }
 
@@ -49,11 +50,16 @@ void Wants::erase(const chain::BlockId& id) {
 }
 
 void Wants::forget(PeerSlot slot) {
-    for (auto& [id, want] : entries_) {
-        want.candidates.remove(slot);
-        want.tried.remove(slot);
-    }
+    departures_.note(slot);
     named_.at(slot) = 0;
+}
+
+Wants::Want& Wants::current(Want& want) const {
+    const PeerSet gone = departures_.since(want.departures);
+    want.candidates.remove(gone);
+    want.tried.remove(gone);
+    want.departures = departures_.count();
+    return want;
 }
 
 }  // namespace p2p

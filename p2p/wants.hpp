@@ -22,6 +22,7 @@ class Wants {
         PeerSet candidates{};
         PeerSet tried{};
         base::Timestamp due{};
+        std::uint64_t departures = 0;  // Of which it knows.
     };
     using Entries = std::map<chain::BlockId, Want>;
 
@@ -29,6 +30,8 @@ class Wants {
     // time.
     void add(const chain::BlockId& id, PeerSet from, base::Timestamp due);
     [[nodiscard]] Entries& entries() { return entries_; }
+    // Without peers that are gone since it was looked at.
+    Want& current(Want& want) const;
     Entries::iterator erase(Entries::iterator at);
     void erase(const chain::BlockId& id);
     void forget(PeerSlot slot);
@@ -38,6 +41,7 @@ class Wants {
 
     Entries entries_;
     std::array<std::size_t, kPeersMax> named_{};  // By candidate.
+    Departures departures_;
 };
 
 }  // namespace p2p

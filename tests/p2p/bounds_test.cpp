@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <utility>
@@ -39,6 +40,20 @@ chain::BlockPtr block_on(const chain::Block& parent, chain::Slot slots, std::uin
     Signature signature;
     signature.compact[0] = std::byte{31};
     return chain::make_block({header, signature}, {}, {});
+}
+
+// Transactions of so many bytes together.
+std::vector<chain::TransactionReceipt> receipts_of(std::size_t bytes) {
+    constexpr std::size_t kEach = std::size_t{128} << 10U;
+    std::vector<chain::TransactionReceipt> receipts(bytes / kEach);
+    for (chain::TransactionReceipt& receipt : receipts) {
+        chain::PackedTransaction packed;
+        packed.signatures.resize(1);
+        packed.signatures[0].compact[0] = std::byte{31};
+        packed.packed_trx.resize(kEach);
+        receipt.transaction = std::move(packed);
+    }
+    return receipts;
 }
 
 struct Silence : base::LogSink {
@@ -317,6 +332,71 @@ TEST_CASE("of old blocks an honest node pushes on no more than its peers let pas
     test.say(test.liar, Blocks{{block_on(*test.final, 301)}});
     test.judge_blocks();
     CHECK(test.count_sent(test.honest, MessageType::blocks) == 1);
+}
+
+// It answers each question at once, a millisecond later: with nothing, or with what is of no use.
+TEST_CASE("who names blocks without end is asked for so many a second, and so many bytes",
+          "[bounds]") {
+    Bounds test;
+    const std::size_t bytes = GENERATE(std::size_t{0}, std::size_t{2} << 20U);
+    chain::BlockHeader header;
+    header.height = 1'000'000;
+    const auto junk = chain::make_block({header, {}}, receipts_of(bytes), {});
+    Budget honest(500);  // Of a peer, for what this node sends.
+    std::size_t requests = 0;
+    std::size_t over = 0;
+    std::size_t answered = 0;
+    for (std::uint32_t step = 0; step < 1'000; ++step) {
+        test.now += milliseconds(1);
+        test.step(input::Tick{});
+        if (step % 50 == 0) {
+            std::vector<chain::BlockId> ids(1'024, test.unknown(1));
+            for (std::uint32_t i = 0; i < ids.size(); ++i) {
+                const std::uint32_t number = step * 1'024 + i;
+                std::memcpy(ids[i].bytes.data() + 8, &number, sizeof number);
+            }
+            test.name(std::move(ids));
+        }
+        for (const Effect& effect : std::exchange(test.out, {})) {
+            const auto* send = std::get_if<effect::Send>(&effect);
+            if (send == nullptr || send->channel != test.liar) continue;
+            const auto envelope = read_envelope(*send->bytes);
+            if (envelope->type != MessageType::request) continue;
+            ++requests;
+            over += honest.take_message(test.now, MessageType::request) ? 0U : 1U;
+            Blocks answer;
+            if (bytes > 0) answer.blocks = {junk};
+            answered += bytes;
+            test.say(test.liar, answer, {.correlation = envelope->correlation, .flags = kFlagLast});
+        }
+    }
+    CHECK(requests >= 20);
+    CHECK(requests <= 120);
+    CHECK(over == 0);
+    CHECK(answered <= std::size_t{68} << 20U);
+}
+
+TEST_CASE("an answer by id ends after as many bytes as are sent at most", "[bounds]") {
+    Bounds test;
+    std::vector<chain::BlockId> ids(64, test.unknown(1));
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        ids[i].bytes[29] = static_cast<std::byte>(i);
+    test.name(ids);
+    const std::uint64_t correlation = test.asked();
+    REQUIRE(correlation != 0);
+    const auto receipts = receipts_of(2U << 20U);
+    std::size_t arrived = 0;
+    for (std::uint8_t i = 0; i < 40; ++i) {
+        const chain::Block header = *block_on(*test.final, 5, i);
+        const auto block = chain::make_block({header.header, header.signature}, receipts, {});
+        test.out.clear();
+        test.say(test.liar, Blocks{{block}}, {.correlation = correlation});
+        for (const Effect& effect : test.out)
+            arrived += std::holds_alternative<effect::BlockArrived>(effect) ? 1U : 0U;
+    }
+    CHECK(arrived >= 2);
+    CHECK(arrived <= 6);
+    CHECK_FALSE(test.is_closed(test.liar));
 }
 
 TEST_CASE("of a producer and slot two blocks are pushed on", "[bounds]") {

@@ -517,6 +517,17 @@ TEST_CASE("who names blocks that do not exist keeps nobody from naming those tha
     wants.forget(0);
     wants.forget(1);
     CHECK(name(0, 5'000));
+    // Who comes to the place of one that is gone has named none of its blocks, and loses none.
+    wants.forget(0);
+    REQUIRE(name(0, 6'000));
+    std::size_t named = 0;
+    for (auto at = wants.entries().begin(); at != wants.entries().end();) {
+        named += wants.current(at->second).candidates.has(0) ? 1U : 0U;
+        at = at->second.candidates.empty() ? wants.erase(at) : std::next(at);
+    }
+    CHECK(named == 1);
+    for (std::size_t i = 0; i < 1'000; ++i)
+        REQUIRE(name(0, 7'000 + i));
 }
 
 TEST_CASE("ids that do not exist are asked for once, then forgotten") {
