@@ -142,8 +142,8 @@ std::optional<p2p::Options> network_options(const Options& options,
     network.peers_max = options.p2p_max_peers;
     network.checkpoint = settings.checkpoint;
     network.joins_with_one_organisation = options.join_with_one_organisation;
-    // Over a recovery no proof leads: all is checked then.
-    network.trusts_certified = options.trust == "certified" && options.recover_from.empty();
+    // Over a recovery no proof leads: up to it all is checked.
+    network.trusts_certified = options.trust == "certified";
     return network;
 }
 

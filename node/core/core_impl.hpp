@@ -199,6 +199,8 @@ class Core::Impl {
     [[nodiscard]] std::size_t count_awaiting_disk() const;
     void end_range(Effects& out);
     [[nodiscard]] base::Result<void> vet(const Range& range, Effects& out);
+    [[nodiscard]] base::Result<void> check_recovery(const Range& range) const;
+    [[nodiscard]] bool goes_over_recovery(const chain::BlockId& tip) const;
     [[nodiscard]] BranchWalk::Rules walk_rules() const;
     [[nodiscard]] BranchWalk walk_to(const chain::BlockId& tip) const;
     bool adopt_spared(const chain::BlockPtr& block, Effects& out);

@@ -106,7 +106,7 @@ bool Core::Impl::begin_range(Effects& out) {
     }
     if (count_awaiting_disk() >= kRangesAhead) return false;
     range.is_begun = true;
-    range.spared = count_spared(range.blocks);
+    range.spared = goes_over_recovery(parent) ? 0 : count_spared(range.blocks);
     if (auto good = vet(range, out); !good) {
         environment_.log.warn("blocks {} to {} are refused: {}",
                               first.header.height,
@@ -127,9 +127,40 @@ bool Core::Impl::begin_range(Effects& out) {
     return true;
 }
 
+// Whether the way from the agreement's base to what comes after `tip` goes over the recovery that
+// this node knows. Such blocks are checked at once: after a restart it may know another one.
+bool Core::Impl::goes_over_recovery(const chain::BlockId& tip) const {
+    const auto& reset = chain_->identity().reset;
+    if (!reset) return false;
+    const chain::Height height = chain::height_of(reset->from);
+    return consensus_.tree().base().block->header.height <= height &&
+           chain::height_of(tip) >= height;
+}
+
+// No links lead over a recovery, and who voted before it has nothing to say after it.
+base::Result<void> Core::Impl::check_recovery(const Range& range) const {
+    const auto& reset = chain_->identity().reset;
+    if (!reset) return {};
+    const chain::Height height = chain::height_of(reset->from);
+    for (const chain::BlockPtr& block : range.blocks) {
+        if (block->header.height != height) continue;
+        if (block->id != reset->from) {
+            return fail(Errc::invalid,
+                        fmt::format("block {} is not that from which the recovery begins", height));
+        }
+        if (block != range.blocks.back()) {
+            return fail(
+                Errc::invalid,
+                fmt::format("its proof goes over the recovery that begins from block {}", height));
+        }
+    }
+    return {};
+}
+
 // Whether the last block is final, the others lead to it, and each has its body and the
 // certificates that its header wants: what is executed afterwards is what a quorum has signed.
 base::Result<void> Core::Impl::vet(const Range& range, Effects& out) {
+    if (auto good = check_recovery(range); !good) return good;
     const chain::BlockPtr& first = range.blocks.front();
     const auto below = chain_->schedules_below(first->header.previous);
     CHECK(below.has_value());

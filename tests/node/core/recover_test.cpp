@@ -48,6 +48,47 @@ void restart(Cluster& cluster, std::size_t node, const chain::ScheduleReset& res
     cluster.start(node);
 }
 
+// Three of the four that voted first say COMMIT.
+chain::Certificate certificate_of(const genesis::Genesis& genesis,
+                                  const chain::BlockHeader& header) {
+    chain::Certificate certificate;
+    certificate.data = {.kind = chain::VoteKind::commit,
+                        .schedule_version = header.schedule_version,
+                        .slot = header.slot,
+                        .height = header.height,
+                        .block_id = header.id(),
+                        .justify_slot = header.justify.slot};
+    certificate.bitmaps = {{std::byte{7}}};
+    for (unsigned char tag = 7; tag < 10; ++tag)
+        certificate.signatures.push_back(
+            key_of(tag).sign(certificate.data.digest(genesis.chain_id())));
+    return certificate;
+}
+
+// The ids of all blocks that a header calls final, and the path of the last.
+struct Mountains {
+    chain::MountainRange range;
+    std::map<std::pair<std::uint8_t, std::uint64_t>, base::Hash256> nodes;
+
+    explicit Mountains(const std::vector<chain::BlockId>& ids) {
+        for (const chain::BlockId& id : ids) {
+            nodes[{0, range.count()}] = chain::merkle_leaf(id);
+            range.append(id, [&](std::uint8_t level, std::uint64_t position, const auto& node) {
+                nodes[{level, position}] = node;
+            });
+        }
+    }
+    [[nodiscard]] chain::MerkleProof last() const {
+        return chain::mountain_proof(
+                   range.count() - 1,
+                   range.count(),
+                   [&](std::uint8_t level, std::uint64_t position) {
+                       return base::Result<base::Hash256>(nodes.at({level, position}));
+                   })
+            .value();
+    }
+};
+
 }  // namespace
 
 TEST_CASE("a chain that lost half of its validators goes on under a new first schedule",
@@ -303,6 +344,135 @@ TEST_CASE("who joins after a recovery checks what it took on trust under the new
     CHECK(why == "");
     CHECK(wanted.empty());
     CHECK(served_from == 1);
+}
+
+// Forged by who voted before the recovery, of whom enough are gone with their keys.
+TEST_CASE("who voted before a recovery proves nothing after it", "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    const chain::ScheduleReset reset = lose_half(cluster);
+    const chain::BlockReader reader(cluster[0].storage());
+    const chain::Height from = chain::height_of(reset.from);
+    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    observer.reset = reset;
+    std::string why;
+    observer.to_peers = [&](const p2p::Input& said) {
+        const auto* judged = std::get_if<p2p::input::Judged>(&said);
+        if (judged != nullptr && judged->verdict == p2p::Verdict::bad && why.empty())
+            why = judged->text;
+    };
+    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
+    observer.start();
+    const bool is_other = GENERATE(false, true);
+    for (chain::Height height = 2; height + 3 < from; ++height) {
+        observer.step(node::input::FromPeers{
+            p2p::effect::BlockArrived{transport::ChannelId{5}, reader.at(height).value(), true}});
+        observer.step(node::input::Tick{});
+    }
+    const auto held = observer.view().head->header.height;
+    p2p::effect::RangeArrived range{transport::ChannelId{5}, {}, {}};
+    std::vector<chain::BlockId> ids;
+    for (chain::Height height = 1; height <= from; ++height) {
+        const auto block = reader.at(height).value();
+        ids.push_back(block->id);
+        if (height > held) range.blocks.push_back(block);
+    }
+    REQUIRE(ids.back() == reset.from);
+    REQUIRE_FALSE(range.blocks.empty());
+    // Blocks of the old schedule, which say nothing new.
+    const auto forge = [&](const chain::BlockPtr& parent, std::uint8_t variant) {
+        chain::BlockHeader header = parent->header;
+        header.previous = parent->id;
+        header.height = parent->header.height + 1;
+        header.slot = parent->header.slot + 1;
+        header.schedule_change.reset();
+        header.transaction_root = {};
+        header.action_root = {};
+        header.state_digest.bytes[0] = std::byte{variant};
+        return chain::make_block({header, {}}, {}, {});
+    };
+    if (is_other) {
+        ids.pop_back();
+        range.blocks.pop_back();
+    }
+    for (std::uint8_t i = 0; i < 4; ++i) {
+        const auto tip = range.blocks.empty() ? reader.at(held).value() : range.blocks.back();
+        range.blocks.push_back(forge(tip, i));
+        ids.push_back(range.blocks.back()->id);
+    }
+    const Mountains mountains(ids);
+    chain::BlockHeader certified = forge(range.blocks.back(), 9)->header;
+    certified.height += 1;
+    certified.finalized = {range.blocks.back()->header.slot, ids.back()};
+    certified.justify = certified.finalized;
+    certified.finality_root = mountains.range.root();
+    range.proof.finality.certified = certified;
+    range.proof.finality.certificate = certificate_of(cluster[0].genesis(), certified);
+    range.proof.finality.ancestor = mountains.last();
+    observer.step(node::input::FromPeers{range});
+    for (int i = 0; i < 10; ++i)
+        observer.step(node::input::Tick{});
+    CHECK(observer.view().trouble.empty());
+    CHECK_THAT(why,
+               Catch::Contains(is_other ? "is not that from which the recovery begins"
+                                        : "its proof goes over the recovery"));
+}
+
+TEST_CASE("what was taken on trust after a recovery is checked by who follows a later one",
+          "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    const chain::ScheduleReset reset = lose_half(cluster);
+    cluster.kill(0);
+    cluster.kill(1);
+    restart(cluster, 0, reset);
+    restart(cluster, 1, reset);
+    cluster.deliver();
+    cluster.run(20, 60);
+    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    observer.reset = reset;
+    std::vector<chain::BlockId> wrong;
+    observer.to_peers = [&](const p2p::Input& said) {
+        if (const auto* mend = std::get_if<p2p::input::MendBlocks>(&said)) wrong = mend->ids;
+    };
+    observer.holds_checks = true;
+    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
+    observer.start();
+    const auto give = [&](p2p::Effect content) {
+        observer.step(node::input::FromPeers{std::move(content)});
+        for (int i = 0; i < 10; ++i)
+            observer.step(node::input::Tick{});
+    };
+    const transport::ChannelId sender{5};
+    const chain::BlockReader reader(cluster[0].storage());
+    // What begins at the recovery cannot be followed without it, and is checked at once.
+    const bool is_next = GENERATE(true, false);
+    const chain::Height from = chain::height_of(reset.from) + (is_next ? 0 : 12);
+    for (chain::Height height = 2; height <= from; ++height)
+        give(p2p::effect::BlockArrived{sender, reader.at(height).value(), true});
+    const auto& source = cluster[0].view();
+    const auto to = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
+    const auto proof =
+        node::prove_range(cluster[0].storage(), from + 1, to, reset.schedule.version);
+    REQUIRE(proof.has_value());
+    p2p::effect::RangeArrived range{sender, {}, *proof};
+    for (chain::Height height = from + 1; height <= proof->height(); ++height)
+        range.blocks.push_back(reader.at(height).value());
+    give(range);
+    REQUIRE(observer.view().finalized->header.height + 3 >= to);
+    REQUIRE((observer.view().unchecked_blocks == 0) == is_next);
+
+    chain::ScheduleReset later;
+    later.from = source.finalized->id;
+    later.schedule.version = 300;
+    later.schedule.entries = {entry("bank", 31), entry("bourse", 32)};
+    observer.stop();
+    observer.reset = later;
+    observer.holds_checks = false;
+    observer.start();
+    for (int i = 0; i < 10; ++i)
+        observer.step(node::input::Tick{});
+    CHECK(observer.view().unchecked_blocks == 0);
+    CHECK(observer.view().wrong_blocks == 0);
+    CHECK(wrong.empty());
 }
 
 TEST_CASE("who joins by blocks after two recoveries is told that only a snapshot leads over both",

@@ -257,7 +257,7 @@ p2p::Options Machine::network_options(std::uint64_t seed) const {
     network.seed = seed;
     network.takes_snapshots = true;
     // Over a recovery no proof leads.
-    network.trusts_certified = seed % 2 == 0 && !recovery;
+    network.trusts_certified = seed % 2 == 0;
     network.begun_snapshot =
         node::SnapshotReceiver::begun_in(MachineDisk::joining(), disk_.calls());
     return network;
