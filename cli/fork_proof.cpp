@@ -121,14 +121,16 @@ base::Result<Height> find_fork(const Side& first, const Side& second) {
     return high;
 }
 
-base::Result<void> get_proof(Side& side, Height height, const genesis::Genesis& genesis) {
+base::Result<void> get_proof(Side& side, Height height, const chain::Schedule& trusted) {
     const auto answer =
-        call(side.url, "/v1/bor/proof", Json{{"block_num_or_id", std::to_string(height)}});
+        call(side.url,
+             "/v1/bor/proof",
+             Json{{"block_num_or_id", std::to_string(height)}, {"trusted", trusted.version}});
     if (!answer) return fail(side.error(answer.error()));
     auto proof = unpack_member<chain::Proof>(*answer, "proof");
     if (!proof) return fail(side.error(proof.error()));
     side.proof = *std::move(proof);
-    side.branch.schedules = chain::schedules_of(side.proof, genesis.schedule);
+    side.branch.schedules = chain::schedules_of(side.proof, trusted);
     side.branch.certificates = {side.proof.finality.certificate};
     return {};
 }
@@ -143,15 +145,24 @@ base::Result<bool> grow(Side& side, Height fork) {
     return true;
 }
 
+// The schedule that both sides have at the fork: their common parent decides it.
+base::Result<Followed> common_schedule(const Side& side,
+                                       Height fork,
+                                       const genesis::Genesis& genesis) {
+    const auto blocks = fetch(side, fork, 1);
+    if (!blocks) return fail(blocks.error());
+    return follow_links(side.url, genesis, blocks->front()->header.schedule_version);
+}
+
 base::Result<chain::ForkProof> assemble(Side& first,
                                         Side& second,
                                         Height fork,
-                                        const genesis::Genesis& genesis) {
+                                        const chain::Schedule& trusted,
+                                        const chain::ChainId& chain_id) {
     for (Side* side : {&first, &second}) {
-        if (auto got = get_proof(*side, fork, genesis); !got) return fail(got.error());
+        if (auto got = get_proof(*side, fork, trusted); !got) return fail(got.error());
     }
     chain::ForkProof proof{.first = first.proof, .second = second.proof, .evidence = {}};
-    const chain::ChainId chain_id = genesis.chain_id();
     const auto check = certificate_check(chain_id);
     while (true) {
         const auto more_first = grow(first, fork);
@@ -159,14 +170,16 @@ base::Result<chain::ForkProof> assemble(Side& first,
         const auto more_second = grow(second, fork);
         if (!more_second) return fail(more_second.error());
         proof.evidence = chain::evidence_between(first.branch, second.branch, chain_id);
-        const auto verdict = chain::verify(proof, genesis.schedule, check, chain_id);
+        const auto verdict = chain::verify(proof, trusted, check, chain_id);
         if (!verdict) return fail(verdict.error());
         if (verdict->producers > verdict->tolerated || (!*more_first && !*more_second)) break;
     }
     return proof;
 }
 
-Json fork_json(const chain::ForkProof& proof, const chain::ForkVerdict& verdict) {
+Json fork_json(const chain::ForkProof& proof,
+               const chain::ForkVerdict& verdict,
+               const Followed& followed) {
     Json convicted = Json::array();
     for (std::size_t i = 0; i < proof.evidence.size(); ++i) {
         convicted.push_back({{"producer", verdict.convicted[i].producer.to_string()},
@@ -179,24 +192,25 @@ Json fork_json(const chain::ForkProof& proof, const chain::ForkVerdict& verdict)
                 {"second_id", base::to_hex(proof.second.header.id().view())},
                 {"tolerated", verdict.tolerated},
                 {"convicted", std::move(convicted)},
+                {"links", followed.links},
                 {"fork_proof", base::to_hex(chain::pack(proof))}};
 }
 
 base::Result<void> report(const Session& session,
                           const Arguments& arguments,
                           const chain::ForkProof& proof,
-                          const genesis::Genesis& genesis) {
-    const chain::ChainId chain_id = genesis.chain_id();
+                          const Followed& followed,
+                          const chain::ChainId& chain_id) {
     const auto verdict =
-        chain::verify(proof, genesis.schedule, certificate_check(chain_id), chain_id);
+        chain::verify(proof, followed.schedule, certificate_check(chain_id), chain_id);
     if (!verdict) return fail(verdict.error());
-    const Json json = fork_json(proof, *verdict);
+    const Json json = fork_json(proof, *verdict, followed);
     const std::string file = arguments.get("file");
     if (!file.empty()) {
         if (auto done = write_file(file, chain::abi::dump_json(json, 2) + "\n"); !done) return done;
     }
     if (session.json) return print_json(json);
-    const auto text = describe_fork(proof, genesis);
+    const auto text = describe_fork(proof, followed.schedule, chain_id);
     if (!text) return fail(text.error());
     fmt::print("{}", *text);
     if (!file.empty()) {
@@ -220,9 +234,12 @@ base::Result<void> fork_proof(const Session& session, const Arguments& arguments
     const auto fork = find_fork(*first, *second);
     if (!fork) return fail(fork.error());
     if (*fork != 0) {
-        auto proof = assemble(*first, *second, *fork, *genesis);
+        const chain::ChainId chain_id = genesis->chain_id();
+        const auto followed = common_schedule(*first, *fork, *genesis);
+        if (!followed) return fail(followed.error());
+        auto proof = assemble(*first, *second, *fork, followed->schedule, chain_id);
         if (!proof) return fail(std::move(proof).error());
-        return report(session, arguments, *proof, *genesis);
+        return report(session, arguments, *proof, *followed, chain_id);
     }
     const Height common = std::min(first->last, second->last);
     const auto id = id_at(*first, common);
@@ -238,10 +255,9 @@ base::Result<void> fork_proof(const Session& session, const Arguments& arguments
 }  // namespace
 
 base::Result<std::string> describe_fork(const chain::ForkProof& proof,
-                                        const genesis::Genesis& genesis) {
-    const chain::ChainId chain_id = genesis.chain_id();
-    const auto verdict =
-        chain::verify(proof, genesis.schedule, certificate_check(chain_id), chain_id);
+                                        const chain::Schedule& trusted,
+                                        const chain::ChainId& chain_id) {
+    const auto verdict = chain::verify(proof, trusted, certificate_check(chain_id), chain_id);
     if (!verdict) return fail(verdict.error());
     std::string text = fmt::format("block {} is final twice on chain {}: {} and {}\n",
                                    proof.first.header.height,

@@ -42,7 +42,21 @@ std::string subject_of(const chain::Proof& proof) {
     return block;
 }
 
+// One more link.
+base::Result<void> add_link(const Json& packed,
+                            const chain::CertificateCheck& check,
+                            Followed& followed) {
+    auto link = unpack_hex<chain::ScheduleLink>(packed, "link");
+    if (!link) return fail(std::move(link).error());
+    if (auto good = chain::check_link(*link, followed.schedule, check); !good) return good;
+    followed.schedule = *link->proposing.schedule_change;
+    followed.links.push_back(packed);
+    return {};
+}
+
 base::Result<void> proof_get(const Session& session, const Arguments& arguments) {
+    const auto genesis = genesis_of(session, arguments);
+    if (!genesis && arguments.has("genesis")) return fail(genesis.error());
     const std::string what = arguments.at("what");
     Json body;
     constexpr std::size_t kIdDigits = 64;
@@ -56,8 +70,17 @@ base::Result<void> proof_get(const Session& session, const Arguments& arguments)
     } else {
         body["block_num_or_id"] = what;
     }
-    const auto answer = call(session.url, "/v1/bor/proof", body);
+    // Without the genesis file there is nothing to check links with: all must fit in one proof.
+    Json links = Json::array();
+    if (genesis) {
+        auto followed = follow_links(session.url, *genesis);
+        if (!followed) return fail(std::move(followed).error());
+        body["trusted"] = followed->schedule.version;
+        links = std::move(followed->links);
+    }
+    auto answer = call(session.url, "/v1/bor/proof", body);
     if (!answer) return fail(answer.error());
+    (*answer)["links"] = std::move(links);
     const std::string file = arguments.get("file");
     if (file.empty()) return print_json(*answer);
     if (auto done = write_file(file, chain::abi::dump_json(*answer, 2) + "\n"); !done) return done;
@@ -72,20 +95,22 @@ base::Result<void> proof_verify(const Session& session, const Arguments& argumen
     const auto answer = read_answer(arguments.at("file"));
     if (!answer) return fail(answer.error());
     const chain::ChainId chain_id = genesis->chain_id();
+    const auto followed = follow_links(*answer, *genesis);
+    if (!followed) return fail(followed.error());
     const auto refuse = [](const base::Error& error) {
         return fail(Errc::invalid, fmt::format("the proof does not hold: {}", error.detail));
     };
     if (answer->contains("fork_proof")) {
         const auto fork = unpack_member<chain::ForkProof>(*answer, "fork_proof");
         if (!fork) return fail(fork.error());
-        const auto text = describe_fork(*fork, *genesis);
+        const auto text = describe_fork(*fork, followed->schedule, chain_id);
         if (!text) return refuse(text.error());
         fmt::print("proved: {}", *text);
         return {};
     }
     const auto proof = unpack_member<chain::Proof>(*answer, "proof");
     if (!proof) return fail(proof.error());
-    auto good = chain::verify(*proof, genesis->schedule, certificate_check(chain_id));
+    auto good = chain::verify(*proof, followed->schedule, certificate_check(chain_id));
     if (!good) return refuse(good.error());
     fmt::print("proved: {} is final on chain {}\n",
                subject_of(*proof),
@@ -116,6 +141,38 @@ chain::CertificateCheck certificate_check(const chain::ChainId& chain_id) {
         };
 }
 
+base::Result<Followed> follow_links(const std::string& url,
+                                    const genesis::Genesis& genesis,
+                                    std::optional<std::uint32_t> last) {
+    Followed followed{.schedule = genesis.schedule};
+    const auto check = certificate_check(genesis.chain_id());
+    while (true) {
+        const std::uint32_t before = followed.schedule.version;
+        const auto part = call(url, "/v1/bor/proof", Json{{"links", true}, {"trusted", before}});
+        if (!part) return fail(part.error());
+        for (const Json& packed : list_of(*part, "links")) {
+            if (last && followed.schedule.version >= *last) return followed;
+            if (auto good = add_link(packed, check, followed); !good) return fail(good.error());
+        }
+        if (followed.schedule.version == before) return followed;
+    }
+}
+
+base::Result<Followed> follow_links(const Json& file, const genesis::Genesis& genesis) {
+    Followed followed{.schedule = genesis.schedule};
+    const Json* links = chain::abi::find_member(file, "links");
+    if (links == nullptr) return followed;
+    if (!links->is_array()) return fail(Errc::malformed, "links: is no list");
+    const auto check = certificate_check(genesis.chain_id());
+    for (const Json& packed : *links) {
+        if (auto good = add_link(packed, check, followed); !good) {
+            return fail(Errc::invalid,
+                        fmt::format("the proof does not hold: {}", good.error().detail));
+        }
+    }
+    return followed;
+}
+
 void add_proof_commands(std::vector<Command>& commands) {
     commands.push_back(
         {"proof get",
@@ -123,7 +180,8 @@ void add_proof_commands(std::vector<Command>& commands) {
          {{"what", "a transaction's id, or a block's number or id"}},
          {{"block", 0, "", "the id is that of a block"},
           {"action", 0, "NUMBER", "of the transaction's action with this number, from 1 on"},
-          {"file", 'f', "FILE", "write it there"}},
+          {"file", 'f', "FILE", "write it there"},
+          {"genesis", 0, "FILE", "genesis file of the chain (default: that of --dir)"}},
          proof_get});
     commands.push_back(
         {"proof verify",

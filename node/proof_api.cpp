@@ -50,7 +50,21 @@ base::Result<chain::Proof> make_proof(const ApiContext& context,
     return maker.of_block((*block)->header.height, trusted);
 }
 
+// The next part of the schedules since `trusted`. Who asks for the proof trusts the last of them.
+Answer get_links(const ApiContext& context, Params& params) {
+    const std::uint32_t trusted = params.u32("trusted", 0);
+    if (!params.ok()) return refuse(params.error());
+    const auto snapshot = context.history.storage().snapshot();
+    auto links = chain::ProofMaker(*snapshot).next_links(trusted);
+    if (!links) return refuse(links.error());
+    Json packed = Json::array();
+    for (const chain::ScheduleLink& link : *links)
+        packed.push_back(base::to_hex(chain::pack(link)));
+    return Json{{"trusted", trusted}, {"links", std::move(packed)}};
+}
+
 Answer get_proof(const ApiContext& context, const Moment& moment, Params& params) {
+    if (params.boolean("links")) return get_links(context, params);
     auto proof = make_proof(context, *moment.view, params);
     if (!params.ok()) return refuse(params.error());
     if (!proof) return refuse(proof.error());

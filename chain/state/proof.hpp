@@ -20,6 +20,8 @@ namespace chain {
 
 // What a proof may hold, for who reads one of a stranger.
 inline constexpr std::size_t kProofLinksMax = 1'024;
+// Links are handed out in parts that end after this, for who follows more than one proof holds.
+inline constexpr std::size_t kLinksPartBytes = std::size_t{512} * 1024;
 
 // That a block is final under a schedule: a path leads to it from the finality_root of a header
 // above, for which a quorum of that schedule has voted COMMIT. More than f of these are honest and

@@ -191,60 +191,109 @@ Result<ProofMaker::Certified> ProofMaker::newest() const {
     return fail(Errc::would_block, "no stored block has a certificate yet");
 }
 
-Result<std::vector<Link>> ProofMaker::all_links(std::uint32_t trusted, std::uint32_t last) const {
+Result<std::optional<Link>> ProofMaker::link_from(
+    std::uint32_t version, std::uint32_t last, const std::vector<RecoveryLink>& recoveries) const {
+    using Found = std::optional<Link>;
+    const auto recovery = std::ranges::find_if(recoveries, [&](const RecoveryLink& each) {
+        return each.from.schedule_version == version && each.reset.schedule.version <= last;
+    });
+    if (recovery != recoveries.end()) return Found(*recovery);
+    auto bytes = storage_->get(Family::index, link_key('s', version + 1));
+    if (!bytes) return fail(std::move(bytes).error());
+    if (!bytes->has_value() && version == last) return Found();
+    if (!bytes->has_value()) {
+        return fail(Errc::not_found,
+                    fmt::format("no proof can be made: the link to schedule {} is not stored",
+                                version + 1));
+    }
+    auto link = unpack<ScheduleLink>(**bytes, "schedule link");
+    if (!link) return fail(Errc::corrupt, link.error().detail);
+    Link found = *std::move(link);
+    if (version_of(found) != version + 1) {
+        return fail(Errc::corrupt,
+                    fmt::format("index: the link to schedule {} is another", version + 1));
+    }
+    return Found(std::move(found));
+}
+
+template <class Take>
+Result<void> ProofMaker::each_link(std::uint32_t trusted,
+                                   std::uint32_t last,
+                                   const Take& take) const {
     auto recoveries = stored_recoveries(*storage_);
     if (!recoveries) return fail(std::move(recoveries).error());
-    std::vector<Link> links;
-    for (std::uint32_t version = trusted; version <= last; version = version_of(links.back())) {
-        const auto recovery = std::ranges::find_if(*recoveries, [&](const RecoveryLink& each) {
-            return each.from.schedule_version == version && each.reset.schedule.version <= last;
-        });
-        if (recovery != recoveries->end()) {
-            links.emplace_back(*recovery);
-            continue;
-        }
-        auto bytes = storage_->get(Family::index, link_key('s', version + 1));
-        if (!bytes) return fail(std::move(bytes).error());
-        if (!bytes->has_value() && version == last) break;
-        if (!bytes->has_value()) {
-            return fail(Errc::not_found,
-                        fmt::format("no proof can be made: the link to schedule {} is not stored",
-                                    version + 1));
-        }
-        auto link = unpack<ScheduleLink>(**bytes, "schedule link");
-        if (!link) return fail(Errc::corrupt, link.error().detail);
-        links.emplace_back(*std::move(link));
-        if (version_of(links.back()) != version + 1) {
-            return fail(Errc::corrupt,
-                        fmt::format("index: the link to schedule {} is another", version + 1));
-        }
+    for (std::uint32_t version = trusted; version <= last;) {
+        auto link = link_from(version, last, *recoveries);
+        if (!link) return fail(std::move(link).error());
+        if (!*link) return {};
+        version = version_of(**link);
+        auto goes_on = take(std::move(**link));
+        if (!goes_on) return fail(std::move(goes_on).error());
+        if (!*goes_on) return {};
     }
+    return {};
+}
+
+Result<std::vector<Link>> ProofMaker::all_links(std::uint32_t trusted, std::uint32_t last) const {
+    std::vector<Link> links;
+    auto read = each_link(trusted, last, [&](Link link) -> Result<bool> {
+        links.push_back(std::move(link));
+        return true;
+    });
+    if (!read) return fail(std::move(read).error());
     return links;
 }
+
+namespace {
+
+Result<ScheduleLink> step_of(Link link) {
+    if (auto* step = std::get_if<ScheduleLink>(&link)) return std::move(*step);
+    return fail(Errc::invalid,
+                fmt::format("proofs do not reach over a recovery: trust schedule {}, which it "
+                            "began",
+                            version_of(link)));
+}
+
+}  // namespace
 
 Result<std::vector<ScheduleLink>> ProofMaker::links(std::uint32_t trusted,
                                                     std::uint32_t last) const {
     std::vector<ScheduleLink> links;
     if (last <= trusted) return links;
-    auto all = all_links(trusted, last);
-    if (!all) return fail(std::move(all).error());
-    for (Link& link : *all) {
-        if (version_of(link) > last) break;
-        auto* step = std::get_if<ScheduleLink>(&link);
-        if (step == nullptr) {
-            return fail(Errc::invalid,
-                        fmt::format("proofs do not reach over a recovery: trust schedule {}, which "
-                                    "it began",
-                                    version_of(link)));
-        }
+    auto read = each_link(trusted, last, [&](Link link) -> Result<bool> {
+        if (version_of(link) > last) return false;
+        auto step = step_of(std::move(link));
+        if (!step) return fail(std::move(step).error());
         if (links.size() == kProofLinksMax) {
             return fail(Errc::invalid,
-                        fmt::format("more than {} schedules since version {}: trust a later one",
+                        fmt::format("more than {} schedules since version {}: ask for the links in "
+                                    "parts, and for the proof by who trusts the last of them",
                                     kProofLinksMax,
                                     trusted));
         }
-        links.push_back(std::move(*step));
-    }
+        links.push_back(*std::move(step));
+        return true;
+    });
+    if (!read) return fail(std::move(read).error());
+    return links;
+}
+
+Result<std::vector<ScheduleLink>> ProofMaker::next_links(std::uint32_t trusted) const {
+    auto certified = newest();
+    if (!certified) return fail(std::move(certified).error());
+    const std::uint32_t last = certified->header.schedule_version;
+    std::vector<ScheduleLink> links;
+    if (last <= trusted) return links;
+    std::size_t bytes = 0;
+    auto read = each_link(trusted, last, [&](Link link) -> Result<bool> {
+        if (version_of(link) > last) return false;
+        auto step = step_of(std::move(link));
+        if (!step) return fail(std::move(step).error());
+        bytes += pack(*step).size();
+        links.push_back(*std::move(step));
+        return bytes < kLinksPartBytes && links.size() < kProofLinksMax;
+    });
+    if (!read) return fail(std::move(read).error());
     return links;
 }
 

@@ -81,11 +81,15 @@ class ProofMaker {
     [[nodiscard]] base::Result<Proof> of_action(const TransactionId& id,
                                                 std::uint32_t ordinal,
                                                 std::uint32_t trusted) const;
-    // The links from the schedule after `trusted` on, up to `last`.
+    // The links from the schedule after `trusted` on, up to `last`. invalid: more than a proof may
+    // hold.
     [[nodiscard]] base::Result<std::vector<ScheduleLink>> links(std::uint32_t trusted,
                                                                 std::uint32_t last) const;
-    // The same over recoveries, however many they are; and the one to the schedule after `last`, if
-    // that is proved already.
+    // The first of those that lead on from `trusted` to the schedule of the newest certificate, up
+    // to kLinksPartBytes; at least one. None: `trusted` is that schedule.
+    [[nodiscard]] base::Result<std::vector<ScheduleLink>> next_links(std::uint32_t trusted) const;
+    // The same as links() over recoveries, however many they are; and the one to the schedule after
+    // `last`, if that is proved already.
     [[nodiscard]] base::Result<std::vector<Link>> all_links(std::uint32_t trusted,
                                                             std::uint32_t last) const;
     // That this block is final, by the newest certificate, which is of a block above.
@@ -106,6 +110,16 @@ class ProofMaker {
         Certificate certificate;
     };
     [[nodiscard]] base::Result<Certified> newest() const;
+    // The link from the schedule of this version; nothing: it is `last`, and no other is proved.
+    [[nodiscard]] base::Result<std::optional<Link>> link_from(
+        std::uint32_t version,
+        std::uint32_t last,
+        const std::vector<RecoveryLink>& recoveries) const;
+    // Calls take(link) up to the schedule `last`, and as long as that says so.
+    template <class Take>
+    [[nodiscard]] base::Result<void> each_link(std::uint32_t trusted,
+                                               std::uint32_t last,
+                                               const Take& take) const;
     [[nodiscard]] base::Result<Proof> of_header(const BlockHeader& header,
                                                 std::uint32_t trusted) const;
     [[nodiscard]] base::Result<BlockPtr> block_of(const TransactionId& id) const;

@@ -202,6 +202,42 @@ TEST_CASE("votes for a block prove what it calls final, and not the block") {
     CHECK(chain.maker().certified_alone(head).error().code == base::Errc::would_block);
 }
 
+TEST_CASE("more schedules than a proof may hold are followed in parts") {
+    constexpr std::uint32_t kSchedules = 1'100;
+    Chain chain;
+    for (std::uint32_t version = 1; version <= kSchedules; ++version) {
+        chain.append(schedule_of(version), {});
+        chain.grow(3);
+        chain.set_version(version);
+    }
+    chain.grow(4);
+    const chain::ProofMaker maker = chain.maker();
+    CHECK_THAT(maker.of_block(2, 0).error().detail,
+               Catch::Contains("more than 1024 schedules since version 0: ask for the links in "
+                               "parts"));
+    chain::Schedule trusted = schedule_of(0);
+    std::size_t parts = 0;
+    for (auto links = maker.next_links(0); !links->empty();
+         links = maker.next_links(trusted.version)) {
+        REQUIRE(links.has_value());
+        std::size_t bytes = 0;
+        for (const chain::ScheduleLink& link : *links)
+            bytes += chain::pack(link).size();
+        CHECK(bytes <= chain::kLinksPartBytes + 10'000);
+        const auto last = chain::follow(*links, trusted, check);
+        REQUIRE(last.has_value());
+        trusted = *last;
+        ++parts;
+    }
+    CHECK(parts > 1);
+    CHECK(trusted == schedule_of(kSchedules));
+    CHECK(maker.next_links(kSchedules + 1)->empty());
+    const auto proof = maker.of_block(2, trusted.version);
+    REQUIRE(proof.has_value());
+    CHECK(proof->links.empty());
+    CHECK(chain::verify(*proof, trusted, check).has_value());
+}
+
 TEST_CASE("a proof that was tampered with proves nothing") {
     Chain chain;
     chain.append({}, {"a", "b", "c"});
