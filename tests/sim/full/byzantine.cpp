@@ -43,6 +43,10 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     Chance copy(seed ^ kCopySalt);
     if (copy.percent(kCopySeedsPercent)) miscopier_ = std::make_unique<Miscopier>(seed);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
+    if (splitter_ != nullptr) {
+        miscopier_.reset();
+        flooder_.reset();
+    }
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
         hears_first_.push_back(static_cast<char>(chance_.below(2)));
     }
@@ -81,7 +85,10 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
     if (const auto fate = divider_ ? divider_->fate(peer, *envelope, bytes) : std::nullopt) {
         return fate->delay;
     }
-    if (splitter_ != nullptr && Splitter::keeps_back(*envelope)) return std::nullopt;
+    if (splitter_ != nullptr) {
+        if (splitter_->keeps_back(*envelope)) return std::nullopt;
+        return base::Duration(0);
+    }
     const bool is_among_them = world.byzantine.size() > 1 && !world.is_honest(peer);
     if (is_among_them) return base::Duration(0);
     if (conspires()) {
@@ -117,7 +124,7 @@ void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
 }
 
 void Byzantine::act() {
-    if (divider_ != nullptr && divider_->has_divided()) return;
+    if (splitter_ != nullptr || (divider_ != nullptr && divider_->has_divided())) return;
     if (chance_.percent(forges_)) forge_votes();
     if (chance_.percent(forges_ / 8)) forge_header(one_of_them());
     if (babbles_ && chance_.percent(2)) babble();

@@ -80,6 +80,7 @@ class Fleet : public Watch {
     // All these are of one producer and slot.
     void note_variants(const std::vector<chain::BlockPtr>& blocks);
     void note_division() { ++outcome_.counts["divisions"]; }
+    [[nodiscard]] bool has_healed() const { return has_healed_; }
     void note_split() { ++outcome_.counts["splits"]; }
     // Asks for a conviction that this does not justify.
     void report_falsely(const chain::Evidence& evidence);

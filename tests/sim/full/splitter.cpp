@@ -25,7 +25,7 @@ bool Splitter::is_in(const World& world, std::uint64_t seed) {
 
 void Splitter::split(std::size_t machine, const chain::BlockPtr& block, Variants& variants) {
     const auto view = fleet_.view_of(machine);
-    if (view == nullptr) return;
+    if (view == nullptr || !fleet_.has_healed()) return;
     std::vector<Fleet::End*> ends;
     for (auto& [id, end] : fleet_.ends()) {
         const bool is_open = !end.is_dead && fleet_.now() >= end.opened + kHandshake;
@@ -42,8 +42,9 @@ void Splitter::split(std::size_t machine, const chain::BlockPtr& block, Variants
     fleet_.note_split();
 }
 
-bool Splitter::keeps_back(const p2p::Envelope& envelope) {
+bool Splitter::keeps_back(const p2p::Envelope& envelope) const {
     using p2p::MessageType;
+    if (!fleet_.has_healed()) return false;
     if (envelope.type == MessageType::blocks) return envelope.correlation == 0;
     return envelope.type == MessageType::header || envelope.type == MessageType::vote ||
            envelope.type == MessageType::certificate;

@@ -5,10 +5,10 @@
 
 namespace sim::full {
 
-// A Byzantine producer that gives each other validator two blocks of its slot that nobody else has,
-// in each slot that is its turn, until the end of the world. It pushes nothing else, and votes for
-// nothing: without it the others are just a quorum, and each of them holds what the two that build
-// next have never seen.
+// A Byzantine producer that does as it should until all has healed. From then on, in each slot that
+// is its turn, it gives each other validator two blocks that nobody else has, pushes nothing else,
+// and votes for nothing: without it the others are just a quorum, and each of them holds what the
+// two that build next have never seen.
 class Splitter {
   public:
     explicit Splitter(Fleet& fleet) : fleet_(fleet) {}
@@ -18,7 +18,7 @@ class Splitter {
     // Its machine begins to push this block of its own.
     void split(std::size_t machine, const chain::BlockPtr& block, Variants& variants);
     // Whether a message never leaves.
-    [[nodiscard]] static bool keeps_back(const p2p::Envelope& envelope);
+    [[nodiscard]] bool keeps_back(const p2p::Envelope& envelope) const;
 
   private:
     Fleet& fleet_;
