@@ -78,7 +78,7 @@ run_network() {
   ctest --test-dir build/release --output-on-failure -L network
   export -f network_test
   printf '%s\n' operating pruning snapshot_join members snapshots doctor partition clocks fork transports \
-    invite full_disk believed broker_versions broker broker_cli | xargs -P 2 -I{} bash -c 'network_test {}'
+    invite full_disk believed broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
   for only in poison deep failing dry_runs; do
