@@ -194,6 +194,10 @@ ScheduleEntry entry_of(Name producer, const ProducerRow& row) {
     return {producer, row.key, row.vote_key.value_or(row.key)};
 }
 
+bool is_any_convicted(const StateView& state, const ScheduleEntry& entry) {
+    return is_convicted(state, entry.signing_key) || is_convicted(state, entry.vote_key);
+}
+
 Result<std::optional<ScheduleEntry>> find_present(const StateView& state, Name producer) {
     auto active = load_schedule(state);
     if (!active) return base::fail(std::move(active).error());
@@ -309,8 +313,7 @@ Result<std::vector<Candidate>> candidates_of(const StateView& state,
         if (missed != misses->end()) candidate.missed = missed->slots;
         candidate.ready = is_ready(state, candidate.entry, slot, *parameters);
         if (member != nullptr && !candidate.ready) candidate.entry = *member;
-        candidate.convicted = is_convicted(state, candidate.entry.signing_key) ||
-                              is_convicted(state, candidate.entry.vote_key);
+        candidate.convicted = is_any_convicted(state, candidate.entry);
     }
     return candidates;
 }

@@ -47,6 +47,7 @@ class KeySigner final : public node::Signer {
     explicit KeySigner(const base::crypto::PrivateKey& key) : keys_{key} {}
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override {
         std::vector<base::crypto::PublicKey> keys;
+        keys.reserve(keys_.size());
         for (const auto& key : keys_)
             keys.push_back(key.public_key());
         return keys;

@@ -59,9 +59,10 @@ chain::Certificate certificate_of(const genesis::Genesis& genesis,
                         .block_id = header.id(),
                         .justify_slot = header.justify.slot};
     certificate.bitmaps = {{std::byte{7}}};
-    for (unsigned char tag = 7; tag < 10; ++tag)
+    for (unsigned char tag = 7; tag < 10; ++tag) {
         certificate.signatures.push_back(
             key_of(tag).sign(certificate.data.digest(genesis.chain_id())));
+    }
     return certificate;
 }
 

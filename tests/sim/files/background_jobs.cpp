@@ -28,8 +28,8 @@ struct BackgroundJobs::Job {
 
 class BackgroundJobs::Ordered final : public rocksdb::EnvWrapper {
   public:
-    Ordered(std::shared_ptr<rocksdb::Env> environment, std::shared_ptr<BackgroundJobs> jobs)
-        : EnvWrapper(std::move(environment)), jobs_(std::move(jobs)) {}
+    Ordered(const std::shared_ptr<rocksdb::Env>& environment, std::shared_ptr<BackgroundJobs> jobs)
+        : EnvWrapper(environment), jobs_(std::move(jobs)) {}
 
     [[nodiscard]] const char* Name() const override { return "OrderedJobs"; }
     void Schedule(void (*run)(void*),
@@ -45,9 +45,9 @@ class BackgroundJobs::Ordered final : public rocksdb::EnvWrapper {
     std::shared_ptr<BackgroundJobs> jobs_;
 };
 
-std::shared_ptr<rocksdb::Env> BackgroundJobs::order(std::shared_ptr<rocksdb::Env> environment,
-                                                    std::shared_ptr<BackgroundJobs> jobs) {
-    return std::make_shared<Ordered>(std::move(environment), std::move(jobs));
+std::shared_ptr<rocksdb::Env> BackgroundJobs::order(
+    const std::shared_ptr<rocksdb::Env>& environment, std::shared_ptr<BackgroundJobs> jobs) {
+    return std::make_shared<Ordered>(environment, std::move(jobs));
 }
 
 void BackgroundJobs::wait_for_all() {

@@ -24,7 +24,7 @@ class BackgroundJobs : base::Pinned {
 
     // The environment, but with its jobs in this order.
     [[nodiscard]] static std::shared_ptr<rocksdb::Env> order(
-        std::shared_ptr<rocksdb::Env> environment, std::shared_ptr<BackgroundJobs> jobs);
+        const std::shared_ptr<rocksdb::Env>& environment, std::shared_ptr<BackgroundJobs> jobs);
 
   private:
     class Ordered;

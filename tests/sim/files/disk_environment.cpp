@@ -356,8 +356,9 @@ class Files final : public rocksdb::FileSystem {
 }  // namespace
 
 std::shared_ptr<rocksdb::Env> make_environment(DiskFiles& files) {
-    std::shared_ptr<rocksdb::Env> made = rocksdb::NewCompositeEnv(std::make_shared<Files>(files));
-    return BackgroundJobs::order(std::move(made), files.jobs());
+    const std::shared_ptr<rocksdb::Env> made =
+        rocksdb::NewCompositeEnv(std::make_shared<Files>(files));
+    return BackgroundJobs::order(made, files.jobs());
 }
 
 }  // namespace sim
