@@ -330,7 +330,6 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
     if (auto good = check_header(header, context); !good) {
         return verdict(Fate::invalid, good.error().detail);
     }
-    const base::Timestamp start = begin_of(header.slot);
     if (!is_left_out(Rule::block_not_too_early) && header.slot > latest_slot(now)) {
         return verdict(Fate::too_early,
                        fmt::format("block of slot {} came too early: its producer's clock or ours "
@@ -358,6 +357,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
         !good) {
         return bad("final", good.error().detail);
     }
+    const base::Timestamp start = begin_of(header.slot);
     if (!is_left_out(Rule::block_not_before_its_slot) && start > now) {
         result.fate = Fate::early;
         result.ready_at = start;
