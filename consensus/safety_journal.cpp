@@ -335,20 +335,22 @@ bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
 
 JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
                                   const CertificatePtr& lock) {
-    std::vector<SafetyRecord> written(records.begin(), records.end());
     // A page that takes the place of a lost journal takes back no answer to a recovery.
+    std::vector<SafetyRecord> with_answer;
     const bool is_said =
-        std::ranges::find(written, RecordKind::stopped, &SafetyRecord::kind) != written.end();
+        std::ranges::find(records, RecordKind::stopped, &SafetyRecord::kind) != records.end();
     if (blocks_ == 0 && safety_.stopped && !is_said) {
-        written.push_back({.kind = RecordKind::stopped});
+        with_answer.assign(records.begin(), records.end());
+        with_answer.push_back({.kind = RecordKind::stopped});
+        records = with_answer;
     }
-    CHECK(!written.empty() && written.size() <= kRecordsPerPage);
+    CHECK(!records.empty() && records.size() <= kRecordsPerPage);
     JournalPage page{.key = key_, .bytes = {}, .replaces = blocks_ == 0};
     page.bytes.reserve(kBlockBytes);
     const bool has_certificate = !is_left_out(Rule::lock_with_certificate) && lock != nullptr &&
-                                 std::ranges::any_of(written, sets_lock);
-    auto left = static_cast<std::uint8_t>(written.size());
-    for (const SafetyRecord& record : written) {
+                                 std::ranges::any_of(records, sets_lock);
+    auto left = static_cast<std::uint8_t>(records.size());
+    for (const SafetyRecord& record : records) {
         const base::Bytes bytes = encode({.record = record,
                                           .key = key_,
                                           .left = --left,

@@ -1,10 +1,10 @@
 #include "node/disk/journal_file.hpp"
 
 #include "base/check.hpp"
+#include "node/disk/blank.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <system_error>
 #include <utility>
@@ -16,12 +16,6 @@ namespace {
 constexpr std::size_t kBlockBytes = 4096;
 constexpr std::uint64_t kRoomBlocks = 1024;       // Prepared at a time: 4 MiB.
 constexpr std::uint64_t kBlocksMax = 256 * 1024;  // 1 GiB: far above what compaction leaves.
-
-// Each byte is like the one before it, and the first is zero: the library compares many at once.
-bool is_blank(base::ByteView bytes) {
-    return bytes.empty() || (bytes[0] == std::byte{} &&
-                             std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
-}
 
 base::Result<void> add_zeros(File& file, std::uint64_t first_block, std::uint64_t blocks) {
     const base::Bytes zeros(kBlockBytes * 64);

@@ -1,9 +1,9 @@
 #include "tests/sim/files/disk_files.hpp"
 
 #include "base/check.hpp"
+#include "node/disk/blank.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace sim {
@@ -16,12 +16,6 @@ std::string directory_of(const std::string& path) {
 
 std::string name_of(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
-}
-
-// Each byte is like the one before it, and the first is zero: the library compares many at once.
-bool is_blank(base::ByteView bytes) {
-    return bytes.empty() || (bytes[0] == std::byte{} &&
-                             std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
 // RocksDB writes some with two slashes, or one at the end.
@@ -55,7 +49,7 @@ void SparseBytes::write(std::uint64_t offset, base::ByteView bytes) {
         const std::size_t at = offset % kBlock;
         const std::size_t count = std::min(bytes.size(), kBlock - at);
         const base::ByteView part = bytes.first(count);
-        if (blocks_.contains(number) || !is_blank(part)) {
+        if (blocks_.contains(number) || !node::is_blank(part)) {
             std::ranges::copy(part, writable(number) + at);
         }
         offset += count;
