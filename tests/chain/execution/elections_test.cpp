@@ -2,6 +2,7 @@
 #include "chain/execution/elections.hpp"
 
 #include "chain_fixture.hpp"
+#include "election_network.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -37,14 +38,6 @@ Candidate candidate(std::uint64_t number, std::uint64_t votes) {
             .registered = true,
             .ready = true,
             .convicted = false};
-}
-
-std::set<Name> producers_of(const std::vector<ScheduleEntry>& entries) {
-    std::set<Name> names;
-    for (const ScheduleEntry& each : entries) {
-        names.insert(each.producer);
-    }
-    return names;
 }
 
 using Numbers = std::set<std::uint64_t>;
@@ -317,99 +310,6 @@ TEST_CASE("missed slots are counted once for each gap and end with a block") {
     CHECK(count_misses({}, schedule, block, 4) == std::vector<Misses>{{numbered(2), 1}});
 }
 
-namespace {
-
-// Four validators and what happens between them.
-class Network {
-  public:
-    explicit Network(std::uint64_t max_missed = 10) : chain_(options(max_missed)) {}
-    explicit Network(std::vector<std::string> validators)
-        : chain_(options(10, std::move(validators))) {}
-
-    TestChain& chain() { return chain_; }
-    static base::Bytes votes(std::string_view voter,
-                             std::string_view proxy,
-                             const std::vector<std::string>& producers) {
-        std::vector<Name> names;
-        names.reserve(producers.size());
-        for (const std::string& producer : producers) {
-            names.push_back(name(producer));
-        }
-        std::ranges::sort(names);
-        base::Writer out;
-        encode(out, name(voter));
-        encode(out, name(proxy));
-        encode_list(out, names);
-        return out.take();
-    }
-    Failure act(const std::string& actor, std::string_view action, base::Bytes bytes) {
-        return failure_of(
-            chain_.push(TestChain::action("eosio", action, actor, std::move(bytes)), {actor}));
-    }
-    Failure vote(const std::string& voter,
-                 const std::string& proxy,
-                 const std::vector<std::string>& producers) {
-        return act(voter, "voteproducer", votes(voter, proxy, producers));
-    }
-    Failure registers(const std::string& producer, const std::string& key) {
-        base::Writer out;
-        encode(out, name(producer));
-        encode(out, public_key(key));
-        out.string("");
-        out.u16(0);
-        return act(producer, "regproducer", out.take());
-    }
-    Failure says_ready(const std::string& producer, const std::vector<std::string>& keys) {
-        return failure_of(
-            chain_.push(TestChain::action("eosio", "ready", producer, data(name(producer))), keys));
-    }
-    // A new account that is registered and ready.
-    void add_candidate(const std::string& producer) {
-        REQUIRE(chain_.create(producer).succeeded());
-        REQUIRE(registers(producer, producer).code == 0);
-        REQUIRE(act(producer, "ready", data(name(producer))).code == 0);
-    }
-    // Runs to the first block of the next period, in which the producers named are silent, and
-    // returns who it proposes; empty: nothing.
-    std::set<Name> election(const std::vector<std::string>& silent = {}) {
-        while (true) {
-            const Slot slot = chain_.block().slot + 1;
-            const Schedule active = load_schedule(chain_.state()).value();
-            std::uint32_t skipped = 0;
-            while (std::ranges::find(silent,
-                                     active.producer_of(slot + skipped, 1).producer.to_string()) !=
-                   silent.end()) {
-                ++skipped;
-            }
-            chain_.block().producer = active.producer_of(slot + skipped, 1).producer;
-            const BlockSchedule begun = chain_.next_block(skipped + 1);
-            if (chain_.block().slot / 120 != chain_.block().parent_slot / 120) {
-                return begun.change ? producers_of(begun.change->entries) : std::set<Name>();
-            }
-        }
-    }
-    static std::set<Name> names(const std::vector<std::string>& texts) {
-        std::set<Name> result;
-        for (const std::string& text : texts) {
-            result.insert(name(text));
-        }
-        return result;
-    }
-
-  private:
-    static TestChain::Options options(std::uint64_t max_missed,
-                                      std::vector<std::string> validators = {
-                                          "v1", "v2", "v3", "v4"}) {
-        TestChain::Options options = TestChain::open_options();
-        options.validators = std::move(validators);
-        options.parameters.max_missed = max_missed;
-        return options;
-    }
-    TestChain chain_;
-};
-
-}  // namespace
-
 TEST_CASE("at the first election everybody has the votes of all, and nothing changes") {
     Network network;
     const auto votes = count_votes(network.chain().state()).value();
@@ -524,148 +424,19 @@ TEST_CASE("a producer that misses max_missed slots makes way for a standby") {
 
 TEST_CASE("setprods stops elections until it is called with nothing") {
     Network network;
-    const auto set = [&](const std::vector<std::pair<std::string, std::string>>& entries) {
-        base::Writer out;
-        out.varuint32(static_cast<std::uint32_t>(entries.size()));
-        for (const auto& [producer, key] : entries) {
-            encode(out, name(producer));
-            out.varuint32(0);
-            out.u32(1);
-            out.varuint32(1);
-            encode(out, public_key(key));
-            out.u16(1);
-        }
-        return network.act("eosio", "setprods", out.take());
-    };
-    CHECK(set({{"v1", "same"}, {"v2", "same"}}).text.find("have the same key") !=
+    CHECK(network.fixes({{"v1", "same"}, {"v2", "same"}}).text.find("have the same key") !=
           std::string::npos);
-    REQUIRE(set({{"v2", "v2"}, {"v1", "v1"}}).code == 0);
+    REQUIRE(network.fixes({{"v2", "v2"}, {"v1", "v1"}}).code == 0);
     CHECK(network.election() == Network::names({"v1", "v2"}));
     CHECK(network.election().empty());
     CHECK(load_schedule(network.chain().state()).value().entries[0].producer == name("v2"));
     REQUIRE(network.vote("member", "", {"v3"}).code == 0);
     CHECK(network.election().empty());
-    REQUIRE(set({}).code == 0);
+    REQUIRE(network.fixes({}).code == 0);
     // The others must be ready to come back.
     CHECK(network.election().empty());
     REQUIRE(network.act("v3", "ready", data(name("v3"))).code == 0);
     CHECK(network.election() == Network::names({"v1", "v2", "v3"}));
-}
-
-TEST_CASE("a validator keeps its keys until somebody who holds the new ones is ready") {
-    const std::size_t count = GENERATE(1U, 4U);
-    std::vector<std::string> all{"v1", "v2", "v3", "v4"};
-    all.resize(count);
-    Network network(all);
-    const auto v1 = [&] {
-        return load_schedules(network.chain().state())->proposed == nullptr
-                   ? std::string("old")
-                   : load_schedules(network.chain().state())
-                         ->proposed->entries[0]
-                         .vote_key.to_string();
-    };
-    const std::string vote_key = public_key("votes").to_string();
-    REQUIRE(network.registers("v1", "headers").code == 0);
-    base::Writer out;
-    encode(out, name("v1"));
-    encode(out, public_key("votes"));
-    REQUIRE(network.act("v1", "setvotekey", out.take()).code == 0);
-    // That a node holds the old keys, or the account, or one of the two, says nothing.
-    CHECK(network.says_ready("v1", {"v1"}).code == 3090003);
-    CHECK(network.says_ready("v1", {"headers"}).code == 3090003);
-    CHECK(network.says_ready("v1", {"votes"}).code == 3090003);
-    CHECK(network.election().empty());
-    CHECK(v1() == "old");
-    REQUIRE(network.says_ready("v1", {"headers", "votes"}).code == 0);
-    SECTION("it is") {
-        CHECK(network.election().size() == count);
-        CHECK(v1() == vote_key);
-    }
-    SECTION("but it registered others since") {
-        REQUIRE(network.registers("v1", "third").code == 0);
-        CHECK(network.election().empty());
-        REQUIRE(network.says_ready("v1", {"third", "votes"}).code == 0);
-        CHECK(network.election().size() == count);
-    }
-    SECTION("but that is too long ago") {
-        REQUIRE(network.registers("v1", "third").code == 0);
-        CHECK(network.election().empty());
-        CHECK(network.election().empty());
-        REQUIRE(network.registers("v1", "headers").code == 0);
-        CHECK(network.election().empty());
-        REQUIRE(network.says_ready("v1", {"headers", "votes"}).code == 0);
-        CHECK(network.election().size() == count);
-    }
-}
-
-TEST_CASE("ready proves keys: it is not said beside what changes them") {
-    Network network;
-    TestChain& chain = network.chain();
-    REQUIRE(chain.create("late").succeeded());
-    base::Writer out;
-    encode(out, name("late"));
-    encode(out, public_key("nobody"));
-    out.string("");
-    out.u16(0);
-    const Action registers = TestChain::action("eosio", "regproducer", "late", out.take());
-    const Action ready = TestChain::action("eosio", "ready", "late", data(name("late")));
-    CHECK(failure_of(chain.push({registers, ready}, {"late"})).text ==
-          "ready must be the only action of its transaction");
-    REQUIRE(network.registers("late", "node").code == 0);
-    CHECK(failure_of(chain.push({registers, ready}, {"late", "node"})).text ==
-          "ready must be the only action of its transaction");
-    Action owner = ready;
-    owner.authorization[0].permission = name("owner");
-    CHECK(failure_of(chain.push(owner, {"late"})).code != 0);
-    Action twice = ready;
-    twice.authorization.push_back({name("v1"), name("active")});
-    CHECK(failure_of(chain.push(twice, {"node", "v1"})).code != 0);
-    CHECK_FALSE(find_ready(chain.state(), name("late")));
-}
-
-TEST_CASE("a heavier member cannot take the key that another changes to") {
-    Network network;
-    const auto weight = [&] {
-        base::Writer out;
-        encode(out, name("v4"));
-        out.u64(100);
-        return network.act("eosio", "setweight", out.take());
-    };
-    REQUIRE(weight().code == 0);
-    REQUIRE(network.vote("v4", "", {"v4"}).code == 0);
-    REQUIRE(network.vote("member", "", {"v1", "v2", "v3", "v4"}).code == 0);
-    REQUIRE(network.registers("v1", "newkey").code == 0);
-    REQUIRE(network.registers("v4", "newkey").code == 0);
-    REQUIRE(network.says_ready("v1", {"newkey"}).code == 0);
-    CHECK(network.says_ready("v4", {"v4"}).code == 3090003);
-    CHECK(network.election().size() == 4);
-    const auto proposed = load_schedules(network.chain().state())->proposed;
-    REQUIRE(proposed != nullptr);
-    CHECK(proposed->entries[0].signing_key == public_key("newkey"));
-    CHECK(proposed->entries[3].signing_key == public_key("v4"));
-}
-
-TEST_CASE("what setprods fixed with other keys waits for who holds them") {
-    Network network;
-    const auto set = [&](const std::string& key) {
-        base::Writer out;
-        out.varuint32(1);
-        encode(out, name("v1"));
-        out.varuint32(0);
-        out.u32(1);
-        out.varuint32(1);
-        encode(out, public_key(key));
-        out.u16(1);
-        return network.act("eosio", "setprods", out.take());
-    };
-    // Even where the producer has registered others.
-    REQUIRE(network.registers("v1", "registered").code == 0);
-    REQUIRE(set("fixed").code == 0);
-    CHECK(network.election().empty());
-    CHECK(network.says_ready("v1", {"registered"}).code == 3090003);
-    CHECK(network.election().empty());
-    REQUIRE(network.says_ready("v1", {"fixed"}).code == 0);
-    CHECK(network.election() == Network::names({"v1"}));
 }
 
 TEST_CASE("a change waits for the finality of its block, and of the one that saw it") {

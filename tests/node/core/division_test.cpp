@@ -1,3 +1,4 @@
+#include "tests/support/blocks.hpp"
 #include "tests/support/cluster.hpp"
 
 #include <catch2/catch.hpp>
@@ -50,17 +51,11 @@ struct Division {
         if (block == nullptr) return;
         const std::size_t victim = liar - 3;
         cluster.send(liar, victim, arrived::BlockArrived{id, block->block, false});
-        chain::SignedHeader other{block->block->header, {}};
-        other.header.state_digest.bytes[3] ^= static_cast<std::byte>(1 + victim);
-        const auto digest = other.header.signing_digest(cluster[0].genesis().chain_id());
-        other.signature = support::key_of(kLiar).sign(digest);
-        cluster.send(
-            liar,
-            victim,
-            arrived::BlockArrived{
-                id,
-                chain::make_block(other, block->block->transactions, block->block->witness),
-                false});
+        chain::BlockHeader header = block->block->header;
+        header.state_digest.bytes[3] ^= static_cast<std::byte>(1 + victim);
+        const chain::BlockPtr other = support::with_header(
+            *block->block, header, support::key_of(kLiar), cluster[0].genesis().chain_id());
+        cluster.send(liar, victim, arrived::BlockArrived{id, other, false});
     }
     [[nodiscard]] chain::Height final_height() {
         return cluster[0].view().finalized->header.height;

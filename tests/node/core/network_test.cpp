@@ -2,6 +2,7 @@
 
 // After Catch2, whose macros it uses.
 #include "node/core/arrivals.hpp"
+#include "tests/support/blocks.hpp"
 #include "tests/support/cluster.hpp"
 
 // Four whole nodes, production code, connected by wires in one thread: what three of four agree
@@ -10,6 +11,7 @@
 namespace {
 
 using support::Cluster;
+using support::with_header;
 
 void check_same_final(Cluster& cluster) {
     for (std::size_t i = 1; i < cluster.size(); ++i) {
@@ -138,14 +140,6 @@ TEST_CASE("in a partition of two and two nothing is final; healed, what lost is 
 }
 
 namespace {
-
-chain::BlockPtr with_header(const chain::Block& block,
-                            const chain::BlockHeader& header,
-                            const base::crypto::PrivateKey& key,
-                            const chain::ChainId& chain_id) {
-    return chain::make_block(
-        {header, key.sign(header.signing_digest(chain_id))}, block.transactions, block.witness);
-}
 
 // What node 3 says to a block that node 0 sends it.
 p2p::input::Judged judgement(Cluster& cluster, const chain::BlockPtr& block) {
@@ -427,197 +421,6 @@ TEST_CASE("blocks asked for by id are found in memory and on disk, past those th
     CHECK(node.reads[0].wanted.ids == std::vector<chain::BlockId>{unknown, final->id});
     REQUIRE(node.reads[0].held.size() == 1);
     CHECK(*node.reads[0].held[0] == chain::encode_block(*head));
-}
-
-TEST_CASE("of one producer and slot two blocks are executed, a restart between or not",
-          "[network]") {
-    Cluster cluster(4);
-    cluster.run(1, 5);
-    cluster.kill(1);
-    cluster.kill(2);
-    cluster.tick_at(7);
-    const chain::BlockPtr first = cluster[0].view().head;
-    REQUIRE(first->header.slot == 7);
-    REQUIRE(cluster.refused.empty());
-    const bool restarts = GENERATE(false, true);
-    if (restarts) {
-        cluster.kill(0);
-        cluster.start(0);
-        cluster.deliver();
-    }
-    for (const unsigned tag : {1U, 2U}) {
-        chain::SignedHeader other{first->header, {}};
-        other.header.state_digest.bytes[0] = static_cast<std::byte>(tag);
-        const auto digest = other.header.signing_digest(cluster[0].genesis().chain_id());
-        other.signature = support::key_of(7 + 3).sign(digest);
-        const auto variant = chain::make_block(other, first->transactions, first->witness);
-        cluster.send(
-            3, 0, p2p::effect::BlockArrived{Cluster::channel(3), variant, /*is_sync=*/false});
-        cluster.deliver();
-    }
-    // The second is executed, and its state is wrong; the third is not.
-    CHECK(cluster.refused.size() == 1);
-}
-
-namespace {
-
-// A producer made five blocks of slot 4 and gave node 3 others than the rest, which built on
-// theirs and certified what they built.
-struct Divided {
-    Cluster cluster{4};
-    chain::BlockPtr good;   // Of slot 4, that the others have;
-    chain::BlockPtr child;  // of slot 5.
-    chain::BlockPtr grandchild;
-    std::vector<p2p::input::Judged> judged;  // What node 3 said.
-    std::vector<p2p::input::Certified> certified;
-
-    explicit Divided(bool is_sync) {
-        cluster.run(1, 3);
-        for (const std::size_t i : {0U, 1U, 2U})
-            cluster.cut(i, 3);
-        cluster.tick_at(4);
-        good = cluster[0].view().head;
-        REQUIRE(good->header.slot == 4);
-        cluster.tick_at(5);
-        child = cluster[0].view().head;
-        REQUIRE(child->header.previous == good->id);
-        cluster.tick_at(6);
-        grandchild = cluster[0].view().head;
-        REQUIRE(grandchild->header.previous == child->id);
-        // What node 3 says is not passed on to others any more.
-        cluster[3].to_peers = [this](const p2p::Input& said) {
-            if (const auto* each = std::get_if<p2p::input::Judged>(&said)) {
-                if (each->item == p2p::Item::block) judged.push_back(*each);
-            } else if (const auto* named = std::get_if<p2p::input::Certified>(&said)) {
-                certified.push_back(*named);
-            }
-        };
-        for (const unsigned i : {1U, 2U}) {
-            send({Cluster::channel(0), variant(i), is_sync});
-            REQUIRE(judged.size() == i);
-            CHECK(judged.back().verdict == p2p::Verdict::bad);  // Its state is wrong.
-        }
-        judged.clear();
-    }
-    [[nodiscard]] chain::BlockPtr variant(unsigned number) {
-        chain::BlockHeader header = good->header;
-        header.state_digest.bytes[5] ^= static_cast<std::byte>(number);
-        return with_header(*good, header, support::key_of(7), cluster[0].genesis().chain_id());
-    }
-    void send(const p2p::effect::BlockArrived& block) {
-        cluster[3].step(node::input::FromPeers{block});
-    }
-    [[nodiscard]] chain::BlockId head() { return cluster[3].view().head->id; }
-};
-
-}  // namespace
-
-TEST_CASE("a third block of a slot is taken when a certificate names one that builds on it",
-          "[network]") {
-    Divided test(false);
-    test.send({Cluster::channel(0), test.good});
-    CHECK(test.judged.empty());
-    CHECK(test.head() != test.good->id);
-    // Of its grandchild, whose justify it is: the peers are asked for that block.
-    REQUIRE(test.grandchild->witness.justify.has_value());
-    const chain::Certificate& certificate = *test.grandchild->witness.justify;
-    REQUIRE(certificate.data.block_id == test.child->id);
-    test.cluster[3].step(node::input::FromPeers{
-        p2p::effect::CertificateArrived{Cluster::channel(0), {}, certificate}});
-    REQUIRE(test.certified.size() == 1);
-    CHECK(test.certified[0].id == test.child->id);
-    CHECK(test.certified[0].channel == Cluster::channel(0));
-    // Which give it with those below it.
-    test.send({Cluster::channel(0), test.good, false, true});
-    test.send({Cluster::channel(0), test.child, false, true});
-    CHECK(test.head() == test.child->id);
-}
-
-TEST_CASE("a third block of a slot is taken when another producer builds on it", "[network]") {
-    Divided test(false);
-    test.cluster.tick_at(9);
-    test.judged.clear();
-    const chain::BlockPtr third = test.variant(3);
-    test.send({Cluster::channel(0), third});
-    const auto on_top = [&](chain::Slot slot, unsigned char producer) {
-        chain::BlockHeader header = test.child->header;
-        header.slot = slot;
-        header.producer = *chain::Name::from_string(producer == 7 ? "bank" : "bourse");
-        header.previous = third->id;
-        header.justify = third->header.justify;
-        header.finalized = third->header.finalized;
-        chain::Block bare = *test.child;
-        bare.witness = {};
-        test.send(
-            {Cluster::channel(0),
-             with_header(
-                 bare, header, support::key_of(producer), test.cluster[0].genesis().chain_id())});
-    };
-    REQUIRE(test.child->header.producer == *chain::Name::from_string("bourse"));
-    on_top(8, 7);  // Its own.
-    CHECK(test.judged.empty());
-    on_top(5, 8);
-    // It was executed: its state is wrong.
-    REQUIRE(test.judged.size() == 1);
-    CHECK(test.judged[0].id == third->id);
-    CHECK(test.judged[0].verdict == p2p::Verdict::bad);
-}
-
-TEST_CASE("of third blocks of a producer that come by themselves the last few wait", "[network]") {
-    Divided test(false);
-    for (unsigned i = 3; i < 203; ++i)
-        test.send({Cluster::channel(0), test.variant(i), false});
-    CHECK(test.judged.size() == 200 - node::Arrivals::kThirdsMax);
-    for (const auto& each : test.judged)
-        CHECK(each.verdict == p2p::Verdict::unsure);
-    // What is sent before it does not keep out the one that is built on.
-    test.send({Cluster::channel(0), test.good, false});
-    test.send({Cluster::channel(0), test.child, false});
-    CHECK(test.head() == test.child->id);
-}
-
-TEST_CASE("a third block of a slot that a sync brings waits for a certificate, and for no longer",
-          "[network]") {
-    Divided test(true);
-    SECTION("that never comes") {
-        for (unsigned i = 3; i < 203; ++i)
-            test.send({Cluster::channel(0), test.variant(i), true});
-        CHECK(test.judged.empty());
-        test.cluster.tick_at(30);
-        CHECK(test.judged.size() == 200);
-        for (const auto& each : test.judged)
-            CHECK(each.verdict == p2p::Verdict::unsure);
-    }
-    SECTION("that a block above it brings") {
-        test.send({Cluster::channel(0), test.good, true});
-        test.send({Cluster::channel(0), test.variant(3), true});
-        CHECK(test.judged.empty());
-        REQUIRE(test.child->witness.justify.has_value());
-        REQUIRE(test.child->witness.justify->data.block_id == test.good->id);
-        test.send({Cluster::channel(0), test.child, true});
-        CHECK(test.head() == test.child->id);
-        CHECK(test.judged.size() == 2);
-    }
-    SECTION("that comes by itself") {
-        test.send({Cluster::channel(0), test.good, true});
-        const chain::Certificate& certificate = *test.child->witness.justify;
-        test.cluster[3].step(node::input::FromPeers{
-            p2p::effect::CertificateArrived{Cluster::channel(0), {}, certificate}});
-        CHECK(test.head() == test.good->id);
-    }
-    SECTION("of which that block brings a wrong one") {
-        test.send({Cluster::channel(0), test.good, true});
-        chain::Block other = *test.child;
-        other.witness.justify->signatures[1].compact[9] ^= std::byte{1};
-        REQUIRE(other.witness.finalized.has_value());
-        other.witness.finalized->signatures[1].compact[9] ^= std::byte{1};
-        test.send({Cluster::channel(0), std::make_shared<const chain::Block>(other), true});
-        // Its header, which another producer has signed, names it all the same.
-        REQUIRE(test.judged.size() == 2);
-        CHECK(test.judged[0].verdict == p2p::Verdict::good);
-        CHECK(test.judged[1].verdict == p2p::Verdict::bad);
-        CHECK(test.head() == test.good->id);
-    }
 }
 
 TEST_CASE("where blocks wait to be executed no producer keeps out those of others", "[network]") {

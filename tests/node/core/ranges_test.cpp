@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
-#include "tests/support/cluster.hpp"
+#include "tests/support/observer.hpp"
 
 // A node with trust = certified: blocks of a sync that come with a proof of the last one are
 // executed without their signatures, which are looked at once they are stored (spec 05).
@@ -14,7 +14,7 @@ namespace {
 using p2p::Verdict;
 using support::Cluster;
 
-const transport::ChannelId kSender{5};
+const transport::ChannelId kSender = support::Observer::kSender;
 const transport::ChannelId kOther{6};
 
 // A chain of four validators, and an observer that has nothing of it.
@@ -30,42 +30,16 @@ struct Play {
         }
         const auto& source = cluster[0].view();
         last = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
-        observer.set_time(
-            observer.genesis().times.time_of(source.head->header.slot).to_timestamp());
-        observer.to_peers = [this](const p2p::Input& said) {
-            if (const auto* judged = std::get_if<p2p::input::Judged>(&said)) {
-                answers.push_back(*judged);
-            } else if (const auto* mend = std::get_if<p2p::input::MendBlocks>(&said)) {
-                wanted = mend->ids;
-            } else if (const auto* changed = std::get_if<p2p::input::LedgerChanged>(&said)) {
-                ledger = *changed;
-            } else if (const auto* read = std::get_if<p2p::input::BlocksRead>(&said)) {
-                reads.push_back(*read);
-            }
-        };
-        observer.start();
+        observer.start_at(source.head->header.slot);
     }
     [[nodiscard]] p2p::effect::RangeArrived range(chain::Height from, chain::Height to) {
-        p2p::effect::RangeArrived range{kSender, {}, {}};
-        const chain::BlockReader reader(cluster[0].storage());
-        for (chain::Height height = from; height <= to; ++height)
-            range.blocks.push_back(reader.at(height).value());
-        const auto proof = node::prove_range(
+        return support::Observer::range(
             cluster[0].storage(), from, to, cluster[0].genesis().schedule.version);
-        REQUIRE(proof.has_value());
-        REQUIRE(proof->height() == to);
-        range.proof = *proof;
-        return range;
     }
-    void give(p2p::Effect content) {
-        observer.step(node::input::FromPeers{std::move(content)});
-        // A step executes a part of a range.
-        for (int i = 0; i < 10; ++i)
-            observer.step(node::input::Tick{});
-    }
+    void give(p2p::Effect content) { observer.give(std::move(content)); }
     [[nodiscard]] std::optional<Verdict> verdict_on(const chain::BlockId& id,
                                                     transport::ChannelId channel = kSender) const {
-        for (const auto& answer : answers) {
+        for (const auto& answer : observer.answers) {
             if (answer.id == id && answer.channel == channel) return answer.verdict;
         }
         return std::nullopt;
@@ -92,11 +66,7 @@ struct Play {
 
     Cluster cluster{4};
     chain::Height last = 0;  // That can be proved: below the newest final block.
-    support::Machine observer{cluster[0].genesis(), support::key_of(99)};
-    std::vector<p2p::input::Judged> answers;
-    std::vector<chain::BlockId> wanted;
-    std::vector<p2p::input::BlocksRead> reads;
-    p2p::input::LedgerChanged ledger;
+    support::Observer observer{cluster[0].genesis()};
 };
 
 // The same block, by its id, with another signature.
@@ -127,7 +97,7 @@ TEST_CASE("what a proof binds becomes final, and is checked once it is stored", 
     CHECK(play.observer.recoveries <= 3);
     CHECK(play.observer.checks == 1);
     CHECK(play.rows() == 0);
-    CHECK(play.ledger.served_from == 1);
+    CHECK(play.observer.ledger.served_from == 1);
     CHECK(support::Machine::has_account("userb", *play.observer.view().final_state));
     // It goes on with what follows, without a proof.
     const auto& source = play.cluster[0].view();
@@ -158,7 +128,7 @@ TEST_CASE("ranges follow each other, and what is here already is passed over", "
     CHECK(play.observer.view().trouble.empty());
     CHECK(play.rows() == 0);
     const auto again = play.range(2, middle);
-    play.answers.clear();
+    play.observer.answers.clear();
     play.give(again);
     CHECK(play.verdict_on(again.blocks.back()->id) == Verdict::duplicate);
 }
@@ -232,32 +202,32 @@ TEST_CASE("a wrong signature or witness is found in what is stored, and mended f
     play.give(range);
     REQUIRE(play.final_height() >= play.last - 3);
     CHECK(play.verdict_on(right->id) == Verdict::bad);
-    CHECK(play.wanted == std::vector<chain::BlockId>{right->id});
+    CHECK(play.observer.wanted == std::vector<chain::BlockId>{right->id});
     CHECK(play.rows() == 1);
     // Until it is mended nobody gets what lies below.
-    CHECK(play.ledger.served_from == right->header.height + 1);
+    CHECK(play.observer.ledger.served_from == right->header.height + 1);
     play.observer.step(node::input::FromPeers{
         p2p::effect::ReadBlocks{.ticket = 9, .from = 3, .to = 20, .ids = {}, .is_for_peer = true}});
-    REQUIRE(play.reads.size() == 1);
-    CHECK(play.reads.front().blocks.empty());
+    REQUIRE(play.observer.reads.size() == 1);
+    CHECK(play.observer.reads.front().blocks.empty());
 
     SECTION("a restart goes on with it") {
         play.observer.stop();
-        play.wanted.clear();
+        play.observer.wanted.clear();
         play.observer.start();
         play.give(p2p::effect::PeerReady{kOther, {}, {}});
-        CHECK(play.wanted == std::vector<chain::BlockId>{right->id});
+        CHECK(play.observer.wanted == std::vector<chain::BlockId>{right->id});
     }
     play.give(p2p::effect::MendArrived{kOther, wrong});
     CHECK(play.verdict_on(right->id, kOther) == Verdict::bad);
     CHECK(play.rows() == 1);
-    play.answers.clear();
+    play.observer.answers.clear();
     play.give(p2p::effect::MendArrived{kOther, right});
     CHECK(play.verdict_on(right->id, kOther) == Verdict::good);
     CHECK(play.rows() == 0);
     CHECK(play.stored(right->header.height)->signature == right->signature);
     CHECK(play.stored(right->header.height)->witness == right->witness);
-    CHECK(play.ledger.served_from == 1);
+    CHECK(play.observer.ledger.served_from == 1);
 }
 
 TEST_CASE("what the agreement believes after a restart is checked before it is stored",
@@ -284,7 +254,7 @@ TEST_CASE("a restart before the check goes on with it; one before the end fetche
     const chain::Height middle = play.last / 2;
     play.give(play.range(2, middle));
     CHECK(play.rows() == 1);
-    CHECK(play.ledger.served_from > middle / 2);
+    CHECK(play.observer.ledger.served_from > middle / 2);
     SECTION("killed") {
         play.observer.stop();
         play.observer.holds_checks = false;
@@ -326,8 +296,8 @@ TEST_CASE("ranges of two liars do not keep out a third that is right", "[ranges]
     play.give(good);
     CHECK(play.final_height() >= play.last - 3);
     // What the liars changed of it is found, once it is stored, and asked of others.
-    CHECK(play.rows() == play.wanted.size());
-    const auto wanted = play.wanted;
+    CHECK(play.rows() == play.observer.wanted.size());
+    const auto wanted = play.observer.wanted;
     CHECK_FALSE(wanted.empty());
     for (const chain::BlockId& id : wanted) {
         const auto& copy = good.blocks[chain::height_of(id) - 2];

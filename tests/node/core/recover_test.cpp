@@ -1,11 +1,11 @@
 #include "chain/execution/schedule_rows.hpp"
 #include "consensus/certificate.hpp"
-#include "node/core/range_proof.hpp"
 
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
-#include "tests/support/cluster.hpp"
+#include "tests/support/certificates.hpp"
+#include "tests/support/observer.hpp"
 
 // Half of the validators are lost for ever: a new first schedule from the block of the highest
 // certificate that is left (spec 04).
@@ -48,22 +48,15 @@ void restart(Cluster& cluster, std::size_t node, const chain::ScheduleReset& res
     cluster.start(node);
 }
 
-// Three of the four that voted first say COMMIT.
-chain::Certificate certificate_of(const genesis::Genesis& genesis,
-                                  const chain::BlockHeader& header) {
-    chain::Certificate certificate;
-    certificate.data = {.kind = chain::VoteKind::commit,
-                        .schedule_version = header.schedule_version,
-                        .slot = header.slot,
-                        .height = header.height,
-                        .block_id = header.id(),
-                        .justify_slot = header.justify.slot};
-    certificate.bitmaps = {{std::byte{7}}};
-    for (unsigned char tag = 7; tag < 10; ++tag) {
-        certificate.signatures.push_back(
-            key_of(tag).sign(certificate.data.digest(genesis.chain_id())));
-    }
-    return certificate;
+// The two that are left go on.
+chain::ScheduleReset recover(Cluster& cluster) {
+    chain::ScheduleReset reset = lose_half(cluster);
+    cluster.kill(0);
+    cluster.kill(1);
+    restart(cluster, 0, reset);
+    restart(cluster, 1, reset);
+    cluster.deliver();
+    return reset;
 }
 
 // The ids of all blocks that a header calls final, and the path of the last.
@@ -267,12 +260,7 @@ TEST_CASE("what a recovery gives up is said to who has it", "[recover]") {
 
 TEST_CASE("who follows one recovery refuses another one from the same block", "[recover]") {
     Cluster cluster(4, 0, kPeriod);
-    const chain::ScheduleReset reset = lose_half(cluster);
-    cluster.kill(0);
-    cluster.kill(1);
-    restart(cluster, 0, reset);
-    restart(cluster, 1, reset);
-    cluster.deliver();
+    const chain::ScheduleReset reset = recover(cluster);
     cluster.run(20, 30);
     REQUIRE(cluster[0].view().finalized->header.slot == 30);
     // Of the same answers, with other keys.
@@ -292,59 +280,26 @@ TEST_CASE("who follows one recovery refuses another one from the same block", "[
 TEST_CASE("who joins after a recovery checks what it took on trust under the new schedule",
           "[recover]") {
     Cluster cluster(4, 0, kPeriod);
-    const chain::ScheduleReset reset = lose_half(cluster);
-    cluster.kill(0);
-    cluster.kill(1);
-    restart(cluster, 0, reset);
-    restart(cluster, 1, reset);
-    cluster.deliver();
+    const chain::ScheduleReset reset = recover(cluster);
     cluster.run(20, 60);
     const auto& source = cluster[0].view();
     REQUIRE(source.finalized->header.slot == 60);
 
-    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    support::Observer observer(cluster[0].genesis());
     observer.reset = reset;
-    std::string why;
-    std::vector<chain::BlockId> wanted;
-    chain::Height served_from = 0;
-    observer.to_peers = [&](const p2p::Input& said) {
-        if (const auto* judged = std::get_if<p2p::input::Judged>(&said)) {
-            if (judged->verdict == p2p::Verdict::bad && why.empty()) why = judged->text;
-        } else if (const auto* mend = std::get_if<p2p::input::MendBlocks>(&said)) {
-            wanted = mend->ids;
-        } else if (const auto* changed = std::get_if<p2p::input::LedgerChanged>(&said)) {
-            served_from = changed->served_from;
-        }
-    };
-    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
-    observer.start();
-    const auto give = [&](p2p::Effect content) {
-        observer.step(node::input::FromPeers{std::move(content)});
-        for (int i = 0; i < 10; ++i)
-            observer.step(node::input::Tick{});
-    };
-    const transport::ChannelId sender{5};
-    const chain::BlockReader reader(cluster[0].storage());
+    observer.start_at(60);
     const chain::Height from = chain::height_of(reset.from);
     // No proof reaches over a recovery: one by one.
-    for (chain::Height height = 2; height <= from; ++height)
-        give(p2p::effect::BlockArrived{sender, reader.at(height).value(), true});
+    observer.give_from(cluster[0].storage(), 2, from);
     REQUIRE(observer.view().finalized->id == reset.from);
-    // What the node's p2p asks for now is under the schedule that is trusted from here on.
+    // From here on p2p asks for what the new schedule proves.
     const auto to = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
-    p2p::effect::RangeArrived range{sender, {}, {}};
-    for (chain::Height height = from + 1; height <= to; ++height)
-        range.blocks.push_back(reader.at(height).value());
-    const auto proof =
-        node::prove_range(cluster[0].storage(), from + 1, to, reset.schedule.version);
-    REQUIRE(proof.has_value());
-    REQUIRE(proof->height() == to);
-    range.proof = *proof;
-    give(range);
+    observer.give(
+        support::Observer::range(cluster[0].storage(), from + 1, to, reset.schedule.version));
     CHECK(observer.view().finalized->header.height + 3 >= to);
-    CHECK(why == "");
-    CHECK(wanted.empty());
-    CHECK(served_from == 1);
+    CHECK(observer.refusal() == "");
+    CHECK(observer.wanted.empty());
+    CHECK(observer.ledger.served_from == 1);
 }
 
 // Forged by who voted before the recovery, of whom enough are gone with their keys.
@@ -353,24 +308,13 @@ TEST_CASE("who voted before a recovery proves nothing after it", "[recover]") {
     const chain::ScheduleReset reset = lose_half(cluster);
     const chain::BlockReader reader(cluster[0].storage());
     const chain::Height from = chain::height_of(reset.from);
-    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    support::Observer observer(cluster[0].genesis());
     observer.reset = reset;
-    std::string why;
-    observer.to_peers = [&](const p2p::Input& said) {
-        const auto* judged = std::get_if<p2p::input::Judged>(&said);
-        if (judged != nullptr && judged->verdict == p2p::Verdict::bad && why.empty())
-            why = judged->text;
-    };
-    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
-    observer.start();
+    observer.start_at(60);
     const bool is_other = GENERATE(false, true);
-    for (chain::Height height = 2; height + 3 < from; ++height) {
-        observer.step(node::input::FromPeers{
-            p2p::effect::BlockArrived{transport::ChannelId{5}, reader.at(height).value(), true}});
-        observer.step(node::input::Tick{});
-    }
+    observer.give_from(cluster[0].storage(), 2, from - 4);
     const auto held = observer.view().head->header.height;
-    p2p::effect::RangeArrived range{transport::ChannelId{5}, {}, {}};
+    p2p::effect::RangeArrived range{support::Observer::kSender, {}, {}};
     std::vector<chain::BlockId> ids;
     for (chain::Height height = 1; height <= from; ++height) {
         const auto block = reader.at(height).value();
@@ -407,13 +351,15 @@ TEST_CASE("who voted before a recovery proves nothing after it", "[recover]") {
     certified.justify = certified.finalized;
     certified.finality_root = mountains.range.root();
     range.proof.finality.certified = certified;
-    range.proof.finality.certificate = certificate_of(cluster[0].genesis(), certified);
+    // By three of the four that voted first.
+    range.proof.finality.certificate =
+        support::certificate_of(*chain::make_block({certified, {}}, {}, {}),
+                                chain::VoteKind::commit,
+                                cluster[0].genesis().chain_id());
     range.proof.finality.ancestor = mountains.last();
-    observer.step(node::input::FromPeers{range});
-    for (int i = 0; i < 10; ++i)
-        observer.step(node::input::Tick{});
+    observer.give(range);
     CHECK(observer.view().trouble.empty());
-    CHECK_THAT(why,
+    CHECK_THAT(observer.refusal(),
                Catch::Contains(is_other ? "is not that from which the recovery begins"
                                         : "its proof goes over the recovery"));
 }
@@ -421,43 +367,20 @@ TEST_CASE("who voted before a recovery proves nothing after it", "[recover]") {
 TEST_CASE("what was taken on trust after a recovery is checked by who follows a later one",
           "[recover]") {
     Cluster cluster(4, 0, kPeriod);
-    const chain::ScheduleReset reset = lose_half(cluster);
-    cluster.kill(0);
-    cluster.kill(1);
-    restart(cluster, 0, reset);
-    restart(cluster, 1, reset);
-    cluster.deliver();
+    const chain::ScheduleReset reset = recover(cluster);
     cluster.run(20, 60);
-    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    support::Observer observer(cluster[0].genesis());
     observer.reset = reset;
-    std::vector<chain::BlockId> wrong;
-    observer.to_peers = [&](const p2p::Input& said) {
-        if (const auto* mend = std::get_if<p2p::input::MendBlocks>(&said)) wrong = mend->ids;
-    };
     observer.holds_checks = true;
-    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
-    observer.start();
-    const auto give = [&](p2p::Effect content) {
-        observer.step(node::input::FromPeers{std::move(content)});
-        for (int i = 0; i < 10; ++i)
-            observer.step(node::input::Tick{});
-    };
-    const transport::ChannelId sender{5};
-    const chain::BlockReader reader(cluster[0].storage());
+    observer.start_at(60);
     // What begins at the recovery cannot be followed without it, and is checked at once.
     const bool is_next = GENERATE(true, false);
     const chain::Height from = chain::height_of(reset.from) + (is_next ? 0 : 12);
-    for (chain::Height height = 2; height <= from; ++height)
-        give(p2p::effect::BlockArrived{sender, reader.at(height).value(), true});
+    observer.give_from(cluster[0].storage(), 2, from);
     const auto& source = cluster[0].view();
     const auto to = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
-    const auto proof =
-        node::prove_range(cluster[0].storage(), from + 1, to, reset.schedule.version);
-    REQUIRE(proof.has_value());
-    p2p::effect::RangeArrived range{sender, {}, *proof};
-    for (chain::Height height = from + 1; height <= proof->height(); ++height)
-        range.blocks.push_back(reader.at(height).value());
-    give(range);
+    observer.give(
+        support::Observer::range(cluster[0].storage(), from + 1, to, reset.schedule.version));
     REQUIRE(observer.view().finalized->header.height + 3 >= to);
     REQUIRE((observer.view().unchecked_blocks == 0) == is_next);
 
@@ -473,18 +396,13 @@ TEST_CASE("what was taken on trust after a recovery is checked by who follows a 
         observer.step(node::input::Tick{});
     CHECK(observer.view().unchecked_blocks == 0);
     CHECK(observer.view().wrong_blocks == 0);
-    CHECK(wrong.empty());
+    CHECK(observer.wanted.empty());
 }
 
 TEST_CASE("who joins by blocks after two recoveries is told that only a snapshot leads over both",
           "[recover]") {
     Cluster cluster(4, 0, kPeriod);
-    const chain::ScheduleReset first = lose_half(cluster);
-    cluster.kill(0);
-    cluster.kill(1);
-    restart(cluster, 0, first);
-    restart(cluster, 1, first);
-    cluster.deliver();
+    const chain::ScheduleReset first = recover(cluster);
     cluster.run(20, 30);
     chain::ScheduleReset second;
     second.from = cluster[0].view().finalized->id;
@@ -500,24 +418,15 @@ TEST_CASE("who joins by blocks after two recoveries is told that only a snapshot
     cluster.deliver();
     cluster.run(40, 50);
     REQUIRE(cluster[0].view().finalized->header.slot == 50);
-    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    support::Observer observer(cluster[0].genesis());
     observer.reset = second;
-    std::string why;
-    observer.to_peers = [&](const p2p::Input& said) {
-        const auto* judged = std::get_if<p2p::input::Judged>(&said);
-        if (judged != nullptr && judged->verdict == p2p::Verdict::bad && why.empty())
-            why = judged->text;
-    };
-    observer.set_time(observer.genesis().times.time_of(50).to_timestamp());
-    observer.start();
-    const chain::BlockReader reader(cluster[0].storage());
-    for (chain::Height height = 2; why.empty(); ++height) {
+    observer.start_at(50);
+    for (chain::Height height = 2; observer.refusal().empty(); ++height) {
         REQUIRE(height <= cluster[0].view().finalized->header.height);
-        observer.step(node::input::FromPeers{
-            p2p::effect::BlockArrived{transport::ChannelId{5}, reader.at(height).value(), true}});
-        observer.step(node::input::Tick{});
+        observer.give_from(cluster[0].storage(), height, height);
     }
     CHECK(observer.view().head->id == first.from);
-    CHECK_THAT(why, Catch::Contains("a recovery that this node does not know, below the one"));
-    CHECK_THAT(why, Catch::Contains("begin with a snapshot"));
+    CHECK_THAT(observer.refusal(),
+               Catch::Contains("a recovery that this node does not know, below the one"));
+    CHECK_THAT(observer.refusal(), Catch::Contains("begin with a snapshot"));
 }

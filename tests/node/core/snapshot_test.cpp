@@ -1,12 +1,11 @@
 #include "chain/state/proof_store.hpp"
 #include "consensus/certificate.hpp"
-#include "node/core/range_proof.hpp"
 
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
-#include "tests/support/cluster.hpp"
 #include "tests/support/elections.hpp"
+#include "tests/support/observer.hpp"
 #include "tests/support/snapshots.hpp"
 
 // Whole nodes that begin with a snapshot: they take part, and make the next snapshot, with all that
@@ -82,6 +81,18 @@ void check_same(Cluster& cluster, std::size_t a, std::size_t b) {
         chain::load_schedules(*cluster[a].view().final_state)->pending() != nullptr;
     if (!is_pending) CHECK(take(cluster, a).manifest == take(cluster, b).manifest);
     CHECK(cluster.refused.empty());
+}
+
+// Of a node whose operator names these recoveries.
+std::string refusal_by(Cluster& cluster,
+                       const Snapshot& snapshot,
+                       const std::vector<base::Hash256>& recoveries) {
+    support::MemoryStorage storage;
+    genesis::Trust trust = support::trust_of(cluster[0].genesis());
+    trust.recoveries = recoveries;
+    const auto loaded = support::load_snapshot(snapshot, trust, storage);
+    REQUIRE_FALSE(loaded.has_value());
+    return loaded.error().detail;
 }
 
 }  // namespace
@@ -247,12 +258,7 @@ TEST_CASE("a recovery is a link: who confirms it joins, others are told its name
     cluster.run(35, at);
     const Snapshot snapshot = take(cluster, 0);
     const auto refusal = [&](const std::vector<base::Hash256>& recoveries) {
-        support::MemoryStorage storage;
-        genesis::Trust trust = support::trust_of(cluster[0].genesis());
-        trust.recoveries = recoveries;
-        const auto loaded = support::load_snapshot(snapshot, trust, storage);
-        REQUIRE_FALSE(loaded.has_value());
-        return loaded.error().detail;
+        return refusal_by(cluster, snapshot, recoveries);
     };
     const std::string name = base::to_hex(recovery.id().view());
     using Catch::Matchers::Contains;
@@ -385,12 +391,7 @@ TEST_CASE("a chain with two recoveries is joined with a snapshot by who confirms
     REQUIRE(cluster[0].view().finalized->header.slot == at);
     const Snapshot snapshot = take(cluster, 0, at + 1);
     const auto refusal = [&](const std::vector<base::Hash256>& recoveries) {
-        support::MemoryStorage storage;
-        genesis::Trust trust = support::trust_of(cluster[0].genesis());
-        trust.recoveries = recoveries;
-        const auto loaded = support::load_snapshot(snapshot, trust, storage);
-        REQUIRE_FALSE(loaded.has_value());
-        return loaded.error().detail;
+        return refusal_by(cluster, snapshot, recoveries);
     };
     using Catch::Matchers::Contains;
     CHECK_THAT(refusal({second.id()}),
@@ -423,35 +424,16 @@ TEST_CASE("a range after a recovery is taken, also where a change was on its way
     cluster.run(30, 60);
     const auto& source = cluster[0].view();
     REQUIRE(source.finalized->header.slot == 60);
-    support::Machine observer{cluster[0].genesis(), key_of(99)};
+    support::Observer observer(cluster[0].genesis());
     observer.reset = genesis::reset_of(recovery);
-    std::string why;
-    observer.to_peers = [&](const p2p::Input& said) {
-        const auto* judged = std::get_if<p2p::input::Judged>(&said);
-        if (judged != nullptr && judged->verdict == p2p::Verdict::bad && why.empty())
-            why = judged->text;
-    };
     observer.holds_checks = true;  // Only what is looked at before.
-    observer.set_time(observer.genesis().times.time_of(60).to_timestamp());
-    observer.start();
-    const auto give = [&](p2p::Effect content) {
-        observer.step(node::input::FromPeers{std::move(content)});
-        for (int i = 0; i < 10; ++i)
-            observer.step(node::input::Tick{});
-    };
-    const chain::BlockReader reader(cluster[0].storage());
+    observer.start_at(60);
     const chain::Height from = chain::height_of(recovery.reset.from);
-    for (chain::Height height = 2; height <= from; ++height)
-        give(p2p::effect::BlockArrived{transport::ChannelId{5}, reader.at(height).value(), true});
+    observer.give_from(cluster[0].storage(), 2, from);
     REQUIRE(observer.view().finalized->id == recovery.reset.from);
     const auto to = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
-    const auto proof =
-        node::prove_range(cluster[0].storage(), from + 1, to, recovery.reset.schedule.version);
-    REQUIRE(proof.has_value());
-    p2p::effect::RangeArrived range{transport::ChannelId{5}, {}, *proof};
-    for (chain::Height height = from + 1; height <= proof->height(); ++height)
-        range.blocks.push_back(reader.at(height).value());
-    give(range);
-    CHECK(why == "");
-    CHECK(observer.view().finalized->header.height + 3 >= proof->height());
+    observer.give(support::Observer::range(
+        cluster[0].storage(), from + 1, to, recovery.reset.schedule.version));
+    CHECK(observer.refusal() == "");
+    CHECK(observer.view().finalized->header.height + 3 >= to);
 }
