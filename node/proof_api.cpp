@@ -50,7 +50,8 @@ base::Result<chain::Proof> make_proof(const ApiContext& context,
     return maker.of_block((*block)->header.height, trusted);
 }
 
-// The next part of the schedules since `trusted`. Who asks for the proof trusts the last of them.
+// The next part of the links that lead on from schedule `trusted`; a client that has followed them
+// all asks for its proof with the last one as `trusted`.
 Answer get_links(const ApiContext& context, Params& params) {
     const std::uint32_t trusted = params.u32("trusted", 0);
     if (!params.ok()) return refuse(params.error());

@@ -41,9 +41,9 @@ class PeerSet {
     std::uint64_t bits_ = 0;
 };
 
-// Which peers are gone, so that their departure costs nothing, be a table of marks ever so full,
-// and a peer which comes and goes cannot stall the node: an entry remembers how many departures it
-// knows of, and is rid of the marks of the later ones when it is looked at next.
+// Which peers are gone. A departure costs nothing, however many entries have marks of that peer, so
+// a peer that comes and goes cannot stall the node: an entry keeps how many departures it knows of,
+// and loses the marks of peers that left later when it is looked at next.
 class Departures {
   public:
     [[nodiscard]] std::uint64_t count() const { return count_; }

@@ -22,7 +22,7 @@ class Wants {
         PeerSet candidates{};
         PeerSet tried{};
         base::Timestamp due{};
-        std::uint64_t departures = 0;  // Of which it knows.
+        std::uint64_t departures = 0;  // How many are known here.
     };
     using Entries = std::map<chain::BlockId, Want>;
 

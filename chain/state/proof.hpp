@@ -20,7 +20,7 @@ namespace chain {
 
 // What a proof may hold, for who reads one of a stranger.
 inline constexpr std::size_t kProofLinksMax = 1'024;
-// Links are handed out in parts that end after this, for who follows more than one proof holds.
+// A part of the links ends after this; a client takes parts where one proof cannot hold all.
 inline constexpr std::size_t kLinksPartBytes = std::size_t{512} * 1024;
 
 // That a block is final under a schedule: a path leads to it from the finality_root of a header

@@ -267,7 +267,7 @@ Result<std::vector<ScheduleLink>> ProofMaker::links(std::uint32_t trusted,
         if (links.size() == kProofLinksMax) {
             return fail(Errc::invalid,
                         fmt::format("more than {} schedules since version {}: ask for the links in "
-                                    "parts, and for the proof by who trusts the last of them",
+                                    "parts, then for a proof with the last of them as 'trusted'",
                                     kProofLinksMax,
                                     trusted));
         }

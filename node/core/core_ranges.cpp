@@ -137,7 +137,7 @@ bool Core::Impl::goes_over_recovery(const chain::BlockId& tip) const {
            chain::height_of(tip) >= height;
 }
 
-// No links lead over a recovery, and who voted before it has nothing to say after it.
+// No links lead over a recovery: the validators before it have nothing to say of what comes after.
 base::Result<void> Core::Impl::check_recovery(const Range& range) const {
     const auto& reset = chain_->identity().reset;
     if (!reset) return {};
