@@ -84,11 +84,6 @@ std::unique_ptr<node::RocksDbStorage> open_storage(const fs::path& directory,
 
 }  // namespace
 
-void give_up(std::string_view text) {
-    fmt::print(stderr, "benchmark failed: {}\n", text);
-    std::_Exit(1);
-}
-
 WorkDirectory::WorkDirectory(const fs::path& named) : path_(named), kept_(!named.empty()) {
     if (kept_) return;
     std::string pattern = (fs::temp_directory_path() / "bor_bench_XXXXXX").string();

@@ -2,6 +2,7 @@
 
 #include "base/log.hpp"
 #include "base/rng.hpp"
+#include "bench/ledger/report.hpp"
 #include "chain/execution/executor.hpp"
 #include "chain/vm/vm.hpp"
 #include "genesis/genesis.hpp"
@@ -21,8 +22,6 @@
 
 namespace bench {
 
-// Ends the program with a text when something that a benchmark needs goes wrong.
-[[noreturn]] void give_up(std::string_view text);
 template <class T>
 T must(base::Result<T> result) {
     if (!result) give_up(result.error().detail);

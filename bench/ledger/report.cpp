@@ -39,6 +39,11 @@ void Report::print(bool json) const {
     }
 }
 
+void give_up(std::string_view text) {
+    fmt::print(stderr, "benchmark failed: {}\n", text);
+    std::_Exit(1);
+}
+
 bool Arguments::has(std::string_view name) const {
     return std::ranges::find(words_, name) != words_.end();
 }

@@ -29,6 +29,9 @@ class Report {
     std::vector<Figure> figures_;
 };
 
+// Ends the program with a text when something that a benchmark needs goes wrong.
+[[noreturn]] void give_up(std::string_view text);
+
 // "--name value" of a command line; `fallback` when it is not there.
 class Arguments {
   public:

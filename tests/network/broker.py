@@ -76,6 +76,8 @@ def run_parts(network, parts, only):
 class Network:
     """One validator with a broker. Who comes without login is alice, who owns the topics, or guest."""
 
+    interval = '100'    # Milliseconds from block to block.
+
     def __init__(self, build):
         self.build = os.path.realpath(build)
         self.dir = tempfile.mkdtemp(prefix='bor-broker-')
@@ -109,7 +111,7 @@ class Network:
         return {'bps-tls-cert': certificate, 'bps-tls-key': key}
 
     def set_up(self):
-        self.cli('network', 'up', '--open', '--block-interval', '100')
+        self.cli('network', 'up', '--open', '--block-interval', self.interval)
         missing = self.run('bps', 'brokers')
         assert missing.returncode == 1 and "'bor-cli set contract bps" in missing.stderr, missing.stderr
         with open(os.path.join(self.dir, 'network.json'), encoding='utf-8') as file:
