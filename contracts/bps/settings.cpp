@@ -17,10 +17,11 @@ struct Known {
     std::string_view values;  // Of a text: one of these, between bars. Empty: it is a number.
 };
 
-constexpr std::array<Known, 13> kKnown = {{
+constexpr std::array<Known, 14> kKnown = {{
     {"retention.ms", -1, INT64_MAX, {}},
     {"retention.bytes", -1, INT64_MAX, {}},
     {"cleanup.policy", 0, 0, "|delete|compact|compact,delete|delete,compact|"},
+    {"delete.retention.ms", 0, INT64_MAX, {}},
     {kMinInsync, 1, int64_t{kReplicasMax}, {}},
     {"compression.type", 0, 0, "|producer|uncompressed|gzip|snappy|lz4|zstd|"},
     {"message.timestamp.type", 0, 0, "|CreateTime|LogAppendTime|"},

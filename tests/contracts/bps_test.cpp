@@ -377,9 +377,9 @@ TEST_CASE("bps: settings are those that the broker carries out") {
     CHECK(refusal(setting("flush.ms", "1") + "," + setting("flush.ms", "1")) ==
           "the setting flush.ms is given twice: give it once");
     std::string many = setting("flush.ms", "1");
-    for (int i = 0; i < 13; ++i)
+    for (int i = 0; i < 14; ++i)
         many += "," + setting("flush.ms", "1");
-    CHECK(refusal(many) == "a topic has at most 13 settings, not 14");
+    CHECK(refusal(many) == "a topic has at most 14 settings, not 15");
     CHECK(refusal(setting("retention.ms", "9223372036854775807") + "," +
                   setting("retention.bytes", "-1") + "," +
                   setting("cleanup.policy", "compact,delete") + "," +
@@ -389,7 +389,7 @@ TEST_CASE("bps: settings are those that the broker carries out") {
                   setting("segment.bytes", "134217728") + "," + setting("segment.ms", "1000") +
                   "," + setting("flush.messages", "1") + "," + setting("flush.ms", "1") + "," +
                   setting("bor.acks", "final") + "," + setting("bor.max.stale.ms", "60000") + "," +
-                  setting("min.insync.replicas", "2"))
+                  setting("min.insync.replicas", "2") + "," + setting("delete.retention.ms", "0"))
               .empty());
 }
 

@@ -236,6 +236,11 @@ Verdict<BatchHeader> check_produced(base::ByteView records, const BatchRules& ru
 }
 
 base::Bytes pack_batch(BatchHeader header, base::ByteView records) {
+    header.last_offset_delta = header.records_count - 1;
+    return pack_rest(header, records);
+}
+
+base::Bytes pack_rest(const BatchHeader& header, base::ByteView records) {
     Writer out;
     out.integer(header.base_offset);
     out.integer(static_cast<std::int32_t>(kBatchHeaderBytes - kLengthEnd + records.size()));
@@ -243,7 +248,7 @@ base::Bytes pack_batch(BatchHeader header, base::ByteView records) {
     out.integer(header.magic);
     out.integer<std::uint32_t>(0);
     out.integer(header.attributes);
-    out.integer(header.records_count - 1);
+    out.integer(header.last_offset_delta);
     out.integer(header.base_timestamp);
     out.integer(header.max_timestamp);
     out.integer(header.producer_id);

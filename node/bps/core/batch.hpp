@@ -75,6 +75,9 @@ struct BatchRules {
 // here; the rest is as given.
 [[nodiscard]] base::Bytes pack_batch(BatchHeader header, base::ByteView records);
 
+// The same, of a batch of which some records are gone: its offsets and times stay as given.
+[[nodiscard]] base::Bytes pack_rest(const BatchHeader& header, base::ByteView records);
+
 // Gives a checked batch its place in the log. The CRC does not cover it.
 void set_place(std::span<std::byte> batch, std::int64_t base_offset, std::int32_t leader_epoch);
 

@@ -165,6 +165,8 @@ std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
     for (const auto& [id, partition] : partitions_.all) {
         auto done = partition->expire(now);
         if (done) done = partition->log().checkpoint();
+        const bool is_new = std::ranges::find(to_compact_, id) == to_compact_.end();
+        if (is_new && partition->wants_compaction()) to_compact_.push_back(id);
         if (done) continue;
         errors.push_back(
             {done.error().code,
@@ -172,6 +174,27 @@ std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
     }
     settle(now, out);
     return errors;
+}
+
+base::Result<bool> Broker::compact(std::int64_t now, Effects& out) {
+    if (to_compact_.empty()) return false;
+    const PartitionId id = to_compact_.front();
+    Partition* const partition = partitions_.find(id);
+    const auto step = partition == nullptr ? base::Result<Log::Compacted>(Log::Compacted::nothing)
+                                           : partition->compact(now, opener_);
+    if (step && *step == Log::Compacted::more) return true;
+    if (step && *step == Log::Compacted::unsynced) {
+        partitions_.commit.touch(id.log());
+        settle(now, out);
+        return false;
+    }
+    to_compact_.erase(to_compact_.begin());
+    if (step) return !to_compact_.empty();
+    return base::fail(step.error().code,
+                      fmt::format("partition {} of topic {} is not compacted: {}",
+                                  id.index,
+                                  id.topic,
+                                  step.error().detail));
 }
 
 void Broker::settle(std::int64_t now, Effects& out) {

@@ -79,6 +79,10 @@ class Broker : base::Pinned {
     [[nodiscard]] std::optional<std::int64_t> next_time() const;
     // Retention, every minute or so; what failed.
     [[nodiscard]] std::vector<base::Error> expire(std::int64_t now, Effects& out);
+    // A step of compacting a log, which expire() has found to want it. Replies that were made
+    // before are sent: the records that they name may lie elsewhere afterwards. True: there is more
+    // to do. An error gives it up until the next expire().
+    [[nodiscard]] base::Result<bool> compact(std::int64_t now, Effects& out);
     void set_disk_low(bool is_low) { partitions_.is_disk_low = is_low; }
 
     [[nodiscard]] const Partitions& partitions() const { return partitions_; }
@@ -109,6 +113,10 @@ class Broker : base::Pinned {
     // Answers what can be answered, and begins the next sync.
     void settle(std::int64_t now, Effects& out);
     void begin_sync(Effects& out);
+
+    // Logs that want compaction; the first is under way, so that one at a time has its keys in
+    // memory.
+    std::vector<PartitionId> to_compact_;
 
     const Directory& directory_;
     const Decompressor& opener_;

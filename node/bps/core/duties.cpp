@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kElectedAtOnce = 128;    // By one action, as the contract takes.
 constexpr std::size_t kOffsetsPartitions = 8;  // Groups are spread over so many coordinators.
+// The last segment is not compacted, and all is read when a coordinator starts.
+constexpr const char* kOffsetsSegmentBytes = "1048576";
 
 }  // namespace
 
@@ -62,11 +64,12 @@ Verdict<void> Duties::make_offsets_topic(std::int64_t now, Effects& out) {
     auto assignment =
         place(world_.directory, kOffsetsPartitions, default_replication(world_.directory));
     if (!assignment) return refuse(assignment.error());
-    const actions::CreateTopic action{.by = settings.broker_account,
-                                      .owner = settings.contract,
-                                      .name = std::string(kOffsetsTopic),
-                                      .settings = {{"cleanup.policy", "compact"}},
-                                      .assignment = *std::move(assignment)};
+    const actions::CreateTopic action{
+        .by = settings.broker_account,
+        .owner = settings.contract,
+        .name = std::string(kOffsetsTopic),
+        .settings = {{"cleanup.policy", "compact"}, {"segment.bytes", kOffsetsSegmentBytes}},
+        .assignment = *std::move(assignment)};
     ask(now, offsets_topic_, action, out);
     return {};
 }

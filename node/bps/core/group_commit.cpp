@@ -30,8 +30,8 @@ std::optional<GroupCommit::Sync> GroupCommit::begin_sync() {
         }
         Log::SyncPoint point = logs_.at(id)->unsynced();
         if (point.files.empty()) continue;
-        in_sync_[id] = point.end;
-        sync.parts.push_back({.log = id, .files = std::move(point.files)});
+        sync.parts.push_back({.log = id, .files = point.files});
+        in_sync_[id] = std::move(point);
     }
     if (sync.parts.empty()) return std::nullopt;
     runs_ = true;
@@ -52,16 +52,16 @@ void GroupCommit::on_failed(const std::vector<LogId>& logs) {
         give_up(id, ErrorCode::kafka_storage_error, ready_);
         changed_.insert(id);
     }
-    for (const auto& [id, end] : std::exchange(in_sync_, {})) {
-        finish(id, end);
+    for (const auto& [id, point] : std::exchange(in_sync_, {})) {
+        finish(id, point);
     }
 }
 
-void GroupCommit::finish(LogId id, std::int64_t end) {
+void GroupCommit::finish(LogId id, const Log::SyncPoint& point) {
     Log& log = *logs_.at(id);
     const std::int64_t before = log.durable_end();
     // The batches are durable even if what is written beside them is not: the next sync tries anew.
-    (void)log.on_synced(end);
+    (void)log.on_synced(point);
     if (log.durable_end() != before) changed_.insert(id);
     const auto at = waits_.find(id);
     if (at == waits_.end()) return;

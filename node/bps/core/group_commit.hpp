@@ -59,14 +59,14 @@ class GroupCommit {
     [[nodiscard]] std::size_t waiting() const { return waiting_; }
 
   private:
-    void finish(LogId id, std::int64_t end);
+    void finish(LogId id, const Log::SyncPoint& point);
     void give_up(LogId id, ErrorCode code, std::vector<Answer>& out);
 
     std::map<LogId, Log*> logs_;
     std::map<LogId, std::multimap<std::int64_t, AnswerId>> waits_;  // By the end waited for.
     std::set<LogId> touched_;
     std::set<LogId> changed_;
-    std::map<LogId, std::int64_t> in_sync_;  // What the sync that runs makes durable.
+    std::map<LogId, Log::SyncPoint> in_sync_;  // What the sync that runs makes durable.
     bool runs_ = false;
     std::size_t waiting_ = 0;
     std::vector<Answer> ready_;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::size_t kShownBytes = 64;  // Of a caller's text in a message.
 
-constexpr std::array<KnownSetting, 13> kKnown = {{
+constexpr std::array<KnownSetting, 14> kKnown = {{
     {"retention.ms", -1, kMost, {}, "604800000", "Age at which records are deleted; -1: never."},
     {"retention.bytes",
      -1,
@@ -31,6 +31,12 @@ constexpr std::array<KnownSetting, 13> kKnown = {{
      "|delete|compact|compact,delete|delete,compact|",
      "delete",
      "Whether old records are deleted, or all but the last of each key, or both."},
+    {"delete.retention.ms",
+     0,
+     kMost,
+     {},
+     "86400000",
+     "Age at which compaction removes a record that says that its key is gone."},
     {"min.insync.replicas", 1, kReplicasMax, {}, "1", "Replicas in sync that acks=all needs."},
     {"compression.type",
      0,

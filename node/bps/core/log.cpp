@@ -90,6 +90,10 @@ base::Result<void> Log::roll() {
 
 Log::SyncPoint Log::unsynced() const {
     SyncPoint point{.end = end(), .files = {}};
+    if (compaction_ != nullptr && compaction_->state() == Compaction::State::written) {
+        point.files.emplace_back(kCompactedFile);
+        point.compaction = compactions_;
+    }
     for (const Segment& segment : segments_) {
         if (segment.next > durable_end_) point.files.push_back(segment.log_name());
     }
@@ -105,6 +109,13 @@ base::Result<void> Log::on_synced(std::int64_t synced_end) {
         if (auto sealed = seal(segment); !sealed) return sealed;
     }
     return {};
+}
+
+base::Result<void> Log::on_synced(const SyncPoint& point) {
+    const bool is_current = compaction_ != nullptr && point.compaction == compactions_ &&
+                            compaction_->state() == Compaction::State::written;
+    if (is_current) compaction_->on_synced();
+    return on_synced(point.end);
 }
 
 // The checkpoint first: once an index is trusted, damage in its segment is no torn tail.
@@ -164,6 +175,7 @@ base::Result<void> Log::retain(std::int64_t now, std::int64_t limit) {
         if (segments_.size() == 1) {
             if (auto rolled = roll(); !rolled) return rolled;
         }
+        give_up_compaction();
         // What its batches say of producers is to stay known.
         Segment& first = segments_.front();
         if (auto sealed = first.is_sealed ? base::Result<void>() : seal(first); !sealed) {
@@ -203,6 +215,8 @@ base::Result<void> Log::truncate(std::int64_t offset) {
     if (offset >= end()) return {};
     const auto kept = first_part(segment_of(offset), offset);
     if (!kept) return base::fail(kept.error());
+    give_up_compaction();
+    clean_end_ = std::min(clean_end_, kept->next);
     durable_end_ = std::min(durable_end_, kept->next);
     if (auto noted = noted_end_ > durable_end_ ? checkpoint() : base::Result<void>(); !noted) {
         return noted;

@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "node/bps/core/batch.hpp"
 #include "node/bps/core/codec/stored_records.hpp"
+#include "node/bps/core/compaction.hpp"
 #include "node/bps/core/epochs.hpp"
 #include "node/bps/core/log_files.hpp"
 #include "node/bps/core/producers.hpp"
@@ -30,6 +31,8 @@ struct LogSettings {
     std::int64_t retention_bytes = -1;  // -1: without bound.
     std::int64_t producer_expiry_ms = 86'400'000;
     bool append_time = false;  // message.timestamp.type=LogAppendTime.
+    bool compacts = false;     // cleanup.policy: only the last record of each key is kept.
+    std::int64_t delete_retention_ms = 86'400'000;  // Of those that say that a key is gone.
 };
 
 // The log of one partition (spec 08, "Log"): segments of batches, with their sparse indexes, the
@@ -67,6 +70,7 @@ class Log : base::Pinned {
     struct SyncPoint {
         std::int64_t end = 0;
         std::vector<std::string> files;
+        std::uint64_t compaction = 0;  // Whose file is among them; 0: none.
     };
     struct TimeHit {
         std::int64_t offset = 0;
@@ -93,6 +97,7 @@ class Log : base::Pinned {
     // The files of a SyncPoint are durable. unavailable: durable_end() has moved, but what belongs
     // beside a full segment could not be written; it is tried again with the next sync.
     base::Result<void> on_synced(std::int64_t end);
+    base::Result<void> on_synced(const SyncPoint& point);
     void on_sync_failed() { failed_ = true; }
     [[nodiscard]] bool has_failed() const { return failed_; }
     // Notes durable_end() on disk: what lies below it and is damaged is never taken for a torn
@@ -120,6 +125,19 @@ class Log : base::Pinned {
     // Drops segments that are too old or too many, of those whose records are below `limit`, and
     // producers that have not produced for long.
     base::Result<void> retain(std::int64_t now, std::int64_t limit);
+    // Whether as much was added since the last compaction, to full segments below `limit`, as it
+    // left.
+    [[nodiscard]] bool wants_compaction(std::int64_t limit) const;
+    enum class Compacted : std::uint8_t {
+        nothing,   // There is nothing to do.
+        more,      // There is more to do.
+        unsynced,  // It goes on once what is unsynced() is durable.
+    };
+    // A step of compaction, in bounded time and memory, which begins it if it is wanted. What
+    // find() named before may lie elsewhere afterwards. corrupt, unavailable: it is given up.
+    [[nodiscard]] base::Result<Compacted> compact(std::int64_t now,
+                                                  std::int64_t limit,
+                                                  const Decompressor& opener);
     // DeleteRecords: durably moves start() to `offset`, at most `limit`; -1: to `limit`.
     [[nodiscard]] Verdict<std::int64_t> delete_records(std::int64_t offset, std::int64_t limit);
     // Cuts the log at a batch that begins at `offset`, or the one that has it.
@@ -131,6 +149,8 @@ class Log : base::Pinned {
     [[nodiscard]] std::int64_t start() const { return start_; }
     [[nodiscard]] std::int64_t end() const { return segments_.back().next; }
     [[nodiscard]] std::int64_t durable_end() const { return durable_end_; }
+    // Up to where it was compacted since it was opened.
+    [[nodiscard]] std::int64_t clean_end() const { return clean_end_; }
     [[nodiscard]] const Epochs& epochs() const { return epochs_; }
     [[nodiscard]] const Producers& producers() const { return producers_; }
     [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
@@ -141,9 +161,13 @@ class Log : base::Pinned {
 
     // Opening (log_open.cpp).
     base::Result<void> read_segments(std::int64_t now, Findings& findings);
+    base::Result<void> take_segment(const LogFiles::File& file,
+                                    std::int64_t now,
+                                    Findings& findings);
     base::Result<void> read_segment(const LogFiles::File& file,
                                     std::int64_t now,
                                     Findings& findings);
+    [[nodiscard]] bool is_compacted_away(const LogFiles::File& file) const;
     [[nodiscard]] bool is_behind_gap(const LogFiles::File& file, Findings& findings) const;
     [[nodiscard]] std::optional<Segment> trusted_index(const LogFiles::File& file) const;
     base::Result<void> cut_tail(const LogFiles::File& file,
@@ -162,6 +186,12 @@ class Log : base::Pinned {
     // What of a segment is before an offset, in whole batches.
     [[nodiscard]] base::Result<Segment> first_part(const Segment& segment,
                                                    std::int64_t offset) const;
+    // Compaction (log_compact.cpp).
+    [[nodiscard]] std::vector<Compaction::Source> compactable(std::int64_t limit) const;
+    void begin_compaction(std::int64_t now, std::int64_t limit);
+    base::Result<void> put_compacted();
+    void give_up_compaction();
+
     [[nodiscard]] bool is_spent(const Segment& segment, std::int64_t now) const;
     [[nodiscard]] const Segment& segment_of(std::int64_t offset) const;
     [[nodiscard]] base::Result<StoredRecords> range(const Segment& segment,
@@ -191,6 +221,9 @@ class Log : base::Pinned {
     // Snapshots of producers at the ends of full segments that are not durable yet.
     std::map<std::int64_t, base::Bytes> snapshots_;
     bool failed_ = false;
+    std::unique_ptr<Compaction> compaction_;  // That is under way.
+    std::uint64_t compactions_ = 0;           // Begun, with it.
+    std::int64_t clean_end_ = 0;              // What is below was compacted.
 };
 
 }  // namespace bps

@@ -38,6 +38,8 @@ class LogFiles : base::Pinned {
     // Each of these is durable, and whole or not at all, when it returns.
     virtual base::Result<void> truncate(std::string_view name, std::uint64_t bytes) = 0;
     virtual base::Result<void> replace(std::string_view name, base::ByteView bytes) = 0;
+    // `to`, if it is there, is replaced. What was appended to `from` was synced before.
+    virtual base::Result<void> rename(std::string_view from, std::string_view to) = 0;
     // Removing what is not there is success.
     virtual base::Result<void> remove(std::string_view name) = 0;
 };

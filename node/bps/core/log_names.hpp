@@ -15,6 +15,7 @@ namespace bps {
 inline constexpr std::string_view kStartFile = "start";      // An offset: the records from it on.
 inline constexpr std::string_view kDurableFile = "durable";  // An offset: all before it is durable.
 inline constexpr std::string_view kEpochsFile = "epochs";
+inline constexpr std::string_view kCompactedFile = "compacted";    // Will replace segments.
 inline constexpr std::string_view kSnapshotPrefix = "producers.";  // And the offset behind it.
 
 [[nodiscard]] inline base::Bytes pack_offset(std::int64_t offset) {

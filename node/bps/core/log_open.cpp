@@ -59,6 +59,8 @@ base::Result<void> Log::read_small_files() {
 }
 
 base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
+    // What a compaction had not finished.
+    if (auto gone = files_.remove(kCompactedFile); !gone) return gone;
     auto list = files_.list();
     if (!list) return base::fail(list.error());
     std::erase_if(*list, [](const LogFiles::File& file) { return !base_of(file.name); });
@@ -74,14 +76,7 @@ base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
         }
     }
     for (const LogFiles::File& file : *list) {
-        if (!findings.cut_reason.empty() || is_behind_gap(file, findings)) {
-            // What was written behind a tail that was lost.
-            findings.cut_bytes += file.bytes;
-            const std::int64_t base = *base_of(file.name);
-            if (auto gone = remove_segment({.base = base}); !gone) return gone;
-        } else if (auto read = read_segment(file, now, findings); !read) {
-            return read;
-        }
+        if (auto taken = take_segment(file, now, findings); !taken) return taken;
     }
     if (end() < noted_end_) {
         return base::fail(base::Errc::corrupt,
@@ -99,6 +94,24 @@ base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
     durable_end_ = std::max(noted_end_, segments_.front().base);
     // A full segment that has an index is followed by one that is written to.
     return segments_.back().is_sealed ? roll() : base::Result<void>();
+}
+
+base::Result<void> Log::take_segment(const LogFiles::File& file,
+                                     std::int64_t now,
+                                     Findings& findings) {
+    const Segment named{.base = *base_of(file.name)};
+    if (is_compacted_away(file)) return remove_segment(named);
+    if (findings.cut_reason.empty() && !is_behind_gap(file, findings)) {
+        return read_segment(file, now, findings);
+    }
+    // What was written behind a tail that was lost.
+    findings.cut_bytes += file.bytes;
+    return remove_segment(named);
+}
+
+// Its records are in the segment before, which took the place of several.
+bool Log::is_compacted_away(const LogFiles::File& file) const {
+    return !segments_.empty() && *base_of(file.name) < end();
 }
 
 // A full segment may have lost a tail at the border of a batch. Whether that was durable,

@@ -77,6 +77,12 @@ class Partition : base::Pinned {
     base::Result<void> follow_log_start();
     // Retention.
     base::Result<void> expire(std::int64_t now);
+    // Compaction, of what is seen.
+    [[nodiscard]] bool wants_compaction() const { return log_->wants_compaction(high_watermark()); }
+    [[nodiscard]] base::Result<Log::Compacted> compact(std::int64_t now,
+                                                       const Decompressor& opener) {
+        return log_->compact(now, high_watermark(), opener);
+    }
 
     // One broker: what is durable here, is seen.
     [[nodiscard]] std::int64_t high_watermark() const { return log_->durable_end(); }

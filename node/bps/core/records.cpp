@@ -51,7 +51,8 @@ base::Result<std::optional<Record>> RecordWalk::next() {
     const base::ByteView bytes = in_.raw(in_.ok() ? static_cast<std::size_t>(size) : 0, "record");
     if (const auto good = in_.status(); !good) return base::fail(good.error());
     Reader in(bytes);
-    const Record record = read(in);
+    Record record = read(in);
+    record.bytes = bytes;
     if (const auto done = in.finish(); !done) return base::fail(done.error());
     return std::optional(record);
 }

@@ -18,6 +18,7 @@ struct Record {
     std::int64_t timestamp = 0;  // Milliseconds since 1970.
     std::optional<base::ByteView> key;
     std::optional<base::ByteView> value;
+    base::ByteView bytes;  // All of it, without the length before it.
 };
 
 // Goes over the records of a batch, which are not compressed, or are not any more. As many as the
@@ -44,7 +45,7 @@ class RecordWalk {
 };
 
 // Opens compressed records: gzip, snappy (also with the frames that Kafka's clients put around it),
-// lz4 and zstd frames. Implemented in node/bps with the libraries.
+// lz4 and zstd frames; and makes them. Implemented in node/bps with the libraries.
 class Decompressor : base::Pinned {
   public:
     virtual ~Decompressor() = default;
@@ -53,6 +54,9 @@ class Decompressor : base::Pinned {
     [[nodiscard]] virtual base::Result<base::Bytes> decompress(Compression compression,
                                                                base::ByteView bytes,
                                                                std::size_t bytes_max) const = 0;
+    // What decompress() opens again.
+    [[nodiscard]] virtual base::Bytes compress_again(Compression compression,
+                                                     base::ByteView bytes) const = 0;
 };
 
 // What a batch may become when it is opened.

@@ -13,6 +13,7 @@ enum class Rule : std::uint8_t {
     index_goes_with_cut,
     producers_rebuilt,
     tail_cut_at_damage,
+    rewrite_synced,
 };
 
 // Whether this is to be left out. Never, in anything but that test: it is then there as if nobody

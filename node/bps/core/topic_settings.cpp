@@ -21,6 +21,9 @@ PartitionSettings partition_settings(const std::vector<rows::Setting>& settings,
     PartitionSettings made;
     made.deletes_records = policy.find("delete") != std::string_view::npos;
     made.batches.needs_keys = compacts;
+    made.log.compacts = compacts;
+    made.log.delete_retention_ms =
+        number_setting(settings, "delete.retention.ms", made.log.delete_retention_ms);
     const auto bytes_max = static_cast<std::int64_t>(made.batches.bytes_max);
     made.batches.bytes_max = static_cast<std::size_t>(
         std::max<std::int64_t>(number_setting(settings, "max.message.bytes", bytes_max), 0));

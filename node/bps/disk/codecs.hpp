@@ -21,6 +21,11 @@ class Codecs final : public Decompressor {
                                                        base::ByteView bytes,
                                                        std::size_t bytes_max) const override;
 
+    [[nodiscard]] base::Bytes compress_again(Compression compression,
+                                             base::ByteView bytes) const override {
+        return compress(compression, bytes);
+    }
+
     // At the libraries' usual levels, in the form that every client reads: snappy with the frames
     // of the Java library, lz4 in independent blocks of 64 KiB without sums. None: the bytes.
     [[nodiscard]] static base::Bytes compress(Compression compression, base::ByteView bytes);

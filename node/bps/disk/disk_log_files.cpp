@@ -170,6 +170,18 @@ base::Result<void> DiskLogFiles::replace(std::string_view name, base::ByteView b
     return node::write_file_atomically(*path, bytes, 0600, files_.calls());
 }
 
+base::Result<void> DiskLogFiles::rename(std::string_view from, std::string_view to) {
+    const auto source = path_of(from);
+    if (!source) return fail(source.error());
+    const auto target = path_of(to);
+    if (!target) return fail(target.error());
+    CHECK(find_unsynced(from) == nullptr);
+    files_.forget(*source);
+    files_.forget(*target);
+    if (auto done = node::rename_file(*source, *target, files_.calls()); !done) return done;
+    return node::sync_directory_of(*target, files_.calls());
+}
+
 base::Result<void> DiskLogFiles::remove(std::string_view name) {
     const auto path = path_of(name);
     if (!path) return fail(path.error());

@@ -32,6 +32,7 @@ class DiskLogFiles final : public LogFiles {
     base::Result<void> append(std::string_view name, base::ByteView bytes) override;
     base::Result<void> truncate(std::string_view name, std::uint64_t bytes) override;
     base::Result<void> replace(std::string_view name, base::ByteView bytes) override;
+    base::Result<void> rename(std::string_view from, std::string_view to) override;
     base::Result<void> remove(std::string_view name) override;
 
     // To be read from its descriptor (sendfile), by any thread.

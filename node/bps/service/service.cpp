@@ -131,11 +131,12 @@ std::int64_t Service::now() {
     return now_;
 }
 
-bool Service::wait(std::vector<Input>& inputs) {
+bool Service::wait(std::vector<Input>& inputs, bool has_more) {
     const auto next = broker_.next_time();
     const std::int64_t until = std::min(next.value_or(now_ + kDiskEveryMs), now_ + kDiskEveryMs);
+    const std::int64_t time = has_more ? 0 : std::max<std::int64_t>(until - now(), 0);
     std::unique_lock lock(mutex_);
-    ready_.wait_for(lock, std::chrono::milliseconds(std::max<std::int64_t>(until - now(), 0)), [&] {
+    ready_.wait_for(lock, std::chrono::milliseconds(time), [&] {
         return is_stopping_ || is_woken_ || !inputs_.empty();
     });
     is_woken_ = false;
@@ -151,14 +152,24 @@ void Service::run() {
     take(all, effects);
     carry_out(effects);
     std::vector<Input> inputs;
-    while (wait(inputs)) {
+    bool has_more = false;
+    while (wait(inputs, has_more)) {
         for (Input& input : inputs)
             take(input, effects);
         inputs.clear();
         gateway_->deliver(now(), effects);
         on_time(effects);
         carry_out(effects);
+        has_more = compact(effects);
     }
+}
+
+// Once the answers of a turn are sent: they name places in files.
+bool Service::compact(Effects& out) {
+    const auto more = broker_.compact(now(), out);
+    if (!more) log_.error("{}", more.error().detail);
+    carry_out(out);
+    return more.value_or(false);
 }
 
 void Service::take(Input& input, Effects& out) {

@@ -90,7 +90,7 @@ class Service : base::Pinned {
     void wake();
     void run();
     // What has come, or nothing when the time is over; false: the end.
-    [[nodiscard]] bool wait(std::vector<Input>& inputs);
+    [[nodiscard]] bool wait(std::vector<Input>& inputs, bool has_more);
     [[nodiscard]] std::int64_t now();
     void take(Input& input, Effects& out);
     void take(FinalRows& rows, Effects& out);
@@ -100,6 +100,8 @@ class Service : base::Pinned {
     void add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const;
     void step_start(std::set<PartitionId>& changed);
     void on_time(Effects& out);
+    // True: there is more to do.
+    [[nodiscard]] bool compact(Effects& out);
     void carry_out(Effects& out);
     void push(std::uint64_t ticket, chain::Name action, base::Bytes data, Effects& out);
     void tell(const ChainCalls::Outcome& outcome, Effects& out);

@@ -99,7 +99,7 @@ TEST_CASE("a topic shows what is set and what holds otherwise", "[bps][admin]") 
     f.set({{"retention.ms", "5"}});
     const auto all = f.describe(kTopic, "a.x");
     CHECK(all.error_code == ErrorCode::none);
-    REQUIRE(all.configs.size() == 13);
+    REQUIRE(all.configs.size() == 14);
     const auto& retention = all.configs.at(0);
     CHECK(retention.name == "retention.ms");
     CHECK(retention.value == "5");

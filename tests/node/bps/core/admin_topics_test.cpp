@@ -83,7 +83,7 @@ TEST_CASE("a topic is made once the chain says so", "[bps][admin]") {
     CHECK(outcome(made) == std::pair{ErrorCode::none, std::string()});
     CHECK(made.num_partitions == 3);
     CHECK(made.replication_factor == 2);
-    REQUIRE((made.configs && made.configs->size() == 13));
+    REQUIRE((made.configs && made.configs->size() == 14));
     CHECK(made.configs->at(0).name == "retention.ms");
     CHECK(made.configs->at(0).value == "5");
     CHECK(made.configs->at(0).config_source == 1);

@@ -213,6 +213,10 @@ TEST_CASE("compressed records are opened on demand, up to a limit", "[bps][batch
             CHECK(bytes_max == bps::kOpenedBytesMax);
             return base::Bytes(bytes.rbegin(), bytes.rend());
         }
+        [[nodiscard]] base::Bytes compress_again(bps::Compression /*compression*/,
+                                                 base::ByteView bytes) const override {
+            return base::Bytes(bytes.rbegin(), bytes.rend());
+        }
     };
     base::Bytes records = base::from_hex("0c000000010100").value();
     std::reverse(records.begin(), records.end());

@@ -120,9 +120,11 @@ TEST_CASE("the first group makes the topic that groups are kept in, if the broke
     CHECK(made.by == "broker1"_n);
     CHECK(made.owner == "bps"_n);
     CHECK(made.name == "__consumer_offsets");
-    REQUIRE(made.settings.size() == 1);
+    REQUIRE(made.settings.size() == 2);
     CHECK(made.settings[0].name == "cleanup.policy");
     CHECK(made.settings[0].value == "compact");
+    CHECK(made.settings[1].name == "segment.bytes");
+    CHECK(made.settings[1].value == "1048576");
     REQUIRE(made.assignment.size() == 8);
     CHECK(made.assignment[0].brokers == std::vector<std::int32_t>{1});
     CHECK(made.assignment[1].brokers == std::vector<std::int32_t>{2});

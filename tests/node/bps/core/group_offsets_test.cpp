@@ -250,3 +250,37 @@ TEST_CASE("an offsets partition with foreign records is led, and coordinates not
     CHECK(f.broker->partitions().find(id)->leads());
     CHECK(f.heartbeat({"x", {}, 1}) == ErrorCode::not_coordinator);
 }
+
+TEST_CASE("100,000 commits take little room, and the last holds", "[bps][groups][compaction]") {
+    constexpr std::int64_t kCommits = 100'000;
+    constexpr std::int32_t kPartitions = 2;
+    constexpr std::uint64_t kSegmentBytes = 64U << 10U;
+    GroupFixture f;
+    f.settings.log = {.segment_bytes = kSegmentBytes, .compacts = true};
+    f.restart();
+    auto& disk = f.files[{GroupFixture::kOffsetsTopic, f.broker->groups().partition_of("g")}];
+    std::uint64_t most = 0;
+    bool has_more = false;
+    for (std::int64_t offset = 0; offset < kCommits; ++offset) {
+        const auto partition = static_cast<std::int32_t>(offset % kPartitions);
+        const auto id = f.ask_commit({}, offset, partition);
+        f.sync();
+        REQUIRE(f.committed(id) == ErrorCode::none);
+        if (offset % 100 == 0) {
+            REQUIRE(f.broker->expire(f.now, f.effects).empty());
+            has_more = true;
+        }
+        if (has_more) {
+            has_more = f.broker->compact(f.now, f.effects).value();
+            if (f.effects.sync) has_more = true;
+            f.sync();
+        }
+        most = std::max(most, disk.bytes());
+    }
+    CHECK(most < 5 * kSegmentBytes);
+    for (const bool again : {false, true}) {
+        if (again) f.restart();
+        CHECK(f.offset(0) == kCommits - 2);
+        CHECK(f.offset(1) == kCommits - 1);
+    }
+}

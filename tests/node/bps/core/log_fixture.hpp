@@ -20,6 +20,10 @@ class NoDecompressor final : public bps::Decompressor {
                                                        std::size_t /*bytes_max*/) const override {
         return base::fail(base::Errc::malformed, "not opened here");
     }
+    [[nodiscard]] base::Bytes compress_again(bps::Compression /*compression*/,
+                                             base::ByteView bytes) const override {
+        return base::to_bytes(bytes);
+    }
 };
 
 inline std::unique_ptr<bps::Log> open_log(SimulatedFiles& files,

@@ -60,6 +60,13 @@ class SimulatedFiles final : public bps::LogFiles {
         files_[std::string(name)] = {base::to_bytes(bytes), bytes.size()};
         return {};
     }
+    base::Result<void> rename(std::string_view from, std::string_view to) override {
+        if (!lives_on()) return full();
+        auto moved = files_.extract(std::string(from));
+        if (moved.empty()) return base::fail(base::Errc::not_found, std::string(from));
+        files_[std::string(to)] = std::move(moved.mapped());
+        return {};
+    }
     base::Result<void> remove(std::string_view name) override {
         if (!lives_on()) return full();
         files_.erase(std::string(name));
@@ -74,6 +81,12 @@ class SimulatedFiles final : public bps::LogFiles {
             if (at != files_.end()) at->second.durable = at->second.bytes.size();
         }
         return true;
+    }
+    [[nodiscard]] std::uint64_t bytes() const {
+        std::uint64_t sum = 0;
+        for (const auto& [name, content] : files_)
+            sum += content.bytes.size();
+        return sum;
     }
     // From the n-th write or sync on all fail, until the power is back.
     void die_at(std::uint64_t write) { dies_at_ = write; }

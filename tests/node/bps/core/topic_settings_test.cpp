@@ -10,6 +10,7 @@ TEST_CASE("a topic without settings keeps records for a week", "[bps][settings]"
     CHECK(made.log.retention_bytes == -1);
     CHECK(made.log.segment_bytes == 128U << 20U);
     CHECK_FALSE(made.log.append_time);
+    CHECK_FALSE(made.log.compacts);
     CHECK(made.batches.bytes_max == 1'048'588);
     CHECK_FALSE(made.batches.needs_keys);
     CHECK(made.insync_min == 1);
@@ -43,8 +44,13 @@ TEST_CASE("a compacted topic needs keys, and has an age only where it says so", 
     CHECK(only.batches.needs_keys);
     CHECK_FALSE(only.deletes_records);
     CHECK(only.log.retention_ms == -1);
-    const auto both =
-        partition_settings({{"cleanup.policy", "compact,delete"}, {"retention.ms", "5"}}, 1);
+    CHECK(only.log.compacts);
+    CHECK(only.log.delete_retention_ms == 86'400'000);
+    const auto both = partition_settings(
+        {{"cleanup.policy", "compact,delete"}, {"retention.ms", "5"}, {"delete.retention.ms", "6"}},
+        1);
+    CHECK(both.log.compacts);
+    CHECK(both.log.delete_retention_ms == 6);
     CHECK(both.batches.needs_keys);
     CHECK(both.deletes_records);
     CHECK(both.log.retention_ms == 5);

@@ -110,7 +110,7 @@ void do_something(base::Rng& rng, DiskLogFiles& disk, bps::LogFiles& memory) {
     for (std::byte& byte : content)
         byte = std::byte(rng.below(256));
     const auto there = memory.read(name, 0, 1'000'000);
-    const std::uint64_t kind = there ? rng.below(5) : 0;
+    const std::uint64_t kind = there ? rng.below(6) : 0;
     if (kind == 0) {
         REQUIRE(disk.replace(name, content));
         REQUIRE(memory.replace(name, content));
@@ -121,6 +121,10 @@ void do_something(base::Rng& rng, DiskLogFiles& disk, bps::LogFiles& memory) {
         const std::uint64_t kept = rng.below(there->size() + 1);
         REQUIRE(disk.truncate(name, kept));
         REQUIRE(memory.truncate(name, kept));
+    } else if (kind == 3 && disk.find_unsynced(name) == nullptr) {
+        const std::string other = "file" + std::to_string(rng.below(4));
+        REQUIRE(disk.rename(name, other));
+        REQUIRE(memory.rename(name, other));
     } else {
         REQUIRE(disk.append(name, content));
         REQUIRE(memory.append(name, content));
@@ -284,6 +288,12 @@ TEST_CASE("replacing is durable in this order", "[bps][disk]") {
     seen.clear();
     REQUIRE(files->truncate("start", 3));
     CHECK(seen == Names{"fdatasync start"});
+    seen.clear();
+    REQUIRE(files->replace("other", bytes("another")));
+    seen.clear();
+    REQUIRE(files->rename("other", "start"));
+    CHECK(seen == Names{"rename other", "fsync log"});
+    CHECK(text_of(*files, "start") == "another");
     seen.clear();
     REQUIRE(files->remove("start"));
     CHECK(seen == Names{"unlink start", "fsync log"});

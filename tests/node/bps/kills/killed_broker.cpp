@@ -60,6 +60,8 @@ bps::PartitionSettings KilledBroker::settings(PartitionId id) {
     bps::PartitionSettings settings{.log = {.segment_bytes = 600}, .batches = {}};
     if (id.topic == kTopic) {
         settings.log.retention_bytes = static_cast<std::int64_t>(kRetentionBytes);
+    } else {
+        settings.log.compacts = true;
     }
     return settings;
 }
@@ -164,7 +166,7 @@ void KilledBroker::kill() {
 
 void KilledBroker::step() {
     ++now_;
-    switch (chance_.below(16)) {
+    switch (chance_.below(18)) {
         case 0:
         case 1:
         case 2:
@@ -186,6 +188,9 @@ void KilledBroker::step() {
             return join();
         case 14:
             return erase();
+        case 15:
+        case 16:
+            return compact();
         default:
             return expire();
     }
@@ -316,6 +321,17 @@ void KilledBroker::expire() {
     const auto errors = broker_->expire(now_, effects_);
     if (!errors.empty()) (void)check_error(errors.front());
     take_replies();
+}
+
+void KilledBroker::compact() {
+    bool has_more = true;
+    while (has_more && !has_ended()) {
+        const auto step = broker_->compact(now_, effects_);
+        if (!step) (void)check_error(step.error());
+        has_more = step.value_or(false);
+        if (has_more) ++counts_.compaction_steps;
+        take_replies();
+    }
 }
 
 // --- What they are told ---------------------------------------------------------------------

@@ -42,6 +42,7 @@ class KilledBroker : base::Pinned {
         std::size_t truncations = 0;
         std::size_t commits = 0;
         std::size_t generations = 0;
+        std::size_t compaction_steps = 0;
     };
     [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -93,6 +94,7 @@ class KilledBroker : base::Pinned {
     void sync();
     void erase();
     void expire();
+    void compact();
     std::uint64_t ask(std::int16_t version,
                       const bps::Request& request,
                       std::span<std::byte> frame = {});

@@ -92,6 +92,10 @@ class LogDirectory final : public bps::LogFiles {
         if (!works(disk_.rename(process_, next, of(name)))) return broken();
         return works(disk_.sync_directory(process_, path_)) ? base::Result<void>() : broken();
     }
+    base::Result<void> rename(std::string_view from, std::string_view to) override {
+        if (!works(disk_.rename(process_, of(from), of(to)))) return broken();
+        return works(disk_.sync_directory(process_, path_)) ? base::Result<void>() : broken();
+    }
     base::Result<void> remove(std::string_view name) override {
         const Outcome outcome = disk_.remove(process_, of(name));
         if (outcome != Outcome::absent && !works(outcome)) return broken();
