@@ -202,6 +202,41 @@ Finding check_disk(const Session& session) {
                         good ? "." : ": make room before blocks stop.")};
 }
 
+void check_broker(const Session& session, std::vector<Finding>& out) {
+    const auto broker = call(session.url, "/v1/bor/broker", Json());
+    if (!broker || member_of(*broker, "broker").is_null()) return;
+    const std::string name = "Broker " + shown(*broker, "broker");
+    const std::string trouble = text_of(*broker, "trouble");
+    if (!trouble.empty()) {
+        out.push_back({"broker", false, fmt::format("{} serves nobody: {}.", name, trouble)});
+        return;
+    }
+    if (member_of(*broker, "boot").is_null()) {
+        out.push_back({"broker",
+                       false,
+                       name + " serves nobody yet: its start is not in a final block; ask again in "
+                              "some seconds."});
+        return;
+    }
+    if (shown(*broker, "disk_low") == "true") {
+        out.push_back({"broker",
+                       false,
+                       name + " takes no records: less than 5 % of its disk is free; make room."});
+        return;
+    }
+    std::string places;
+    for (const Json& each : list_of(*broker, "listen"))
+        places += (places.empty() ? "" : ", ") + each.get<std::string>();
+    out.push_back({"broker",
+                   true,
+                   fmt::format("{} serves {} clients at {}, and leads {} of its {} partitions.",
+                               name,
+                               number_of(*broker, "connections"),
+                               places,
+                               number_of(*broker, "led"),
+                               number_of(*broker, "partitions"))});
+}
+
 Finding check_wallet(const Session& session) {
     const auto wallets = call(session.wallet_url, "/v1/wallet/list_wallets", Json());
     if (!wallets) {
@@ -244,6 +279,7 @@ std::vector<Finding> examine(const Session& session) {
             findings.push_back({"finality", false, finality.error().detail});
         }
         findings.push_back(check_disk(session));
+        check_broker(session, findings);
     } else {
         findings.push_back(
             {"node",

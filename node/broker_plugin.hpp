@@ -44,6 +44,8 @@ class BrokerPlugin final : public Plugin {
         return service_->addresses();
     }
 
+    [[nodiscard]] bps::Figures figures() { return service_->figures(); }
+
     void on_finalized(const effect::Finalized& finalized) override;
 
   private:

@@ -1,6 +1,7 @@
 #include "node/metrics.hpp"
 
 #include "node/agreement_metrics.hpp"
+#include "node/broker_metrics.hpp"
 
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
@@ -156,6 +157,11 @@ std::string Metrics::text() {
         http.refused_connections);
     set("bor_http_refused_rate", "Requests refused by http-requests-per-second", http.refused_rate);
     set("bor_http_in_flight_bytes", "Requests and answers under way", http.bytes_in_flight);
+    if (sources_.broker) {
+        const auto since = std::chrono::system_clock::now().time_since_epoch();
+        const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+        show_broker(sources_.broker(), now, out.registry);
+    }
     const auto peers = sources_.runtime.peers();
     const auto channels = sources_.transports == nullptr ? transport::ChannelStatuses()
                                                          : sources_.transports->channels();

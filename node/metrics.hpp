@@ -1,5 +1,6 @@
 #pragma once
 
+#include "node/bps/service/figures.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/http/server.hpp"
 #include "node/plugin.hpp"
@@ -26,6 +27,7 @@ class Metrics : public Plugin {
         const Transports* transports = nullptr;      // Null: there are no peers.
         const SnapshotService* snapshots = nullptr;  // Null: none are made.
         const PruningService* pruning = nullptr;     // Null: nothing is pruned.
+        std::function<bps::Figures()> broker = {};   // Empty: this node has none.
     };
 
     explicit Metrics(const Sources& sources);

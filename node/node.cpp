@@ -211,6 +211,8 @@ class Node::Parts {
     base::Result<void> open_pruning();
     base::Result<void> open_broker();
     [[nodiscard]] std::vector<std::string> http_addresses() const;
+    // Of the broker; empty: this node has none.
+    [[nodiscard]] std::function<bps::Figures()> broker_figures();
     void add_routes();
 };
 
@@ -420,7 +422,8 @@ base::Result<void> Node::Parts::open() {
                                                          [this] { return server->counters(); },
                                                          transports.get(),
                                                          snapshots.get(),
-                                                         pruning.get()});
+                                                         pruning.get(),
+                                                         broker_figures()});
     ProducerSettings::RuntimeOptions runtime_options;
     runtime_options.max_transaction_time =
         static_cast<std::int32_t>(options.max_transaction_time.count());
@@ -452,6 +455,11 @@ std::vector<std::string> Node::Parts::http_addresses() const {
     return all;
 }
 
+std::function<bps::Figures()> Node::Parts::broker_figures() {
+    if (!options.broker.is_on) return {};
+    return [this] { return broker->figures(); };
+}
+
 void Node::Parts::add_routes() {
     add_chain_info_calls(*calls);
     add_chain_block_calls(*calls);
@@ -474,6 +482,7 @@ void Node::Parts::add_routes() {
                    listen_address(options),
                    [this] { return http_addresses(); },
                    snapshots->store()});
+    add_broker_call(*calls, broker_figures());
     if (options.serves_plugin("net_api_plugin")) add_net_calls(*calls);
     router.add_socket("/v1/bor/stream", "chain_ro", stream->upgrade());
     add_page(router);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "node/admission.hpp"
+#include "node/bps/service/figures.hpp"
 #include "node/calls.hpp"
 #include "node/disk/rocksdb_storage.hpp"
 #include "node/snapshots/snapshot_store.hpp"
@@ -49,6 +50,8 @@ struct JoinSources {
 };
 // /v1/bor/join: the join line, or why there is none, and the genesis file.
 void add_join_call(Calls& calls, JoinSources sources);
+// /v1/bor/broker: what the broker of this node does; without one that there is none.
+void add_broker_call(Calls& calls, std::function<bps::Figures()> broker);
 void add_db_size_call(Calls& calls, const RocksDbStorage& storage);
 // Last: lists what was added before it.
 void add_node_call(Calls& calls);

@@ -107,6 +107,24 @@ function showPeers(peers) {
     cell(milliseconds(each.round_trip_ms)), cell(milliseconds(each.clock_offset_ms)),
     cell(bytes(each.bytes_in) + ' / ' + bytes(each.bytes_out))]));
 }
+// The broker for Kafka's clients, if this node has one.
+function showBroker(broker) {
+  at('broker').hidden = broker.broker === null;
+  if (broker.broker === null) return;
+  const serves = broker.boot !== null && !broker.trouble;
+  at('broker-id').textContent = broker.broker;
+  at('broker-trouble').hidden = serves && !broker.disk_low;
+  at('broker-trouble').textContent = broker.trouble ? 'It serves nobody: ' + broker.trouble :
+    serves ? 'It takes no records: less than 5 % of its disk is free.' :
+    'It serves nobody yet: its start is not in a final block.';
+  at('broker-serves').hidden = !serves;
+  at('broker-serves').textContent = broker.connections + ' clients and ' + broker.groups +
+    ' groups at ' + broker.listen.join(', ') + '; it leads ' + broker.led + ' of its ' +
+    broker.partitions + ' partitions';
+  at('broker-data').textContent = broker.in_records + ' records (' + bytes(broker.in_bytes) +
+    ') taken and ' + bytes(broker.out_bytes) + ' sent since its start; ' + bytes(broker.log_bytes) +
+    ' on disk';
+}
 const idOf = receipt => receipt.trx.id || receipt.trx;
 function actionsOf(receipt) {
   const transaction = receipt.trx.transaction;
@@ -154,6 +172,7 @@ async function refresh() {
     showFindings(finality.findings, trouble);
     showValidators(finality.validators);
     showPeers((await ask('/v1/bor/peers')).peers);
+    showBroker(await ask('/v1/bor/broker'));
     const head = finality.head.block_num;
     // A head that went back: another branch has won.
     if (head < shown) shown = 0, blocks = [], transactions = [];

@@ -12,6 +12,13 @@
 
 namespace bps {
 
+// Of records, since the start.
+struct DataCounts {
+    std::uint64_t batches = 0;
+    std::uint64_t records = 0;
+    std::uint64_t bytes = 0;
+};
+
 // The partitions of which this broker has a log, and their one way to the disk.
 struct Partitions : base::Pinned {
     [[nodiscard]] Partition* find(PartitionId id) const {
@@ -26,6 +33,7 @@ struct Partitions : base::Pinned {
 
     std::map<PartitionId, std::unique_ptr<Partition>> all;
     GroupCommit commit;
+    DataCounts taken;          // From producers, duplicates left out.
     bool is_disk_low = false;  // Less than 5 % free: nothing is written.
 };
 

@@ -52,7 +52,14 @@ Verdict<Log::Appended> Produces::append(std::int64_t now,
     if (partitions_.is_disk_low) {
         return refuse(ErrorCode::kafka_storage_error, "the disk is nearly full");
     }
-    return (*partition)->produce(produce, now);
+    auto appended = (*partition)->produce(produce, now);
+    if (appended && !appended->is_duplicate) {
+        DataCounts& taken = partitions_.taken;
+        taken.batches += 1;
+        taken.records += static_cast<std::uint64_t>(appended->next_offset - appended->base_offset);
+        taken.bytes += produce.batch.size();
+    }
+    return appended;
 }
 
 void Produces::start(std::int64_t now,
@@ -95,8 +102,10 @@ void Produces::start(std::int64_t now,
         }
     }
     if (request.acks == 0) {
-        out.replies.push_back(
-            {.id = caller.id, .response = std::nullopt, .close_reason = std::move(first_error)});
+        out.replies.push_back({.id = caller.id,
+                               .response = std::nullopt,
+                               .close_reason = std::move(first_error),
+                               .key = ProduceRequest::kApi.key});
     } else if (waiting.left == 0) {
         Reply reply = reply_to(caller, waiting.response);
         reply.refusal = std::move(first_error);

@@ -4,6 +4,7 @@
 #include "chain/types/name.hpp"
 #include "node/bps/core/access.hpp"
 #include "node/bps/core/codec/responses.hpp"
+#include "node/bps/core/first_error.hpp"
 #include "node/bps/core/group_commit.hpp"
 #include "node/bps/core/partition_id.hpp"
 
@@ -45,6 +46,8 @@ struct Reply {
     std::optional<ResponseFrame> response;  // Nothing: none is wanted.
     std::string close_reason;               // Not empty: the connection is closed.
     std::string refusal{};                  // Why a client may leave after this, for the log.
+    std::int16_t key = -1;                  // Of the request; -1: it is not known.
+    ErrorCode error = ErrorCode::none;      // The first that it tells.
 };
 
 // An action that the node pushes to the contract, signed as the broker's account.
@@ -65,7 +68,9 @@ template <class Response>
 [[nodiscard]] Reply reply_to(const Caller& caller, const Response& response) {
     return {.id = caller.id,
             .response = encode_response(caller.correlation, caller.version, response),
-            .close_reason = {}};
+            .close_reason = {},
+            .key = Response::kApi.key,
+            .error = first_error_of(response)};
 }
 
 // Keeps the texts that a response borrows until it is encoded.

@@ -139,6 +139,7 @@ base::Result<BrokerStart::Step> BrokerStart::on_final(std::int64_t now, const Di
     if (state_ == State::asked && row->start_id == start_id_) {
         state_ = State::started;
         step.has_started = true;
+        complaint_.clear();
         log_.info("broker {} has started, boot {}", settings_.broker, boot_);
     }
     if (state_ != State::waiting || now < not_before_) return step;

@@ -52,6 +52,8 @@ class BrokerStart : base::Pinned {
     void on_refused(std::int64_t now, const std::string& reason);
     // Of the start that the row has; nothing: it has none of ours.
     [[nodiscard]] std::optional<std::uint32_t> boot() const;
+    // Why there is none, as it was logged; empty: nothing is known to be wrong.
+    [[nodiscard]] const std::string& trouble() const { return complaint_; }
 
   private:
     using Id = base::Hash<16>;
@@ -76,7 +78,7 @@ class BrokerStart : base::Pinned {
     std::uint32_t boot_ = 0;
     State state_ = State::waiting;
     std::int64_t not_before_ = 0;
-    std::string complaint_;  // Said last.
+    std::string complaint_;  // Said last; empty once it has started.
 };
 
 }  // namespace bps

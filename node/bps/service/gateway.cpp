@@ -26,9 +26,19 @@ void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
             world_.listener.close(reply.id.connection, goes_on.error().reason);
             continue;
         }
-        world_.listener.send(std::move(reply));
+        give(std::move(reply));
     }
     replies.clear();
+}
+
+void Gateway::give(Reply reply) {
+    if (reply.key >= 0) ++answered_[{reply.key, reply.error}];
+    if (reply.response) {
+        for (const Splice& splice : reply.response->splices) {
+            sent_bytes_ += splice.records.bytes;
+        }
+    }
+    world_.listener.send(std::move(reply));
 }
 
 void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
@@ -65,7 +75,7 @@ void Gateway::answer(const RequestId& id, Session& session, Frame& frame) {
     if (auto reply = session.login.on_request(now_, id, read->header, *request)) {
         // Its answer may be as large as its tenant's memory: it is admitted before.
         admit(id.connection, session);
-        return world_.listener.send(*std::move(reply));
+        return give(*std::move(reply));
     }
     ask_broker(id, session, read->header, *request, frame);
 }
@@ -86,7 +96,7 @@ void Gateway::ask_broker(const RequestId& id,
     if (who == nullptr) {
         // The only one that is asked by nobody.
         CHECK(std::holds_alternative<ApiVersionsRequest>(request));
-        return world_.listener.send(reply_to(caller, api_versions()));
+        return give(reply_to(caller, api_versions()));
     }
     caller.principal = *who;
     const bool is_known = world_.broker.on_request(now_, caller, request, frame.bytes(), *out_);

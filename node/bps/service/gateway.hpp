@@ -38,6 +38,12 @@ class Gateway final : public KafkaListener::Handler {
     // Gives answers to their connections. One whose session has ended is closed instead.
     void send(std::int64_t now, std::vector<Reply>& replies);
     [[nodiscard]] const LoginCounts& logins() const { return counts_; }
+    // What was answered: by key, and the first error that the answer tells.
+    using Answered = std::map<std::pair<std::int16_t, ErrorCode>, std::uint64_t>;
+    [[nodiscard]] const Answered& answered() const { return answered_; }
+    // Of batches, to consumers.
+    [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
+    [[nodiscard]] std::size_t connections() const { return sessions_.size(); }
 
     void on_open(std::uint64_t connection, const ClientPeer& peer) override;
     void on_request(const RequestId& id, Frame frame) override;
@@ -63,11 +69,14 @@ class Gateway final : public KafkaListener::Handler {
                     const Request& request,
                     Frame& frame);
     void close(const RequestId& id, std::string reason);
+    void give(Reply reply);
     void admit(std::uint64_t connection, Session& session);
 
     const Settings settings_;
     const World world_;
     LoginCounts counts_;
+    Answered answered_;
+    std::uint64_t sent_bytes_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // By connection.
     // Of the call of deliver() that is under way.
     std::int64_t now_ = 0;

@@ -73,6 +73,7 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
         log);
     self.listener_ = std::make_unique<KafkaListener>(
         with.listener, *self.partitions_, [&self] { self.wake(); }, log);
+    self.counted_.broker = with.rights.broker;
     self.gateway_ = std::make_unique<Gateway>(
         with.gateway,
         Gateway::World{.broker = self.broker_, .listener = *self.listener_, .judge = self.judge_});
@@ -85,6 +86,8 @@ Service::~Service() {
 
 base::Result<void> Service::start() {
     if (auto bound = listener_->start(); !bound) return bound;
+    counted_.addresses = listener_->addresses();
+    published_ = counted_;
     thread_ = std::thread([this] { run(); });
     return {};
 }
@@ -183,6 +186,7 @@ void Service::take(FinalRows& rows, Effects& out) {
     std::set<PartitionId> changed;
     apply(rows, changed, out);
     rights_.on_final(height, rows.time);
+    counted_.rows_time = rows.time;
     const auto ended = calls_.on_final(rows);
     step_start(changed);
     partitions_->update(now(), changed, out);
@@ -237,6 +241,10 @@ void Service::step_start(std::set<PartitionId>& changed) {
 }
 
 void Service::take(Synced& synced, Effects& out) {
+    const auto took = std::chrono::steady_clock::now() - sync_began_;
+    ++counted_.syncs;
+    counted_.sync_microseconds += static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(took).count());
     std::vector<LogId> failed;
     for (const auto& [log, error] : synced.failed) {
         log_.error("{}", error.detail);
@@ -255,13 +263,41 @@ void Service::on_time(Effects& out) {
     if (time >= disk_looked_at_ + kDiskEveryMs) {
         disk_looked_at_ = time;
         const auto left = free_percent(options_.directory);
-        broker_.set_disk_low(!left || *left < kFreePercentMin);
+        counted_.is_disk_low = !left || *left < kFreePercentMin;
+        broker_.set_disk_low(counted_.is_disk_low);
+        publish_figures();
     }
     if (time >= expire_at_) {
         expire_at_ = time + kExpireEveryMs;
         for (const base::Error& error : broker_.expire(time, out))
             log_.error("{}", error.detail);
     }
+}
+
+void Service::publish_figures() {
+    Figures& now = counted_;
+    now.taken = broker_.partitions().taken;
+    now.sent_bytes = gateway_->sent_bytes();
+    now.answered = gateway_->answered();
+    now.partitions = broker_.partitions().all.size();
+    now.led = 0;
+    now.log_bytes = 0;
+    for (const auto& [id, partition] : broker_.partitions().all) {
+        if (partition->leads()) ++now.led;
+        for (const Segment& segment : partition->log().segments())
+            now.log_bytes += segment.bytes;
+    }
+    now.connections = gateway_->connections();
+    now.groups = broker_.groups().all().size();
+    now.boot = start_->boot();
+    now.trouble = start_->trouble();
+    const std::scoped_lock lock(mutex_);
+    published_ = now;
+}
+
+Figures Service::figures() {
+    const std::scoped_lock lock(mutex_);
+    return published_;
 }
 
 // Calls that are refused at once are answered in the same turn.
@@ -271,7 +307,10 @@ void Service::carry_out(Effects& effects) {
         for (const ChainCall& call : calls)
             push(call.ticket, call.action, call.data, effects);
     }
-    if (effects.sync) syncer_->start(*std::exchange(effects.sync, std::nullopt));
+    if (effects.sync) {
+        sync_began_ = std::chrono::steady_clock::now();
+        syncer_->start(*std::exchange(effects.sync, std::nullopt));
+    }
     gateway_->send(now(), effects.replies);
 }
 

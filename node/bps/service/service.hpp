@@ -13,9 +13,11 @@
 #include "node/bps/ledger/final_rows.hpp"
 #include "node/bps/server/kafka_listener.hpp"
 #include "node/bps/service/broker_start.hpp"
+#include "node/bps/service/figures.hpp"
 #include "node/bps/service/gateway.hpp"
 #include "node/bps/service/local_partitions.hpp"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -70,6 +72,8 @@ class Service : base::Pinned {
     void stop();
     // A block is final, durably.
     void on_final(FinalRows rows);
+    // Any thread.
+    [[nodiscard]] Figures figures();
     [[nodiscard]] const std::vector<std::string>& addresses() const {
         return listener_->addresses();
     }
@@ -103,6 +107,7 @@ class Service : base::Pinned {
     // True: there is more to do.
     [[nodiscard]] bool compact(Effects& out);
     void carry_out(Effects& out);
+    void publish_figures();
     void push(std::uint64_t ticket, chain::Name action, base::Bytes data, Effects& out);
     void tell(const ChainCalls::Outcome& outcome, Effects& out);
 
@@ -129,8 +134,11 @@ class Service : base::Pinned {
     std::int64_t now_ = 0;
     std::int64_t expire_at_ = 0;
     std::int64_t disk_looked_at_ = 0;
+    Figures counted_;
+    std::chrono::steady_clock::time_point sync_began_;
 
-    std::mutex mutex_;  // Guards the three below.
+    std::mutex mutex_;  // Guards the four below.
+    Figures published_;
     std::condition_variable ready_;
     std::vector<Input> inputs_;
     bool is_woken_ = false;

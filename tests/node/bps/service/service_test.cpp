@@ -120,6 +120,7 @@ class ServedBroker : base::Pinned {
         return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
     }
     void stop() { service_->stop(); }
+    [[nodiscard]] bps::Figures figures() { return service_->figures(); }
 
     tests::LogLines log;
 
@@ -175,6 +176,44 @@ TEST_CASE("a broker starts on the chain, and what it acknowledged outlives it", 
     CHECK(chain.partition({7, 0}).leader_boot == 2);
     CHECK(chain.broker().generation == 1);  // The directory was the same.
     CHECK(chain.actions() == std::vector<std::string>{"regbroker", "regbroker", "elect"});
+}
+
+TEST_CASE("what a broker does is counted", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    CHECK(broker.produce("too early") == ErrorCode::topic_authorization_failed);
+    chain.add_topic();
+    REQUIRE(broker.leads());
+    const std::size_t bytes =
+        support::make_batch({.records = {{.key = {}, .value = "12345"}}}).size();
+    constexpr std::uint64_t kRecords = 3;
+    for (std::uint64_t i = 0; i < kRecords; ++i)
+        REQUIRE(broker.produce("12345") == ErrorCode::none);
+    REQUIRE(has(broker.fetch().second, "12345"));
+    REQUIRE(tests::soon([&] { return broker.figures().sent_bytes == kRecords * bytes; }));
+    const bps::Figures figures = broker.figures();
+    CHECK(figures.taken.batches == kRecords);
+    CHECK(figures.taken.records == kRecords);
+    CHECK(figures.taken.bytes == kRecords * bytes);
+    CHECK(figures.log_bytes == kRecords * bytes);
+    CHECK(figures.answered.at({0, ErrorCode::none}) == kRecords);
+    CHECK(figures.answered.at({0, ErrorCode::topic_authorization_failed}) == 1);
+    CHECK(figures.answered.at({1, ErrorCode::none}) >= 1);
+    CHECK(figures.syncs >= kRecords);
+    CHECK(figures.sync_microseconds > 0);
+    CHECK(figures.partitions == 1);
+    CHECK(figures.led == 1);
+    CHECK(figures.groups == 0);
+    CHECK(figures.rows_time > 0);
+    CHECK(figures.broker == 1);
+    CHECK(figures.boot == 1);
+    CHECK(figures.trouble.empty());
+    CHECK(figures.addresses.size() == 1);
+    CHECK_FALSE(figures.is_disk_low);
+    const tests::Client idle(broker.port());
+    CHECK(tests::soon([&] { return broker.figures().connections >= 1; }));
 }
 
 TEST_CASE("a broker whose directory is lost is in no ISR, and leads nothing", "[bps][service]") {
