@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <optional>
 #include <set>
+#include <thread>
 
 // More than a third of the validators are lost for ever: a new first schedule, from the block of
 // the highest certificate that those hold who are left. Or what is final is dated ahead of the
@@ -205,6 +208,45 @@ base::Result<genesis::Recovery> go_on(const Session& session) {
     return recovery;
 }
 
+// What no node could use is found before members sign it.
+base::Result<void> check_whole(const genesis::Recovery& recovery) {
+    if (auto good = genesis::check_content(recovery, verifier(recovery.chain_id)); !good) {
+        return good;
+    }
+    return genesis::check_keys(recovery);
+}
+
+// Names that were mistyped would leave the chain without those validators.
+void note_strangers(const genesis::Recovery& recovery) {
+    std::set<chain::Name> known;
+    for (const genesis::RecoveryMember& member : recovery.members)
+        known.insert(member.name);
+    for (const chain::Schedule& schedule : recovery.replaced) {
+        for (const chain::ScheduleEntry& entry : schedule.entries)
+            known.insert(entry.producer);
+    }
+    for (const chain::ScheduleEntry& entry : recovery.reset.schedule.entries) {
+        if (known.contains(entry.producer)) continue;
+        fmt::print(
+            "note: validator {} is no member of this chain, and was no validator: is the "
+            "name right?\n",
+            entry.producer.to_string());
+    }
+}
+
+// A file that has signatures is not made anew.
+base::Result<void> check_unsigned(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return {};
+    const auto there = read_recovery(path);
+    if (!there || there->signatures.empty()) return {};
+    return fail(
+        Errc::invalid,
+        fmt::format("{} is a recovery with {} signatures: choose another name, or remove it",
+                    path,
+                    there->signatures.size()));
+}
+
 base::Result<void> recover_make(const Session& session, const Arguments& arguments) {
     const bool is_new_schedule = !arguments.all("validator").empty();
     if (!is_new_schedule && !arguments.has("retime")) {
@@ -228,13 +270,43 @@ base::Result<void> recover_make(const Session& session, const Arguments& argumen
                    retime->first,
                    retime->time.to_string());
     }
+    if (auto good = check_whole(*recovery); !good) return good;
     const std::string file = arguments.at("file");
+    if (auto good = check_unsigned(file); !good) return good;
     if (auto done = write_file(file, genesis::to_text(*recovery)); !done) return done;
+    note_strangers(*recovery);
     fmt::print("{}: recovery {} from block {}, to be signed by the members\n",
                file,
                base::to_hex(recovery->id().view()),
                chain::height_of(recovery->reset.from));
     return {};
+}
+
+// Whether blocks become final now: as long as the last one is recent, it is waited for the next.
+base::Result<void> check_standing(const Session& session) {
+    constexpr std::int64_t kRecentMicroseconds = 10'000'000;
+    constexpr auto kLookAgainAfter = std::chrono::milliseconds(200);
+    std::optional<std::uint64_t> first;
+    while (true) {
+        const auto finality = call(session.url, "/v1/bor/finality", Json());
+        if (!finality) return fail(finality.error());
+        const Json& final = member_of(*finality, "final");
+        const auto now = chain::TimePoint::from_string(text_of(*finality, "time"));
+        const auto dated = chain::TimePoint::from_string(text_of(final, "timestamp"));
+        if (!now || !dated) return fail(Errc::malformed, "the node does not tell its final block");
+        const std::uint64_t height = number_of(final, "block_num");
+        if (first && height > *first) {
+            return fail(Errc::invalid,
+                        fmt::format("block {} has just become final: there is nothing to recover, "
+                                    "and a validator that answers is lost for this chain; with "
+                                    "--chain-is-alive it answers all the same",
+                                    height));
+        }
+        first = height;
+        const std::int64_t age = now->microseconds - dated->microseconds;
+        if (age < 0 || age > kRecentMicroseconds) return {};
+        std::this_thread::sleep_for(kLookAgainAfter);
+    }
 }
 
 base::Result<void> recover_answer(const Session& session, const Arguments& arguments) {
@@ -244,6 +316,9 @@ base::Result<void> recover_answer(const Session& session, const Arguments& argum
         return fail(Errc::invalid,
                     "the validator that answers signs nothing more with its keys, for ever; with "
                     "--yes it does");
+    }
+    if (!arguments.has("chain-is-alive")) {
+        if (auto standing = check_standing(session); !standing) return standing;
     }
     const std::string file = arguments.at("file");
     // Once the node has answered it is too late to find that the answer goes nowhere.
@@ -283,12 +358,42 @@ void describe(const genesis::Recovery& recovery) {
         fmt::print("slot {} begins at {}\n", retime.first, retime.time.to_string());
 }
 
+// Whether the key is one of a member, and has not signed yet.
+base::Result<void> check_signer(const genesis::Recovery& recovery, const std::string& text) {
+    const auto key = base::crypto::PublicKey::from_string(text);
+    if (!key) return fail(Errc::invalid, fmt::format("'{}' is no public key", text));
+    std::string members;
+    bool is_of_member = false;
+    for (const genesis::RecoveryMember& member : recovery.members) {
+        members += (members.empty() ? "" : ", ") + member.name.to_string();
+        is_of_member |= std::ranges::find(member.authority.keys, *key, &chain::KeyWeight::key) !=
+                        member.authority.keys.end();
+    }
+    if (!is_of_member) {
+        return fail(Errc::invalid,
+                    fmt::format("{} is no key of a member ({}); 'bor-cli get account MEMBER' shows "
+                                "whose active permission has which",
+                                text,
+                                members));
+    }
+    for (const auto& signature : recovery.signatures) {
+        const auto signer = base::crypto::recover(signature, recovery.id());
+        if (signer && *signer == *key) {
+            return fail(Errc::invalid, fmt::format("{} has signed it already", text));
+        }
+    }
+    return {};
+}
+
 base::Result<void> recover_sign(const Session& session, const Arguments& arguments) {
     const std::string file = arguments.at("file");
     auto recovery = read_recovery(file);
     if (!recovery) return fail(recovery.error());
     const std::string id = base::to_hex(recovery->id().view());
     describe(*recovery);
+    note_strangers(*recovery);
+    if (auto good = check_whole(*recovery); !good) return good;
+    if (auto good = check_signer(*recovery, arguments.at("key")); !good) return good;
     const auto signed_by_key =
         call(session.wallet_url, "/v1/wallet/sign_digest", Json::array({id, arguments.at("key")}));
     if (!signed_by_key) return fail(signed_by_key.error());
@@ -297,7 +402,11 @@ base::Result<void> recover_sign(const Session& session, const Arguments& argumen
     if (!signature) return fail(signature.error());
     recovery->signatures.push_back(*signature);
     if (auto done = write_file(file, genesis::to_text(*recovery)); !done) return done;
-    fmt::print("{}: {} signatures\n", file, recovery->signatures.size());
+    fmt::print("{}: {} of {} members have signed, {} must\n",
+               file,
+               genesis::signers_of(*recovery).size(),
+               recovery->members.size(),
+               genesis::signers_needed(*recovery));
     return {};
 }
 
@@ -318,6 +427,7 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
     const auto genesis = genesis::from_json(*text);
     if (!genesis) return fail(genesis.error());
     describe(*recovery);
+    note_strangers(*recovery);
     const std::vector<chain::Name> signers = genesis::signers_of(*recovery);
     for (const genesis::RecoveryMember& member : recovery->members) {
         const bool has_signed = std::ranges::find(signers, member.name) != signers.end();
@@ -350,7 +460,8 @@ void add_recover_commands(std::vector<Command>& commands) {
                         "Write what the node that is asked over its Unix socket (--url "
                         "unix:///PATH) knows; its validator signs nothing more",
                         {{"file", "where to write it"}},
-                        {{"yes", 0, "", "its keys sign nothing more, for ever"}},
+                        {{"yes", 0, "", "its keys sign nothing more, for ever"},
+                         {"chain-is-alive", 0, "", "also while blocks become final"}},
                         recover_answer});
     commands.push_back(
         {"recover make",

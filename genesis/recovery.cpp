@@ -518,12 +518,8 @@ base::Result<void> check_answers(const Recovery& recovery,
     return {};
 }
 
-base::Result<void> check(const Recovery& recovery,
-                         const chain::ChainId& chain_id,
-                         const CheckCertificate& check_certificate) {
-    if (recovery.chain_id != chain_id) {
-        return fail(Errc::invalid, "the recovery is of another chain");
-    }
+base::Result<void> check_content(const Recovery& recovery,
+                                 const CheckCertificate& check_certificate) {
     if (recovery.reset.schedule.entries.empty() && recovery.retimes.empty()) {
         return fail(Errc::invalid, "a validator, or another time, is needed");
     }
@@ -531,8 +527,24 @@ base::Result<void> check(const Recovery& recovery,
     if (auto good = check_retimes(recovery.retimes); !good) return good;
     if (auto good = check_members(recovery.members); !good) return good;
     if (auto good = check_answers(recovery, check_certificate); !good) return good;
-    if (auto good = check_version(recovery); !good) return good;
-    const std::size_t needed = recovery.members.size() * 2 / 3 + 1;
+    return check_version(recovery);
+}
+
+std::size_t signers_needed(const Recovery& recovery) {
+    return recovery.members.size() * 2 / 3 + 1;
+}
+
+base::Result<void> check(const Recovery& recovery,
+                         const chain::ChainId& chain_id,
+                         const CheckCertificate& check_certificate) {
+    if (recovery.chain_id != chain_id) {
+        return fail(Errc::invalid,
+                    fmt::format("the recovery is of chain {}, not of {}",
+                                base::to_hex(recovery.chain_id.view()),
+                                base::to_hex(chain_id.view())));
+    }
+    if (auto good = check_content(recovery, check_certificate); !good) return good;
+    const std::size_t needed = signers_needed(recovery);
     const std::vector<chain::Name> signers = signers_of(recovery);
     if (signers.size() >= needed) return {};
     return fail(Errc::invalid,

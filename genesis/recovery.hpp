@@ -103,9 +103,14 @@ using CheckCertificate =
 // missing.
 [[nodiscard]] base::Result<void> check_answers(const Recovery& recovery,
                                                const CheckCertificate& check_certificate);
-// Whether it is of this chain, has a schedule or times that can be, its schedule has the version
-// that follows, its answers are good, and more than two thirds of its members have signed it. That
-// these are the members, and what is replaced, is for those to say who have the state of the block.
+// Whether it has a schedule or times that can be, members, the version that follows, and answers
+// that are good: all that members should see before they sign. invalid: says what is missing.
+[[nodiscard]] base::Result<void> check_content(const Recovery& recovery,
+                                               const CheckCertificate& check_certificate);
+// Of its members: more than two thirds.
+[[nodiscard]] std::size_t signers_needed(const Recovery& recovery);
+// check_content(), and whether it is of this chain and enough members have signed it. That these
+// are the members, and what is replaced, is for those to say who have the state of the block.
 // invalid: says what is missing.
 [[nodiscard]] base::Result<void> check(const Recovery& recovery,
                                        const chain::ChainId& chain_id,

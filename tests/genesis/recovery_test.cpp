@@ -80,7 +80,7 @@ TEST_CASE("a recovery needs more than two thirds of the members, each once") {
     }
     SECTION("of this chain") {
         recovery.chain_id.bytes[0] ^= std::byte{1};
-        CHECK(has(check(recovery, genesis).error().detail, "another chain"));
+        CHECK(has(check(recovery, genesis).error().detail, "the recovery is of chain"));
     }
     SECTION("of this block") {
         recovery.answers.clear();

@@ -397,6 +397,8 @@ def recovery(net):
         net.cli('set', 'account', 'permission', name, 'active', new_key, 'owner', '-p', name + '@owner')
     changed = net.final('bora') + 1
     wait_for('the new keys to be final', lambda: (net.final('bora') > changed, changed))
+    expect_refusal(net, 'there is nothing to recover', 'recover', 'answer', os.path.join(net.dir, 'none'), '--yes',
+                   url='unix://' + os.path.join(net.of('bora')['data_dir'], 'bor-node.sock'))
     for name in net.commands:
         net.stop(name)
     keys = {}
@@ -434,6 +436,10 @@ def recovery(net):
     genesis = os.path.join(net.dir, 'genesis.json')
     expect_refusal(net, 'members have signed', 'recover', 'check', path, genesis)
     net.cli('recover', 'sign', path, system_key)
+    for text, key in (('has signed it already', system_key), ('is no key of a member', keys['bora']),
+                      ("'bora' is no public key", 'bora')):
+        expect_refusal(net, text, 'recover', 'sign', path, key)
+    expect_refusal(net, 'choose another name, or remove it', 'recover', 'make', path, *words)
     expect_refusal(net, '1 of 4 members have signed', 'recover', 'check', path, genesis)
     net.cli('recover', 'sign', path, new_key)
     confirmed = net.cli('recover', 'check', path, genesis).strip().rsplit(' ', 1)[1]
