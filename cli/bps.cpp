@@ -1,5 +1,6 @@
 // The broker's contract from a shell (spec 08): what all of its commands share, and brokers.
 #include "chain/types/exception.hpp"
+#include "chain/types/time.hpp"
 #include "cli/bps_contract.hpp"
 #include "cli/output.hpp"
 #include "cli/transaction.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 
 namespace cli {
@@ -176,6 +178,13 @@ base::Result<std::uint64_t> whole_number(std::string_view what,
     }
     return fail(Errc::invalid,
                 fmt::format("'{}' is not {}: {} to {}", text, what, minimum, maximum));
+}
+
+std::string delegated_until(std::uint64_t days) {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count() +
+                         static_cast<std::int64_t>(days) * 24 * 3'600;
+    return chain::TimePointSec{static_cast<std::uint32_t>(seconds)}.to_string();
 }
 
 void add_bps_commands(std::vector<Command>& commands) {

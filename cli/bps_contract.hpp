@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/http_client.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,10 @@ namespace cli {
                                                        const std::string& text,
                                                        std::uint64_t minimum,
                                                        std::uint64_t maximum);
+
+// How long a delegation holds where nothing else is said, and until when one of today does.
+inline constexpr std::uint64_t kDelegatedDays = 365;
+[[nodiscard]] std::string delegated_until(std::uint64_t days);
 
 // Tables of the other files.
 void add_bps_topic_commands(std::vector<Command>& commands);

@@ -19,7 +19,6 @@ using base::Errc;
 using base::fail;
 
 constexpr std::array<std::string_view, 3> kOperations = {"produce", "consume", "admin"};
-constexpr std::uint64_t kDelegatedDays = 365;
 
 std::string_view word_of_operation(std::uint64_t operation) {
     return operation < kOperations.size() ? kOperations.at(operation) : "?";
@@ -124,13 +123,6 @@ base::Result<void> unreserve(const Session& session, const Arguments& arguments)
                     {{"owner", owner}, {"prefix", arguments.at("prefix")}});
 }
 
-std::string in_days(std::uint64_t days) {
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since).count() +
-                         static_cast<std::int64_t>(days) * 24 * 3'600;
-    return chain::TimePointSec{static_cast<std::uint32_t>(seconds)}.to_string();
-}
-
 base::Result<void> delegate(const Session& session, const Arguments& arguments) {
     const auto broker = whole_number("an id of a broker", arguments.at("broker"), 0, INT32_MAX);
     if (!broker) return fail(broker.error());
@@ -148,7 +140,7 @@ base::Result<void> delegate(const Session& session, const Arguments& arguments) 
                      {"broker", *broker},
                      {"actions", actions},
                      {"prefix", arguments.get("prefix")},
-                     {"until", in_days(*days)}});
+                     {"until", delegated_until(*days)}});
 }
 
 base::Result<void> undelegate(const Session& session, const Arguments& arguments) {

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 
 namespace cli {
 
@@ -16,6 +18,8 @@ using base::fail;
 
 constexpr std::uint64_t kPartitionsMax = 256;  // Of a topic, as the contract has it.
 constexpr std::uint64_t kReplicasMax = 7;
+constexpr auto kPatience = std::chrono::seconds(20);  // For a topic to be led.
+constexpr auto kLookAgainAfter = std::chrono::milliseconds(100);
 
 // NAME=VALUE, each.
 base::Result<Json> settings_of(const Arguments& arguments) {
@@ -80,6 +84,54 @@ base::Result<Json> assignment_of(const Session& session,
     return assignment;
 }
 
+// Whether each partition of the topic has a leader in what is final: clients can use it then.
+bool is_led(const Session& session,
+            const Arguments& arguments,
+            const std::string& name,
+            std::uint64_t partitions) {
+    const auto topic = bps_topic(session, arguments, name);
+    if (!topic) return false;
+    const std::uint64_t id = number_of(*topic, "id");
+    const auto answer = call(session.url,
+                             "/v1/chain/get_table_rows?state=final",
+                             {{"code", bps_contract(arguments)},
+                              {"scope", bps_contract(arguments)},
+                              {"table", "partitions"},
+                              {"json", true},
+                              {"lower_bound", std::to_string(id << 32U)},
+                              {"limit", partitions}});
+    if (!answer) return false;
+    std::uint64_t led = 0;
+    for (const Json& each : list_of(*answer, "rows")) {
+        const Json& leader = member_of(each, "leader");
+        const bool has_leader = leader.is_number_integer() && leader.get<std::int64_t>() >= 0;
+        if (number_of(each, "topic") == id && has_leader) ++led;
+    }
+    return led == partitions;
+}
+
+// What is made shows itself to clients some blocks later; who types the next line need not wait.
+void wait_until_led(const Session& session,
+                    const Arguments& arguments,
+                    const std::string& name,
+                    std::uint64_t partitions) {
+    for (const std::string_view each : {"dont-broadcast", "read-only", "dry-run"}) {
+        if (arguments.has(each)) return;
+    }
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!is_led(session, arguments, name, partitions)) {
+        if (std::chrono::steady_clock::now() >= deadline) {
+            fmt::print(stderr,
+                       "the topic is made, but not each of its partitions has a leader after {} s: "
+                       "see 'bor-cli bps topic show {}' and 'bor-cli bps brokers'\n",
+                       kPatience.count(),
+                       name);
+            return;
+        }
+        std::this_thread::sleep_for(kLookAgainAfter);
+    }
+}
+
 base::Result<void> topic_create(const Session& session, const Arguments& arguments) {
     const auto partitions = arguments.number("partitions", 1, 1, kPartitionsMax);
     if (!partitions) return fail(partitions.error());
@@ -90,15 +142,17 @@ base::Result<void> topic_create(const Session& session, const Arguments& argumen
     const auto assignment = assignment_of(session, arguments, *partitions, *replicas);
     if (!assignment) return fail(assignment.error());
     const std::string owner = arguments.at("owner");
-    return send_bps(session,
-                    arguments,
-                    "createtopic",
-                    owner,
-                    {{"by", owner},
-                     {"owner", owner},
-                     {"name", arguments.at("name")},
-                     {"settings", *settings},
-                     {"assignment", *assignment}});
+    auto sent = send_bps(session,
+                         arguments,
+                         "createtopic",
+                         owner,
+                         {{"by", owner},
+                          {"owner", owner},
+                          {"name", arguments.at("name")},
+                          {"settings", *settings},
+                          {"assignment", *assignment}});
+    if (sent) wait_until_led(session, arguments, arguments.at("name"), *partitions);
+    return sent;
 }
 
 base::Result<void> topic_list(const Session& session, const Arguments& arguments) {

@@ -1,5 +1,6 @@
 #include "cli/files.hpp"
 #include "cli/journal.hpp"
+#include "cli/network_broker.hpp"
 #include "cli/network_file.hpp"
 #include "cli/network_join.hpp"
 #include "cli/network_run.hpp"
@@ -13,6 +14,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -61,11 +63,13 @@ struct Plan {
     chain::BorParameters parameters;
     PrivateKey system = PrivateKey::generate(base::crypto::KeyType::k1);
     std::vector<PlannedNode> nodes;
+    std::set<std::uint16_t> ports;  // Of 127.0.0.1, that are given away.
+    std::optional<LocalBroker> broker;
     genesis::Genesis genesis;
 };
 
 base::Result<void> plan_nodes(std::size_t count, std::uint16_t first_port, Plan& plan) {
-    std::set<std::uint16_t> taken;
+    std::set<std::uint16_t>& taken = plan.ports;
     for (std::size_t i = 0; i < count; ++i) {
         PlannedNode& node = plan.nodes.emplace_back();
         node.name = validator_name(i);
@@ -102,6 +106,19 @@ base::Result<void> set_parameter(const std::string& text, chain::BorParameters& 
     return parameters.set(text.substr(0, equals), value);
 }
 
+base::Result<void> plan_first_broker(const std::string& account, Plan& plan) {
+    if (std::ranges::find(plan.nodes, account, &PlannedNode::name) != plan.nodes.end()) {
+        return fail(Errc::invalid,
+                    fmt::format("--broker {}: a validator has this name; give another account, of "
+                                "who comes from this machine without login",
+                                account));
+    }
+    auto broker = plan_broker(account, plan.ports);
+    if (!broker) return fail(broker.error());
+    plan.broker = *std::move(broker);
+    return {};
+}
+
 base::Result<Plan> make_plan(const Session& session, const Arguments& arguments) {
     const auto count = arguments.number("n", 1, 1, 125);
     if (!count) return fail(count.error());
@@ -119,6 +136,11 @@ base::Result<Plan> make_plan(const Session& session, const Arguments& arguments)
     if (!port) return fail(port.error());
     if (auto planned = plan_nodes(*count, static_cast<std::uint16_t>(*port), plan); !planned) {
         return fail(planned.error());
+    }
+    if (arguments.has("broker")) {
+        if (auto planned = plan_first_broker(arguments.get("broker"), plan); !planned) {
+            return fail(planned.error());
+        }
     }
     if (arguments.has("system-key")) {
         const auto text = read_file(arguments.get("system-key"));
@@ -157,6 +179,14 @@ genesis::Genesis genesis_of(const Plan& plan) {
     return genesis;
 }
 
+bool has_broker(const Plan& plan, const PlannedNode& node) {
+    return plan.broker && node.name == plan.nodes.front().name;
+}
+
+std::filesystem::path broker_key_file(const PlannedNode& node) {
+    return node.dir / "broker.key";
+}
+
 std::string config_of(const Plan& plan, const PlannedNode& node) {
     const std::string key = node.validator.public_key().to_string();
     std::string text = "# Written by bor-cli network up.\n";
@@ -175,6 +205,7 @@ std::string config_of(const Plan& plan, const PlannedNode& node) {
             "p2p-peer-address = {}#{}\n", peer.p2p(), peer.node.public_key().to_string());
     }
     text += plugin_lines();
+    if (has_broker(plan, node)) text += broker_lines(*plan.broker, broker_key_file(node));
     return text;
 }
 
@@ -193,6 +224,12 @@ base::Result<void> write_node(const Plan& plan, const PlannedNode& node) {
     if (node.p2p_port != 0) {
         const auto file = node.dir / "node.key";
         if (auto done = write_file(file, node.node.to_string() + "\n", Secrecy::secret); !done) {
+            return done;
+        }
+    }
+    if (has_broker(plan, node)) {
+        const std::string text = plan.broker->key.to_string() + "\n";
+        if (auto done = write_file(broker_key_file(node), text, Secrecy::secret); !done) {
             return done;
         }
     }
@@ -326,6 +363,16 @@ base::Result<void> start_again(const Session& session,
     return print_network(*file, session);
 }
 
+base::Result<void> start_broker(const Plan& plan, const NetworkFile& file) {
+    const NetworkFile::Validator& first = file.validators.front();
+    Session session;
+    session.url = first.http;
+    session.wallet_url = "unix://" + file.wallet.socket;
+    auto up = set_up_broker(session, *plan.broker, file.system_public);
+    if (!up) return fail(with_log(first, up.error().detail));
+    return up;
+}
+
 base::Result<void> network_up(const Session& session, const Arguments& arguments) {
     const std::filesystem::path dir = dir_of(session);
     if (std::filesystem::exists(dir / "network.json")) {
@@ -334,6 +381,7 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
                                             "http-port",
                                             "system-key",
                                             "chain-parameter",
+                                            "broker",
                                             "join",
                                             "name",
                                             "organisation"}) {
@@ -366,13 +414,18 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
                                    node.p2p(),
                                    0,
                                    (node.dir / "data").string(),
-                                   (node.dir / "log").string()});
+                                   (node.dir / "log").string(),
+                                   has_broker(*plan, node) ? plan->broker->address() : ""});
     }
     auto started = start_wallet(*plan, file);
     if (started) started = start_nodes(plan->dir, file, plan->node_options);
+    if (started && plan->broker) started = start_broker(*plan, file);
     if (!started) {
         stop_all(file);
-        return started;
+        return fail(started.error().code,
+                    fmt::format("{}\nNothing runs. Remove {} before you try again.",
+                                started.error().detail,
+                                plan->dir.string()));
     }
     if (auto written = file.write(plan->dir); !written) return written;
     return print_network(file, session);
@@ -403,6 +456,10 @@ void add_network_commands(std::vector<Command>& commands) {
           {"http-port", 0, "PORT", "of the first node's API (default: a free one)"},
           {"open", 0, "", "everybody may create accounts and set code"},
           {"system-key", 0, "FILE", "private key of eosio (default: a new one)"},
+          {"broker",
+           0,
+           "ACCOUNT",
+           "the first node serves Kafka's clients; who comes without login"},
           {"chain-parameter", 0, "NAME=NUMBER", "of the genesis file; may come several times"},
           {"node-option", 0, "WORD", "passed on to bor-node; may come several times"},
           {"join", 0, "LINE", "of 'network invite': one node more for the chain of that network"},

@@ -40,7 +40,8 @@ base::Result<NetworkFile> NetworkFile::read(const std::filesystem::path& dir) {
                                    text_of(item, "p2p"),
                                    pid_of(item),
                                    text_of(item, "data_dir"),
-                                   text_of(item, "log")});
+                                   text_of(item, "log"),
+                                   text_of(item, "broker")});
     }
     if (const Json& join = member_of(*json, "join"); join.is_object()) {
         file.join =
@@ -65,12 +66,14 @@ base::Result<void> NetworkFile::write(const std::filesystem::path& dir) const {
                  {"block_interval_ms", block_interval_ms},
                  {"validators", Json::array()}};
     for (const Validator& validator : validators) {
-        json["validators"].push_back({{"name", validator.name},
-                                      {"http", validator.http},
-                                      {"p2p", validator.p2p},
-                                      {"pid", validator.pid},
-                                      {"data_dir", validator.data_dir},
-                                      {"log", validator.log}});
+        Json item = {{"name", validator.name},
+                     {"http", validator.http},
+                     {"p2p", validator.p2p},
+                     {"pid", validator.pid},
+                     {"data_dir", validator.data_dir},
+                     {"log", validator.log}};
+        if (!validator.broker.empty()) item["broker"] = validator.broker;
+        json["validators"].push_back(std::move(item));
     }
     if (join) {
         json["join"] = {

@@ -19,6 +19,7 @@ struct NetworkFile {
         std::int64_t pid = 0;
         std::string data_dir;
         std::string log;
+        std::string broker{};  // host:port for Kafka's clients; empty: it has no broker.
     };
     struct Wallet {
         std::string socket;

@@ -92,13 +92,18 @@ base::Result<void> print_network(const NetworkFile& file, const Session& session
                  {"http", validator.http},
                  {"pid", validator.pid},
                  {"running", is_running(static_cast<pid_t>(validator.pid), "bor-node")}});
+            if (!validator.broker.empty()) json.back()["broker"] = validator.broker;
         }
         return print_json(json);
     }
     fmt::print("chain {}, a block every {} ms\n", file.chain_id, file.block_interval_ms);
     for (const auto& validator : file.validators) {
         const bool up = is_running(static_cast<pid_t>(validator.pid), "bor-node");
-        fmt::print("{:<12} {}  {}\n", validator.name, up ? "up  " : "down", validator.http);
+        fmt::print("{:<12} {}  {}{}\n",
+                   validator.name,
+                   up ? "up  " : "down",
+                   validator.http,
+                   validator.broker.empty() ? "" : "  Kafka " + validator.broker);
     }
     return {};
 }

@@ -105,19 +105,36 @@ bool stop_process(pid_t pid, const std::string& program, std::chrono::seconds pa
     return true;
 }
 
-base::Result<std::uint16_t> free_port() {
+namespace {
+
+// The port that a socket is bound to, if this one is free; 0: any.
+base::Result<std::uint16_t> bound_port(std::uint16_t port) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    // As servers do: a port whose last connections are just closed is free.
+    const int on = 1;
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
     socklen_t size = sizeof address;
     auto* generic = reinterpret_cast<sockaddr*>(&address);
-    const bool bound = socket >= 0 && ::bind(socket, generic, size) == 0 &&
-                       ::getsockname(socket, generic, &size) == 0;
+    const bool bound =
+        socket >= 0 && ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
+        ::bind(socket, generic, size) == 0 && ::getsockname(socket, generic, &size) == 0;
     const int error = errno;
     if (socket >= 0) ::close(socket);
     if (!bound) return fail(Errc::unavailable, fmt::format("no port: {}", std::strerror(error)));
     return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+base::Result<std::uint16_t> free_port() {
+    return bound_port(0);
+}
+
+bool is_free_port(std::uint16_t port) {
+    return bound_port(port).has_value();
 }
 
 }  // namespace cli

@@ -26,7 +26,8 @@ namespace cli {
 // SIGTERM, then SIGKILL when it is still there after `patience`. False: it had to be killed.
 bool stop_process(pid_t pid, const std::string& program, std::chrono::seconds patience);
 
-// A TCP port of 127.0.0.1 that nobody listens on now.
+// A TCP port of 127.0.0.1 that nobody listens on now; whether this one is so.
 [[nodiscard]] base::Result<std::uint16_t> free_port();
+[[nodiscard]] bool is_free_port(std::uint16_t port);
 
 }  // namespace cli

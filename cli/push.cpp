@@ -1,4 +1,4 @@
-#include "chain/abi/definition.hpp"
+#include "cli/account_actions.hpp"
 #include "cli/files.hpp"
 #include "cli/output.hpp"
 #include "cli/transaction.hpp"
@@ -11,22 +11,6 @@ namespace {
 
 using base::Errc;
 using base::fail;
-
-Json key_authority(const std::string& text) {
-    // "alice@active" names another permission, anything else is a key.
-    Json authority = {{"threshold", 1},
-                      {"keys", Json::array()},
-                      {"accounts", Json::array()},
-                      {"waits", Json::array()}};
-    if (const std::size_t at = text.find('@'); at != std::string::npos) {
-        authority["accounts"].push_back(
-            {{"permission", {{"actor", text.substr(0, at)}, {"permission", text.substr(at + 1)}}},
-             {"weight", 1}});
-    } else {
-        authority["keys"].push_back({{"key", text}, {"weight", 1}});
-    }
-    return authority;
-}
 
 base::Result<void> push_action(const Session& session, const Arguments& arguments) {
     auto levels = permissions_from(arguments);
@@ -92,21 +76,21 @@ base::Result<void> check_authority(const std::string& text) {
 }
 
 base::Result<void> create_account(const Session& session, const Arguments& arguments) {
-    const std::string creator = arguments.at("creator");
     for (const std::string_view each : {"owner", "active"}) {
         if (auto good = check_authority(arguments.at(each)); !good) return good;
     }
     if (auto good = check_name(arguments.at("name")); !good) return good;
+    const std::string creator = arguments.at("creator");
     const std::string owner = arguments.at("owner");
     const std::string active = arguments.at("active");
-    return send_action(session,
-                       arguments,
-                       {"eosio", "newaccount"},
-                       creator,
-                       Json{{"creator", creator},
-                            {"name", arguments.at("name")},
-                            {"owner", key_authority(owner)},
-                            {"active", key_authority(active.empty() ? owner : active)}});
+    auto levels = permissions_from(arguments, {creator});
+    if (!levels) return fail(levels.error());
+    auto action = new_account_action(session,
+                                     creator,
+                                     {arguments.at("name"), owner, active.empty() ? owner : active},
+                                     *std::move(levels));
+    if (!action) return fail(action.error());
+    return send_actions(session, arguments, {*std::move(action)});
 }
 
 base::Result<chain::Action> code_action(const Session& session,
@@ -115,14 +99,7 @@ base::Result<chain::Action> code_action(const Session& session,
     const std::string account = arguments.at("account");
     auto levels = permissions_from(arguments, {account});
     if (!levels) return fail(levels.error());
-    return make_action(session,
-                       "eosio",
-                       "setcode",
-                       Json{{"account", account},
-                            {"vmtype", 0},
-                            {"vmversion", 0},
-                            {"code", base::to_hex(base::as_bytes(wasm))}},
-                       *std::move(levels));
+    return set_code_action(session, account, wasm, *std::move(levels));
 }
 
 base::Result<chain::Action> abi_action(const Session& session,
@@ -131,21 +108,7 @@ base::Result<chain::Action> abi_action(const Session& session,
     const std::string account = arguments.at("account");
     auto levels = permissions_from(arguments, {account});
     if (!levels) return fail(levels.error());
-    std::string packed;
-    if (!arguments.has("clear")) {
-        const auto json = json_argument(file);
-        if (!json) return fail(json.error());
-        const auto definition = chain::abi::definition_from_json(*json);
-        if (!definition) return fail(definition.error());
-        // A wrong ABI is found here rather than by the first who reads with it.
-        if (auto made = chain::abi::Serializer::make(*definition); !made) return fail(made.error());
-        packed = base::to_hex(chain::abi::encode_definition(*definition));
-    }
-    return make_action(session,
-                       "eosio",
-                       "setabi",
-                       Json{{"account", account}, {"abi", packed}},
-                       *std::move(levels));
+    return set_abi_action(session, account, arguments.has("clear") ? "" : file, *std::move(levels));
 }
 
 base::Result<void> set_code(const Session& session, const Arguments& arguments) {

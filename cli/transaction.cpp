@@ -133,6 +133,11 @@ chain::abi::SerializerPtr serializer_of(const Json& json) {
     return made ? *std::move(made) : nullptr;
 }
 
+Json body_of_send(Json packed) {
+    return {
+        {"return_failure_trace", true}, {"retry_trx", false}, {"transaction", std::move(packed)}};
+}
+
 base::Result<void> send(const Session& session, std::string_view path, const Json& body) {
     const auto answer = call(session.url, path, body);
     if (!answer) return fail(answer.error());
@@ -161,7 +166,7 @@ base::Result<void> broadcast(const Session& session,
         return print_json(shown);
     }
     std::string_view path = "/v1/chain/send_transaction2";
-    Json body = {{"return_failure_trace", true}, {"retry_trx", false}, {"transaction", packed}};
+    Json body = body_of_send(packed);
     if (arguments.has("read-only") || arguments.has("dry-run")) {
         path = arguments.has("read-only") ? "/v1/chain/send_read_only_transaction"
                                           : "/v1/chain/compute_transaction";
@@ -351,9 +356,26 @@ base::Result<void> wallet_sign(const Session& session,
 base::Result<void> push_packed(const Session& session, const chain::PackedTransaction& packed) {
     return send(session,
                 "/v1/chain/send_transaction2",
-                {{"return_failure_trace", true},
-                 {"retry_trx", false},
-                 {"transaction", chain::abi::packed_transaction_to_json(packed)}});
+                body_of_send(chain::abi::packed_transaction_to_json(packed)));
+}
+
+base::Result<void> send_quietly(const Session& session,
+                                const Json& keys,
+                                std::vector<chain::Action> actions) {
+    const auto info = call(session.url, "/v1/chain/get_info", Json());
+    if (!info) return fail(info.error());
+    chain::SignedTransaction transaction;
+    transaction.actions = std::move(actions);
+    if (auto filled = fill_header(session, {}, *info, transaction); !filled) return filled;
+    if (auto done = wallet_sign(session, keys, text_of(*info, "chain_id"), transaction); !done) {
+        return done;
+    }
+    const auto packed = chain::PackedTransaction::pack(transaction, chain::Compression::none);
+    const auto answer = call(session.url,
+                             "/v1/chain/send_transaction2",
+                             body_of_send(chain::abi::packed_transaction_to_json(packed)));
+    if (!answer) return fail(answer.error());
+    return check_trace(*answer);
 }
 
 base::Result<void> send_action(const Session& session,

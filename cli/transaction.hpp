@@ -65,6 +65,12 @@ struct ActionName {
                                                   const Arguments& arguments,
                                                   chain::SignedTransaction transaction);
 
+// Completes these actions, signs with these keys of the wallet, an array of texts, and sends them;
+// prints nothing. Fails as the node or a contract refuses them.
+[[nodiscard]] base::Result<void> send_quietly(const Session& session,
+                                              const Json& keys,
+                                              std::vector<chain::Action> actions);
+
 // Replaces the signatures by those of the wallet's `keys`, an array of public keys as texts.
 [[nodiscard]] base::Result<void> wallet_sign(const Session& session,
                                              const Json& keys,

@@ -81,6 +81,13 @@ test('how others join, or why nobody can', async () => {
   assert.equal(await page.locator('#join-how').isVisible(), false);
 });
 
+test('the broker of the node', async () => {
+  await shows('broker-id', /^1$/);
+  await shows('broker-serves', /^[0-9]+ clients and [0-9]+ groups at 127\.0\.0\.1:[0-9]+; it leads 0 of its 0 partitions$/);
+  await shows('broker-data', /^0 records/);
+  assert.equal(await page.locator('#broker-trouble').isVisible(), false);
+});
+
 test('hostile text on the chain stays text', async () => {
   const owner = chain.network.system_key.public;
   const token = await chain.newAccount(chain.freshName('page'), chain.authority(owner));

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "base/crypto/keys.hpp"
+#include "cli/command.hpp"
+#include "cli/network_file.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <set>
+#include <string>
+
+namespace cli {
+
+// The broker for Kafka's clients that `network up --broker` gives the first node of a network: the
+// contract in the account bps, the broker's own account, and one for who comes without login.
+struct LocalBroker {
+    std::string anonymous;  // The account of who comes from this machine without login.
+    std::uint16_t port = 0;
+    base::crypto::PrivateKey key = base::crypto::PrivateKey::generate(base::crypto::KeyType::r1);
+
+    [[nodiscard]] std::string address() const;
+};
+
+// On Kafka's port 9092, or another one that is free where that is not; it is put into `taken`.
+// invalid: `account` is no name, or one that `up` needs itself.
+[[nodiscard]] base::Result<LocalBroker> plan_broker(const std::string& account,
+                                                    std::set<std::uint16_t>& taken);
+
+// Of config.ini. `key_file` will hold the broker's key.
+[[nodiscard]] std::string broker_lines(const LocalBroker& broker,
+                                       const std::filesystem::path& key_file);
+
+// Makes all that the broker needs on a chain that runs, signed with the system's key, which is in
+// the wallet, and waits until the broker has started on it. unavailable: what does not come to be.
+[[nodiscard]] base::Result<void> set_up_broker(const Session& session,
+                                               const LocalBroker& broker,
+                                               const std::string& system_key);
+
+}  // namespace cli
