@@ -147,9 +147,9 @@ def idle(network):
     network.topic('idle')
     network.produce('idle', ['one'])
     pid, resting = network.node()['pid'], resting_cpu(network)
+    memory = resident_of(pid)
     client = subprocess.Popen([network.program, '--idle', network.address, '--topic', 'idle', '--seconds', '20',
                                '--consumers', str(network.args.consumers), '--json'], stdout=subprocess.PIPE)
-    memory = resident_of(pid)
     time.sleep(5)
     before, began = cpu_of(pid), time.monotonic()
     time.sleep(10)
