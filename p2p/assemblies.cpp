@@ -7,6 +7,17 @@
 
 namespace p2p {
 
+std::vector<base::Hash256> named_by(const chain::Block& block) {
+    std::vector<base::Hash256> ids;
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        if (const auto* id = std::get_if<chain::TransactionId>(&receipt.transaction)) {
+            ids.push_back(*id);
+        }
+    }
+    std::ranges::sort(ids);
+    return ids;
+}
+
 bool Assemblies::add(const chain::BlockId& id, Assembly assembly, std::vector<Gone>& gone) {
     assembly.bytes = packed_bytes(assembly.block) +
                      assembly.block.transactions.size() * sizeof(chain::TransactionReceipt);

@@ -10,6 +10,10 @@
 
 namespace p2p {
 
+// The transactions that a block names in the place of holding them: sorted, and as often as it
+// does.
+[[nodiscard]] std::vector<base::Hash256> named_by(const chain::Block& block);
+
 // A pushed block some of whose transactions are missing. Nobody has looked yet at its signature,
 // or whether its producer owns its slot.
 struct Assembly {

@@ -22,16 +22,11 @@ constexpr base::Duration kRelayDelay = milliseconds(5);      // Others' headers 
 constexpr base::Duration kBodyPatience = milliseconds(200);  // From a header to its block.
 constexpr base::Duration kBusyPatience = milliseconds(20);
 constexpr base::Duration kAskAgain = milliseconds(500);
-constexpr base::Duration kAssemblyPatience = milliseconds(300);
 constexpr base::Duration kOrphanLife = seconds(30);
-constexpr base::Duration kAnswerPatience = seconds(5);
 constexpr base::Duration kChaseAgain = seconds(1);
 // Points.
 constexpr int kRepeatsRefused = 5;
-constexpr int kNamesBadly = 25;
-
-// The bit of a correlation that tells our requests by id from those of the sync manager.
-constexpr std::uint64_t kById = std::uint64_t{1} << 63U;
+constexpr int kAnswersBadly = 25;
 
 // By what the transactions of a block are told apart; none for those in the id form.
 std::vector<base::Hash256> digests_of(const chain::Block& block) {
@@ -173,8 +168,20 @@ void BlockGossip::on_header(Peer& peer, HeaderPush push) {
     peers_.emit(effect::HeaderArrived{peer.channel, id, std::move(push)});
 }
 
-void BlockGossip::on_block(Peer& peer, const chain::BlockPtr& arrived) {
-    chain::BlockPtr block = arrived;
+bool BlockGossip::is_as_asked(Peer& peer, const Envelope& envelope, const Blocks& blocks) {
+    const std::string_view fault = questions_.check(envelope, blocks);
+    if (fault.empty()) return true;
+    peers_.charge(peer, kAnswersBadly, Reason::bad_block, std::string(fault));
+    return false;
+}
+
+void BlockGossip::on_blocks(Peer& peer, const Blocks& blocks) {
+    for (const chain::BlockPtr& block : blocks.blocks)
+        on_block(peer, block);
+    ask_if_due();
+}
+
+void BlockGossip::on_block(Peer& peer, chain::BlockPtr block) {
     peer.note_head({block->header.height, block->id});
     Entry& entry = heard(block->id);
     entry.holders.add(peer.slot);
@@ -187,107 +194,34 @@ void BlockGossip::on_block(Peer& peer, const chain::BlockPtr& arrived) {
         return;
     }
     if (block->header.height <= ledger_.finalized.height) return;
-    if (!assemble(peer, block)) return;
-    // Another's copy may be waiting for transactions that do not exist.
-    assemblies_.erase(block->id);
+    if (is_body_of_use(*block)) {
+        if (!assemble(peer, block)) return;
+        // Another's copy may be waiting for transactions that do not exist.
+        assemblies_.erase(block->id);
+    }
     place(peer, block);
 }
 
-bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
-    const auto is_id = [](const chain::TransactionReceipt& receipt) {
-        return std::holds_alternative<chain::TransactionId>(receipt.transaction);
-    };
-    const auto& receipts = block->transactions;
-    if (std::none_of(receipts.begin(), receipts.end(), is_id)) return true;
-    Assembly assembly{.from = peer.slot, .block = *block};
-    if (!fill_in(peer, assembly)) return false;
-    if (assembly.missing.empty()) {
-        block = std::make_shared<const chain::Block>(std::move(assembly.block));
-        return true;
-    }
-    Request request{Wanted::transactions, {}};
-    for (const auto& [id, at] : assembly.missing)
-        request.ids.push_back(id);
-    assembly.due = peers_.now() + kAssemblyPatience + 2 * peer.round_trip_or({});
-    std::vector<Assemblies::Gone> gone;
-    const bool is_kept = request.ids.size() <= kIdsMax && !assemblies_.contains(block->id) &&
-                         assemblies_.add(block->id, std::move(assembly), gone);
-    for (const Assemblies::Gone& each : gone)
-        want(each.id, PeerSet::of(each.from), peers_.now());
-    if (is_kept) {
-        peers_.send(peer, request, {.correlation = kById});
-    } else {
-        want(block->id, PeerSet::of(peer.slot), peers_.now());
-        ask_wanted();
-    }
-    return false;
+// Of one that will be dropped, or that waits here already, nothing but the header is looked at.
+bool BlockGossip::is_body_of_use(const chain::Block& block) const {
+    if (is_known(block.header.previous)) return true;
+    return !is_too_high(block) && orphans_.find(block.id) == nullptr;
 }
 
-// What is here may be named any number of times: a block is no longer than a message.
-bool BlockGossip::fill_in(Peer& peer, Assembly& assembly) const {
-    std::size_t bytes = packed_bytes(assembly.block);
-    auto& receipts = assembly.block.transactions;
-    for (std::size_t i = 0; i < receipts.size(); ++i) {
-        const auto* id = std::get_if<chain::TransactionId>(&receipts[i].transaction);
-        if (id == nullptr) continue;
-        if (auto found = transactions_.find(*id)) {
-            bytes += packed_bytes(*found);
-            receipts[i].transaction = *std::move(found);
-        } else if (!assembly.missing.emplace(*id, i).second) {
-            peers_.charge(
-                peer, kNamesBadly, Reason::bad_block, "a block names a transaction twice");
-            return false;
-        }
-        if (bytes <= carriage_of(MessageType::blocks).body_bytes_max) continue;
-        peers_.charge(
-            peer, kNamesBadly, Reason::bad_block, "a block names more than a message can hold");
-        return false;
-    }
-    return true;
-}
-
-void BlockGossip::fetch_whole(Assemblies::Entries::iterator at) {
-    const auto [id, from] = std::pair(at->first, at->second.from);
-    assemblies_.erase(at);
-    want(id, PeerSet::of(from), peers_.now());
-}
-
-void BlockGossip::on_transaction(const base::Hash256& id) {
-    auto& assemblies = assemblies_.entries();
-    for (auto at = assemblies.begin(); at != assemblies.end();) {
-        Assembly& assembly = at->second;
-        const auto missing = assembly.missing.find(id);
-        auto found = missing == assembly.missing.end() ? std::nullopt : transactions_.find(id);
-        if (!found) {
-            ++at;
-            continue;
-        }
-        if (!assemblies_.fill(assembly, missing->second, *std::move(found))) {
-            fetch_whole(at++);
-            continue;
-        }
-        assembly.missing.erase(missing);
-        if (!assembly.missing.empty()) {
-            ++at;
-            continue;
-        }
-        Peer* peer = peers_.at(assembly.from);
-        const auto block = std::make_shared<const chain::Block>(std::move(assembly.block));
-        at = assemblies_.erase(at);
-        if (peer != nullptr) place(*peer, block);
-    }
+bool BlockGossip::is_too_high(const chain::Block& block) const {
+    return block.header.height > ledger_.head.height + kNear;
 }
 
 // To the ledger, or to wait for its parent.
 void BlockGossip::place(Peer& peer, const chain::BlockPtr& block) {
     trace(*block);
     if (is_known(block->header.previous)) return deliver(peer, block);
-    if (block->header.height > ledger_.head.height + kNear) return ask_wanted();
+    must_ask_ = true;
+    if (is_too_high(*block)) return;
     if (orphans_.add(peer.slot, block, peers_.now() + kOrphanLife)) {
         wanted_.erase(block->id);
         want(block->header.previous, PeerSet::of(peer.slot), peers_.now());
     }
-    ask_wanted();
 }
 
 void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
@@ -478,10 +412,7 @@ void BlockGossip::want(const chain::BlockId& id, PeerSet from, base::Timestamp d
 // How many more ids the peer may be asked for at this moment.
 std::size_t BlockGossip::room_of(Peer& peer) const {
     if (peer.judging_of(Item::block) >= kJudgingAim || !peer.asking.may_ask(peers_.now())) return 0;
-    const auto waiting = std::count_if(asked_.begin(), asked_.end(), [&peer](const auto& item) {
-        return item.second.slot == peer.slot;
-    });
-    return static_cast<std::size_t>(waiting) >= kRequestsMax ? 0 : kIdsAtOnce;
+    return questions_.count_of(peer.slot) >= kRequestsMax ? 0 : kIdsAtOnce;
 }
 
 // Of these, who was not asked and is the least busy; null: all are too busy now; nothing: nobody.
@@ -500,8 +431,14 @@ std::optional<Peer*> BlockGossip::next_candidate(const Wants::Want& wanted,
     return best;
 }
 
+// Once a message, whatever it holds: all that is wanted is looked through.
+void BlockGossip::ask_if_due() {
+    if (must_ask_) ask_wanted();
+}
+
 // Ids begin with the height, so that parents are asked for first.
 void BlockGossip::ask_wanted() {
+    must_ask_ = false;
     std::map<PeerSlot, std::vector<chain::BlockId>> requests;
     std::map<PeerSlot, std::size_t> room;
     for (auto at = wanted_.entries().begin(); at != wanted_.entries().end();) {
@@ -535,25 +472,14 @@ void BlockGossip::ask_wanted() {
 }
 
 void BlockGossip::ask(Peer& peer, std::vector<chain::BlockId> ids) {
-    const std::uint64_t correlation = kById | ++next_correlation_;
-    // A block in each at worst, and one that says that no more comes.
-    asked_[correlation] = {peer.slot, peers_.now(), ids.size() + 1};
+    const std::uint64_t correlation = questions_.add(peer.slot, ids, peers_.now());
     peer.asking.note_request(peers_.now());
     peers_.send(peer, Request{Wanted::blocks, std::move(ids)}, {.correlation = correlation});
 }
 
 bool BlockGossip::take_answer(Peer& peer, const Envelope& envelope) {
-    if (envelope.type != MessageType::blocks) return false;
-    const auto at = asked_.find(envelope.correlation);
-    if (at == asked_.end() || at->second.slot != peer.slot) return false;
-    at->second.bytes += envelope.length;
-    if (at->second.bytes > kRangeBytesMax + carriage_of(MessageType::blocks).body_bytes_max) {
-        asked_.erase(at);
-        return false;
-    }
+    if (!questions_.take(peer.slot, envelope)) return false;
     peer.asking.note_answer(peers_.now(), envelope.length);
-    const bool is_last = (envelope.flags & kFlagLast) != 0;
-    if (is_last || --at->second.messages == 0) asked_.erase(at);
     return true;
 }
 
@@ -579,9 +505,7 @@ void BlockGossip::drop_old() {
         if (at->second.due <= peers_.now()) fetch_whole(at);
         at = next;
     }
-    std::erase_if(asked_, [this](const auto& item) {
-        return item.second.at + kAnswerPatience <= peers_.now();
-    });
+    questions_.drop(peers_.now());
     auto& wanted = wanted_.entries();
     while (!wanted.empty() && chain::height_of(wanted.begin()->first) <= ledger_.finalized.height)
         wanted_.erase(wanted.begin());
@@ -593,7 +517,7 @@ void BlockGossip::forget(PeerSlot slot) {
     certified_.forget(slot);
     orphans_.forget(slot);
     assemblies_.forget(slot);
-    std::erase_if(asked_, [slot](const auto& item) { return item.second.slot == slot; });
+    questions_.forget(slot);
 }
 
 }  // namespace p2p

@@ -6,6 +6,7 @@
 #include "p2p/header_relays.hpp"
 #include "p2p/orphans.hpp"
 #include "p2p/peers.hpp"
+#include "p2p/questions.hpp"
 #include "p2p/transactions.hpp"
 #include "p2p/wants.hpp"
 
@@ -31,7 +32,8 @@ class BlockGossip {
     void on_ledger();
     void push(const chain::BlockPtr& block);
     void on_header(Peer& peer, HeaderPush header);
-    void on_block(Peer& peer, const chain::BlockPtr& block);
+    // A push, or what is_as_asked().
+    void on_blocks(Peer& peer, const Blocks& blocks);
     // A transaction came that a block may wait for.
     void on_transaction(const base::Hash256& id);
     // The peer has these blocks: get those that we lack.
@@ -49,9 +51,10 @@ class BlockGossip {
     void relay();
     [[nodiscard]] std::optional<base::Timestamp> next_relay() const;
 
-    // Whether these are blocks that answer what the peer was asked by id; the last ends it, or so
-    // many as were asked for, or more bytes than an answer has.
+    // Whether this answers what the peer was asked by id, within what an answer may take.
     [[nodiscard]] bool take_answer(Peer& peer, const Envelope& envelope);
+    // Whether it holds nothing but what was asked for; else its sender is charged.
+    [[nodiscard]] bool is_as_asked(Peer& peer, const Envelope& envelope, const Blocks& blocks);
     // Whether the ledger has it or was handed it.
     [[nodiscard]] bool is_known(const chain::BlockId& id) const;
     // The sync manager handed it over, or takes it back.
@@ -69,12 +72,6 @@ class BlockGossip {
     };
     // Told of one is who got the header from us.
     using Entry = SeenTable<State>::Entry;
-    struct Asked {
-        PeerSlot slot = 0;
-        base::Timestamp at{};
-        std::size_t messages = 0;  // That may still answer,
-        std::size_t bytes = 0;     // and what has answered.
-    };
     struct Relay {
         base::Timestamp due;
         chain::BlockId id;
@@ -89,18 +86,28 @@ class BlockGossip {
                                        const chain::Block& block,
                                        const std::vector<base::Hash256>& digests) const;
     Entry& heard(const chain::BlockId& id);
+    void on_block(Peer& peer, chain::BlockPtr block);
+    [[nodiscard]] bool is_body_of_use(const chain::Block& block) const;
+    [[nodiscard]] bool is_too_high(const chain::Block& block) const;
     // Fills in what is in the id form; false: it has to wait, or is of no use.
     [[nodiscard]] bool assemble(Peer& peer, chain::BlockPtr& block);
+    // Whether the peer may name these in a block; charges it. Adds those that are `missing`.
+    [[nodiscard]] bool may_copy(Peer& peer,
+                                const chain::Block& block,
+                                const std::vector<base::Hash256>& ids,
+                                std::vector<base::Hash256>& missing);
     void place(Peer& peer, const chain::BlockPtr& block);
     void deliver(Peer& peer, const chain::BlockPtr& block);
     void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
+    void want_whole(const Peer& peer, const chain::BlockId& id);
     void ask_wanted();
+    void ask_if_due();
     [[nodiscard]] std::size_t room_of(Peer& peer) const;
     [[nodiscard]] std::optional<Peer*> next_candidate(const Wants::Want& wanted,
                                                       PeerSet holders,
                                                       std::map<PeerSlot, std::size_t>& room) const;
     // Puts in what is here, and notes what is missing.
-    [[nodiscard]] bool fill_in(Peer& peer, Assembly& assembly) const;
+    void fill_in(Assembly& assembly) const;
     void fetch_whole(Assemblies::Entries::iterator at);
     // What is known of branches that are certified, and what is missing of them.
     void trace(const chain::Block& block);
@@ -119,9 +126,9 @@ class BlockGossip {
     Orphans orphans_;
     HeaderRelays header_relays_;
     BlockRelays block_relays_;
-    std::deque<Relay> relays_;              // Ascending times.
-    std::map<std::uint64_t, Asked> asked_;  // By correlation.
-    std::uint64_t next_correlation_ = 1;
+    std::deque<Relay> relays_;  // Ascending times.
+    Questions questions_;
+    bool must_ask_ = false;  // Before the message's end, for what is wanted.
 };
 
 }  // namespace p2p

@@ -40,8 +40,9 @@ constexpr Rate kAcceptedClocks{2 * kKeys + 1, 10 * kKeys + 64};
 // relayed_headers(). Votes: own keys, at most one in each schedule, say two of a slot: 4 s t + 4;
 // others' are of at most 2 n keys: 2 n * relayed_votes_of_key(). Blocks: own ones as own headers;
 // others' by relayed_blocks(), and in bytes a quarter of what may come, as much again being left
-// for own ones; what is asked for by id is not counted. Clocks: those of 2 n keys, our own among
-// them, and to who has just come the newest of its own keys, at most kVoteKeysMax, and of ours.
+// for own ones, and counted at both ends as if they named no transaction; what is asked for by id
+// is not counted. Clocks: those of 2 n keys, our own among them, and to who has just come the
+// newest of its own keys, at most kVoteKeysMax, and of ours.
 // Requests: for blocks by asked_blocks(); for transactions as many as a peer offers some, and as
 // it pushes blocks that name some.
 // That holds for any senders, and so for f of n. What the burst is greater by lets pass what a slow

@@ -324,6 +324,7 @@ class Network::Impl {
         blocks_.on_header(at.peer, std::move(header));
     }
     void receive(const Arrival& at, Blocks& blocks) {
+        if (at.is_by_id && !blocks_.is_as_asked(at.peer, at.envelope, blocks)) return;
         if (catch_up_.is_asked(at.peer, at.envelope)) {
             return catch_up_.on_blocks(at.peer, at.envelope, blocks);
         }
@@ -335,13 +336,12 @@ class Network::Impl {
         }
         if (!catch_up_.takes_news()) return;
         for (const chain::BlockPtr& block : blocks.blocks) {
-            if (catch_up_.contradicts(*block)) {
-                const std::string text =
-                    fmt::format("block {} is not the checkpoint", block->header.height);
-                return peers_.close(at.peer, Reason::forked, text);
-            }
-            blocks_.on_block(at.peer, block);
+            if (!catch_up_.contradicts(*block)) continue;
+            const std::string text =
+                fmt::format("block {} is not the checkpoint", block->header.height);
+            return peers_.close(at.peer, Reason::forked, text);
         }
+        blocks_.on_blocks(at.peer, blocks);
     }
     void receive(const Arrival& at, RangeProof& proof) {
         // What answers late is of no use any more.

@@ -154,6 +154,11 @@ void TransactionGossip::on_time() {
     });
 }
 
+std::size_t TransactionGossip::bytes_of(const base::Hash256& id) const {
+    const State* state = transactions_.look(id);
+    return state == nullptr ? 0 : state->message->size();
+}
+
 std::optional<chain::PackedTransaction> TransactionGossip::find(const base::Hash256& id) const {
     const State* state = transactions_.look(id);
     if (state == nullptr) return {};

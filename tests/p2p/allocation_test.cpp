@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 // The way of a vote through the conversation allocates nothing once its tables are full: at a
-// hundred validators it is gone hundreds of times a slot.
+// hundred validators it is gone hundreds of times a slot. And what nobody asked for costs little.
 
 namespace p2p::test {
 
@@ -90,6 +90,36 @@ TEST_CASE("a vote that comes, is judged and goes on allocates nothing", "[p2p][a
     CHECK(rounds.first > 0);
     CHECK(rounds.most == 0);
     CHECK(voters.passed_on == 2 * kVotes * rounds.count);
+}
+
+// A peer that is asked for a block answers with a thousand others, each of which names one long
+// transaction as often as a message could hold it.
+TEST_CASE("what an answer names beside the question is not copied", "[p2p][allocation]") {
+    constexpr std::size_t kBlocks = 1'000;
+    constexpr std::size_t kTimes = 60;
+    Stranger us;
+    const ChannelId channel = us.greet();
+    const auto transaction = transaction_of(1, std::size_t{128} << 10U);
+    us.say(channel, transaction);
+    chain::Block block = *block_on(*us.ledger.head);
+    block.header.height += 1'000;
+    block.transactions.resize(kTimes);
+    for (chain::TransactionReceipt& receipt : block.transactions)
+        receipt.transaction = transaction.packed_digest();
+    Blocks junk;
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+        block.header.state_digest.bytes[0] = static_cast<std::byte>(i);
+        block.header.state_digest.bytes[1] = static_cast<std::byte>(i >> 8U);
+        junk.blocks.push_back(std::make_shared<const chain::Block>(block));
+    }
+    const auto question = us.ask(channel, {block_on(*us.ledger.head)->id});
+    REQUIRE(question.correlation != 0);
+    const auto bytes = pack_message(junk, {.correlation = question.correlation});
+    const std::size_t before = tests::allocations();
+    us.say_bytes(channel, *bytes);
+    const std::size_t allocated = tests::allocations() - before;
+    CHECK(allocated >= kBlocks);      // Each is decoded,
+    CHECK(allocated < 20 * kBlocks);  // and none of its transactions is.
 }
 
 }  // namespace p2p::test

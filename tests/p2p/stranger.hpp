@@ -128,6 +128,37 @@ struct Stranger {
         }
         return bodies;
     }
+    struct Question {
+        std::uint64_t correlation = 0;
+        std::vector<chain::BlockId> ids;
+    };
+    // For blocks by id, that the channel was asked, in order.
+    [[nodiscard]] std::vector<Question> questions(ChannelId channel) const {
+        std::vector<Question> found;
+        for (const auto& send : effects<effect::Send>()) {
+            const auto envelope = read_envelope(*send.bytes);
+            if (send.channel != channel || envelope->type != MessageType::request) continue;
+            const auto request = std::get<Request>(*read_body(*envelope, *send.bytes));
+            if (request.wanted != Wanted::blocks) continue;
+            found.push_back({envelope->correlation, request.ids});
+        }
+        return found;
+    }
+    // It names blocks, and is asked for them in one question.
+    Question ask(ChannelId channel, std::vector<chain::BlockId> ids) {
+        Notice names = notice();
+        names.blocks = {SyncMode::normal, static_cast<std::uint32_t>(ids.size()), std::move(ids)};
+        out.clear();
+        say(channel, names);
+        const std::vector<Question> asked = questions(channel);
+        out.clear();
+        return asked.empty() ? Question{} : asked.front();
+    }
+    [[nodiscard]] PeerStatus status(ChannelId channel) const {
+        for (const PeerStatus& peer : network->status().peers)
+            if (peer.channel == channel) return peer;
+        return {};
+    }
     template <class Type>
     [[nodiscard]] std::vector<Type> effects() const {
         std::vector<Type> found;
