@@ -7,15 +7,13 @@
 
 namespace p2p {
 
-std::vector<base::Hash256> named_by(const chain::Block& block) {
-    std::vector<base::Hash256> ids;
-    for (const chain::TransactionReceipt& receipt : block.transactions) {
-        if (const auto* id = std::get_if<chain::TransactionId>(&receipt.transaction)) {
-            ids.push_back(*id);
-        }
+std::vector<Named> named_by(const chain::Block& block) {
+    std::vector<Named> named;
+    for (std::size_t i = 0; i < block.transactions.size(); ++i) {
+        const auto* id = std::get_if<chain::TransactionId>(&block.transactions[i].transaction);
+        if (id != nullptr) named.push_back({*id, i});
     }
-    std::ranges::sort(ids);
-    return ids;
+    return named;
 }
 
 bool Assemblies::add(const chain::BlockId& id, Assembly assembly, std::vector<Gone>& gone) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "chain/types/block.hpp"
+#include "p2p/messages.hpp"
 #include "p2p/peer_shares.hpp"
 
 #include <cstddef>
@@ -10,9 +11,13 @@
 
 namespace p2p {
 
-// The transactions that a block names in the place of holding them: sorted, and as often as it
-// does.
-[[nodiscard]] std::vector<base::Hash256> named_by(const chain::Block& block);
+// A transaction that a block names in the place of holding it.
+struct Named {
+    base::Hash256 id;
+    std::size_t place = 0;  // In the block.
+    SharedBytes message{};  // With it; null: it is not here.
+};
+[[nodiscard]] std::vector<Named> named_by(const chain::Block& block);
 
 // A pushed block some of whose transactions are missing. Nobody has looked yet at its signature,
 // or whether its producer owns its slot.

@@ -1,3 +1,4 @@
+#include "base/check.hpp"
 #include "p2p/blocks.hpp"
 
 #include <algorithm>
@@ -12,20 +13,41 @@ constexpr base::Duration kAssemblyPatience = std::chrono::milliseconds(300);
 // Points.
 constexpr int kNamesBadly = 25;
 constexpr int kOverBudget = 1;
+
+chain::PackedTransaction transaction_in(const base::Bytes& message) {
+    auto transaction = chain::unpack<chain::PackedTransaction>(
+        base::ByteView(message).subspan(kEnvelopeBytes), "transaction");
+    CHECK(transaction.has_value());
+    return *std::move(transaction);
+}
+
+// Puts in what is here, and notes what is missing.
+void fill_in(Assembly& assembly, const std::vector<Named>& named) {
+    for (const Named& each : named) {
+        if (each.message == nullptr) {
+            assembly.missing.emplace(each.id, each.place);
+        } else {
+            assembly.block.transactions[each.place].transaction = transaction_in(*each.message);
+        }
+    }
+}
 }  // namespace
 
 bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
-    const std::vector<base::Hash256> ids = named_by(*block);
-    if (ids.empty()) return true;
+    std::vector<Named> named = named_by(*block);
+    if (named.empty()) return true;
+    if (!may_copy(peer, *block, named)) return false;
     Request request{Wanted::transactions, {}};
-    if (!may_copy(peer, *block, ids, request.ids)) return false;
+    for (const Named& each : named) {
+        if (each.message == nullptr) request.ids.push_back(each.id);
+    }
     const bool is_all_here = request.ids.empty();
     if (!is_all_here && (request.ids.size() > kIdsMax || assemblies_.contains(block->id))) {
         want_whole(peer, block->id);
         return false;
     }
     Assembly assembly{.from = peer.slot, .block = *block};
-    fill_in(assembly);
+    fill_in(assembly, named);
     if (is_all_here) {
         block = std::make_shared<const chain::Block>(std::move(assembly.block));
         return true;
@@ -44,24 +66,26 @@ bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
 }
 
 // An id is short, and what it names is not: that counts as if the peer had sent it, so that nobody
-// has more copied than may come. No honest peer names so much: it passes on no more, whole or not.
-bool BlockGossip::may_copy(Peer& peer,
-                           const chain::Block& block,
-                           const std::vector<base::Hash256>& ids,
-                           std::vector<base::Hash256>& missing) {
+// has more copied than may come. No honest peer names more bytes: it passes on no more, whole or
+// not. It may name more transactions than are looked for; then it is asked for the whole.
+bool BlockGossip::may_copy(Peer& peer, const chain::Block& block, std::vector<Named>& named) {
     const auto refuse = [&](const char* text) {
         peers_.charge(peer, kNamesBadly, Reason::bad_block, text);
         return false;
     };
+    if (!peer.budget.take_names(peers_.now(), named.size())) {
+        want_whole(peer, block.id);
+        return false;
+    }
+    std::ranges::sort(named, {}, &Named::id);
     // No valid block has it twice.
-    if (std::ranges::adjacent_find(ids) != ids.end()) {
+    if (std::ranges::adjacent_find(named, {}, &Named::id) != named.end()) {
         return refuse("a block names a transaction twice");
     }
     std::size_t bytes = 0;
-    for (const base::Hash256& id : ids) {
-        const std::size_t found = transactions_.bytes_of(id);
-        if (found == 0) missing.push_back(id);
-        bytes += found;
+    for (Named& each : named) {
+        each.message = transactions_.find(each.id);
+        if (each.message != nullptr) bytes += each.message->size();
     }
     if (packed_bytes(block) + bytes > carriage_of(MessageType::blocks).body_bytes_max) {
         return refuse("a block names more than a message can hold");
@@ -71,19 +95,6 @@ bool BlockGossip::may_copy(Peer& peer,
     peers_.charge(peer, kOverBudget, Reason::flooding, "names too many bytes of transactions");
     want_whole(peer, block.id);
     return false;
-}
-
-void BlockGossip::fill_in(Assembly& assembly) const {
-    auto& receipts = assembly.block.transactions;
-    for (std::size_t i = 0; i < receipts.size(); ++i) {
-        const auto* id = std::get_if<chain::TransactionId>(&receipts[i].transaction);
-        if (id == nullptr) continue;
-        if (auto found = transactions_.find(*id)) {
-            receipts[i].transaction = *std::move(found);
-        } else {
-            assembly.missing.emplace(*id, i);
-        }
-    }
 }
 
 void BlockGossip::want_whole(const Peer& peer, const chain::BlockId& id) {
@@ -98,8 +109,8 @@ void BlockGossip::fetch_whole(Assemblies::Entries::iterator at) {
 }
 
 void BlockGossip::on_transaction(const base::Hash256& id) {
-    const std::size_t bytes = transactions_.bytes_of(id);
-    if (bytes == 0) return;
+    const SharedBytes message = transactions_.find(id);
+    if (message == nullptr) return;
     auto& assemblies = assemblies_.entries();
     for (auto at = assemblies.begin(); at != assemblies.end();) {
         Assembly& assembly = at->second;
@@ -109,8 +120,9 @@ void BlockGossip::on_transaction(const base::Hash256& id) {
             continue;
         }
         Peer* peer = peers_.at(assembly.from);
-        const bool may_copy = peer != nullptr && peer->budget.take_bytes(peers_.now(), bytes);
-        if (!may_copy || !assemblies_.fill(assembly, missing->second, *transactions_.find(id))) {
+        const bool may_copy =
+            peer != nullptr && peer->budget.take_bytes(peers_.now(), message->size());
+        if (!may_copy || !assemblies_.fill(assembly, missing->second, transaction_in(*message))) {
             fetch_whole(at++);
             continue;
         }

@@ -91,11 +91,8 @@ class BlockGossip {
     [[nodiscard]] bool is_too_high(const chain::Block& block) const;
     // Fills in what is in the id form; false: it has to wait, or is of no use.
     [[nodiscard]] bool assemble(Peer& peer, chain::BlockPtr& block);
-    // Whether the peer may name these in a block; charges it. Adds those that are `missing`.
-    [[nodiscard]] bool may_copy(Peer& peer,
-                                const chain::Block& block,
-                                const std::vector<base::Hash256>& ids,
-                                std::vector<base::Hash256>& missing);
+    // Whether the peer may name these in a block; charges it. Looks for them.
+    [[nodiscard]] bool may_copy(Peer& peer, const chain::Block& block, std::vector<Named>& named);
     void place(Peer& peer, const chain::BlockPtr& block);
     void deliver(Peer& peer, const chain::BlockPtr& block);
     void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
@@ -106,8 +103,6 @@ class BlockGossip {
     [[nodiscard]] std::optional<Peer*> next_candidate(const Wants::Want& wanted,
                                                       PeerSet holders,
                                                       std::map<PeerSlot, std::size_t>& room) const;
-    // Puts in what is here, and notes what is missing.
-    void fill_in(Assembly& assembly) const;
     void fetch_whole(Assemblies::Entries::iterator at);
     // What is known of branches that are certified, and what is missing of them.
     void trace(const chain::Block& block);

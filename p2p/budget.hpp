@@ -62,6 +62,9 @@ inline constexpr TokenBucket::Rate kRelayedClocksOfKey{2, 8};
 [[nodiscard]] constexpr TokenBucket::Rate asked_blocks(std::uint64_t slots) {
     return {20 + 2 * slots, 80 + 2 * slots};
 }
+// Transactions that blocks name; at once more than a block may have.
+inline constexpr TokenBucket::Rate kAcceptedNames{40'000, 80'000};
+static_assert(kAcceptedNames.burst > chain::kBlockTransactionsMax);
 inline constexpr TokenBucket::Rate kAnsweredBytes{32U << 20U, 32U << 20U};
 
 // Requests for blocks by id to one peer, and the bytes that answer.
@@ -92,10 +95,15 @@ class Budget {
     [[nodiscard]] bool take_bytes(base::Timestamp now, std::size_t bytes) {
         return bytes_.take(now, bytes);
     }
+    // Transactions that its blocks name in the place of holding them.
+    [[nodiscard]] bool take_names(base::Timestamp now, std::size_t names) {
+        return names_.take(now, names);
+    }
 
   private:
     std::array<TokenBucket, kMessageTypes> messages_;
     TokenBucket bytes_;
+    TokenBucket names_{kAcceptedNames};
 };
 
 }  // namespace p2p

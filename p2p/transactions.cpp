@@ -1,6 +1,5 @@
 #include "p2p/transactions.hpp"
 
-#include "base/check.hpp"
 #include "p2p/peer_shares.hpp"
 #include "transport/number.hpp"
 
@@ -154,18 +153,9 @@ void TransactionGossip::on_time() {
     });
 }
 
-std::size_t TransactionGossip::bytes_of(const base::Hash256& id) const {
+SharedBytes TransactionGossip::find(const base::Hash256& id) const {
     const State* state = transactions_.look(id);
-    return state == nullptr ? 0 : state->message->size();
-}
-
-std::optional<chain::PackedTransaction> TransactionGossip::find(const base::Hash256& id) const {
-    const State* state = transactions_.look(id);
-    if (state == nullptr) return {};
-    auto transaction = chain::unpack<chain::PackedTransaction>(
-        base::ByteView(*state->message).subspan(kEnvelopeBytes), "transaction");
-    CHECK(transaction.has_value());
-    return *std::move(transaction);
+    return state == nullptr ? nullptr : state->message;
 }
 
 bool TransactionGossip::has(const Peer& peer, const base::Hash256& id) const {

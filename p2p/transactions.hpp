@@ -23,10 +23,8 @@ class TransactionGossip {
     void on_time();
     [[nodiscard]] std::optional<base::Timestamp> next_time() const { return offer_at_; }
 
-    // What it takes in a message; 0: it is not kept.
-    [[nodiscard]] std::size_t bytes_of(const base::Hash256& id) const;
-    // The transaction, if it is still kept; decodes it.
-    [[nodiscard]] std::optional<chain::PackedTransaction> find(const base::Hash256& id) const;
+    // The message with it; null: it is not kept.
+    [[nodiscard]] SharedBytes find(const base::Hash256& id) const;
     // Whether the peer surely has it.
     [[nodiscard]] bool has(const Peer& peer, const base::Hash256& id) const;
     void forget(PeerSlot slot) { transactions_.forget(slot); }

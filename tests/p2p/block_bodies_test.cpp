@@ -87,6 +87,33 @@ TEST_CASE("what a peer names in blocks counts as if it had sent it", "[p2p][bodi
     CHECK(asked_for_whole > 0);
 }
 
+// A short transaction costs more to find than to read.
+TEST_CASE("of the transactions that a peer names so many a second are looked for",
+          "[p2p][bodies]") {
+    constexpr std::uint32_t kNamed = 8'000;
+    Stranger test;
+    const ChannelId channel = test.greet();
+    for (std::uint32_t i = 0; i < kNamed; ++i)
+        test.say(channel, transaction_of(i));
+    test.out.clear();
+    const auto push = [&](chain::Slot first, chain::Slot count) {
+        std::size_t whole = 0;
+        for (chain::Slot slots = first; slots < first + count; ++slots) {
+            auto block =
+                std::make_shared<chain::Block>(*block_on(*test.ledger.head, {.slots = slots}));
+            for (std::uint32_t i = 0; i < kNamed; ++i)
+                block->transactions.emplace_back().transaction = transaction_of(i).packed_digest();
+            test.say(channel, Blocks{{block}});
+            whole += take_arrived(test) > 0 ? 1U : 0U;
+        }
+        return whole;
+    };
+    CHECK(push(1, 15) == 80'000 / kNamed);
+    test.tick(seconds(1));
+    CHECK(push(16, 7) == 40'000 / kNamed);
+    CHECK(test.status(channel).score == 100);
+}
+
 // One transaction may be what many blocks wait for: it is copied for each.
 TEST_CASE("what comes late for blocks that named it counts as if it had come for each",
           "[p2p][bodies]") {
