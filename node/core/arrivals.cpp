@@ -45,7 +45,7 @@ std::optional<Arrivals::Key> Arrivals::third_in_the_way_of(const chain::Block& b
         ++waiting;
         if (oldest == nullptr || arrival.gives_up_at < oldest->second.gives_up_at) oldest = &entry;
     }
-    if (oldest == nullptr || (waiting < kThirdsMax && has_room_for(block))) return std::nullopt;
+    if (oldest == nullptr || (waiting < thirds_max_ && has_room_for(block))) return std::nullopt;
     return oldest->first;
 }
 

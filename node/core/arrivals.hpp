@@ -7,6 +7,7 @@
 #include "chain/types/schedule_state.hpp"
 #include "transport/types.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -46,10 +47,16 @@ class Arrivals : base::Pinned {
     static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
     static constexpr std::size_t kRefusedMax = 4'096;
     static constexpr std::size_t kSlotsMax = 16'384;  // Whose blocks are counted.
-    static constexpr std::size_t kThirdsMax = 16;     // Of a producer, but for a sync.
+    static constexpr std::size_t kThirdsLeast = 16;   // See the constructor.
 
     using Key = std::pair<chain::Height, chain::BlockId>;
     using Entries = std::map<Key, Arrival>;
+
+    // With so many slots in a row for each producer. So many blocks of a producer may wait to be
+    // named, but for a sync: what it gave to another in its turn is a chain of one a slot, and no
+    // good without its beginning; and as many beside. Blocks and bytes bound these, too.
+    explicit Arrivals(std::uint64_t repetitions)
+        : thirds_max_(std::max<std::size_t>(kThirdsLeast, 2 * repetitions)) {}
 
     [[nodiscard]] bool has_room_for(const chain::Block& block) const;
     // Which has to give way to this block, when there is no room: the highest of the producer
@@ -106,6 +113,7 @@ class Arrivals : base::Pinned {
   private:
     [[nodiscard]] static std::size_t bytes_of(const chain::Block& block);
 
+    const std::size_t thirds_max_;
     Entries entries_;
     std::map<std::uint64_t, Key> tickets_;
     std::size_t bytes_ = 0;

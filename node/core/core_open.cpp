@@ -240,6 +240,7 @@ Core::Impl::Impl(const Options& options,
       failures_(options.failures_per_minute),
       unauthorized_(options.failures_per_minute),
       duties_(own_keys_),
+      arrivals_(options.genesis.parameters.repetitions),
       shown_final_(chain_->finalized()),
       shown_certificate_(certificate_of(chain_->finalized()->id, chain_->final_certificate())),
       shown_final_state_(chain_->shared_state_of(chain_->finalized()->id)) {}

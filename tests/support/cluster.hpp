@@ -22,11 +22,13 @@ class Cluster {
     explicit Cluster(std::size_t validators,
                      std::size_t standbys = 0,
                      std::uint64_t period = 120,
-                     std::uint32_t interval = 500) {
+                     std::uint32_t interval = 500,
+                     std::uint64_t repetitions = 1) {
         genesis::Genesis genesis = genesis_of(validators + standbys);
         genesis.schedule.entries.resize(validators);
         genesis.parameters.schedule_period = period;
         genesis.times.interval_milliseconds = interval;
+        genesis.parameters.repetitions = repetitions;
         for (std::size_t i = 0; i < validators + standbys; ++i) {
             nodes_.push_back(
                 std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));

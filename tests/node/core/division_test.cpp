@@ -1,3 +1,4 @@
+#include "node/core/arrivals.hpp"
 #include "tests/support/blocks.hpp"
 #include "tests/support/cluster.hpp"
 
@@ -19,10 +20,11 @@ constexpr unsigned char kLiar = 7 + 3;  // The key of the fourth member.
 
 // Machines 3, 4 and 5 have the key of the fourth member; each gives blocks to one of the others.
 struct Division {
-    Cluster cluster{4, 2};
+    Cluster cluster;
     std::map<std::pair<std::size_t, chain::BlockId>, int> asked;
 
-    Division() {
+    explicit Division(std::uint32_t interval = 500, std::uint64_t repetitions = 1)
+        : cluster(4, 2, 120, interval, repetitions) {
         for (std::size_t i = 0; i < kHonest; ++i) {
             // Who has no use for a block asks for what is below it, but not for ever.
             cluster[i].to_peers = [this, i, say = cluster[i].to_peers](const p2p::Input& said) {
@@ -57,6 +59,15 @@ struct Division {
             *block->block, header, support::key_of(kLiar), cluster[0].genesis().chain_id());
         cluster.send(liar, victim, arrived::BlockArrived{id, other, false});
     }
+    // What the liars make in a slot differs.
+    void differ(chain::Slot slot) {
+        for (std::size_t liar = kHonest; liar < cluster.size(); ++liar) {
+            std::string name = "liar";
+            for (const std::size_t each : {liar, slot % 26, slot / 26})
+                name += static_cast<char>('a' + each);
+            (void)cluster[liar].submit(cluster[liar].new_account("vault", name));
+        }
+    }
     [[nodiscard]] chain::Height final_height() {
         return cluster[0].view().finalized->header.height;
     }
@@ -71,13 +82,7 @@ TEST_CASE("a producer that gives each member other blocks does not hold up final
     const chain::Height before = test.final_height();
     constexpr chain::Slot kSlots = 60;
     for (chain::Slot slot = 5; slot < 5 + kSlots; ++slot) {
-        // What the liars make differs.
-        for (std::size_t liar = kHonest; liar < test.cluster.size(); ++liar) {
-            std::string name = "liar";
-            for (const std::size_t each : {liar, slot % 26, slot / 26})
-                name += static_cast<char>('a' + each);
-            (void)test.cluster[liar].submit(test.cluster[liar].new_account("vault", name));
-        }
+        test.differ(slot);
         if (slot == 8) (void)test.cluster[0].submit(test.cluster[0].new_account("bank", "honest"));
         test.cluster.tick_at(slot);
     }
@@ -86,4 +91,20 @@ TEST_CASE("a producer that gives each member other blocks does not hold up final
     // Without finality blocks are empty: nobody's transactions, nor what convicts the liar, come
     // in.
     CHECK(support::Machine::has_account("honest", *test.cluster[0].view().final_state));
+}
+
+// To another member what it gave to one is a chain of thirds of its slots.
+TEST_CASE("nor does one whose turn is of more slots than such blocks of short turns may wait",
+          "[network][division]") {
+    constexpr chain::Slot kTurn = node::Arrivals::kThirdsLeast + 4;
+    Division test(50, kTurn);
+    // The first turn of the fourth member comes then.
+    test.cluster.run(1, 3 * kTurn - 1);
+    const chain::Height before = test.final_height();
+    constexpr chain::Slot kSlots = 4 * kTurn;
+    for (chain::Slot slot = 3 * kTurn; slot < 3 * kTurn + kSlots; ++slot) {
+        if (slot < 4 * kTurn) test.differ(slot);
+        test.cluster.tick_at(slot);
+    }
+    CHECK(test.final_height() - before >= kSlots / 2);
 }

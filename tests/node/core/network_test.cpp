@@ -427,7 +427,7 @@ TEST_CASE("where blocks wait to be executed no producer keeps out those of other
     Cluster cluster(4);
     cluster.run(1, 4);
     const chain::BlockPtr head = cluster[0].view().head;
-    node::Arrivals arrivals;
+    node::Arrivals arrivals(1);
     const auto arrive = [&](const char* producer, chain::Slot slot, std::size_t bytes) {
         chain::Block block = *head;
         block.header.producer = *chain::Name::from_string(producer);

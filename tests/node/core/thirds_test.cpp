@@ -147,7 +147,7 @@ TEST_CASE("of third blocks of a producer that come by themselves the last few wa
     Divided test(false);
     for (unsigned i = 3; i < 203; ++i)
         test.send({Cluster::channel(0), test.variant(i), false});
-    CHECK(test.judged.size() == 200 - node::Arrivals::kThirdsMax);
+    CHECK(test.judged.size() == 200 - node::Arrivals::kThirdsLeast);
     for (const auto& each : test.judged)
         CHECK(each.verdict == p2p::Verdict::unsure);
     // What is sent before it does not keep out the one that is built on.

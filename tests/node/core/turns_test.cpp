@@ -113,7 +113,7 @@ TEST_CASE("what is certified has the first turn, then what may be voted for", "[
     Cluster cluster(4);
     cluster.run(1, 1);
     const chain::Block& head = *cluster[0].view().head;
-    node::Arrivals arrivals;
+    node::Arrivals arrivals(1);
     const auto add = [&](chain::Slot slot, const chain::BlockHeader& parent) {
         chain::BlockHeader header = parent;
         header.height = parent.height + 1;
