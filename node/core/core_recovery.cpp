@@ -45,7 +45,7 @@ base::Result<genesis::Recovery> Core::Impl::make_answer() const {
     }
     // A key that does not know what it has promised has nothing to say of it.
     for (const consensus::KeyStatus& key : consensus_.keys()) {
-        if (!consensus_.is_validator(key.key) || !key.stopped || key.twin) continue;
+        if (!consensus_.is_validator(key.key) || !key.stopped || key.lost || key.twin) continue;
         genesis::RecoveryAnswer answer{key.key, slot, recovery.reset.from, {}};
         auto signature = environment_.signer.sign_answer(key.key, answer, recovery.chain_id);
         if (!signature) return fail(std::move(signature).error());

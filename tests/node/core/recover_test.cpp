@@ -246,6 +246,27 @@ TEST_CASE("a node without a key that can answer tells what it has", "[recover]")
     CHECK_FALSE(cluster[4].view().keys[0].stopped);
 }
 
+TEST_CASE("a key whose journal is lost answers no recovery, though it has answered one",
+          "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    cluster.run(1, 6);
+    const auto answers = [&] {
+        cluster[3].step(node::input::AnswerRecovery{});
+        REQUIRE(cluster[3].view().answer != nullptr);
+        REQUIRE(cluster[3].view().answer->has_value());
+        return (*cluster[3].view().answer)->answers.size();
+    };
+    REQUIRE(answers() == 1);
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+        cluster.kill(i);
+    cluster[3].log().clear();
+    cluster.start(3);
+    cluster.deliver();
+    REQUIRE(cluster[3].view().keys[0].stopped);
+    REQUIRE(cluster[3].view().keys[0].lost);
+    CHECK(answers() == 0);
+}
+
 TEST_CASE("what a recovery gives up is said to who has it", "[recover]") {
     Cluster cluster(4, 0, kPeriod);
     chain::ScheduleReset reset = lose_half(cluster);
