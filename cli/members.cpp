@@ -66,8 +66,9 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
     for (const Json& each : list_of(*candidates, "candidates")) {
         if (const std::string key = text_of(each, "waiting_vote_key"); !key.empty()) {
             fmt::print(
-                "{:<13} changes to {} once a bor-node that is synced and holds it says "
-                "ready\n",
+                "{0:<13} changes to {1} once a bor-node that is synced, holds it, and holds the "
+                "old "
+                "one or has producer-name = {0} says ready\n",
                 text_of(each, "producer"),
                 key);
         }

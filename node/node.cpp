@@ -229,6 +229,11 @@ base::Result<void> Node::Parts::open_core() {
     core_options.accept_amnesia = options.accept_amnesia;
     core_options.clock_bound = options.clock_bound;
     core_options.reset = reset_of(recovery);
+    for (const std::string& producer : options.producer_names) {
+        const auto name = chain::Name::from_string(producer);
+        if (!name) return base::fail(base::Errc::invalid, "producer-name: " + name.error().detail);
+        core_options.producers.push_back(*name);
+    }
     if (recovery) {
         ledger.genesis.times.retimes = recovery->retimes;
         for (const chain::Retime& each : recovery->retimes)

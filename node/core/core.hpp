@@ -311,6 +311,7 @@ class Core : base::Pinned {
         // The operator accepts that keys whose safety journal is lost vote at once.
         bool accept_amnesia = false;
         std::optional<chain::ScheduleReset> reset{};  // That the operator knows of.
+        std::vector<chain::Name> producers{};         // Whose node this is, as the operator says.
     };
     // All outlive the core.
     struct Environment {

@@ -41,12 +41,29 @@ base::crypto::PublicKey accused_key(const chain::Evidence& evidence,
 
 }  // namespace
 
+bool Duties::are_here(const chain::ScheduleEntry& entry) const {
+    return std::ranges::find(own_, entry.signing_key) != own_.end() &&
+           std::ranges::find(own_, entry.vote_key) != own_.end();
+}
+
 bool Duties::holds(const Moment& moment, const chain::ScheduleEntry& entry) const {
-    return std::ranges::all_of(
-        std::array{entry.signing_key, entry.vote_key}, [&](const base::crypto::PublicKey& key) {
-            return std::ranges::find(own_, key) != own_.end() &&
-                   std::ranges::find(moment.silent, key) == moment.silent.end();
-        });
+    return are_here(entry) &&
+           std::ranges::none_of(moment.silent, [&](const base::crypto::PublicKey& key) {
+               return key == entry.signing_key || key == entry.vote_key;
+           });
+}
+
+// Anybody may register keys that are here: a `ready` for him would give them to him, and no place
+// to whose they are. Ours is who is named, and who has a place with keys of ours. Where nobody is
+// named, who has none yet may be ours, if nobody else has one with them.
+bool Duties::is_ours(const chain::Schedule& schedule, chain::Name producer) const {
+    if (std::ranges::find(named_, producer) != named_.end()) return true;
+    if (const auto place = schedule.find_producer(producer))
+        return are_here(schedule.entries[*place]);
+    const auto& entries = schedule.entries;
+    return named_.empty() && std::ranges::none_of(entries, [&](const chain::ScheduleEntry& entry) {
+               return are_here(entry);
+           });
 }
 
 bool Duties::accuse(chain::Evidence evidence) {
@@ -73,6 +90,7 @@ base::Result<std::vector<Duties::Due>> Duties::due(const Moment& moment) {
     if (!all) return base::fail(std::move(all).error());
     bool reports = false;
     for (const Producer& each : *all) {
+        if (!is_ours(*schedule, each.entry.producer)) continue;
         if (holds(moment, each.next)) say_ready(moment, *schedule, each.next, out);
         if (!holds(moment, each.entry)) continue;
         say_amnesia(moment, each.entry, out);

@@ -38,7 +38,9 @@ class Duties {
         std::vector<base::crypto::PublicKey> silent;
     };
 
-    explicit Duties(std::vector<base::crypto::PublicKey> own) : own_(std::move(own)) {}
+    // `named`: whose node this is, as its operator says.
+    Duties(std::vector<base::crypto::PublicKey> own, std::vector<chain::Name> named)
+        : own_(std::move(own)), named_(std::move(named)) {}
 
     // False: there is too much already, or nobody here could report it.
     bool accuse(chain::Evidence evidence);
@@ -79,10 +81,13 @@ class Duties {
                 const chain::Schedule& schedule,
                 const chain::ScheduleEntry& ours,
                 std::vector<Due>& out);
+    [[nodiscard]] bool are_here(const chain::ScheduleEntry& entry) const;
+    [[nodiscard]] bool is_ours(const chain::Schedule& schedule, chain::Name producer) const;
     // Both keys are here, and vote.
     [[nodiscard]] bool holds(const Moment& moment, const chain::ScheduleEntry& entry) const;
 
     std::vector<base::crypto::PublicKey> own_;
+    std::vector<chain::Name> named_;
     std::vector<Accusation> accusations_;
     std::vector<chain::Evidence> settled_;
     std::set<base::crypto::PublicKey> forgetful_;  // Whose amnesia is not on chain yet,

@@ -116,6 +116,7 @@ class Machine {
         options.has_peers = to_peers != nullptr;
         options.accept_amnesia = accept_amnesia;
         options.reset = reset;
+        options.producers = producers;
         chain::ExecutionOptions limits;
         limits.is_stopped = [this] { return timer.has_fired(); };
         node::Core::Environment environment{
@@ -233,6 +234,7 @@ class Machine {
     std::vector<node::effect::ReadBlocks> reads;
     bool accept_amnesia = false;                        // Of the next start().
     std::optional<chain::ScheduleReset> reset;          // Likewise.
+    std::vector<chain::Name> producers;                 // Likewise.
     std::map<chain::Slot, chain::BlockId> shown_slots;  // Over all restarts.
     bool holds_checks = false;                          // What is to be checked is not.
     std::size_t checks = 0;                             // Of what is stored.

@@ -121,6 +121,106 @@ TEST_CASE("a validator changes to a key that its node holds, and to no other", "
     CHECK(cluster.refused.empty());
 }
 
+// Member 1 of four changes to key 20, which its node holds, and `taker` registers that key as well:
+// a validator, or somebody who is in no schedule.
+TEST_CASE("nobody takes the key that another's node holds and changes to", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    Cluster cluster(4, 1, kPeriod);
+    const auto key = support::key_of(20);
+    const auto [taker, taker_name] =
+        GENERATE(table<std::size_t, std::string>({{0, "bank"}, {4, "mint"}}));
+    const bool comes_first = GENERATE(false, true);
+    cluster.run(1, 3);
+    cluster[1].add_key(key);
+    if (GENERATE(false, true)) cluster[1].producers = {name("bourse")};
+    cluster.kill(1);
+    cluster.start(1);
+    cluster.deliver();
+    cluster.run(4, 12);
+    const auto push =
+        [&](std::size_t node, const std::string& who, std::string_view action, base::Bytes data) {
+            const auto ticket =
+                cluster[node].submit(cluster[node].act(who, action, std::move(data)));
+            REQUIRE(cluster[node].answers.at(ticket).outcome.has_value());
+        };
+    const auto registers = [&](std::size_t node, const std::string& who) {
+        push(node, who, "regproducer", registration(who, key.public_key()));
+    };
+    const auto takes = [&] {
+        registers(taker, taker_name);
+        cluster.deliver();
+        std::vector<std::string> producers{"bank", "bourse", "broker", "vault"};
+        if (taker == 4) producers.insert(producers.begin() + 3, taker_name);
+        push(0, "bank", "voteproducer", votes("bank", producers));
+    };
+    if (comes_first) takes();
+    cluster.run(13, 28);
+    registers(1, "bourse");
+    cluster.run(29, 30);
+    if (!comes_first) takes();
+    cluster.run(31, 64);
+    const auto entries = chain::load_schedule(final_state(cluster, 2)).value().entries;
+    REQUIRE(entries.size() == 4);
+    CHECK(entries[0].signing_key == cluster[0].public_key());
+    CHECK(entries[1].signing_key == key.public_key());
+    CHECK_FALSE(chain::find_ready(final_state(cluster, 2), name(taker_name)).has_value());
+    CHECK(cluster[2].view().finalized->header.slot >= 63);
+}
+
+// Key 20 is all that the node of member 1 has: no schedule tells whose it is.
+TEST_CASE("a node without its validator's old key speaks for who is named as its own", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    Cluster cluster(4, 0, kPeriod);
+    const auto key = support::key_of(20);
+    cluster.run(1, 3);
+    for (const auto& [node, who] : {std::pair(1U, "bourse"), std::pair(0U, "bank")}) {
+        const auto ticket = cluster[node].submit(
+            cluster[node].act(who, "regproducer", registration(who, key.public_key())));
+        REQUIRE(cluster[node].answers.at(ticket).outcome.has_value());
+        cluster.deliver();
+    }
+    const auto elects =
+        cluster[0].submit(cluster[0].act("bank", "voteproducer", votes("bank", {"bank"})));
+    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    cluster.deliver();
+    const bool is_named = GENERATE(false, true);
+    if (is_named) cluster[1].producers = {name("bourse")};
+    cluster.kill(1);
+    cluster[1].set_key(key);
+    cluster.start(1);
+    cluster.deliver();
+    cluster.run(4, 60);
+    const auto entries = chain::load_schedule(final_state(cluster, 2)).value().entries;
+    CHECK(entries[0].signing_key == cluster[0].public_key());
+    CHECK((entries[1].signing_key == key.public_key()) == is_named);
+}
+
+TEST_CASE("a standby's node is ready for who is named as its own alone", "[duties]") {
+    constexpr chain::Slot kPeriod = 12;
+    Cluster cluster(4, 2, kPeriod);
+    cluster[4].producers = {name("mint")};
+    cluster.kill(4);
+    cluster.start(4);
+    cluster.deliver();
+    cluster.run(1, 3);
+    const auto key = support::key_of(11).public_key();
+    for (const auto& [node, who] : {std::pair(5U, "shop"), std::pair(4U, "mint")}) {
+        const auto ticket =
+            cluster[node].submit(cluster[node].act(who, "regproducer", registration(who, key)));
+        REQUIRE(cluster[node].answers.at(ticket).outcome.has_value());
+        cluster.deliver();
+    }
+    const auto elects = cluster[0].submit(
+        cluster[0].act("bank",
+                       "voteproducer",
+                       votes("bank", {"bank", "bourse", "broker", "mint", "shop", "vault"})));
+    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    cluster.run(4, 60);
+    CHECK(scheduled(cluster) == 5);
+    CHECK_FALSE(chain::find_ready(final_state(cluster, 0), name("shop")).has_value());
+    CHECK(chain::load_schedule(final_state(cluster, 0)).value().find_producer(name("mint")));
+}
+
 TEST_CASE("a standby that has answered a recovery is not ready any more", "[duties]") {
     constexpr chain::Slot kPeriod = 12;
     Cluster cluster(4, 1, kPeriod);
