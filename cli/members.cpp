@@ -66,9 +66,8 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
     for (const Json& each : list_of(*candidates, "candidates")) {
         if (const std::string key = text_of(each, "waiting_vote_key"); !key.empty()) {
             fmt::print(
-                "{0:<13} changes to {1} once a bor-node that is synced, holds it, and holds the "
-                "old "
-                "one or has producer-name = {0} says ready\n",
+                "{0:<13} changes to {1} once a bor-node says ready that is synced, holds it, and "
+                "holds the old one or has producer-name = {0}\n",
                 text_of(each, "producer"),
                 key);
         }
