@@ -463,10 +463,13 @@ def old_keys_are_refused(net, node, old_key, key):
         good = f.read().splitlines()
     net.config('bord', lambda lines: [
         line.replace(key, old_key).replace('/next.key', '/validator.key') for line in lines])
+    # What was on its way when it stopped has come.
+    net.goes_on(blocks=3)
     voted = net.vote_of('bord')
     net.start('bord')
     net.goes_on(by='bord', blocks=15)
-    check(net.vote_of('bord') == voted, 'a vote with the old key was counted')
+    now = net.vote_of('bord')
+    check(now == voted, 'a vote with the old key was counted: of slot %d, after %d' % (now, voted))
     # The old node key was good for a while only.
     node.stop()
     net.config('bord', lambda lines: [line.replace('/next-node.key', '/node.key') for line in good])
