@@ -30,7 +30,7 @@ struct Figures {
     std::optional<std::uint32_t> boot;
     std::string trouble;                 // Why it serves nobody, as the log says; empty: none.
     std::vector<std::string> addresses;  // Where it listens.
-    bool is_disk_low = false;    // Nothing is taken.
+    bool is_disk_low = false;            // Nothing is taken.
 };
 
 }  // namespace bps
