@@ -376,11 +376,8 @@ base::Result<void> check_signer(const genesis::Recovery& recovery, const std::st
                                 text,
                                 members));
     }
-    for (const auto& signature : recovery.signatures) {
-        const auto signer = base::crypto::recover(signature, recovery.id());
-        if (signer && *signer == *key) {
-            return fail(Errc::invalid, fmt::format("{} has signed it already", text));
-        }
+    if (genesis::signing_keys(recovery).contains(*key)) {
+        return fail(Errc::invalid, fmt::format("{} has signed it already", text));
     }
     return {};
 }
@@ -410,15 +407,6 @@ base::Result<void> recover_sign(const Session& session, const Arguments& argumen
     return {};
 }
 
-// Of how many keys.
-std::size_t distinct_signatures(const genesis::Recovery& recovery) {
-    std::set<base::crypto::PublicKey> keys;
-    for (const auto& signature : recovery.signatures) {
-        if (auto key = base::crypto::recover(signature, recovery.id())) keys.insert(*key);
-    }
-    return keys.size();
-}
-
 base::Result<void> recover_check(const Session& /*session*/, const Arguments& arguments) {
     auto recovery = read_recovery(arguments.at("file"));
     if (!recovery) return fail(recovery.error());
@@ -441,7 +429,7 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
             "note: {}; that is right if the chain changed it since ('bor-cli member list')\n",
             each);
     }
-    if (signers.size() > 1 && distinct_signatures(*recovery) == 1) {
+    if (signers.size() > 1 && genesis::signing_keys(*recovery).size() == 1) {
         fmt::print("note: one key has signed for {} members, whose authority it has\n",
                    signers.size());
     }

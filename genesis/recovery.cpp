@@ -476,12 +476,17 @@ std::uint32_t version_after(const std::vector<chain::Schedule>& replaced,
     return replaced.back().version + kVersionsApart + tag;
 }
 
-std::vector<chain::Name> signers_of(const Recovery& recovery, std::size_t* looked_at) {
+std::set<PublicKey> signing_keys(const Recovery& recovery) {
     const base::Hash256 id = recovery.id();
     std::set<PublicKey> keys;
     for (const auto& signature : recovery.signatures) {
         if (auto key = base::crypto::recover(signature, id)) keys.insert(*key);
     }
+    return keys;
+}
+
+std::vector<chain::Name> signers_of(const Recovery& recovery, std::size_t* looked_at) {
+    const std::set<PublicKey> keys = signing_keys(recovery);
     const Signers signers(recovery.members, keys);
     std::vector<chain::Name> names;
     for (const RecoveryMember& member : recovery.members) {

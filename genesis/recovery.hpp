@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,8 @@ inline constexpr const char* kRecoveryFile = "recovery.txt";
 [[nodiscard]] std::uint32_t version_after(const std::vector<chain::Schedule>& replaced,
                                           const std::vector<chain::ScheduleEntry>& entries);
 
+// The keys of its signatures.
+[[nodiscard]] std::set<base::crypto::PublicKey> signing_keys(const Recovery& recovery);
 // The members whose authority its signatures satisfy. `looked_at`: at how many authorities, one
 // that was looked at again counted again; bounded by the members, however they name each other.
 [[nodiscard]] std::vector<chain::Name> signers_of(const Recovery& recovery,
