@@ -225,8 +225,10 @@ void check_broker(const Session& session, std::vector<Finding>& out) {
         return;
     }
     std::string places;
-    for (const Json& each : list_of(*broker, "listen"))
-        places += (places.empty() ? "" : ", ") + each.get<std::string>();
+    for (const Json& each : list_of(*broker, "listen")) {
+        if (!places.empty()) places += ", ";
+        places += each.is_string() ? each.get<std::string>() : each.dump();
+    }
     out.push_back({"broker",
                    true,
                    fmt::format("{} serves {} clients at {}, and leads {} of its {} partitions.",

@@ -7,6 +7,7 @@
 #include "cli/network_run.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
+#include "node/bps/core/duties.hpp"
 
 #include <fmt/format.h>
 
@@ -29,7 +30,6 @@ constexpr std::uint16_t kKafkaPort = 9092;
 constexpr int kBroker = 1;
 constexpr const char* kContract = "bps";
 constexpr const char* kAccount = "broker1";
-constexpr const char* kOffsetsTopic = "__consumer_offsets";
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kLookAgainAfter = std::chrono::milliseconds(100);
 
@@ -138,7 +138,7 @@ base::Result<void> add_broker(const Session& session, const std::string& system_
                             Json{{"owner", kContract},
                                  {"broker", kBroker},
                                  {"actions", Json::array({"createtopic"})},
-                                 {"prefix", kOffsetsTopic},
+                                 {"prefix", bps::kOffsetsTopic},
                                  {"until", delegated_until(kDelegatedDays)}},
                             by_contract));
     return std::move(actions).send(session, system_key);

@@ -37,7 +37,7 @@ std::unique_ptr<Wire> connect(const Server& server) {
     return wire;
 }
 
-// Its end is looked for by a Fetch of the first record, which names it.
+// The offset behind the last record of the topic: all that is there is fetched.
 std::int64_t end_of(Wire& wire, const Server& server) {
     std::int64_t offset = 0;
     while (true) {
@@ -55,6 +55,46 @@ void add_rate(Report& report, std::size_t bytes, double seconds, double cpu) {
     report.add("seconds", seconds, "s");
     report.add("client's CPU", cpu / mebibytes * 1e3, "ms a MiB");
 }
+
+// Consumers at the end of a topic.
+class Idle {
+  public:
+    Idle(const Server& server, std::size_t consumers) {
+        for (std::size_t i = 0; i < consumers; ++i) {
+            auto& wire = wires_.emplace_back(connect(server));
+            if (i == 0) end_ = end_of(*wire, server);
+            waiting_.push_back({.fd = wire->socket(), .events = POLLIN, .revents = 0});
+        }
+        request_ = fetch_request(server.topic, {.offset = end_});
+        for (const auto& wire : wires_)
+            wire->send(request_);
+    }
+
+    // Whose answer has come asks again; how many.
+    std::size_t step() {
+        if (::poll(waiting_.data(), waiting_.size(), 1'000) < 0) give_up("poll");
+        std::size_t answers = 0;
+        for (std::size_t i = 0; i < waiting_.size(); ++i) {
+            if (waiting_[i].revents != 0 && has_answer(*wires_[i])) ++answers;
+        }
+        return answers;
+    }
+
+  private:
+    bool has_answer(Wire& wire) const {
+        if (!wire.fill()) give_up("the server has closed");
+        const auto frame = wire.frame();
+        if (!frame) return false;
+        if (read_fetched(*frame, end_).bytes != 0) give_up("a record where none was made");
+        wire.send(request_);
+        return true;
+    }
+
+    std::vector<std::unique_ptr<Wire>> wires_;
+    std::vector<pollfd> waiting_;
+    std::int64_t end_ = 0;
+    base::Bytes request_;
+};
 
 }  // namespace
 
@@ -103,50 +143,6 @@ void measure_fetch(const Server& server, std::size_t megabytes, Report& report) 
     }
     add_rate(report, bytes, wall() - began, process_cpu() - cpu);
 }
-
-namespace {
-
-// Consumers at the end of a topic.
-class Idle {
-  public:
-    Idle(const Server& server, std::size_t consumers) {
-        for (std::size_t i = 0; i < consumers; ++i) {
-            auto& wire = wires_.emplace_back(connect(server));
-            if (i == 0) end_ = end_of(*wire, server);
-            waiting_.push_back({.fd = wire->socket(), .events = POLLIN, .revents = 0});
-        }
-        request_ = fetch_request(server.topic, {.offset = end_});
-        for (const auto& wire : wires_)
-            wire->send(request_);
-    }
-
-    // Whose answer has come asks again; how many.
-    std::size_t step() {
-        if (::poll(waiting_.data(), waiting_.size(), 1'000) < 0) give_up("poll");
-        std::size_t answers = 0;
-        for (std::size_t i = 0; i < waiting_.size(); ++i) {
-            if (waiting_[i].revents != 0 && has_answer(*wires_[i])) ++answers;
-        }
-        return answers;
-    }
-
-  private:
-    bool has_answer(Wire& wire) const {
-        if (!wire.fill()) give_up("the server has closed");
-        const auto frame = wire.frame();
-        if (!frame) return false;
-        if (read_fetched(*frame, end_).bytes != 0) give_up("a record where none was made");
-        wire.send(request_);
-        return true;
-    }
-
-    std::vector<std::unique_ptr<Wire>> wires_;
-    std::vector<pollfd> waiting_;
-    std::int64_t end_ = 0;
-    base::Bytes request_;
-};
-
-}  // namespace
 
 void measure_idle(const Server& server,
                   std::size_t consumers,
