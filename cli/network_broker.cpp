@@ -161,7 +161,7 @@ std::string LocalBroker::address() const {
 }
 
 base::Result<LocalBroker> plan_broker(const std::string& account, std::set<std::uint16_t>& taken) {
-    if (!chain::Name::from_string(account)) {
+    if (account.empty() || !chain::Name::from_string(account)) {
         return fail(Errc::invalid,
                     fmt::format("--broker {}: no account name: up to 12 of the letters a to z, the "
                                 "digits 1 to 5 and '.'",

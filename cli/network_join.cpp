@@ -256,7 +256,7 @@ base::Result<void> join_network(const Session& session,
                                 const fs::path& dir,
                                 const Arguments& arguments) {
     for (const std::string_view each :
-         {"n", "block-interval", "open", "system-key", "chain-parameter"}) {
+         {"n", "block-interval", "open", "system-key", "chain-parameter", "broker"}) {
         if (!arguments.has(each)) continue;
         return fail(Errc::invalid,
                     fmt::format("--{} is for a new network, --join for one that is there", each));

@@ -242,6 +242,7 @@ class Joining(Case):
                      self.line(http, 'ab' * 32))
         self.refused('no answer from http://127.0.0.1:1: ', self.line('1', chain))
         self.refused('--n is for a new network', line, '-n', '4')
+        self.refused('--broker is for a new network', line, '--broker', 'alice')
         self.refused('a name has up to 12', line, '--name', 'UP')
         self.bad('--join is for a new network', 'network', 'up', '--join', line)
         self.bad('is in use: it is not empty', '--dir', Network.path('wallet'), 'network', 'up', '--join', line)
@@ -670,6 +671,12 @@ class Keys(Case):
         self.assertFalse(os.path.exists(lost))
         for more in (('--vote', '--journal', data), ('--r1', '--node')):
             self.bad('exists already', 'key', 'create', *more, '--file', Network.path('first.key'))
+
+    def test_wrong_accounts_of_a_broker(self):
+        for account, reason in (('eosio', 'is there already'), ('bora', 'a validator has this name'),
+                                ('UPPER', 'no account name'), ('', 'no account name')):
+            self.bad(reason, '--dir', Network.path('other'), 'network', 'up', '--broker', account)
+            self.assertFalse(os.path.exists(Network.path('other')))
 
     def test_wrong_chain_parameters(self):
         for text, reason in (('max_missed', 'expected NAME=NUMBER'), ('no_such=5', 'no_such'),
