@@ -335,11 +335,12 @@ bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
 
 JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
                                   const CertificatePtr& lock) {
-    // A page that takes the place of a lost journal takes back no answer to a recovery.
+    // Each page repeats an answer to a recovery: of the rows only the last page is kept, and it has
+    // to say so where the log is lost.
     std::vector<SafetyRecord> with_answer;
     const bool is_said =
         std::ranges::find(records, RecordKind::stopped, &SafetyRecord::kind) != records.end();
-    if (blocks_ == 0 && safety_.stopped && !is_said) {
+    if (safety_.stopped && !is_said) {
         with_answer.assign(records.begin(), records.end());
         with_answer.push_back({.kind = RecordKind::stopped});
         records = with_answer;

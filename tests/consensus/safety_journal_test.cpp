@@ -394,6 +394,15 @@ TEST_CASE("a key that has answered a recovery signs nothing more, though its jou
         (void)other.settle(mark_of(stopped), false);
         CHECK(other.safety().stopped);
     }
+    SECTION("the log is lost, the rows have a later page") {
+        const std::vector<SafetyRecord> later{
+            {.kind = RecordKind::base, .slot = consensus::kLostSlot}};
+        const JournalPage last = journal.append(later);
+        CHECK(SafetyJournal::tells_stop(mark_of(last)));
+        SafetyJournal other = SafetyJournal::read(kKey, {}).value();
+        (void)other.settle(mark_of(last), false);
+        CHECK(other.safety().stopped);
+    }
     SECTION("the log says it, the rows are of elsewhere") {
         pages.push_back(stopped);
         SafetyJournal other = read_back(pages);
