@@ -30,9 +30,10 @@ bool has_vote_key(const chain::Schedule& schedule, KeyTag key) {
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
     if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return nullptr;
     if (!is_left_out(Rule::lost_key_votes_later) && own.lost_until) return nullptr;
-    if (!floor_ || own.twin) return nullptr;
+    if (!is_left_out(Rule::twin_key_is_silent) && own.twin) return nullptr;
+    if (!floor_) return nullptr;
     const KeySafety& safety = journals_.at(own.tag).safety();
-    return safety.stopped ? nullptr : &safety;
+    return !is_left_out(Rule::answered_key_is_silent) && safety.stopped ? nullptr : &safety;
 }
 
 const Consensus::OwnKey* Consensus::find_own(const base::crypto::PublicKey& key) const {

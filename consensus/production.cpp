@@ -83,8 +83,10 @@ bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
     if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return false;
     const bool is_lost = own.lost_until && slot <= *own.lost_until;
     if (!is_left_out(Rule::lost_key_produces_later) && is_lost) return false;
-    if (own.twin || !is_above_floor(slot)) return false;
-    if (journals_.at(own.tag).safety().stopped) return false;
+    if (!is_left_out(Rule::twin_key_is_silent) && own.twin) return false;
+    const bool has_answered = journals_.at(own.tag).safety().stopped;
+    if (!is_left_out(Rule::answered_key_is_silent) && has_answered) return false;
+    if (!is_above_floor(slot)) return false;
     // One header a slot with whichever key: on another branch a producer's key may be another.
     return std::ranges::all_of(own_, [&](const OwnKey& each) {
         return is_left_out(Rule::header_once) ||

@@ -277,6 +277,7 @@ bool SafetyJournal::tells_stop(const Mark& mark) {
     base::Bytes bytes = base::to_bytes(mark.page);
     bytes.resize(kPageBytesMax);
     const auto page = decode_page(bytes);
+    if (is_left_out(Rule::journal_keeps_answer)) return false;
     return page && std::ranges::any_of(page->records, [](const Chained& chained) {
                return chained.record.kind == RecordKind::stopped;
            });

@@ -85,10 +85,11 @@ void Consensus::apply_notarize(base::Timestamp now,
                                Effects& out) {
     tree_.certify(block, certificate);
     Promises promises;
+    const bool is_checked = is_left_out(Rule::unchecked_below) || !has_spared();
     for (const OwnKey& own : own_) {
         const KeySafety* safety = voting_safety(own);
         if (safety == nullptr || !is_member(block, own)) continue;
-        if (!has_spared() && in_time(now, block.slot()) &&
+        if (is_checked && in_time(now, block.slot()) &&
             is_time(now, block.slot(), *block.schedules.active) && may_commit(block, *safety)) {
             promise_commit(block, own, promises);
         }
@@ -190,7 +191,8 @@ void Consensus::accuse(KeyTag key, chain::Evidence evidence, Effects& out) {
 void Consensus::promise_votes(base::Timestamp now, BlockNode& block, Promises& promises) {
     if (!is_left_out(Rule::notarize_recent) && !is_recent(now, block.slot())) return;
     if (!is_left_out(Rule::notarize_not_syncing) && is_syncing(now)) return;
-    if (has_spared()) return;  // Its ancestors are not durable.
+    // Its ancestors are not durable.
+    if (!is_left_out(Rule::unchecked_below) && has_spared()) return;
     if (!is_time(now, block.slot(), *block.schedules.active)) {
         is_late_ = true;
         return;

@@ -77,6 +77,9 @@ enum class Rule : std::uint8_t {
     lost_key_regains_later,
     own_vote_seen,
     hear_others_first,
+    answered_key_is_silent,
+    twin_key_is_silent,
+    unchecked_below,
     // --- Safety journal ---
     journal_settled,
     journal_beside_its_rows,
@@ -87,6 +90,7 @@ enum class Rule : std::uint8_t {
     journal_certificate_checksum,
     journal_floor,
     journal_keeps_votes,
+    journal_keeps_answer,
     lock_with_certificate,
     // --- Barriers ---
     promise_durable,

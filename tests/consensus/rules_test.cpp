@@ -244,6 +244,19 @@ TEST_CASE("R3: of a block that was spared one certificate is passed on, whoever 
     CHECK(v->finalized().id == v.genesis()->id);
 }
 
+TEST_CASE("nothing is voted for above a block that was spared, before one above it is final",
+          "[consensus][R1][R2]") {
+    Validator v;
+    const auto a = v.block(2, v.genesis());
+    (void)v.step(v.at(2, 5), input::BlockAdopted{.block = a, .spared = true});
+    const auto b = v.block(3, a, {.justify = a});
+    CHECK(votes(v.adopt(b)).empty());
+    CHECK(votes(v.certify(kNotarize, b)).empty());
+    (void)v.certify(kCommit, b);
+    REQUIRE(v->finalized().id == b->id);
+    CHECK(votes(v.adopt(v.block(4, b, {.justify = b}))) == Said{"NOTARIZE 4"});
+}
+
 TEST_CASE("R3: votes of a quorum do the same, also when they come before the block",
           "[consensus][R3]") {
     Validator v;
