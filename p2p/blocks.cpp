@@ -221,6 +221,7 @@ void BlockGossip::place(Peer& peer, const chain::BlockPtr& block) {
     if (orphans_.add(peer.slot, block, peers_.now() + kOrphanLife)) {
         wanted_.erase(block->id);
         want(block->header.previous, PeerSet::of(peer.slot), peers_.now());
+        wanted_.hurry(block->header.previous, peer.slot, peers_.now());
     }
 }
 
@@ -416,13 +417,12 @@ std::size_t BlockGossip::room_of(Peer& peer) const {
 }
 
 // Of these, who was not asked and is the least busy; null: all are too busy now; nothing: nobody.
-std::optional<Peer*> BlockGossip::next_candidate(const Wants::Want& wanted,
-                                                 PeerSet holders,
+std::optional<Peer*> BlockGossip::next_candidate(PeerSet holders,
+                                                 PeerSet tried,
                                                  std::map<PeerSlot, std::size_t>& room) const {
-    holders.add(wanted.candidates);
     std::optional<Peer*> best;
     peers_.for_each_ready([&](Peer& peer) {
-        if (!holders.has(peer.slot) || wanted.tried.has(peer.slot)) return;
+        if (!holders.has(peer.slot) || tried.has(peer.slot)) return;
         if (!best) best = nullptr;
         if (room.try_emplace(peer.slot, room_of(peer)).first->second == 0) return;
         if (*best == nullptr || peer.judging_of(Item::block) < (*best)->judging_of(Item::block))
@@ -448,8 +448,9 @@ void BlockGossip::ask_wanted() {
             continue;
         }
         const Entry* entry = blocks_.find(at->first);
-        const auto peer =
-            next_candidate(wanted, entry == nullptr ? PeerSet{} : entry->holders, room);
+        PeerSet holders = entry == nullptr ? PeerSet{} : entry->holders;
+        holders.add(wanted.candidates);
+        const auto peer = next_candidate(holders, wanted.tried, room);
         if (!peer) {
             // Nobody is left to be asked: it is heard of again, or was a lie.
             at = wanted_.erase(at);
@@ -458,11 +459,16 @@ void BlockGossip::ask_wanted() {
         if (*peer == nullptr) {
             wanted.due = peers_.now() + kBusyPatience;
         } else {
-            const PeerSlot slot = (*peer)->slot;
-            --room.at(slot);
-            wanted.tried.add(slot);
+            const auto ask_too = [&, id = at->first](const Peer& asked) {
+                --room.at(asked.slot);
+                wanted.tried.add(asked.slot);
+                requests[asked.slot].push_back(id);
+            };
+            ask_too(**peer);
             wanted.due = peers_.now() + kAskAgain + 2 * (*peer)->round_trip_or({});
-            requests[slot].push_back(at->first);
+            // The least busy one may have nothing but a name for it.
+            const auto beside = next_candidate(std::exchange(wanted.first, {}), wanted.tried, room);
+            if (beside && *beside != nullptr) ask_too(**beside);
         }
         ++at;
     }

@@ -100,8 +100,8 @@ class BlockGossip {
     void ask_wanted();
     void ask_if_due();
     [[nodiscard]] std::size_t room_of(Peer& peer) const;
-    [[nodiscard]] std::optional<Peer*> next_candidate(const Wants::Want& wanted,
-                                                      PeerSet holders,
+    [[nodiscard]] std::optional<Peer*> next_candidate(PeerSet holders,
+                                                      PeerSet tried,
                                                       std::map<PeerSlot, std::size_t>& room) const;
     void fetch_whole(Assemblies::Entries::iterator at);
     // What is known of branches that are certified, and what is missing of them.

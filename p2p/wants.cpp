@@ -24,6 +24,15 @@ void Wants::add(const chain::BlockId& id, PeerSet from, base::Timestamp due) {
     });
 }
 
+void Wants::hurry(const chain::BlockId& id, PeerSlot child_from, base::Timestamp now) {
+    const auto at = entries_.find(id);
+    if (at == entries_.end()) return;
+    Want& want = current(at->second);
+    if (!want.candidates.has(child_from) || want.tried.has(child_from)) return;
+    want.first.add(child_from);
+    want.due = std::min(want.due, now);
+}
+
 bool Wants::make_room(PeerSet from) {
     const auto most = std::ranges::max_element(named_);
     const auto slot = static_cast<PeerSlot>(most - named_.begin());
@@ -58,6 +67,7 @@ Wants::Want& Wants::current(Want& want) const {
     const PeerSet gone = departures_.since(want.departures);
     want.candidates.remove(gone);
     want.tried.remove(gone);
+    want.first.remove(gone);
     want.departures = departures_.count();
     return want;
 }

@@ -436,6 +436,21 @@ TEST_CASE("the header of an old block goes on, and who lacks it asks for it", "[
     CHECK(read == std::vector{old->id});
 }
 
+TEST_CASE("who sent a child is asked for its parent, whoever else was asked before", "[bounds]") {
+    Bounds test;
+    const auto parent = block_on(*test.final, 1);
+    const auto child = block_on(*parent, 1);
+    const bool was_asked = GENERATE(false, true);
+    test.say(test.liar, HeaderPush{{parent->header, parent->signature}, {}});
+    if (was_asked) test.name({parent->id});
+    if (was_asked) test.now += milliseconds(250);
+    test.step(input::Tick{});
+    CHECK(test.count_sent(test.liar, MessageType::request) == (was_asked ? 1 : 0));
+    test.out.clear();
+    test.say(test.honest, Blocks{{child}});
+    CHECK(test.count_sent(test.honest, MessageType::request) == 1);
+}
+
 TEST_CASE("who names a block has it", "[bounds]") {
     Bounds test;
     const auto block = block_on(*test.final, 1);
