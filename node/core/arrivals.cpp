@@ -35,18 +35,30 @@ std::optional<Arrivals::Key> Arrivals::in_the_way_of(const chain::Block& block) 
     return std::nullopt;
 }
 
-std::optional<Arrivals::Key> Arrivals::third_in_the_way_of(const chain::Block& block) const {
-    const Entries::value_type* oldest = nullptr;
-    std::size_t waiting = 0;
+std::optional<Arrivals::Key> Arrivals::third_in_the_way_of(const chain::Block& block,
+                                                           transport::ChannelId from) const {
+    struct Share {
+        std::size_t waiting = 0;
+        const Entries::value_type* oldest = nullptr;
+    };
+    std::map<transport::ChannelId, Share> shares;
     for (const auto& entry : entries_) {
         const Arrival& arrival = entry.second;
         if (!arrival.gives_up_at || arrival.block->header.producer != block.header.producer)
             continue;
-        ++waiting;
-        if (oldest == nullptr || arrival.gives_up_at < oldest->second.gives_up_at) oldest = &entry;
+        Share& share = shares[arrival.channel];
+        ++share.waiting;
+        const bool is_older =
+            share.oldest == nullptr || arrival.gives_up_at < share.oldest->second.gives_up_at;
+        if (is_older) share.oldest = &entry;
     }
-    if (oldest == nullptr || (waiting < thirds_max_ && has_room_for(block))) return std::nullopt;
-    return oldest->first;
+    if (shares.empty()) return std::nullopt;
+    const auto own = shares.find(from);
+    if (own != shares.end() && own->second.waiting >= thirds_max_) return own->second.oldest->first;
+    if (has_room_for(block)) return std::nullopt;
+    const auto most =
+        std::ranges::max_element(shares, {}, [](const auto& item) { return item.second.waiting; });
+    return most->second.oldest->first;
 }
 
 void Arrivals::add(Arrival arrival) {

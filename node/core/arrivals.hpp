@@ -53,8 +53,9 @@ class Arrivals : base::Pinned {
     using Entries = std::map<Key, Arrival>;
 
     // With so many slots in a row for each producer. So many blocks of a producer may wait to be
-    // named, but for a sync: what it gave to another in its turn is a chain of one a slot, and no
-    // good without its beginning; and as many beside. Blocks and bytes bound these, too.
+    // named from each peer, but for a sync: what it gave to another in its turn is a chain of one a
+    // slot, and no good without its beginning; and as many beside. Blocks and bytes bound these,
+    // too.
     explicit Arrivals(std::uint64_t repetitions)
         : thirds_max_(std::max<std::size_t>(kThirdsLeast, 2 * repetitions)) {}
 
@@ -62,9 +63,11 @@ class Arrivals : base::Pinned {
     // Which has to give way to this block, when there is no room: the highest of the producer
     // whose blocks take most. Nothing: that is the producer of this one.
     [[nodiscard]] std::optional<Key> in_the_way_of(const chain::Block& block) const;
-    // Which has to give way to this third block of a slot, when there is no room or too many of its
-    // producer wait as it will: the one of these that came first. Nothing: none.
-    [[nodiscard]] std::optional<Key> third_in_the_way_of(const chain::Block& block) const;
+    // Which has to give way to this third block of a slot: when too many of its producer from this
+    // peer wait as it will, the first of these; when there is no room, the first of the peer that
+    // has most of them here. Nothing: none.
+    [[nodiscard]] std::optional<Key> third_in_the_way_of(const chain::Block& block,
+                                                         transport::ChannelId from) const;
     // Needs room.
     void add(Arrival arrival);
     [[nodiscard]] Arrival take(const Key& key);

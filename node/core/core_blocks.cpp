@@ -65,7 +65,7 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
         // nothing. It is asked for when it is heard of again.
         return answer_with(Verdict::early, "came too early: its producer's clock or ours is wrong");
     }
-    if (is_third && !arrived.is_sync) make_room_for_third(block, out);
+    if (is_third && !arrived.is_sync) make_room_for_third(block, arrived.channel, out);
     if (!make_room(block, out)) {
         return answer_with(Verdict::unsure, "too many blocks wait to be executed");
     }
@@ -108,8 +108,10 @@ bool Core::Impl::make_room(const chain::Block& block, Effects& out) {
 }
 
 // Anybody who signs many blocks of a slot may send them without end.
-void Core::Impl::make_room_for_third(const chain::Block& block, Effects& out) {
-    while (const auto other = arrivals_.third_in_the_way_of(block))
+void Core::Impl::make_room_for_third(const chain::Block& block,
+                                     transport::ChannelId from,
+                                     Effects& out) {
+    while (const auto other = arrivals_.third_in_the_way_of(block, from))
         conclude(*other, Verdict::unsure, "too many blocks of its slots wait", out);
 }
 

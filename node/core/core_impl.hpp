@@ -231,7 +231,7 @@ class Core::Impl {
     bool try_adopt(const Arrivals::Key& key, Effects& out);
     void take_in(Arrival arrival, bool is_certified, Effects& out);
     [[nodiscard]] bool make_room(const chain::Block& block, Effects& out);
-    void make_room_for_third(const chain::Block& block, Effects& out);
+    void make_room_for_third(const chain::Block& block, transport::ChannelId from, Effects& out);
     bool certify(const Arrivals::Key& named, Effects& out);
     bool release(const Arrivals::Key& named, Effects& out);
     bool release_below(const chain::Block& block, Effects& out);

@@ -156,6 +156,16 @@ TEST_CASE("of third blocks of a producer that come by themselves the last few wa
     CHECK(test.head() == test.child->id);
 }
 
+TEST_CASE("third blocks that one peer sends do not push out that of another", "[network]") {
+    Divided test(false);
+    test.send({Cluster::channel(1), test.good, false});
+    for (unsigned i = 3; i < 103; ++i)
+        test.send({Cluster::channel(0), test.variant(i), false});
+    CHECK(test.judged.size() == 100 - node::Arrivals::kThirdsLeast);
+    test.send({Cluster::channel(1), test.child, false});
+    CHECK(test.head() == test.child->id);
+}
+
 TEST_CASE("a third block of a slot that a sync brings waits for a certificate, and for no longer",
           "[network]") {
     Divided test(true);
