@@ -31,8 +31,9 @@ std::string for_people(std::int64_t seconds) {
     return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
-// By the node's clock; nothing: it does not tell.
+// By the node's clock; nothing: it does not tell, or that clock is wrong.
 std::optional<std::int64_t> seconds_since_final(const Json& finality) {
+    if (member_of(finality, "own_clock_off_ms").is_number()) return std::nullopt;
     const auto now = chain::TimePoint::from_string(text_of(finality, "time"));
     const auto dated =
         chain::TimePoint::from_string(text_of(member_of(finality, "final"), "timestamp"));

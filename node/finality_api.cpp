@@ -109,6 +109,8 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
         validator.entry = schedule.entries[i];
         validator.has_node_key = has_node_key(*registry, validator.entry.producer);
         if (fits) validator.voted_final = api::has_signed(*certificate, i);
+        const auto amnesia = chain::find_amnesia(*view.final_state, validator.entry.producer);
+        validator.forgot = amnesia && amnesia->vote_key == validator.entry.vote_key;
         add_votes(view, validator);
         add_peer(peers, validator);
         add_lack(own.producer_names, view, validator);
@@ -167,36 +169,69 @@ void add_clocks(const ApiContext& context, const Published& view, api::Agreement
     if (!view.keys.empty()) out.signs_from = context.times().time_of(spent + 1);
 }
 
+// Its validators and times count from then on, and those before do nothing any more.
+std::optional<api::FollowedRecovery> followed(const OwnStart& own, const Published& view) {
+    if (!own.recovery) return std::nullopt;
+    const chain::Height from = chain::height_of(own.recovery->reset.from);
+    if (view.finalized->header.height > from) return std::nullopt;
+    return api::FollowedRecovery{.id = base::to_hex(own.recovery->id().view()),
+                                 .from = from,
+                                 .is_retime = !own.recovery->retimes.empty()};
+}
+
+std::string peer_name(const chain::Registry& registry, const p2p::DialStatus& dial) {
+    const chain::RegisteredKey* known = dial.pinned ? registry.find(*dial.pinned) : nullptr;
+    if (known == nullptr || known->organisation.empty()) return dial.address;
+    return known->organisation.to_string() + " (" + dial.address + ")";
+}
+
+// Why there is no connection to those that are dialled.
+base::Result<void> add_refusals(const Published& view,
+                                const p2p::Status& status,
+                                api::AgreementView& out) {
+    const auto now = chain::TimePoint::from_timestamp(system_time());
+    const auto registry = chain::load_registry(*view.final_state, now);
+    if (!registry) return base::fail(registry.error());
+    for (const p2p::DialStatus& dial : status.dials) {
+        // It may have come to us meanwhile.
+        const bool is_here =
+            dial.pinned && std::ranges::any_of(status.peers, [&](const auto& peer) {
+                return peer.key == *dial.pinned;
+            });
+        if (dial.connected || is_here || dial.last_error.empty()) continue;
+        out.refusals.push_back(dial.address + ": " + dial.last_error);
+        if (dial.last_error.find("has another final block") == std::string::npos) continue;
+        out.forks.push_back({peer_name(*registry, dial), dial.last_error});
+    }
+    return {};
+}
+
 base::Result<api::AgreementView> agreement_of(const ApiContext& context,
                                               const Published& view,
                                               const OwnStart& own) {
     auto schedule = chain::load_schedule(*view.final_state);
     if (!schedule) return base::fail(schedule.error());
+    api::AgreementView out;
+    out.recovery = followed(own, view);
+    if (out.recovery && !own.recovery->reset.schedule.entries.empty()) {
+        *schedule = own.recovery->reset.schedule;
+    }
     const auto status = context.peers();
     auto validators = validators_of(context, view, *schedule, *status, own);
     if (!validators) return base::fail(validators.error());
     auto convicted = convictions_of(view, *schedule);
     if (!convicted) return base::fail(convicted.error());
-    api::AgreementView out;
     out.validators = std::move(*validators);
     out.convicted = *std::move(convicted);
     out.quorum = schedule->quorum();
     out.head = view.head->header.height;
     out.finalized = view.finalized->header.height;
+    out.head_slot = view.head->header.slot;
     out.lag_milliseconds = lag_milliseconds(context, view);
     out.interval_milliseconds = context.times().interval_milliseconds;
     add_clocks(context, view, out);
     if (out.finalized <= 1) out.joining_waits_for = status->sync.gate_waits_for;
-    for (const p2p::DialStatus& dial : status->dials) {
-        // It may have come to us meanwhile.
-        const bool is_here =
-            dial.pinned && std::ranges::any_of(status->peers, [&](const auto& peer) {
-                return peer.key == *dial.pinned;
-            });
-        if (!dial.connected && !is_here && !dial.last_error.empty()) {
-            out.refusals.push_back(dial.address + ": " + dial.last_error);
-        }
-    }
+    if (auto added = add_refusals(view, *status, out); !added) return base::fail(added.error());
     return out;
 }
 
@@ -208,6 +243,7 @@ Answer get_finality(const OwnStart& own,
     const auto agreement = agreement_of(context, view, own);
     if (!agreement) return refuse(agreement.error());
     const auto findings = api::diagnose(*agreement);
+    const auto clock_off = api::own_clock_off(*agreement);
     Json validators = Json::array();
     for (const api::ValidatorStatus& each : agreement->validators)
         validators.push_back(api::validator_to_json(each));
@@ -225,6 +261,7 @@ Answer get_finality(const OwnStart& own,
                 {"pool", {{"transactions", view.pool_transactions}, {"bytes", view.pool_bytes}}},
                 {"quorum", agreement->quorum},
                 {"clocks_heard", agreement->clocks_heard},
+                {"own_clock_off_ms", clock_off ? Json(*clock_off) : Json(nullptr)},
                 {"time", agreement->clock.to_string()},
                 {"storage_losses", own.storage_losses},
                 {"waiting", api::why_finality_waits(*agreement, findings)},

@@ -477,7 +477,7 @@ void Node::Parts::add_routes() {
     add_dry_run_calls(*calls, *dry_runs);
     add_status_call(*calls, status);
     add_bor_calls(*calls);
-    add_finality_calls(*calls, {options.producer_names, ledger.storage->losses()});
+    add_finality_calls(*calls, {options.producer_names, ledger.storage->losses(), recovery});
     add_validator_calls(*calls);
     add_recovery_calls(*calls);
     add_proof_calls(*calls);

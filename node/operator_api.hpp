@@ -1,5 +1,6 @@
 #pragma once
 
+#include "genesis/recovery.hpp"
 #include "node/admission.hpp"
 #include "node/bps/service/figures.hpp"
 #include "node/calls.hpp"
@@ -25,7 +26,8 @@ void add_bor_calls(Calls& calls);
 // What this node was started as, and with.
 struct OwnStart {
     std::vector<std::string> producer_names;
-    std::vector<std::string> storage_losses;  // RocksDbStorage::losses().
+    std::vector<std::string> storage_losses;      // RocksDbStorage::losses().
+    std::optional<genesis::Recovery> recovery{};  // That the operator confirms.
 };
 // /v1/bor/finality: who agrees with whom, and what is wrong.
 void add_finality_calls(Calls& calls, OwnStart own);

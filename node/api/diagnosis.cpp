@@ -42,10 +42,21 @@ std::string joined(const std::vector<std::string>& names) {
 
 std::string last_vote(const AgreementView& view, const ValidatorStatus& validator) {
     if (!validator.last_vote) return "no vote of it was ever seen here";
-    const chain::Height height = validator.last_vote->height;
-    return fmt::format("its last vote was for block {}, {} blocks below the head",
+    const auto& [kind, height, slot] = *validator.last_vote;
+    return fmt::format("its last vote was for block {}, {} blocks below the head, {} slots ago",
                        height,
-                       view.head - std::min(height, view.head));
+                       view.head - std::min(height, view.head),
+                       view.head_slot - std::min(slot, view.head_slot));
+}
+
+// While nothing becomes final, blocks follow each other a second and the slots of others later, at
+// one height. Those who vote do so for the newest.
+bool is_silent(const AgreementView& view, const ValidatorStatus& validator) {
+    const chain::Height late = late_blocks(view);
+    const chain::Slot slots = late + view.validators.size();
+    if (!validator.last_vote) return view.head_slot > slots;
+    return validator.last_vote->height + late < view.head ||
+           validator.last_vote->slot + slots < view.head_slot;
 }
 
 std::string seconds(std::int64_t milliseconds) {
@@ -119,8 +130,9 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
             out.push_back({Kind::silent,
                            name_of(each),
                            fmt::format("{} signs nothing more, since its key has answered a "
-                                       "recovery: go on with 'bor-cli recover make', and with new "
-                                       "keys.",
+                                       "recovery. Where members have made it, ask them for its "
+                                       "file, and start with --recover-from and a new key; else "
+                                       "make it, once for all ('bor-cli recover make').",
                                        name_of(each))});
         }
         if (each.journal_lost) {
@@ -144,6 +156,8 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
         names.push_back(name_of(each));
     }
     const std::size_t reached = view.validators.size() - names.size();
+    // Who is missing for a recovery was named with it.
+    if (view.recovery && reached < view.quorum) return;
     if (reached < view.quorum && names.size() > 1) {
         out.push_back({Kind::partition,
                        "",
@@ -172,6 +186,8 @@ void find_times(const AgreementView& view, std::vector<Finding>& out) {
     const auto ahead_of_clock = [&](chain::TimePoint time) {
         return (time.microseconds - view.clock.microseconds) / 1'000;
     };
+    // What sets the time back is found already.
+    if (view.recovery && view.recovery->is_retime) return;
     if (const std::int64_t ahead = ahead_of_clock(view.final_time); ahead > slack) {
         out.push_back(
             {Kind::clock,
@@ -203,35 +219,49 @@ void find_unheard(const AgreementView& view, std::vector<Finding>& out) {
                                view.quorum)});
 }
 
-void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
-    const std::int64_t limit =
-        std::max<std::int64_t>(kClockToleranceMin, view.interval_milliseconds / 2);
+// Clocks of others that differ from ours by more than the limit, in milliseconds, and of how many
+// it was measured.
+struct ClocksOff {
     std::vector<std::pair<const ValidatorStatus*, std::int64_t>> off;
     std::size_t measured = 0;
+    // Who differs from most is wrong himself.
+    [[nodiscard]] bool is_ours() const { return measured > 1 && off.size() * 2 > measured; }
+};
+
+ClocksOff clocks_off(const AgreementView& view) {
+    const std::int64_t limit =
+        std::max<std::int64_t>(kClockToleranceMin, view.interval_milliseconds / 2);
+    ClocksOff clocks;
     for (const ValidatorStatus& each : view.validators) {
         if (each.own || !each.clock_nanoseconds) continue;
-        ++measured;
+        ++clocks.measured;
         const std::int64_t milliseconds = *each.clock_nanoseconds / kMillisecond;
         // What a busy machine or a long way make of it is no fault of a clock.
         const std::int64_t error = each.clock_error_nanoseconds / kMillisecond;
-        if (std::abs(milliseconds) - error > limit) off.emplace_back(&each, milliseconds);
+        if (std::abs(milliseconds) - error > limit) clocks.off.emplace_back(&each, milliseconds);
     }
-    // Who differs from most is wrong himself.
-    if (measured > 1 && off.size() * 2 > measured) {
-        const std::int64_t ours = -off.front().second;
-        out.push_back({Kind::clock,
-                       "",
-                       fmt::format("The clock of this node is {} {} those of {} of its {} peers, "
-                                   "so that it signs nothing, or too late: set it, and keep it "
-                                   "set (NTP).",
-                                   seconds(std::abs(ours)),
-                                   ours > 0 ? "ahead of" : "behind",
-                                   off.size(),
-                                   measured)});
-        return;
-    }
+    return clocks;
+}
+
+void find_own_clock(const AgreementView& view, std::vector<Finding>& out) {
+    const auto ours = own_clock_off(view);
+    if (!ours) return;
+    const ClocksOff clocks = clocks_off(view);
+    out.push_back({Kind::clock,
+                   "",
+                   fmt::format("The clock of this node is {} {} those of {} of its {} peers, so "
+                               "that it signs nothing, or too late, and the times of others "
+                               "cannot be judged here: set it, and keep it set (NTP).",
+                               seconds(std::abs(*ours)),
+                               *ours > 0 ? "ahead of" : "behind",
+                               clocks.off.size(),
+                               clocks.measured)});
+}
+
+void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
+    if (own_clock_off(view)) return;
     find_times(view, out);
-    for (const auto& [validator, milliseconds] : off) {
+    for (const auto& [validator, milliseconds] : clocks_off(view).off) {
         out.push_back(
             {Kind::clock,
              name_of(*validator),
@@ -241,6 +271,18 @@ void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
                          seconds(std::abs(milliseconds)),
                          milliseconds > 0 ? "ahead of" : "behind")});
     }
+}
+
+// As far as it shows here.
+std::string why_silent(const ValidatorStatus& validator) {
+    const std::int64_t off = validator.clock_nanoseconds.value_or(0) / kMillisecond;
+    const std::int64_t error = validator.clock_error_nanoseconds / kMillisecond;
+    if (std::abs(off) - error > kPeerLagMilliseconds) {
+        return fmt::format("its clock is {} {} this node's",
+                           seconds(std::abs(off)),
+                           off > 0 ? "ahead of" : "behind");
+    }
+    return "'bor-cli doctor' and the log there say why";
 }
 
 void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
@@ -272,13 +314,28 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
                                        *each.head,
                                        best - *each.head,
                                        best)});
-        } else if (each.last_vote && each.last_vote->height + late < view.head) {
+        } else if (is_silent(view, each)) {
             out.push_back({Kind::silent,
                            name_of(each),
-                           fmt::format("{} is connected, but does not vote: {}; its log says why.",
+                           fmt::format("{} is connected, but does not vote: {}; {}.",
                                        name_of(each),
-                                       last_vote(view, each))});
+                                       last_vote(view, each),
+                                       why_silent(each))});
         }
+    }
+}
+
+// Peers that say so when they are dialled, or dial.
+void find_forks(const AgreementView& view, std::vector<Finding>& out) {
+    for (const Refusal& each : view.forks) {
+        out.push_back({Kind::fork,
+                       each.who,
+                       fmt::format("{} and this node are on two final branches ({}): prove it with "
+                                   "'bor-cli fork-proof URL URL --file FILE', with the API of "
+                                   "each. Then members choose the branch that goes on (README, "
+                                   "\"Two nodes show different final blocks\").",
+                                   each.who,
+                                   each.text)});
     }
 }
 
@@ -291,11 +348,37 @@ void find_recovery(const AgreementView& view, std::vector<Finding>& out) {
     out.push_back({Kind::recovery,
                    "",
                    fmt::format("Peers follow another chain above block {}, since a recovery that "
-                               "this node does not know ({}). If the members confirm one, put its "
-                               "file as recovery.txt into the data directory and set recover-from "
-                               "('bor-cli recover check' says it).",
+                               "this node does not know ({}): ask the members for its file and "
+                               "ID ('bor-cli recover check FILE GENESIS' tells the ID too), put "
+                               "the file as recovery.txt into the data directory, and start with "
+                               "--recover-from ID.",
                                view.finalized,
                                *told)});
+}
+
+// One is enough: what is missing for it is all that there is to do.
+void find_followed(const AgreementView& view, std::vector<Finding>& out) {
+    if (!view.recovery) return;
+    std::vector<std::string> missing;
+    for (const ValidatorStatus& each : view.validators) {
+        if (!is_reachable(each)) missing.push_back(name_of(each));
+    }
+    const std::size_t here = view.validators.size() - missing.size();
+    std::string waits = "for its next block";
+    if (here < view.quorum) {
+        waits = fmt::format("for {}: start each with the same recovery.txt and --recover-from",
+                            joined(missing));
+    }
+    out.push_back({Kind::recovery,
+                   "",
+                   fmt::format("This node follows recovery {} above block {}: {} of its {} "
+                               "validators are here and {} must agree. It waits {}.",
+                               view.recovery->id,
+                               view.recovery->from,
+                               here,
+                               view.validators.size(),
+                               view.quorum,
+                               waits)});
 }
 
 void find_joining(const AgreementView& view, std::vector<Finding>& out) {
@@ -308,7 +391,8 @@ void find_joining(const AgreementView& view, std::vector<Finding>& out) {
 // A chain that stood still is joined as any other: the operator is told, and of what clocks show.
 void find_stale(const AgreementView& view, std::vector<Finding>& out) {
     const std::int64_t behind = (view.clock.microseconds - view.final_time.microseconds) / 1'000;
-    if (!view.joining_waits_for.empty() || behind <= kStaleMilliseconds) return;
+    const bool is_told = !view.joining_waits_for.empty() || own_clock_off(view);
+    if (is_told || behind <= kStaleMilliseconds) return;
     std::vector<std::string> clocks;
     for (const ValidatorStatus& each : view.validators) {
         if (each.own || !each.clock_nanoseconds) continue;
@@ -371,10 +455,64 @@ void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
+// Below a quorum that cannot be trusted all else is in vain.
+void find_unsound(const AgreementView& view, std::vector<Finding>& out) {
+    std::set<chain::Name> guilty;
+    for (const Conviction& each : view.convicted)
+        guilty.insert(each.producer);
+    std::set<chain::Name> all = guilty;
+    for (const ValidatorStatus& each : view.validators)
+        all.insert(each.entry.producer);
+    if (guilty.size() * 3 < all.size() || guilty.empty()) return;
+    std::vector<std::string> names;
+    for (const chain::Name& each : guilty)
+        names.push_back(each.to_string());
+    out.push_back({Kind::unsound,
+                   "",
+                   fmt::format("{} of {} validators were convicted ({}), and {} are tolerated: the "
+                               "agreement cannot hold, and two final branches may exist. Compare "
+                               "nodes ('bor-cli fork-proof URL URL'), give these validators new "
+                               "keys, and where too few are left recover ('bor-cli recover').",
+                               names.size(),
+                               all.size(),
+                               joined(names),
+                               (all.size() - 1) / 3)});
+}
+
+void find_amnesia(const AgreementView& view, std::vector<Finding>& out) {
+    for (const ValidatorStatus& each : view.validators) {
+        if (!each.forgot) continue;
+        out.push_back({Kind::amnesia,
+                       name_of(each),
+                       fmt::format("The vote key {} of {} went on without its safety journal "
+                                   "(accept-amnesia): what it signed before can convict it. Give "
+                                   "it a successor: 'bor-cli key create --vote --journal DATA_DIR "
+                                   "--file FILE', its signature-provider, a start, 'bor-cli "
+                                   "system regproducer {} NEWKEY'.",
+                                   each.entry.vote_key.to_string(),
+                                   name_of(each),
+                                   name_of(each))});
+    }
+}
+
 }  // namespace
+
+std::optional<std::int64_t> own_clock_off(const AgreementView& view) {
+    ClocksOff clocks = clocks_off(view);
+    if (!clocks.is_ours()) return std::nullopt;
+    const auto middle = clocks.off.begin() + static_cast<std::ptrdiff_t>(clocks.off.size() / 2);
+    std::ranges::nth_element(clocks.off, middle, {}, [](const auto& each) { return each.second; });
+    return -middle->second;
+}
 
 std::string_view to_string(Kind kind) {
     switch (kind) {
+        case Kind::fork:
+            return "fork";
+        case Kind::unsound:
+            return "unsound";
+        case Kind::amnesia:
+            return "amnesia";
         case Kind::revoked:
             return "revoked";
         case Kind::partition:
@@ -403,7 +541,11 @@ std::string_view to_string(Kind kind) {
 
 std::vector<Finding> diagnose(const AgreementView& view) {
     std::vector<Finding> findings;
+    find_own_clock(view, findings);
+    find_forks(view, findings);
+    find_unsound(view, findings);
     find_revoked(view, findings);
+    find_followed(view, findings);
     find_recovery(view, findings);
     find_joining(view, findings);
     find_keys(view, findings);
@@ -413,6 +555,7 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     find_lagging(view, findings);
     find_stale(view, findings);
     find_convicted(view, findings);
+    find_amnesia(view, findings);
     return findings;
 }
 

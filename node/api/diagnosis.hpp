@@ -19,13 +19,29 @@ struct Conviction {
     bool own = false;          // The key is here.
 };
 
+// Why there is no connection to a peer.
+struct Refusal {
+    std::string who;  // Its organisation, if it is registered, and its address.
+    std::string text;
+};
+
+// A recovery that this node's operator confirms, and that the final block is not above yet.
+struct FollowedRecovery {
+    std::string id;
+    chain::Height from = 0;  // The block that it begins from.
+    bool is_retime = false;  // It sets the time back; the schedule stays.
+};
+
 // What one node sees of the agreement, for the question what is wrong with it.
 struct AgreementView {
-    std::vector<ValidatorStatus> validators;  // Of the schedule in force, in its order.
-    std::vector<Conviction> convicted;        // Whose validators have no other keys yet.
+    // Of the schedule in force, in its order; of the recovery's, where one is followed.
+    std::vector<ValidatorStatus> validators;
+    std::optional<FollowedRecovery> recovery;
+    std::vector<Conviction> convicted;  // Whose validators have no other keys yet.
     std::size_t quorum = 1;
     chain::Height head = 0;
     chain::Height finalized = 0;
+    chain::Slot head_slot = 0;
     std::uint64_t lag_milliseconds = 0;  // Of the final block behind the head or the clock.
     std::uint32_t interval_milliseconds = 500;
     // Clocks of validators that were heard since the start, ours among them, if it counts.
@@ -39,11 +55,14 @@ struct AgreementView {
     // Why there is no connection to those that are dialled, in their words ("revoked: ...") or
     // ours.
     std::vector<std::string> refusals;
+    std::vector<Refusal> forks;  // Those that have another final block than we do.
 };
 
 // One thing that is wrong.
 struct Finding {
     enum class Kind : std::uint8_t {
+        fork,       // Another node has another final block.
+        unsound,    // More validators were convicted than the agreement tolerates.
         revoked,    // This node, or a validator's, is not in the registry any more.
         recovery,   // Peers follow another chain since a recovery.
         joining,    // This node has no history yet, and believes none of its peers one.
@@ -55,6 +74,7 @@ struct Finding {
         silent,     // A validator is connected and does not vote.
         stale,      // What is final here is far behind the clock.
         convicted,  // A validator's key counts no more.
+        amnesia,    // A key went on without what it had promised, and has no successor yet.
     };
     Kind kind = Kind::down;
     std::string who;   // The validator; empty: this node.
@@ -62,6 +82,9 @@ struct Finding {
 };
 [[nodiscard]] std::string_view to_string(Finding::Kind kind);
 
+// By how much our clock is ahead of those of most others, in milliseconds, where that is too much:
+// then no other time can be judged by it.
+[[nodiscard]] std::optional<std::int64_t> own_clock_off(const AgreementView& view);
 // What is wrong, the most telling first. Empty: nothing.
 [[nodiscard]] std::vector<Finding> diagnose(const AgreementView& view);
 // Why nothing becomes final, in one sentence; empty: it does.

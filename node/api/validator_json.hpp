@@ -30,6 +30,7 @@ struct ValidatorStatus {
     bool twin = false;                  // Own: another machine votes with the key.
     bool waits = false;                 // Own: it signs once a quorum of validators was heard.
     bool connected = false;             // A peer has proved to hold its vote key.
+    bool forgot = false;                // Its key went on without its journal (accept-amnesia).
     bool has_node_key = true;           // A validator's node is registered for it.
     std::optional<bool> voted_final;    // In the certificate of the final block.
     std::optional<Promise> last_vote;   // The newest that was seen.

@@ -24,6 +24,7 @@ AgreementView four() {
     view.quorum = 3;
     view.clocks_heard = 4;
     view.head = 100;
+    view.head_slot = 200;
     view.finalized = 100;
     return view;
 }
@@ -189,6 +190,83 @@ TEST_CASE("a validator that is there and does not vote") {
     AgreementView view = four();
     view.validators[1].last_vote->height = 70;
     CHECK(has(only(view, Finding::Kind::silent, "borb"), "does not vote"));
+}
+
+TEST_CASE("a validator that does not vote while the chain stands, at one height") {
+    AgreementView view = four();
+    view.head_slot = 208;
+    CHECK(diagnose(view).empty());
+    view.head_slot = 260;
+    for (std::size_t i : {1U, 2U})
+        view.validators[i].last_vote->slot = 260;
+    std::string text = only(view, Finding::Kind::silent, "bord");
+    CHECK(has(text, "0 blocks below the head, 60 slots ago; 'bor-cli doctor' and the log there"));
+    view.validators[3].last_vote.reset();
+    CHECK(has(only(view, Finding::Kind::silent, "bord"), "no vote of it was ever seen here"));
+    view.validators[3].clock_nanoseconds = 9'000'000'000;
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].kind == Finding::Kind::clock);
+    CHECK(has(findings[1].text, "its clock is 9.0 s ahead of this node's"));
+}
+
+TEST_CASE("where the own clock is wrong no other time is judged, and it is named first") {
+    AgreementView view = four();
+    view.clock.microseconds = 10'800'000'000;
+    for (std::size_t i : {1U, 2U, 3U})
+        view.validators[i].clock_nanoseconds = -10'800'000'000'000;
+    CHECK(own_clock_off(view) == 10'800'000);
+    CHECK(has(only(view, Finding::Kind::clock, ""), "the times of others cannot be judged here"));
+    view.joining_waits_for = "waiting";
+    view.validators[2].connected = false;
+    CHECK(diagnose(view).front().kind == Finding::Kind::clock);
+    CHECK_FALSE(own_clock_off(four()));
+}
+
+TEST_CASE("who follows a recovery is told what it waits for, and nothing of what it replaces") {
+    AgreementView view = four();
+    view.validators.resize(3);
+    view.recovery = FollowedRecovery{"1234abcd", 100, true};
+    view.final_time.microseconds = 86'400'000'000;
+    std::string text = only(view, Finding::Kind::recovery, "");
+    CHECK(has(text, "follows recovery 1234abcd above block 100: 3 of its 3 validators are here"));
+    CHECK(has(text, "It waits for its next block."));
+    view.validators[1].connected = false;
+    text = only(view, Finding::Kind::recovery, "");
+    CHECK(has(text, "2 of its 3 validators are here and 3 must agree. It waits for borb: start"));
+    view.validators[0].stopped = true;
+    for (const Finding& each : diagnose(view))
+        CHECK_FALSE(has(each.text, "go on with 'bor-cli recover make'"));
+}
+
+TEST_CASE("a fork is named, with whom, the block and what to do") {
+    AgreementView view = four();
+    view.forks = {{"bord (b:1)", "it said go_away forked: has another final block 70: ab, we cd"}};
+    const std::string text = only(view, Finding::Kind::fork, "bord (b:1)");
+    CHECK(has(text, "bord (b:1) and this node are on two final branches"));
+    CHECK(has(text, "block 70"));
+    CHECK(has(text, "fork-proof"));
+}
+
+TEST_CASE("more convicted validators than tolerated") {
+    AgreementView view = four();
+    for (std::size_t i : {2U, 3U}) {
+        view.convicted.push_back(
+            {view.validators[i].entry.producer, "PUB", "two votes of one slot", 77, false});
+    }
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 3);
+    CHECK(findings[0].kind == Finding::Kind::unsound);
+    CHECK(has(findings[0].text, "2 of 4 validators were convicted (borc and bord), and 1 are"));
+    CHECK(has(findings[0].text, "the agreement cannot hold"));
+}
+
+TEST_CASE("a key that went on without its journal needs a successor") {
+    AgreementView view = four();
+    view.validators[1].forgot = true;
+    const std::string text = only(view, Finding::Kind::amnesia, "borb");
+    CHECK(has(text, "can convict it"));
+    CHECK(has(text, "regproducer borb NEWKEY"));
 }
 
 TEST_CASE("a revoked key, as seen by its node and by others") {
