@@ -550,6 +550,7 @@ base::Result<std::unique_ptr<Node>> Node::open(const Options& options,
     if (!ledger) return base::fail(ledger.error());
     auto recovery = read_recovery(options, ledger->genesis.chain_id());
     if (!recovery) return base::fail(recovery.error());
+    tell_recovery(options, *recovery, node_log);
     auto parts = std::make_unique<Parts>(options, log, std::move(*ledger), *std::move(recovery));
     if (auto opened = parts->open(); !opened) return base::fail(opened.error());
     return std::unique_ptr<Node>(new Node(std::move(parts)));

@@ -2,6 +2,8 @@
 
 #include "node/snapshots/recovery_file.hpp"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace node {
@@ -38,6 +40,24 @@ base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& opti
 
 std::optional<chain::ScheduleReset> reset_of(const std::optional<genesis::Recovery>& recovery) {
     return recovery ? genesis::reset_of(*recovery) : std::nullopt;
+}
+
+void tell_recovery(const Options& options,
+                   const std::optional<genesis::Recovery>& recovery,
+                   const base::Log& log) {
+    if (recovery) {
+        log.info("this chain goes on from block {} by recovery {}",
+                 chain::height_of(recovery->reset.from),
+                 base::to_hex(recovery->id().view()));
+        return;
+    }
+    const auto path = options.data_dir / genesis::kRecoveryFile;
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) return;
+    log.warn(
+        "{} is not followed: set recover-from to its ID, which 'bor-cli recover check' tells, "
+        "or remove the file",
+        path.string());
 }
 
 }  // namespace node

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/log.hpp"
 #include "genesis/recovery.hpp"
 #include "node/options.hpp"
 
@@ -19,5 +20,9 @@ namespace node {
 // What the ledger goes on by; nothing: no recovery, or one that keeps the schedule.
 [[nodiscard]] std::optional<chain::ScheduleReset> reset_of(
     const std::optional<genesis::Recovery>& recovery);
+// Logs which recovery this chain goes on by, or that its file is there and is not confirmed.
+void tell_recovery(const Options& options,
+                   const std::optional<genesis::Recovery>& recovery,
+                   const base::Log& log);
 
 }  // namespace node
