@@ -169,11 +169,12 @@ void add_clocks(const ApiContext& context, const Published& view, api::Agreement
     if (!view.keys.empty()) out.signs_from = context.times().time_of(spent + 1);
 }
 
-// Its validators and times count from then on, and those before do nothing any more.
+// From its block on its validators count alone. Before that block the node fetches blocks as any
+// other.
 std::optional<api::FollowedRecovery> followed(const OwnStart& own, const Published& view) {
     if (!own.recovery) return std::nullopt;
     const chain::Height from = chain::height_of(own.recovery->reset.from);
-    if (view.finalized->header.height > from) return std::nullopt;
+    if (view.finalized->header.height != from) return std::nullopt;
     return api::FollowedRecovery{.id = base::to_hex(own.recovery->id().view()),
                                  .from = from,
                                  .is_retime = !own.recovery->retimes.empty()};

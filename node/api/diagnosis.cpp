@@ -50,11 +50,14 @@ std::string last_vote(const AgreementView& view, const ValidatorStatus& validato
 }
 
 // While nothing becomes final, blocks follow each other a second and the slots of others later, at
-// one height. Those who vote do so for the newest.
-bool is_silent(const AgreementView& view, const ValidatorStatus& validator) {
+// one height. Validators that vote do so for the newest. Before a first vote is heard, the chain
+// has to stand: this node may have begun a moment ago, or may lack blocks.
+bool is_silent(const AgreementView& view, const ValidatorStatus& validator, chain::Height best) {
     const chain::Height late = late_blocks(view);
     const chain::Slot slots = late + view.validators.size();
-    if (!validator.last_vote) return view.head_slot > slots;
+    if (!validator.last_vote) {
+        return best == view.head && view.lag_milliseconds > slots * view.interval_milliseconds;
+    }
     return validator.last_vote->height + late < view.head ||
            validator.last_vote->slot + slots < view.head_slot;
 }
@@ -314,7 +317,7 @@ void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
                                        *each.head,
                                        best - *each.head,
                                        best)});
-        } else if (is_silent(view, each)) {
+        } else if (is_silent(view, each, best)) {
             out.push_back({Kind::silent,
                            name_of(each),
                            fmt::format("{} is connected, but does not vote: {}; {}.",

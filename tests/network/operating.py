@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 
 from doctor import explained, healthy, run, wait_for
@@ -208,6 +209,11 @@ def amnesia(net):
     net.start('borb')
     healthy(net)
     wait_for('a record on the chain', lambda: (amnesic(net).keys() == set(renewed), amnesic(net)))
+    def reminded():
+        texts = [each['text'] for each in net.findings('bora') if each['check'] == 'amnesia']
+        return all(any('of %s went on without its safety journal' % name in text for text in texts)
+                   for name in renewed), texts
+    wait_for('a reminder of their keys', reminded)
     for name in renewed:
         text = log_of(net, name)[said[name]:]
         for words in ('does not know all that key', ' votes again\n'):
@@ -244,8 +250,10 @@ def storages_cut(net):
         os.truncate(path, os.path.getsize(path) - CUT)
         net.start(name)
     def find_locked():
+        """Those that stay so: a peer may have the block on which a validator is locked that stopped earlier."""
         locked = [name for name in names if own(net, name)['lacks_lock']]
-        return len(locked) > 1, locked
+        time.sleep(3)
+        return len(locked) > 1 and all(own(net, name)['lacks_lock'] for name in locked), locked
     locked = wait_for('keys that are locked', find_locked)
     for name in locked:
         explained(net, name, 'silent', 'is locked on a block that is not in the storage any more')
@@ -470,10 +478,16 @@ def recovered(net, path, confirmed):
     text = 'a recovery that this node does not know'
     wait_for('a refusal by ' + LOST,
              lambda: (text in log_of(net, LOST)[began:], log_of(net, LOST)[began:][-3000:]))
-    net.stop(LOST)
-    shutil.copyfile(path, os.path.join(data, 'recovery.txt'))
-    set_option(net, LOST, 'recover-from', confirmed)
-    net.start(LOST)
+    # The file alone does nothing, which the log says.
+    for recover_from, text in (('', 'recovery.txt is not followed: set recover-from to its ID'),
+                               (confirmed, 'goes on from block')):
+        net.stop(LOST)
+        shutil.copyfile(path, os.path.join(data, 'recovery.txt'))
+        set_option(net, LOST, 'recover-from', recover_from)
+        began = len(log_of(net, LOST))
+        net.start(LOST)
+        wait_for('what %s says of its recovery' % LOST,
+                 lambda began=began, text=text: (text in log_of(net, LOST)[began:], log_of(net, LOST)[began:][-3000:]))
     goal = net.final('bora')
     wait_for('%s at block %d' % (LOST, goal), lambda: (net.final(LOST) >= goal, net.final(LOST)))
 
