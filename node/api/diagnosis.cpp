@@ -468,6 +468,7 @@ void find_unsound(const AgreementView& view, std::vector<Finding>& out) {
         all.insert(each.entry.producer);
     if (guilty.size() * 3 < all.size() || guilty.empty()) return;
     std::vector<std::string> names;
+    names.reserve(guilty.size());
     for (const chain::Name& each : guilty)
         names.push_back(each.to_string());
     out.push_back({Kind::unsound,
