@@ -466,7 +466,7 @@ void BlockGossip::ask_wanted() {
             };
             ask_too(**peer);
             wanted.due = peers_.now() + kAskAgain + 2 * (*peer)->round_trip_or({});
-            // The least busy one may have nothing but a name for it.
+            // The least busy peer may have named the block without having it.
             const auto beside = next_candidate(std::exchange(wanted.first, {}), wanted.tried, room);
             if (beside && *beside != nullptr) ask_too(**beside);
         }

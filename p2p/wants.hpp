@@ -21,7 +21,7 @@ class Wants {
     struct Want {
         PeerSet candidates{};
         PeerSet tried{};
-        PeerSet first{};  // Who sent a child that waits for it: asked beside another.
+        PeerSet first{};  // Peers that sent a child of the block: asked beside another peer.
         base::Timestamp due{};
         std::uint64_t departures = 0;  // How many are known here.
     };
@@ -30,8 +30,7 @@ class Wants {
     // `from` show that they have it; nobody: whoever is known to. What is wanted already keeps its
     // time.
     void add(const chain::BlockId& id, PeerSet from, base::Timestamp due);
-    // This peer sent a child that waits for it: what another was asked for before, or was to be,
-    // holds that up no longer.
+    // This peer sent a child of the block: it is asked at once, whichever peer was asked before.
     void hurry(const chain::BlockId& id, PeerSlot child_from, base::Timestamp now);
     [[nodiscard]] Entries& entries() { return entries_; }
     // Without peers that are gone since it was looked at.

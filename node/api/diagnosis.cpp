@@ -189,7 +189,7 @@ void find_times(const AgreementView& view, std::vector<Finding>& out) {
     const auto ahead_of_clock = [&](chain::TimePoint time) {
         return (time.microseconds - view.clock.microseconds) / 1'000;
     };
-    // What sets the time back is found already.
+    // The recovery that sets the time back is found already.
     if (view.recovery && view.recovery->is_retime) return;
     if (const std::int64_t ahead = ahead_of_clock(view.final_time); ahead > slack) {
         out.push_back(
@@ -359,7 +359,7 @@ void find_recovery(const AgreementView& view, std::vector<Finding>& out) {
                                *told)});
 }
 
-// One is enough: what is missing for it is all that there is to do.
+// What the recovery waits for is all that is left to do.
 void find_followed(const AgreementView& view, std::vector<Finding>& out) {
     if (!view.recovery) return;
     std::vector<std::string> missing;
@@ -458,7 +458,7 @@ void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
-// Below a quorum that cannot be trusted all else is in vain.
+// With more of them than the agreement tolerates no certificate proves anything.
 void find_unsound(const AgreementView& view, std::vector<Finding>& out) {
     std::set<chain::Name> guilty;
     for (const Conviction& each : view.convicted)
@@ -466,7 +466,9 @@ void find_unsound(const AgreementView& view, std::vector<Finding>& out) {
     std::set<chain::Name> all = guilty;
     for (const ValidatorStatus& each : view.validators)
         all.insert(each.entry.producer);
-    if (guilty.size() * 3 < all.size() || guilty.empty()) return;
+    if (guilty.empty()) return;
+    const std::size_t tolerated = (all.size() - 1) / 3;
+    if (guilty.size() <= tolerated) return;
     std::vector<std::string> names;
     names.reserve(guilty.size());
     for (const chain::Name& each : guilty)
@@ -480,7 +482,7 @@ void find_unsound(const AgreementView& view, std::vector<Finding>& out) {
                                names.size(),
                                all.size(),
                                joined(names),
-                               (all.size() - 1) / 3)});
+                               tolerated)});
 }
 
 void find_amnesia(const AgreementView& view, std::vector<Finding>& out) {

@@ -55,7 +55,7 @@ struct AgreementView {
     // Why there is no connection to those that are dialled, in their words ("revoked: ...") or
     // ours.
     std::vector<std::string> refusals;
-    std::vector<Refusal> forks;  // Those that have another final block than we do.
+    std::vector<Refusal> forks;  // Of peers that have another final block than this node.
 };
 
 // One thing that is wrong.
