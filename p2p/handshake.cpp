@@ -9,7 +9,11 @@ namespace p2p {
 
 namespace {
 
+using std::chrono::seconds;
+
 constexpr std::size_t kBootsMax = 1'024;
+// For the answer to a heartbeat; the later start waits for less than its greeting may take.
+constexpr base::Duration kAliveMax = seconds(2);
 
 // Later starts yield; of two at once the greater boot id does.
 bool is_later(const VoteKeyStatement& one, chain::Slot start_slot, std::uint64_t boot_id) {
@@ -116,10 +120,16 @@ void Handshake::on_hello(Peer& peer, Hello hello) {
     if (!refusal) refusal = check_statements(peer, hello);
     if (!refusal) refusal = find_own_twin(peer, hello);
     if (!refusal) refusal = find_twins(peer, hello);
-    if (!refusal) refusal = find_duplicate(peer);
     if (refusal) return peers_.close(peer, refusal->reason, refusal->text);
     peer.has_hello = true;
     peer.hello = std::move(hello);
+    if (!peer.waits_for) greet(peer);
+}
+
+void Handshake::greet(Peer& peer) {
+    if (auto refusal = find_duplicate(peer)) {
+        return peers_.close(peer, refusal->reason, refusal->text);
+    }
     peer.finalized = peer.hello.finalized;
     peer.head = peer.hello.head;
     peer.stored = peer.hello.stored;
@@ -186,7 +196,7 @@ std::optional<Handshake::Refusal> Handshake::find_own_twin(const Peer& peer, con
     return {};
 }
 
-std::optional<Handshake::Refusal> Handshake::find_twins(const Peer& peer, const Hello& hello) {
+std::optional<Handshake::Refusal> Handshake::find_twins(Peer& peer, const Hello& hello) {
     for (const VoteKeyStatement& statement : hello.vote_keys) {
         const auto at = boots_.find(statement.key);
         if (at == boots_.end()) continue;
@@ -194,9 +204,15 @@ std::optional<Handshake::Refusal> Handshake::find_twins(const Peer& peer, const 
         Peer* other = known.slot ? peers_.at(*known.slot) : nullptr;
         if (other == nullptr || known.boot_id == statement.boot_id) continue;
         const bool is_newer = is_later(statement, known.start_slot, known.boot_id);
-        // The same node with a later start was restarted; its old channel is dead. But who
-        // comes with an earlier start than was seen is alive beside the later one.
-        if (other->key == peer.key && is_newer && !known.is_twin) continue;
+        // The same node with a later start was restarted, and its old channel is dead; or it is a
+        // copy of a machine that is alive: only an answer tells. But who comes with an earlier
+        // start than was seen is alive beside the later one.
+        if (other->key == peer.key && is_newer && !known.is_twin) {
+            peer.waits_for = other->slot;
+            if (other->doubted_at == base::Timestamp{}) other->doubted_at = peers_.clock();
+            other->next_heartbeat = peers_.now();
+            continue;
+        }
         known.is_twin = true;
         std::string text = fmt::format("vote key {} is used at {} and at {}; the later start goes",
                                        statement.key.to_string(),
@@ -215,7 +231,8 @@ std::optional<Handshake::Refusal> Handshake::find_duplicate(const Peer& peer) {
     const PublicKey& ours = peers_.options().node_key;
     Peer* old = nullptr;
     peers_.for_each([&](Peer& other) {
-        if (other.channel != peer.channel && other.key == peer.key && other.has_hello) {
+        if (other.channel == peer.channel || other.waits_for) return;
+        if (other.key == peer.key && other.has_hello) {
             old = &other;
         }
     });
@@ -291,12 +308,41 @@ void Handshake::accept(Peer& peer) {
     peers_.send(peer, notice);
 }
 
+void Handshake::on_heartbeat(Peer& peer) {
+    if (peer.doubted_at == base::Timestamp{} || peer.asked_time < peer.doubted_at) return;
+    peer.doubted_at = {};
+    for (auto& [key, boot] : boots_)
+        if (boot.slot == peer.slot) boot.is_twin = true;
+    look_again(peer.slot);
+}
+
+void Handshake::on_time() {
+    peers_.for_each([this](Peer& peer) {
+        if (peer.doubted_at == base::Timestamp{}) return;
+        if (peers_.clock() < peer.doubted_at + kAliveMax) return;
+        peers_.close(peer, Reason::duplicate, "has started again, and does not answer any more");
+    });
+}
+
 void Handshake::forget(PeerSlot slot) {
     for (auto& [key, boot] : boots_) {
         if (boot.slot != slot) continue;
         boot.slot.reset();
         boot.is_twin = false;
     }
+    look_again(slot);
+}
+
+void Handshake::look_again(PeerSlot earlier) {
+    peers_.for_each([&](Peer& peer) {
+        if (peer.waits_for != earlier) return;
+        peer.waits_for.reset();
+        if (const auto refusal = find_twins(peer, peer.hello)) {
+            peers_.close(peer, refusal->reason, refusal->text);
+        } else if (!peer.waits_for) {
+            greet(peer);
+        }
+    });
 }
 
 }  // namespace p2p

@@ -25,6 +25,9 @@ class Handshake {
     void on_hello(Peer& peer, Hello hello);
     // False: the ticket is not of ours.
     bool on_read(const input::BlocksRead& read);
+    // The peer has answered the heartbeat of `asked_time`.
+    void on_heartbeat(Peer& peer);
+    void on_time();
     void forget(PeerSlot slot);
 
     [[nodiscard]] Access& access() { return access_; }
@@ -55,8 +58,12 @@ class Handshake {
                                                           const Hello& hello) const;
     // A vote key of ours on another machine.
     [[nodiscard]] std::optional<Refusal> find_own_twin(const Peer& peer, const Hello& hello);
-    // A vote key on two machines, neither of them this one.
-    [[nodiscard]] std::optional<Refusal> find_twins(const Peer& peer, const Hello& hello);
+    // A vote key on two machines, neither of them this one. May let the peer wait.
+    [[nodiscard]] std::optional<Refusal> find_twins(Peer& peer, const Hello& hello);
+    // The hello is good, and no earlier start of the peer is connected.
+    void greet(Peer& peer);
+    // At who waits for this peer, which has answered or gone.
+    void look_again(PeerSlot earlier);
     [[nodiscard]] std::optional<Refusal> find_duplicate(const Peer& peer);
     [[nodiscard]] std::optional<Refusal> check_fork(Peer& peer);
     void remember(const Peer& peer);

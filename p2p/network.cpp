@@ -297,6 +297,7 @@ class Network::Impl {
         const bool is_sane = std::min(stamps.receive, stamps.transmit) >= 0 &&
                              std::max(stamps.receive, stamps.transmit) < kStampMax;
         if (!is_asked || !is_sane) return;
+        handshake_.on_heartbeat(peer);
         peer.asked_time = {};
         // For what is asked of a peer its round trip is waited before another is asked: an answer
         // that left before it came would make that years.
@@ -404,6 +405,7 @@ class Network::Impl {
         if (peers_.now() < next_tick_) return false;
         next_tick_ = peers_.now() + kTickEvery;
         peers_.for_each([this](Peer& peer) { tend(peer); });
+        handshake_.on_time();
         blocks_.on_time();
         catch_up_.on_time();
         mender_.on_time();

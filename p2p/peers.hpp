@@ -44,6 +44,8 @@ struct Peer {
     bool was_ready = false;     // PeerReady was said.
     bool is_closed = false;     // Goes at the end of the step.
     ReadTicket fork_check = 0;  // Of the read that tells whether we share its final block.
+    // An earlier start of the same node: this one waits until that is known to have ended.
+    std::optional<PeerSlot> waits_for{};
     SyncMode mode = SyncMode::none;
     BlockPoint finalized{};
     BlockPoint head{};
@@ -66,6 +68,8 @@ struct Peer {
     base::Timestamp last_message{};
     base::Timestamp next_heartbeat{};
     base::Timestamp asked_time{};
+    // A later start of it waits for its answer to a heartbeat of this time or later; zero: none.
+    base::Timestamp doubted_at{};
     std::optional<base::Duration> round_trip{};
     std::optional<base::Duration> clock_offset{};
 

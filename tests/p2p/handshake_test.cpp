@@ -90,13 +90,56 @@ TEST_CASE("a node that was restarted replaces its old connection and is no twin"
     test.say_claim(first, {Stranger::kThem, 500, 20});
     const ChannelId second = test.come();
     test.say_claim(second, {Stranger::kThem, 501, 30});
+    CHECK_FALSE(test.closed(first));
+    CHECK(test.heard(second).size() == 1);  // Our hello: it waits.
+    test.tick(seconds(2));
     CHECK(test.went(first, Reason::duplicate));
     CHECK_FALSE(test.closed(second));
+    CHECK(test.status(second).state == PeerState::accepted);
     // But the older start speaks again: both are alive.
     const ChannelId third = test.come();
     test.say_claim(third, {Stranger::kThem, 500, 20});
     CHECK(test.went(second, Reason::twin_key));
     CHECK(test.log.has("the later start goes"));
+}
+
+TEST_CASE("twin_key: a later start beside one that answers a heartbeat") {
+    Stranger test;
+    const ChannelId first = test.come();
+    test.say_claim(first, {Stranger::kThem, 500, 20});
+    test.say(first, test.notice());
+    test.tick(milliseconds(100));
+    const std::int64_t asked_before = test.heartbeat(first);
+    test.tick(milliseconds(100));
+    test.out.clear();
+    const ChannelId second = test.come();
+    test.say_claim(second, {Stranger::kThem, 501, 30});
+    // This answer may have left before the later start.
+    test.say(first, TimeStamps{.origin = asked_before, .receive = 1, .transmit = 1});
+    CHECK_FALSE(test.closed(second));
+    SECTION("it answers") {
+        test.tick(milliseconds(100));
+        test.say(first, TimeStamps{.origin = test.heartbeat(first), .receive = 1, .transmit = 1});
+        CHECK(test.went(second, Reason::twin_key));
+        CHECK_FALSE(test.closed(first));
+        // It is known now.
+        const ChannelId third = test.come();
+        test.say_claim(third, {Stranger::kThem, 501, 30});
+        CHECK(test.went(third, Reason::twin_key));
+    }
+    SECTION("it goes") {
+        test.say(first, GoAway{Reason::shutting_down, ""});
+        CHECK_FALSE(test.closed(second));
+        CHECK(test.status(second).state == PeerState::accepted);
+    }
+    SECTION("it goes, and two have come") {
+        const ChannelId third = test.come();
+        test.say_claim(third, {Stranger::kThem, 502, 40});
+        test.say(first, GoAway{Reason::shutting_down, ""});
+        CHECK(test.status(second).state == PeerState::accepted);
+        CHECK(test.status(third).state == PeerState::greeting);
+        CHECK_FALSE(test.closed(third));
+    }
 }
 
 TEST_CASE("duplicate: of two connections both ends keep that of the lower key") {
@@ -418,6 +461,7 @@ TEST_CASE("who had a twin may start again once the twin is gone") {
     // Its power fails, and it comes back before the old connection is missed.
     const ChannelId fourth = test.come();
     test.say_claim(fourth, {Stranger::kThem, 800, 50});
+    test.tick(seconds(2));
     CHECK(test.went(third, Reason::duplicate));
     CHECK_FALSE(test.closed(fourth));
 }

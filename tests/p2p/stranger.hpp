@@ -128,6 +128,15 @@ struct Stranger {
         }
         return bodies;
     }
+    // When the channel was last asked for its time.
+    [[nodiscard]] std::int64_t heartbeat(ChannelId channel) const {
+        std::int64_t asked = 0;
+        for (const Body& body : heard(channel)) {
+            const auto* stamps = std::get_if<TimeStamps>(&body);
+            if (stamps != nullptr && stamps->origin == 0) asked = stamps->transmit;
+        }
+        return asked;
+    }
     struct Question {
         std::uint64_t correlation = 0;
         std::vector<chain::BlockId> ids;
