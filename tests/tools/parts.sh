@@ -73,13 +73,11 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 # line from one to the next; whom a blank node believes; brokers of Kafka's clients; contracts that loop,
 # fail and recurse; contracts that others compiled.
 # Two at a time, each with a loopback of its own, so that no port of one is taken by another; those that
-# compare times run alone, and so does the one that starts a validator twice at the same moment: which of the
-# two keeps still is told within some slots, and on a busy machine both have signed by then.
+# compare times run alone.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
   export -f network_test
-  network_test operating
-  printf '%s\n' pruning snapshot_join members snapshots doctor partition clocks fork transports \
+  printf '%s\n' operating pruning snapshot_join members snapshots doctor partition clocks fork transports \
     invite full_disk believed broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
