@@ -465,10 +465,19 @@ void BlockGossip::ask_wanted() {
                 requests[asked.slot].push_back(id);
             };
             ask_too(**peer);
-            wanted.due = peers_.now() + kAskAgain + 2 * (*peer)->round_trip_or({});
-            // The least busy peer may have named the block without having it.
-            const auto beside = next_candidate(std::exchange(wanted.first, {}), wanted.tried, room);
-            if (beside && *beside != nullptr) ask_too(**beside);
+            // What a peer's round trip is, the peer decides.
+            const base::Duration trips = 2 * (*peer)->round_trip_or({});
+            wanted.due = peers_.now() + kAskAgain + std::min(trips, kAskAgain);
+            // The least busy peer may have named the block without having it, and so may others:
+            // each time twice as many are asked.
+            const auto first = next_candidate(std::exchange(wanted.first, {}), wanted.tried, room);
+            if (first && *first != nullptr) ask_too(**first);
+            for (std::size_t left = wanted.beside; left > 0; --left) {
+                const auto beside = next_candidate(holders, wanted.tried, room);
+                if (!beside || *beside == nullptr) break;
+                ask_too(**beside);
+            }
+            wanted.beside = 2 * wanted.beside + 1;
         }
         ++at;
     }

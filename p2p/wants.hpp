@@ -24,6 +24,7 @@ class Wants {
         PeerSet first{};  // Peers that sent a child of the block: asked beside another peer.
         base::Timestamp due{};
         std::uint64_t departures = 0;  // How many are known here.
+        std::size_t beside = 0;        // How many more are asked at once, next time.
     };
     using Entries = std::map<chain::BlockId, Want>;
 

@@ -451,6 +451,44 @@ TEST_CASE("who sent a child is asked for its parent, whoever else was asked befo
     CHECK(test.count_sent(test.honest, MessageType::request) == 1);
 }
 
+TEST_CASE("of those who name a block and do not send it twice as many are asked each time",
+          "[bounds]") {
+    Bounds test;
+    const auto block = block_on(*test.final, 1);
+    input::RegistryChanged registry;
+    std::vector<ChannelId> liars;
+    for (std::uint8_t number = 10; number < 25; ++number) {
+        registry.nodes.push_back({key_of(number), *chain::Name::from_string("orga"), kObserver});
+        liars.push_back(ChannelId{number});
+    }
+    test.step(registry);
+    for (const ChannelId liar : liars)
+        test.greet(liar, static_cast<std::uint8_t>(liar.value));
+    // A question waits at most a second, however long their answers to heartbeats take.
+    test.now += milliseconds(100);
+    test.step(input::Tick{});
+    const std::int64_t asked = test.now.time_since_epoch().count();
+    test.now += milliseconds(900);
+    for (const ChannelId liar : liars)
+        test.say(liar, TimeStamps{.origin = asked, .receive = asked, .transmit = asked});
+    test.out.clear();
+    std::vector<std::size_t> rounds;
+    for (const ChannelId liar : liars)
+        test.say(liar, HeaderPush{{block->header, block->signature}, {}});
+    test.now += milliseconds(200);  // For the block itself.
+    test.step(input::Tick{});
+    for (int round = 0; round < 5; ++round) {
+        std::size_t count = 0;
+        for (const ChannelId liar : liars)
+            count += test.count_sent(liar, MessageType::request);
+        rounds.push_back(count);
+        test.out.clear();
+        test.now += seconds(1);
+        test.step(input::Tick{});
+    }
+    CHECK(rounds == std::vector<std::size_t>{1, 2, 4, 8, 0});
+}
+
 TEST_CASE("who names a block has it", "[bounds]") {
     Bounds test;
     const auto block = block_on(*test.final, 1);
