@@ -1,7 +1,7 @@
 #include "chain/execution/elections.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/execution/rows.hpp"
-#include "node/api/diagnosis.hpp"
+#include "node/api/clocks.hpp"
 #include "node/operator_api.hpp"
 
 #include <algorithm>
@@ -244,7 +244,7 @@ Answer get_finality(const OwnStart& own,
     const auto agreement = agreement_of(context, view, own);
     if (!agreement) return refuse(agreement.error());
     const auto findings = api::diagnose(*agreement);
-    const auto clock_off = api::own_clock_off(*agreement);
+    const auto clock_off = api::compare_clocks(*agreement).ours_ahead;
     Json validators = Json::array();
     for (const api::ValidatorStatus& each : agreement->validators)
         validators.push_back(api::validator_to_json(each));

@@ -1,7 +1,8 @@
 #include "node/api/diagnosis.hpp"
 
+#include "node/api/clocks.hpp"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -12,17 +13,10 @@ namespace {
 
 using Kind = Finding::Kind;
 
-constexpr std::int64_t kMillisecond = 1'000'000;
-constexpr std::int64_t kClockToleranceMin = 100;  // Milliseconds.
 constexpr std::uint32_t kLagMilliseconds = 3'000;
 // A peer that stands still is given up after about four seconds: it is to be seen before.
 constexpr std::uint32_t kPeerLagMilliseconds = 2'000;
 constexpr chain::Height kLagBlocksMin = 3;
-constexpr std::int64_t kStaleMilliseconds = 600'000;  // Spec 05, "Who may connect".
-
-std::string name_of(const ValidatorStatus& validator) {
-    return validator.entry.producer.to_string();
-}
 
 bool is_reachable(const ValidatorStatus& validator) {
     return validator.own || validator.connected;
@@ -31,13 +25,6 @@ bool is_reachable(const ValidatorStatus& validator) {
 // As many blocks as are made in the time after which one is called late.
 chain::Height late_blocks(const AgreementView& view) {
     return std::max(kLagBlocksMin, kPeerLagMilliseconds / std::max(view.interval_milliseconds, 1U));
-}
-
-// "bora", "bora and borb", "bora, borb and borc".
-std::string joined(const std::vector<std::string>& names) {
-    if (names.size() < 2) return names.empty() ? "" : names.front();
-    const std::vector<std::string> first(names.begin(), names.end() - 1);
-    return fmt::format("{} and {}", fmt::join(first, ", "), names.back());
 }
 
 std::string last_vote(const AgreementView& view, const ValidatorStatus& validator) {
@@ -60,15 +47,6 @@ bool is_silent(const AgreementView& view, const ValidatorStatus& validator, chai
     }
     return validator.last_vote->height + late < view.head ||
            validator.last_vote->slot + slots < view.head_slot;
-}
-
-std::string seconds(std::int64_t milliseconds) {
-    constexpr std::int64_t kMinute = 60'000;
-    if (milliseconds < 3 * kMinute) {
-        return fmt::format("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100);
-    }
-    const std::int64_t minutes = milliseconds / kMinute;
-    return fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
 void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
@@ -183,109 +161,11 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
-// What is dated ahead of the clock, where the clock is right.
-void find_times(const AgreementView& view, std::vector<Finding>& out) {
-    const std::int64_t slack = 2 * static_cast<std::int64_t>(view.interval_milliseconds);
-    const auto ahead_of_clock = [&](chain::TimePoint time) {
-        return (time.microseconds - view.clock.microseconds) / 1'000;
-    };
-    // The recovery that sets the time back is found already.
-    if (view.recovery && view.recovery->is_retime) return;
-    if (const std::int64_t ahead = ahead_of_clock(view.final_time); ahead > slack) {
-        out.push_back(
-            {Kind::clock,
-             "",
-             fmt::format("The final block is dated {}, {} ahead of this node's clock: clocks were "
-                         "wrong when it was made, and no block can follow it before that time, "
-                         "unless members set it back ('bor-cli recover make FILE --retime').",
-                         view.final_time.to_string(),
-                         seconds(ahead))});
-    } else if (view.signs_from && ahead_of_clock(*view.signs_from) > slack) {
-        out.push_back({Kind::clock,
-                       "",
-                       fmt::format("A key of this node may have signed for slots up to {}, while a "
-                                   "clock was wrong: it signs nothing before that time.",
-                                   view.signs_from->to_string())});
-    }
-}
-
-// Who has just started hears its peers' within a second.
-void find_unheard(const AgreementView& view, std::vector<Finding>& out) {
-    const bool is_ours = std::ranges::any_of(view.validators, &ValidatorStatus::own);
-    if (!is_ours || view.clocks_heard >= view.quorum) return;
-    out.push_back({Kind::silent,
-                   "",
-                   fmt::format("This node has heard the clocks of {} of {} validators since its "
-                               "start, its own among them: it signs nothing before it hears {}.",
-                               view.clocks_heard,
-                               view.validators.size(),
-                               view.quorum)});
-}
-
-// Clocks of others that differ from ours by more than the limit, in milliseconds, and of how many
-// it was measured.
-struct ClocksOff {
-    std::vector<std::pair<const ValidatorStatus*, std::int64_t>> off;
-    std::size_t measured = 0;
-    // Who differs from most is wrong himself.
-    [[nodiscard]] bool is_ours() const { return measured > 1 && off.size() * 2 > measured; }
-};
-
-ClocksOff clocks_off(const AgreementView& view) {
-    const std::int64_t limit =
-        std::max<std::int64_t>(kClockToleranceMin, view.interval_milliseconds / 2);
-    ClocksOff clocks;
-    for (const ValidatorStatus& each : view.validators) {
-        if (each.own || !each.clock_nanoseconds) continue;
-        ++clocks.measured;
-        const std::int64_t milliseconds = *each.clock_nanoseconds / kMillisecond;
-        // What a busy machine or a long way make of it is no fault of a clock.
-        const std::int64_t error = each.clock_error_nanoseconds / kMillisecond;
-        if (std::abs(milliseconds) - error > limit) clocks.off.emplace_back(&each, milliseconds);
-    }
-    return clocks;
-}
-
-void find_own_clock(const AgreementView& view, std::vector<Finding>& out) {
-    const auto ours = own_clock_off(view);
-    if (!ours) return;
-    const ClocksOff clocks = clocks_off(view);
-    out.push_back({Kind::clock,
-                   "",
-                   fmt::format("The clock of this node is {} {} those of {} of its {} peers, so "
-                               "that it signs nothing, or too late, and the times of others "
-                               "cannot be judged here: set it, and keep it set (NTP).",
-                               seconds(std::abs(*ours)),
-                               *ours > 0 ? "ahead of" : "behind",
-                               clocks.off.size(),
-                               clocks.measured)});
-}
-
-void find_clocks(const AgreementView& view, std::vector<Finding>& out) {
-    if (own_clock_off(view)) return;
-    find_times(view, out);
-    for (const auto& [validator, milliseconds] : clocks_off(view).off) {
-        out.push_back(
-            {Kind::clock,
-             name_of(*validator),
-             fmt::format("The clock of {} is {} {} this node's: it signs nothing, or too late, "
-                         "until its clock is set; keep it set (NTP).",
-                         name_of(*validator),
-                         seconds(std::abs(milliseconds)),
-                         milliseconds > 0 ? "ahead of" : "behind")});
-    }
-}
-
 // As far as it shows here.
 std::string why_silent(const ValidatorStatus& validator) {
-    const std::int64_t off = validator.clock_nanoseconds.value_or(0) / kMillisecond;
-    const std::int64_t error = validator.clock_error_nanoseconds / kMillisecond;
-    if (std::abs(off) - error > kPeerLagMilliseconds) {
-        return fmt::format("its clock is {} {} this node's",
-                           seconds(std::abs(off)),
-                           off > 0 ? "ahead of" : "behind");
-    }
-    return "'bor-cli doctor' and the log there say why";
+    const std::string off = clock_off_by_more(validator, kPeerLagMilliseconds);
+    return off.empty() ? "'bor-cli doctor' and the log there say why"
+                       : "its clock is " + off + " this node's";
 }
 
 void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
@@ -391,28 +271,6 @@ void find_joining(const AgreementView& view, std::vector<Finding>& out) {
                    fmt::format("This node has no history yet: {}.", view.joining_waits_for)});
 }
 
-// A chain that stood still is joined as any other: the operator is told, and of what clocks show.
-void find_stale(const AgreementView& view, std::vector<Finding>& out) {
-    const std::int64_t behind = (view.clock.microseconds - view.final_time.microseconds) / 1'000;
-    const bool is_told = !view.joining_waits_for.empty() || own_clock_off(view);
-    if (is_told || behind <= kStaleMilliseconds) return;
-    std::vector<std::string> clocks;
-    for (const ValidatorStatus& each : view.validators) {
-        if (each.own || !each.clock_nanoseconds) continue;
-        clocks.push_back(
-            fmt::format("{} {} ms", name_of(each), *each.clock_nanoseconds / kMillisecond));
-    }
-    out.push_back(
-        {Kind::stale,
-         "",
-         fmt::format("What is final here is stale: it is dated {}, {} behind this node's clock. "
-                     "The chain stands still, or this node does not see it; clocks of others less "
-                     "this node's: {}.",
-                     view.final_time.to_string(),
-                     seconds(behind),
-                     clocks.empty() ? "none was heard" : joined(clocks))});
-}
-
 // "2 more may fail".
 std::string spare(std::size_t count) {
     if (count == 0) return "no other may fail";
@@ -503,14 +361,6 @@ void find_amnesia(const AgreementView& view, std::vector<Finding>& out) {
 
 }  // namespace
 
-std::optional<std::int64_t> own_clock_off(const AgreementView& view) {
-    ClocksOff clocks = clocks_off(view);
-    if (!clocks.is_ours()) return std::nullopt;
-    const auto middle = clocks.off.begin() + static_cast<std::ptrdiff_t>(clocks.off.size() / 2);
-    std::ranges::nth_element(clocks.off, middle, {}, [](const auto& each) { return each.second; });
-    return -middle->second;
-}
-
 std::string_view to_string(Kind kind) {
     switch (kind) {
         case Kind::fork:
@@ -546,8 +396,9 @@ std::string_view to_string(Kind kind) {
 }
 
 std::vector<Finding> diagnose(const AgreementView& view) {
+    const Clocks clocks = compare_clocks(view);
     std::vector<Finding> findings;
-    find_own_clock(view, findings);
+    find_own_clock(clocks, findings);
     find_forks(view, findings);
     find_unsound(view, findings);
     find_revoked(view, findings);
@@ -556,10 +407,10 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     find_joining(view, findings);
     find_keys(view, findings);
     find_unreachable(view, findings);
-    find_clocks(view, findings);
+    find_clocks(view, clocks, findings);
     find_unheard(view, findings);
     find_lagging(view, findings);
-    find_stale(view, findings);
+    find_stale(view, clocks, findings);
     find_convicted(view, findings);
     find_amnesia(view, findings);
     return findings;
@@ -569,7 +420,7 @@ std::string why_finality_waits(const AgreementView& view, const std::vector<Find
     if (view.lag_milliseconds < kLagMilliseconds) return {};
     if (!findings.empty()) return findings.front().text;
     return fmt::format("Nothing has become final for {}, though {} validators can be reached.",
-                       seconds(static_cast<std::int64_t>(view.lag_milliseconds)),
+                       seconds_text(static_cast<std::int64_t>(view.lag_milliseconds)),
                        std::ranges::count_if(view.validators, is_reachable));
 }
 

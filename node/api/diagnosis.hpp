@@ -82,9 +82,6 @@ struct Finding {
 };
 [[nodiscard]] std::string_view to_string(Finding::Kind kind);
 
-// By how much our clock is ahead of those of most others, in milliseconds, where that is too much:
-// then no other time can be judged by it.
-[[nodiscard]] std::optional<std::int64_t> own_clock_off(const AgreementView& view);
 // What is wrong, the most telling first. Empty: nothing.
 [[nodiscard]] std::vector<Finding> diagnose(const AgreementView& view);
 // Why nothing becomes final, in one sentence; empty: it does.
