@@ -6,6 +6,7 @@
 #include "node/chain_api.hpp"
 #include "node/compile_ahead.hpp"
 #include "node/core/recovery_origin.hpp"
+#include "node/findings_watch.hpp"
 #include "node/ledger.hpp"
 #include "node/machine/shared_programs.hpp"
 #include "node/metrics.hpp"
@@ -190,6 +191,7 @@ class Node::Parts {
     std::unique_ptr<SnapshotService> snapshots;
     std::unique_ptr<SnapshotExchange> exchange;  // Null: there are no peers.
     std::unique_ptr<PruningService> pruning;
+    std::unique_ptr<FindingsWatch> watch;
     std::unique_ptr<Metrics> metrics;
     std::unique_ptr<BrokerPlugin> broker;  // Null: this node has none.
     http::Router router;
@@ -213,6 +215,9 @@ class Node::Parts {
     [[nodiscard]] std::vector<std::string> http_addresses() const;
     // Of the broker; empty: this node has none.
     [[nodiscard]] std::function<bps::Figures()> broker_figures();
+    // What `bor-cli doctor` would say of this node.
+    [[nodiscard]] std::vector<api::Finding> diagnose() const;
+    [[nodiscard]] OwnStart own_start() const;
     void add_routes();
 };
 
@@ -422,6 +427,7 @@ base::Result<void> Node::Parts::open() {
     if (auto opened = open_snapshots(); !opened) return opened;
     if (auto opened = open_exchange(); !opened) return opened;
     if (auto opened = open_pruning(); !opened) return opened;
+    watch = std::make_unique<FindingsWatch>([this] { return diagnose(); }, log("watch"));
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
@@ -465,6 +471,15 @@ std::function<bps::Figures()> Node::Parts::broker_figures() {
     return [this] { return broker->figures(); };
 }
 
+OwnStart Node::Parts::own_start() const {
+    return {options.producer_names, ledger.storage->losses(), recovery};
+}
+
+std::vector<api::Finding> Node::Parts::diagnose() const {
+    const auto view = agreement_of(*context, *runtime->published(), own_start());
+    return view ? api::diagnose(*view) : std::vector<api::Finding>();
+}
+
 void Node::Parts::add_routes() {
     add_chain_info_calls(*calls);
     add_chain_block_calls(*calls);
@@ -477,7 +492,7 @@ void Node::Parts::add_routes() {
     add_dry_run_calls(*calls, *dry_runs);
     add_status_call(*calls, status);
     add_bor_calls(*calls);
-    add_finality_calls(*calls, {options.producer_names, ledger.storage->losses(), recovery});
+    add_finality_calls(*calls, own_start());
     add_validator_calls(*calls);
     add_recovery_calls(*calls);
     add_proof_calls(*calls);
@@ -505,6 +520,7 @@ base::Result<void> Node::Parts::start() {
     snapshots->start();
     runtime->start();
     pruning->start();
+    watch->start();
     compile_ahead(*dry_runs, runtime->published(), history, programs);
     if (options.pause_on_startup) runtime->set_paused(true);
     if (transport != nullptr) {
@@ -524,6 +540,7 @@ base::Result<void> Node::Parts::start() {
 void Node::Parts::stop() {
     snapshots->stop();  // Somebody may wait for one.
     pruning->stop();
+    watch->stop();
     server->stop();
     if (broker != nullptr) broker->stop();
     if (exchange != nullptr) exchange->stop();

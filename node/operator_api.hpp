@@ -1,7 +1,7 @@
 #pragma once
 
-#include "genesis/recovery.hpp"
 #include "node/admission.hpp"
+#include "node/agreement.hpp"
 #include "node/bps/service/figures.hpp"
 #include "node/calls.hpp"
 #include "node/disk/rocksdb_storage.hpp"
@@ -23,12 +23,6 @@ void add_producer_calls(Calls& calls, ProducerSettings& settings);
 void add_snapshot_calls(Calls& calls, SnapshotService& service);
 void add_trace_calls(Calls& calls);
 void add_bor_calls(Calls& calls);
-// What this node was started as, and with.
-struct OwnStart {
-    std::vector<std::string> producer_names;
-    std::vector<std::string> storage_losses;      // RocksDbStorage::losses().
-    std::optional<genesis::Recovery> recovery{};  // That the operator confirms.
-};
 // /v1/bor/finality: who agrees with whom, and what is wrong.
 void add_finality_calls(Calls& calls, OwnStart own);
 // /v1/bor/validators, evidence: what is on chain about them.

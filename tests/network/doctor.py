@@ -169,6 +169,15 @@ def explained_before(net, by, kind, later, *words):
     raise AssertionError('%s: neither that nor %s within %d s' % (kind, later, PATIENCE))
 
 
+def log_of(net, name):
+    with open(net.of(name)['log'], encoding='utf-8', errors='replace') as f:
+        return f.read()
+
+
+def logged(net, name, text):
+    wait_for('%s in the log of %s' % (text, name), lambda: (text in log_of(net, name), log_of(net, name)[-1000:]))
+
+
 def healthy(net):
     """A key that went on without its journal is named until it has a successor: nothing is wrong with that."""
     def look():
@@ -183,7 +192,9 @@ def validator_down(net):
     explained(net, 'bora', 'down', 'bord is down')
     before = net.final('bora')
     wait_for('finality with three of four', lambda: (net.final('bora') > before + 5, before))
+    logged(net, 'bora', 'down: bord is down or cannot be reached')
     net.start('bord')
+    logged(net, 'bora', 'down is over: bord')
 
 
 def clock_off(net):

@@ -15,7 +15,7 @@ import sys
 import time
 import urllib.request
 
-from doctor import explained, healthy, run, wait_for
+from doctor import explained, healthy, log_of, run, wait_for
 
 LOST = 'bord'
 CUT = 20_000        # Bytes: more than a block and its votes take.
@@ -40,11 +40,6 @@ def own(net, name):
     if len(mine) != 1:
         raise ValueError('%s calls %d of these its own: %s' % (name, len(mine), validators))
     return mine[0]
-
-
-def log_of(net, name):
-    with open(net.of(name)['log'], encoding='utf-8', errors='replace') as f:
-        return f.read()
 
 
 def check_votes_again(net):

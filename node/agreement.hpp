@@ -1,0 +1,26 @@
+#pragma once
+
+#include "genesis/recovery.hpp"
+#include "node/api/diagnosis.hpp"
+#include "node/calls.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace node {
+
+// What this node was started as, and with.
+struct OwnStart {
+    std::vector<std::string> producer_names;
+    std::vector<std::string> storage_losses;      // RocksDbStorage::losses().
+    std::optional<genesis::Recovery> recovery{};  // That the operator confirms.
+};
+
+// What this node sees of the agreement at this moment. Any thread; fails where the state cannot be
+// read.
+[[nodiscard]] base::Result<api::AgreementView> agreement_of(const ApiContext& context,
+                                                            const Published& view,
+                                                            const OwnStart& own);
+
+}  // namespace node
