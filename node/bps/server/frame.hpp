@@ -4,6 +4,7 @@
 #include "node/bps/server/memory_shares.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -15,21 +16,27 @@ namespace bps {
 class Frame {
   public:
     // The memory was taken.
-    Frame(MemoryHold hold, std::size_t bytes) : hold_(std::move(hold)), bytes_(bytes) {}
-    Frame(Frame&&) noexcept = default;
+    Frame(MemoryHold hold, std::size_t bytes);
+    Frame(Frame&& other) noexcept
+        : hold_(std::move(other.hold_)),
+          data_(std::move(other.data_)),
+          size_(std::exchange(other.size_, 0)) {}
     Frame& operator=(Frame&& other) noexcept {
         std::swap(hold_, other.hold_);
-        std::swap(bytes_, other.bytes_);
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
         return *this;
     }
     ~Frame();
 
-    [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
-    [[nodiscard]] base::ByteView view() const { return bytes_; }
+    [[nodiscard]] std::span<std::byte> bytes() { return {data_.get(), size_}; }
+    [[nodiscard]] base::ByteView view() const { return {data_.get(), size_}; }
 
   private:
     MemoryHold hold_;
-    base::Bytes bytes_;
+    // Not zeroed, but for the key: every byte is received before it is read.
+    std::unique_ptr<std::byte[]> data_;
+    std::size_t size_;
 };
 
 }  // namespace bps
