@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kNameDigits = 20;
 constexpr std::string_view kLogSuffix = ".log";
 constexpr std::int8_t kIndexFormat = 1;
-constexpr std::size_t kChunkBytes = 64U << 10U;
+constexpr std::size_t kChunkBytesMax = 64U << 10U;
 
 std::string name_of(std::int64_t base, std::string_view suffix) {
     return fmt::format("{:020}{}", base, suffix);
@@ -125,10 +125,11 @@ base::Result<base::ByteView> BatchWalk::at_least(std::size_t bytes) {
     const bool is_here =
         position_ >= chunk_position_ && position_ + wanted <= chunk_position_ + chunk_.size();
     if (!is_here) {
-        auto read = files_->read(name_, position_, std::min(left, std::max(wanted, kChunkBytes)));
+        auto read = files_->read(name_, position_, std::min(left, std::max(wanted, chunk_bytes_)));
         if (!read) return base::fail(read.error());
         chunk_ = *std::move(read);
         chunk_position_ = position_;
+        chunk_bytes_ = std::min(2 * chunk_bytes_, kChunkBytesMax);
     }
     return base::ByteView(chunk_).subspan(static_cast<std::size_t>(position_ - chunk_position_));
 }

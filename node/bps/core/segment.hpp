@@ -94,6 +94,9 @@ class BatchWalk {
     std::uint64_t end_;
     base::Bytes chunk_;
     std::uint64_t chunk_position_ = 0;
+    // Of the next read. A look-up wants a header or two, a walk through the log wants more and
+    // more.
+    std::size_t chunk_bytes_ = 4U << 10U;
 };
 
 }  // namespace bps
