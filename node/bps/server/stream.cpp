@@ -80,6 +80,7 @@ class TlsStream final : public Stream {
     }
     Transfer read(std::span<std::byte> out) override {
         Transfer transfer;
+        be_in_long(out.size() > kTlsPieceBytes);
         ERR_clear_error();
         const int done = SSL_read_ex(session_.get(), out.data(), out.size(), &transfer.bytes);
         return done == 1 ? transfer : after(done);
@@ -92,6 +93,7 @@ class TlsStream final : public Stream {
     }
     // A try that waited is repeated with the same bytes, as OpenSSL wants: records do not change.
     Transfer write_file(const FilePart& part) override {
+        be_in_long(part.bytes > kTlsPieceBytes);
         std::array<std::byte, kTlsPieceBytes> piece{};
         const std::size_t wanted = std::min(part.bytes, piece.size());
         const ssize_t count =
@@ -110,6 +112,17 @@ class TlsStream final : public Stream {
     }
 
   private:
+    // In the middle of a long request or answer its records share a buffer, which is not wiped: to
+    // make and wipe one for each costs as much as half of the cipher. Passwords are in short ones.
+    void be_in_long(bool is_long) {
+        if (is_long) {
+            SSL_clear_mode(session_.get(), SSL_MODE_RELEASE_BUFFERS);
+            SSL_clear_options(session_.get(), SSL_OP_CLEANSE_PLAINTEXT);
+        } else {
+            SSL_set_mode(session_.get(), SSL_MODE_RELEASE_BUFFERS);
+            SSL_set_options(session_.get(), SSL_OP_CLEANSE_PLAINTEXT);
+        }
+    }
     // After OpenSSL did not do it.
     Transfer after(int result) {
         const int errno_before = errno;
