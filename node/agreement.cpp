@@ -229,4 +229,9 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context,
     return out;
 }
 
+std::vector<api::Finding> find_wrong(const ApiContext& context, const OwnStart& own) {
+    const auto view = agreement_of(context, *context.runtime.published(), own);
+    return view ? api::diagnose(*view) : std::vector<api::Finding>();
+}
+
 }  // namespace node

@@ -23,4 +23,8 @@ struct OwnStart {
                                                             const Published& view,
                                                             const OwnStart& own);
 
+// What is wrong at this moment, as `bor-cli doctor` would say; nothing where the state cannot be
+// read. Any thread.
+[[nodiscard]] std::vector<api::Finding> find_wrong(const ApiContext& context, const OwnStart& own);
+
 }  // namespace node

@@ -215,8 +215,6 @@ class Node::Parts {
     [[nodiscard]] std::vector<std::string> http_addresses() const;
     // Of the broker; empty: this node has none.
     [[nodiscard]] std::function<bps::Figures()> broker_figures();
-    // What `bor-cli doctor` would say of this node.
-    [[nodiscard]] std::vector<api::Finding> diagnose() const;
     [[nodiscard]] OwnStart own_start() const;
     void add_routes();
 };
@@ -427,7 +425,8 @@ base::Result<void> Node::Parts::open() {
     if (auto opened = open_snapshots(); !opened) return opened;
     if (auto opened = open_exchange(); !opened) return opened;
     if (auto opened = open_pruning(); !opened) return opened;
-    watch = std::make_unique<FindingsWatch>([this] { return diagnose(); }, log("watch"));
+    watch = std::make_unique<FindingsWatch>([this] { return find_wrong(*context, own_start()); },
+                                            log("watch"));
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
@@ -473,11 +472,6 @@ std::function<bps::Figures()> Node::Parts::broker_figures() {
 
 OwnStart Node::Parts::own_start() const {
     return {options.producer_names, ledger.storage->losses(), recovery};
-}
-
-std::vector<api::Finding> Node::Parts::diagnose() const {
-    const auto view = agreement_of(*context, *runtime->published(), own_start());
-    return view ? api::diagnose(*view) : std::vector<api::Finding>();
 }
 
 void Node::Parts::add_routes() {
