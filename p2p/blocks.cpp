@@ -436,11 +436,35 @@ void BlockGossip::ask_if_due() {
     if (must_ask_) ask_wanted();
 }
 
+// The least busy, who sent a child, and others: each time twice as many, since who names a block
+// may not have it.
+void BlockGossip::ask_for(const chain::BlockId& id,
+                          Wants::Want& wanted,
+                          PeerSet holders,
+                          Peer& least_busy,
+                          Requests& requests) const {
+    const auto ask_too = [&](std::optional<Peer*> peer) {
+        if (!peer || *peer == nullptr) return false;
+        --requests.room.at((*peer)->slot);
+        wanted.tried.add((*peer)->slot);
+        requests.ids[(*peer)->slot].push_back(id);
+        return true;
+    };
+    (void)ask_too(&least_busy);
+    // What a peer's round trip is, the peer decides.
+    const base::Duration trips = 2 * least_busy.round_trip_or({});
+    wanted.due = peers_.now() + kAskAgain + std::min(trips, kAskAgain);
+    (void)ask_too(next_candidate(std::exchange(wanted.first, {}), wanted.tried, requests.room));
+    std::size_t left = wanted.beside;
+    while (left > 0 && ask_too(next_candidate(holders, wanted.tried, requests.room)))
+        --left;
+    wanted.beside = 2 * wanted.beside + 1;
+}
+
 // Ids begin with the height, so that parents are asked for first.
 void BlockGossip::ask_wanted() {
     must_ask_ = false;
-    std::map<PeerSlot, std::vector<chain::BlockId>> requests;
-    std::map<PeerSlot, std::size_t> room;
+    Requests requests;
     for (auto at = wanted_.entries().begin(); at != wanted_.entries().end();) {
         Wants::Want& wanted = wanted_.current(at->second);
         if (wanted.due > peers_.now() || assemblies_.contains(at->first)) {
@@ -450,7 +474,7 @@ void BlockGossip::ask_wanted() {
         const Entry* entry = blocks_.find(at->first);
         PeerSet holders = entry == nullptr ? PeerSet{} : entry->holders;
         holders.add(wanted.candidates);
-        const auto peer = next_candidate(holders, wanted.tried, room);
+        const auto peer = next_candidate(holders, wanted.tried, requests.room);
         if (!peer) {
             // Nobody is left to be asked: it is heard of again, or was a lie.
             at = wanted_.erase(at);
@@ -459,29 +483,11 @@ void BlockGossip::ask_wanted() {
         if (*peer == nullptr) {
             wanted.due = peers_.now() + kBusyPatience;
         } else {
-            const auto ask_too = [&, id = at->first](const Peer& asked) {
-                --room.at(asked.slot);
-                wanted.tried.add(asked.slot);
-                requests[asked.slot].push_back(id);
-            };
-            ask_too(**peer);
-            // What a peer's round trip is, the peer decides.
-            const base::Duration trips = 2 * (*peer)->round_trip_or({});
-            wanted.due = peers_.now() + kAskAgain + std::min(trips, kAskAgain);
-            // The least busy peer may have named the block without having it, and so may others:
-            // each time twice as many are asked.
-            const auto first = next_candidate(std::exchange(wanted.first, {}), wanted.tried, room);
-            if (first && *first != nullptr) ask_too(**first);
-            for (std::size_t left = wanted.beside; left > 0; --left) {
-                const auto beside = next_candidate(holders, wanted.tried, room);
-                if (!beside || *beside == nullptr) break;
-                ask_too(**beside);
-            }
-            wanted.beside = 2 * wanted.beside + 1;
+            ask_for(at->first, wanted, holders, **peer, requests);
         }
         ++at;
     }
-    for (auto& [slot, ids] : requests) {
+    for (auto& [slot, ids] : requests.ids) {
         if (Peer* peer = peers_.at(slot)) ask(*peer, std::move(ids));
     }
 }

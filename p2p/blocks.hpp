@@ -97,6 +97,16 @@ class BlockGossip {
     void deliver(Peer& peer, const chain::BlockPtr& block);
     void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
     void want_whole(const Peer& peer, const chain::BlockId& id);
+    // What will be asked of whom, and how much more each may be asked for.
+    struct Requests {
+        std::map<PeerSlot, std::vector<chain::BlockId>> ids;
+        std::map<PeerSlot, std::size_t> room;
+    };
+    void ask_for(const chain::BlockId& id,
+                 Wants::Want& wanted,
+                 PeerSet holders,
+                 Peer& least_busy,
+                 Requests& requests) const;
     void ask_wanted();
     void ask_if_due();
     [[nodiscard]] std::size_t room_of(Peer& peer) const;
