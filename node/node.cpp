@@ -269,6 +269,9 @@ base::Result<void> Node::Parts::open_core() {
     }
     auto network = network_options(options, *peers, ledger);
     if (network) {
+        const auto newest = newest_recovery(recovery, *ledger.storage);
+        if (!newest) return base::fail(newest.error());
+        network->recovery = *newest;
         network->takes_snapshots = true;
         network->begun_snapshot = SnapshotReceiver::begun_in(joining_in(options.data_dir));
     }

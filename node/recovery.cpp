@@ -1,5 +1,6 @@
 #include "node/recovery.hpp"
 
+#include "chain/state/proof_store.hpp"
 #include "node/snapshots/recovery_file.hpp"
 
 #include <filesystem>
@@ -40,6 +41,21 @@ base::Result<std::optional<genesis::Recovery>> read_recovery(const Options& opti
 
 std::optional<chain::ScheduleReset> reset_of(const std::optional<genesis::Recovery>& recovery) {
     return recovery ? genesis::reset_of(*recovery) : std::nullopt;
+}
+
+base::Result<p2p::RecoveryPoint> newest_recovery(const std::optional<genesis::Recovery>& confirmed,
+                                                 const base::StorageView& storage) {
+    p2p::RecoveryPoint newest;
+    if (confirmed) newest = {confirmed->id(), confirmed->reset.from};
+    const auto links = chain::stored_recoveries(storage);
+    if (!links) return base::fail(links.error());
+    for (const chain::RecoveryLink& link : *links) {
+        if (chain::height_of(link.reset.from) <= chain::height_of(newest.from)) continue;
+        const auto stored = genesis::recovery_from_text(base::as_text(link.reset.record));
+        if (!stored) return base::fail(base::Errc::corrupt, stored.error().detail);
+        newest = {stored->id(), link.reset.from};
+    }
+    return newest;
 }
 
 void tell_recovery(const Options& options,

@@ -1,8 +1,10 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/storage.hpp"
 #include "genesis/recovery.hpp"
 #include "node/options.hpp"
+#include "p2p/messages.hpp"
 
 #include <optional>
 #include <vector>
@@ -20,6 +22,10 @@ namespace node {
 // What the ledger goes on by; nothing: no recovery, or one that keeps the schedule.
 [[nodiscard]] std::optional<chain::ScheduleReset> reset_of(
     const std::optional<genesis::Recovery>& recovery);
+// The newest that this chain goes on by: what the operator confirms, or what the stored chain went
+// through where that is above it. corrupt: a stored one does not decode.
+[[nodiscard]] base::Result<p2p::RecoveryPoint> newest_recovery(
+    const std::optional<genesis::Recovery>& confirmed, const base::StorageView& storage);
 // Logs which recovery this chain goes on by, or that its file is there and is not confirmed.
 void tell_recovery(const Options& options,
                    const std::optional<genesis::Recovery>& recovery,

@@ -311,7 +311,7 @@ void BlockGossip::on_judged(const input::Judged& judged) {
     if (peer != nullptr) peer->end_judging(judged.item);
     Entry* entry = blocks_.find(judged.id);
     const bool is_bad = judged.verdict == Verdict::bad;
-    if (is_bad && peer != nullptr) peers_.close(*peer, Reason::bad_block, judged.text);
+    if (is_bad && peer != nullptr) peers_.close_for(*peer, judged);
     if (entry == nullptr) return;
     if (judged.item == Item::header) {
         SharedBytes message = std::exchange(entry->value.header_message, {});

@@ -248,8 +248,12 @@ bool CatchUp::on_judged(const input::Judged& judged) {
                              judged.text));
             sync_.on_early(peers_.now(), *from, ledger_.finalized);
         } else if (from) {
-            const bool is_proof = judged.verdict != Verdict::unsure;
-            apply({*from, is_proof ? 0 : 10, Reason::bad_block, judged.text});
+            Peer* peer = peers_.at(*from);
+            if (judged.verdict == Verdict::unsure) {
+                apply({*from, 10, Reason::bad_block, judged.text});
+            } else if (peer != nullptr) {
+                peers_.close_for(*peer, judged);
+            }
             peers_.log().warn(
                 "sync: block {} is not taken: {}", chain::height_of(judged.id), judged.text);
             sync_.start(peers_.now(), ledger_.finalized);

@@ -109,6 +109,7 @@ void Handshake::say_hello(Peer& peer) {
                       .head = ledger_.head,
                       .stored = stored_,
                       .rules_version = options.rules_version,
+                      .recovery = options.recovery,
                       .vote_keys = peer.statements});
 }
 
@@ -117,6 +118,7 @@ void Handshake::say_hello(Peer& peer) {
 void Handshake::on_hello(Peer& peer, Hello hello) {
     if (peer.has_hello) return peers_.close(peer, Reason::wrong_version, "says hello twice");
     std::optional<Refusal> refusal = check(peer, hello);
+    if (!refusal) refusal = check_recovery(hello);
     if (!refusal) refusal = check_statements(peer, hello);
     if (!refusal) refusal = find_own_twin(peer, hello);
     if (!refusal) refusal = find_twins(peer, hello);
@@ -157,6 +159,22 @@ std::optional<Handshake::Refusal> Handshake::check(const Peer& peer, const Hello
         return Refusal{Reason::self, "has our own node key"};
     }
     return {};
+}
+
+// Up to the block from which the newer recovery begins both have one chain, and whoever lacks
+// blocks of that takes them from the other. After that neither has anything for the other. It is
+// for the one that does not follow the newer to say so: it knows whether the block is here, with
+// nothing final above it. Who has gone over it follows the recovery by what is stored, or is
+// forked.
+std::optional<Handshake::Refusal> Handshake::check_recovery(const Hello& hello) const {
+    const RecoveryPoint& ours = peers_.options().recovery;
+    const RecoveryPoint& theirs = hello.recovery;
+    const chain::Height from = chain::height_of(theirs.from);
+    if (theirs == ours || from < chain::height_of(ours.from)) return {};
+    const bool is_here = ledger_.finalized.id == theirs.from ||
+                         std::ranges::find(ledger_.branch, theirs.from) != ledger_.branch.end();
+    if (!is_here || hello.finalized.height < from) return {};
+    return Refusal{Reason::other_recovery, describe_parting(theirs, ours)};
 }
 
 std::optional<Handshake::Refusal> Handshake::check_statements(const Peer& peer,

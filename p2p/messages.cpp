@@ -132,6 +132,16 @@ bool read_flag(Reader& in, std::string_view field) {
 
 // --- Bodies ---
 
+void encode(Writer& out, const RecoveryPoint& recovery) {
+    out.hash(recovery.id);
+    out.hash(recovery.from);
+}
+
+void decode(Reader& in, RecoveryPoint& recovery) {
+    recovery.id = in.hash<kHashBytes>("recovery");
+    recovery.from = in.hash<kHashBytes>("recovery");
+}
+
 void encode(Writer& out, const Hello& hello) {
     out.u16(hello.version_min);
     out.u16(hello.version_max);
@@ -143,6 +153,7 @@ void encode(Writer& out, const Hello& hello) {
     encode(out, hello.head);
     encode(out, hello.stored);
     out.u32(hello.rules_version);
+    encode(out, hello.recovery);
     out.varuint32(static_cast<std::uint32_t>(hello.vote_keys.size()));
     for (const VoteKeyStatement& statement : hello.vote_keys)
         encode(out, statement);
@@ -162,6 +173,7 @@ void decode(Reader& in, Hello& hello) {
     }
     decode(in, hello.stored);
     hello.rules_version = in.u32("rules_version");
+    decode(in, hello.recovery);
     const std::size_t keys = in.count("vote_keys", kVoteKeysMax, kStatementBytesMin);
     for (std::size_t i = 0; i < keys && in.ok(); ++i) {
         decode(in, hello.vote_keys.emplace_back(), "vote_keys");
@@ -196,7 +208,7 @@ void encode(Writer& out, const GoAway& away) {
 }
 
 void decode(Reader& in, GoAway& away) {
-    away.reason = read_enum<Reason>(in, "reason", 16);
+    away.reason = read_enum<Reason>(in, "reason", 17);
     away.text = in.string("text", kTextBytesMax);
 }
 
@@ -549,7 +561,7 @@ std::string_view to_string(SnapshotPart part) {
 }
 
 std::string_view to_string(Reason reason) {
-    constexpr std::array<std::string_view, 17> kNames = {"none",
+    constexpr std::array<std::string_view, 18> kNames = {"none",
                                                          "self",
                                                          "duplicate",
                                                          "wrong_chain",
@@ -565,7 +577,8 @@ std::string_view to_string(Reason reason) {
                                                          "flooding",
                                                          "behind",
                                                          "shutting_down",
-                                                         "internal"};
+                                                         "internal",
+                                                         "other_recovery"};
     return kNames[static_cast<std::size_t>(reason)];
 }
 

@@ -102,6 +102,15 @@ struct SnapshotPoint {
     friend auto operator<=>(const SnapshotPoint&, const SnapshotPoint&) = default;
 };
 
+// The newest recovery that a chain went through, or is to (genesis::Recovery): its id, and the
+// block from which it begins. Both zero: none.
+struct RecoveryPoint {
+    base::Hash256 id{};
+    chain::BlockId from{};
+
+    friend bool operator==(const RecoveryPoint&, const RecoveryPoint&) = default;
+};
+
 // What a node has stored for others.
 struct Stored {
     chain::Height earliest_height = 1;  // Of its blocks.
@@ -144,6 +153,7 @@ struct Hello {
     BlockPoint head{};
     Stored stored{};
     std::uint32_t rules_version = 0;
+    RecoveryPoint recovery{};
     std::vector<VoteKeyStatement> vote_keys{};
 
     friend bool operator==(const Hello&, const Hello&) = default;
@@ -191,6 +201,8 @@ enum class Reason : std::uint8_t {
     behind = 14,  // Does not keep up: is silent, or does not read what it is sent.
     shutting_down = 15,
     internal = 16,
+    other_recovery =
+        17,  // Follows another recovery: above it the blocks of each are not the other's.
 };
 [[nodiscard]] std::string_view to_string(Reason reason);
 

@@ -383,6 +383,7 @@ struct Options {
     std::string listen_address;
     std::string agent = "bor";
     std::uint32_t rules_version = 0;
+    RecoveryPoint recovery;
     std::vector<PublicKey> vote_keys;
     std::optional<Checkpoint> checkpoint;
     bool trusts_certified = false;                // Asks for range proofs.

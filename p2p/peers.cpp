@@ -59,6 +59,18 @@ std::string_view to_string(PeerState state) {
     return "unknown";
 }
 
+std::string describe_parting(const RecoveryPoint& theirs, const RecoveryPoint& ours) {
+    const auto name = [](const RecoveryPoint& point) {
+        if (point == RecoveryPoint{}) return std::string("no recovery");
+        return fmt::format(
+            "recovery {} (block {})", base::to_hex(point.id.view()), chain::height_of(point.from));
+    };
+    return fmt::format(
+        "follows {}, we follow {}: who lacks one needs its recovery.txt and recover-from",
+        name(theirs),
+        name(ours));
+}
+
 // Questions under way would measure the change.
 void Peers::set_clock(base::Duration ahead) {
     const base::Duration change = ahead - std::exchange(ahead_, ahead);
@@ -145,6 +157,17 @@ void Peers::close(Peer& peer, Reason reason, const std::string& text) {
     log_.info("{} {}: go_away {}: {}", peer.address, peer.key.to_string(), to_string(reason), text);
     peer.is_closed = true;
     gone_.push_back({peer.slot, peer.address, peer.outbound, stays(reason), text});
+}
+
+void Peers::close_for(Peer& peer, const input::Judged& bad) {
+    const RecoveryPoint& theirs = peer.hello.recovery;
+    const RecoveryPoint& ours = options_.recovery;
+    const chain::Height common =
+        std::max(chain::height_of(theirs.from), chain::height_of(ours.from));
+    const chain::Height height = chain::height_of(bad.id);
+    if (theirs == ours || height <= common) return close(peer, Reason::bad_block, bad.text);
+    log_.info("{}: block {} is not taken: {}", peer.address, height, bad.text);
+    close(peer, Reason::other_recovery, describe_parting(theirs, ours));
 }
 
 void Peers::lose(Peer& peer, const std::string& text, std::optional<Reason> close_channel) {

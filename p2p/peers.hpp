@@ -127,6 +127,9 @@ struct Peer {
     static constexpr std::uint64_t kCongestedBytes = 4U << 20U;
 };
 
+// That a peer follows another recovery than we do, and the remedy.
+[[nodiscard]] std::string describe_parting(const RecoveryPoint& theirs, const RecoveryPoint& ours);
+
 // The connected nodes, and what is common to all conversations with them: sending, scores, and
 // the end. Everything of one step happens between begin() and sweep().
 class Peers : base::Pinned {
@@ -179,6 +182,9 @@ class Peers : base::Pinned {
     void charge(Peer& peer, int points, Reason reason, const std::string& text);
     // Says go_away and closes.
     void close(Peer& peer, Reason reason, const std::string& text);
+    // The ledger calls this block of it, or the header, bad. Above a recovery that one of us
+    // follows and the other does not that proves nothing.
+    void close_for(Peer& peer, const input::Judged& bad);
     // Its channel is down, or it said go_away (then `close_channel`).
     void lose(Peer& peer, const std::string& text, std::optional<Reason> close_channel = {});
     // Refuses a channel before a peer was made of it.

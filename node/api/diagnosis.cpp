@@ -225,16 +225,16 @@ void find_forks(const AgreementView& view, std::vector<Finding>& out) {
 // Here the peers look cut off, and the blocks of this node look hostile to them.
 void find_recovery(const AgreementView& view, std::vector<Finding>& out) {
     const auto told = std::ranges::find_if(view.refusals, [](const std::string& text) {
-        return text.find("a recovery that this node does not know") != std::string::npos;
+        return text.find("needs its recovery.txt") != std::string::npos;
     });
     if (told == view.refusals.end()) return;
     out.push_back({Kind::recovery,
                    "",
-                   fmt::format("Peers follow another chain above block {}, since a recovery that "
-                               "this node does not know ({}): ask the members for its file and "
-                               "ID ('bor-cli recover check FILE GENESIS' tells the ID too), put "
-                               "the file as recovery.txt into the data directory, and start with "
-                               "--recover-from ID.",
+                   fmt::format("Peers follow another recovery than this node, whose final block is "
+                               "{} ({}). The members know which counts: who lacks it asks them for "
+                               "its file and ID ('bor-cli recover check FILE GENESIS' tells the ID "
+                               "too), puts the file as recovery.txt into the data directory, and "
+                               "starts with --recover-from ID.",
                                view.finalized,
                                *told)});
 }

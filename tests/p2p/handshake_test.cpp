@@ -215,6 +215,68 @@ TEST_CASE("forked: another final block at our height, or below") {
     }
 }
 
+// A recovery of the test's, from this block.
+RecoveryPoint recovery_from(const chain::BlockId& block, std::uint8_t number) {
+    RecoveryPoint recovery{.from = block};
+    recovery.id.bytes[0] = std::byte{number};
+    return recovery;
+}
+
+TEST_CASE("other_recovery: neither has anything for the other any more") {
+    const chain::BlockId head = Stranger().ledger.head->id;
+    const bool is_ours_too = GENERATE(false, true);
+    Stranger test({}, is_ours_too ? recovery_from(head, 1) : RecoveryPoint{});
+    const input::LedgerChanged view = test.ledger.view();
+    REQUIRE(view.head.id == head);
+    REQUIRE(view.finalized.height < view.head.height);
+    const ChannelId channel = test.come();
+    Hello hello = test.hello();
+    hello.recovery = recovery_from(head, 2);
+    std::optional<Reason> reason;
+    SECTION("its recovery begins from our head, and it has gone on from there") {
+        hello.finalized = hello.head;
+        reason = Reason::other_recovery;
+    }
+    SECTION("it has not come to that block") {}
+    SECTION("we have not come there") {
+        hello.finalized = hello.head = {view.head.height + 1, block_on(*test.ledger.head)->id};
+        hello.recovery.from = hello.head.id;
+    }
+    SECTION("it is the same recovery") {
+        hello.finalized = hello.head;
+        hello.recovery = test.options.recovery;
+    }
+    SECTION("its recovery is an older one, and it can follow up to ours") {
+        hello.recovery.from = view.finalized.id;
+        if (!is_ours_too) reason = Reason::other_recovery;
+    }
+    test.say(channel, hello);
+    CHECK(test.closed(channel) == reason);
+    if (!reason) return;
+    CHECK(test.went(channel, *reason));
+    CHECK(test.log.has("needs its recovery.txt and recover-from"));
+    // That is no offence: it may come again at once.
+    CHECK_FALSE(test.closed(test.come()));
+}
+
+TEST_CASE("a block above a recovery that the other side does not follow is no offence") {
+    Stranger test;
+    const ChannelId channel = test.come();
+    Hello hello = test.hello();
+    const auto other = block_on(*test.ledger.head);
+    const auto block = block_on(*other);
+    hello.recovery = recovery_from(other->id, 1);
+    test.say(channel, hello);
+    test.say(channel, test.notice());
+    const bool is_above = GENERATE(true, false);
+    const auto item = GENERATE(Item::header, Item::block);
+    input::Judged judged{item, (is_above ? block : other)->id, channel, Verdict::bad, "schedule"};
+    test.step(judged);
+    CHECK(test.went(channel, is_above ? Reason::other_recovery : Reason::bad_block));
+    const ChannelId again = test.come();
+    CHECK((test.closed(again) == Reason::flooding) == !is_above);
+}
+
 TEST_CASE("not_permitted: who is in no list") {
     Stranger test;
     SECTION("a stranger that connects") {

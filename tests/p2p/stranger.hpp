@@ -21,8 +21,10 @@ struct Stranger {
     Effects out;
     std::uint64_t channels = 0;
 
-    explicit Stranger(const std::optional<Checkpoint>& checkpoint = {}) {
+    explicit Stranger(const std::optional<Checkpoint>& checkpoint = {},
+                      const RecoveryPoint& recovery = {}) {
         options.checkpoint = checkpoint;
+        options.recovery = recovery;
         network = std::make_unique<Network>(options, base::Log(log, "p2p"));
         ledger.grow(10);
         step(ledger.view());

@@ -78,9 +78,9 @@ TEST_CASE("a validator down") {
 TEST_CASE("a node that was not told of a recovery says so before it calls that a partition") {
     AgreementView view = four();
     view.refusals = {
-        "b:1: schedule version 170, the parent implies 0: it is of a recovery that this "
-        "node does not know; if the members confirm one, set recover-from"};
-    CHECK(has(only(view, Finding::Kind::recovery, ""), "another chain above block 100, since a"));
+        "b:1: it said go_away other_recovery: follows no recovery, we follow recovery 1234 (block "
+        "100): who lacks one needs its recovery.txt and recover-from"};
+    CHECK(has(only(view, Finding::Kind::recovery, ""), "starts with --recover-from ID"));
     for (std::size_t i : {1U, 2U, 3U})
         view.validators[i].connected = false;
     CHECK(diagnose(view).front().kind == Finding::Kind::recovery);

@@ -255,6 +255,7 @@ p2p::Options Machine::network_options(std::uint64_t seed) const {
     network.rules_version = rules_known;
     if (!setup_.hides_its_keys) network.vote_keys = signer_.keys();
     network.seed = seed;
+    if (recovery) network.recovery = {recovery->id(), recovery->reset.from};
     network.takes_snapshots = true;
     // Over a recovery no proof leads.
     network.trusts_certified = seed % 2 == 0;
