@@ -215,7 +215,9 @@ class Node::Parts {
     [[nodiscard]] std::vector<std::string> http_addresses() const;
     // Of the broker; empty: this node has none.
     [[nodiscard]] std::function<bps::Figures()> broker_figures();
-    [[nodiscard]] OwnStart own_start() const;
+    [[nodiscard]] OwnStart own_start() const {
+        return {options.producer_names, ledger.storage->losses(), recovery};
+    }
     void add_routes();
 };
 
@@ -471,10 +473,6 @@ std::vector<std::string> Node::Parts::http_addresses() const {
 std::function<bps::Figures()> Node::Parts::broker_figures() {
     if (!options.broker.is_on) return {};
     return [this] { return broker->figures(); };
-}
-
-OwnStart Node::Parts::own_start() const {
-    return {options.producer_names, ledger.storage->losses(), recovery};
 }
 
 void Node::Parts::add_routes() {
