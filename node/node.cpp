@@ -269,16 +269,14 @@ base::Result<void> Node::Parts::open_core() {
     if (origin != nullptr) {
         if (auto same = check_origin(*recovery, *origin); !same) return same;
     }
-    auto network = network_options(options, *peers, ledger);
+    const auto newest = newest_recovery(recovery, *ledger.storage);
+    if (!newest) return base::fail(newest.error());
+    auto network = network_options(options, *peers, ledger, *newest);
     if (network) {
-        const auto newest = newest_recovery(recovery, *ledger.storage);
-        if (!newest) return base::fail(newest.error());
-        network->recovery = *newest;
         network->takes_snapshots = true;
         network->begun_snapshot = SnapshotReceiver::begun_in(joining_in(options.data_dir));
     }
-    Runtime::Options how;
-    how.workers = options.chain_threads;
+    const Runtime::Options how{.workers = options.chain_threads};
     runtime = std::make_unique<Runtime>(
         how,
         Runtime::Environment{*ledger.storage, ledger.journals, log("runtime")},
@@ -287,8 +285,7 @@ base::Result<void> Node::Parts::open_core() {
             std::move(*core), std::move(network), *ledger.signer, log("p2p")),
         std::move(first));
     if (!options.has_peers()) return {};
-    transport::tcp::Options tcp;
-    tcp.listen = options.p2p_listen_endpoints;
+    const transport::tcp::Options tcp{.listen = options.p2p_listen_endpoints};
     transport =
         std::make_unique<transport::tcp::Thread>(tcp, *peers->node_key, *runtime, log("transport"));
     transports = std::make_unique<Transports>(options.transports, *transport, log("transport"));

@@ -126,7 +126,8 @@ std::string listen_address(const Options& options) {
 
 std::optional<p2p::Options> network_options(const Options& options,
                                             const PeerSettings& settings,
-                                            const Ledger& ledger) {
+                                            const Ledger& ledger,
+                                            const p2p::RecoveryPoint& recovery) {
     if (!settings.node_key) return std::nullopt;
     p2p::Options network;
     network.chain_id = ledger.genesis.chain_id();
@@ -144,6 +145,7 @@ std::optional<p2p::Options> network_options(const Options& options,
     network.joins_with_one_organisation = options.join_with_one_organisation;
     // Over a recovery no proof leads: up to it all is checked.
     network.trusts_certified = options.trust == "certified";
+    network.recovery = recovery;
     return network;
 }
 

@@ -30,6 +30,7 @@ struct PeerSettings {
 // How the conversation with them is held; nothing: there are none.
 [[nodiscard]] std::optional<p2p::Options> network_options(const Options& options,
                                                           const PeerSettings& settings,
-                                                          const Ledger& ledger);
+                                                          const Ledger& ledger,
+                                                          const p2p::RecoveryPoint& recovery);
 
 }  // namespace node

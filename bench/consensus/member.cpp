@@ -89,10 +89,11 @@ std::unique_ptr<node::NetworkedCore> Member::open_core(node::Effects& first) {
                                               state,
                                               base::Log(log_, "core")};
     auto core = must(node::Core::open(options, environment, std::move(ledger_.safety), first));
-    return std::make_unique<node::NetworkedCore>(std::move(core),
-                                                 node::network_options(options_, peers_, ledger_),
-                                                 *ledger_.signer,
-                                                 base::Log(log_, "p2p"));
+    return std::make_unique<node::NetworkedCore>(
+        std::move(core),
+        node::network_options(options_, peers_, ledger_, {}),
+        *ledger_.signer,
+        base::Log(log_, "p2p"));
 }
 
 void Member::start() {
