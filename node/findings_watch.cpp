@@ -3,7 +3,9 @@
 #include "node/worker_pool.hpp"
 
 #include <chrono>
+#include <condition_variable>
 #include <iterator>
+#include <mutex>
 
 namespace node {
 
@@ -40,29 +42,22 @@ void FindingsLog::note(const std::vector<api::Finding>& findings) {
 }
 
 void FindingsWatch::start() {
-    {
-        const std::scoped_lock lock(mutex_);
-        stopping_ = false;
-    }
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
 }
 
 void FindingsWatch::stop() {
-    {
-        const std::scoped_lock lock(mutex_);
-        stopping_ = true;
-    }
-    woken_.notify_all();
-    if (thread_.joinable()) thread_.join();
+    thread_ = std::jthread();
 }
 
-void FindingsWatch::run() {
+void FindingsWatch::run(const std::stop_token& stop) {
     name_this_thread("bor-watch");
-    std::unique_lock lock(mutex_);
-    while (!woken_.wait_for(lock, kEvery, [this] { return stopping_; })) {
-        lock.unlock();
+    std::mutex mutex;
+    std::condition_variable_any woken;
+    std::unique_lock lock(mutex);
+    while (true) {
+        woken.wait_for(lock, stop, kEvery, [] { return false; });
+        if (stop.stop_requested()) return;
         log_.note(diagnose_());
-        lock.lock();
     }
 }
 

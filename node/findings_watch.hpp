@@ -3,10 +3,10 @@
 #include "base/log.hpp"
 #include "node/api/diagnosis.hpp"
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
+#include <stop_token>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,20 +43,16 @@ class FindingsWatch : base::Pinned {
 
     FindingsWatch(Diagnose diagnose, const base::Log& log)
         : diagnose_(std::move(diagnose)), log_(log) {}
-    ~FindingsWatch() { stop(); }
-
     void start();
+    // Ends the look that is under way; so does destruction.
     void stop();
 
   private:
-    void run();
+    void run(const std::stop_token& stop);
 
     const Diagnose diagnose_;
     FindingsLog log_;
-    std::mutex mutex_;
-    std::condition_variable woken_;
-    bool stopping_ = false;
-    std::thread thread_;
+    std::jthread thread_;
 };
 
 }  // namespace node

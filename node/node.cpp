@@ -427,8 +427,8 @@ base::Result<void> Node::Parts::open() {
     if (auto opened = open_snapshots(); !opened) return opened;
     if (auto opened = open_exchange(); !opened) return opened;
     if (auto opened = open_pruning(); !opened) return opened;
-    watch = std::make_unique<FindingsWatch>([this] { return find_wrong(*context, own_start()); },
-                                            log("watch"));
+    watch = std::make_unique<FindingsWatch>(
+        [this, own = own_start()] { return find_wrong(*context, own); }, log("watch"));
     metrics = std::make_unique<Metrics>(Metrics::Sources{*runtime,
                                                          *ledger.storage,
                                                          [this] { return server->counters(); },
