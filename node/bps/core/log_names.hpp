@@ -30,6 +30,7 @@ inline constexpr std::string_view kSnapshotPrefix = "producers.";  // And the of
     Reader in(bytes);
     const auto offset = in.integer<std::int64_t>("offset");
     const std::size_t content = in.offset();
+    if (in.ok() && offset < 0) in.set_error("offset", "negative");
     const auto crc = in.integer<std::uint32_t>("crc");
     if (in.ok() && crc != base::crc32c(bytes.first(content))) in.set_error("crc", "wrong");
     if (const auto done = in.finish(); !done) {

@@ -286,6 +286,14 @@ TEST_CASE("deleted records stay deleted", "[bps][log]") {
     CHECK(open_log(files, small_segments())->end() == 20);
 }
 
+TEST_CASE("a start that is no offset is refused", "[bps][log]") {
+    SimulatedFiles files;
+    REQUIRE(files.replace(bps::kStartFile, bps::pack_offset(-1)).has_value());
+    const base::Error error = refused(files);
+    CHECK(error.code == base::Errc::corrupt);
+    CHECK(error.detail.starts_with("file start: "));
+}
+
 TEST_CASE("the first record at or after a time is found as in a model", "[bps][log]") {
     SimulatedFiles files;
     base::Rng rng(3);
