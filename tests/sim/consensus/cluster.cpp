@@ -23,6 +23,7 @@ constexpr int kCopiedCrashPercent = 20;
 constexpr int kCopiedDiesPercent = 3;
 constexpr int kCopyPercent = 15;
 constexpr std::uint64_t kCrashSalt = 0x2545F4914F6CDD1D;
+constexpr std::uint64_t kOperatorSalt = 0x9FB21C651E98DF25;
 
 }  // namespace
 
@@ -56,7 +57,9 @@ Cluster::Cluster(const Plan& plan)
       observer_(universe_, plan.faults_beyond > 0),
       network_(universe_.members.size(), chance_),
       down_until_(universe_.members.size()),
-      crash_dice_(plan.seed ^ kCrashSalt) {
+      crash_dice_(plan.seed ^ kCrashSalt),
+      operator_dice_(plan.seed ^ kOperatorSalt),
+      takes_ranges_(universe_.members.size()) {
     if (universe_.members.size() > kManyMembers) {
         plan_.chaos_until = kChaosOfMany;
         plan_.end = kChaosOfMany + kGapMax + 4;
@@ -78,6 +81,7 @@ Cluster::Cluster(const Plan& plan)
     crashes_percent_ = crash_dice_.percent(40) ? 6 : 0;
     dies_percent_ = crash_dice_.percent(40) ? 1 : 0;
     choose_weather();
+    choose_operators();
 }
 
 Cluster::~Cluster() = default;
@@ -195,6 +199,7 @@ void Cluster::start_slot() {
     const chain::Slot current = slot();
     if (current >= plan_.chaos_until && !healed_) heal();
     if (!healed_) make_faults();
+    if (!healed_) operate();
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
         Host* host = hosts_[i].get();
         if (host != nullptr && !host->up() && (healed_ || down_until_[i] <= current)) host->start();
@@ -353,7 +358,7 @@ void Cluster::check_liveness() {
     std::vector<char> silent(hosts_.size());
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
         if (hosts_[i] == nullptr) continue;
-        silent[i] = static_cast<char>(hosts_[i]->lost());
+        silent[i] = static_cast<char>(hosts_[i]->is_silent());
         lowest = std::min(lowest, hosts_[i]->final_slot());
     }
     if (lowest > best_final_) {

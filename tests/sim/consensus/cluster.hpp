@@ -33,13 +33,18 @@ struct ClockSaid {  // What the clock of a member shows.
     std::size_t member;
     base::Timestamp shown;
 };
+struct Range {  // The answer to a request, up to the final block of who answers; parents first.
+    std::vector<chain::BlockPtr> blocks;
+    std::shared_ptr<const chain::Certificate> final;
+};
 using Message = std::variant<chain::BlockPtr,
                              std::shared_ptr<const chain::Vote>,
                              std::shared_ptr<const chain::Certificate>,
                              Request,
                              Hello,
                              std::shared_ptr<const VotesSeen>,
-                             ClockSaid>;
+                             ClockSaid,
+                             std::shared_ptr<const Range>>;
 
 // --- What a node has on disk ---
 struct Rows {
@@ -94,6 +99,13 @@ class Host {
     void copy_disk();
     [[nodiscard]] bool put_back_copy();
 
+    // --- What its operator does (operators.cpp) ---
+    void answer_recovery();
+    // An earlier machine proves that it uses some of the keys.
+    void meet_twin(Chance& chance);
+    // A key signs nothing more: it has answered, or there is a twin, or its journal is lost.
+    [[nodiscard]] bool is_silent() const;
+
     void on_message(std::size_t from, const Message& message);
     void on_wake(base::Timestamp at);
     void on_synced(std::size_t position);
@@ -123,10 +135,16 @@ class Host {
     void receive(std::size_t from, const Hello& hello);
     void receive(std::size_t from, const std::shared_ptr<const VotesSeen>& seen);
     void receive(std::size_t from, const ClockSaid& said);
+    void receive(std::size_t from, const std::shared_ptr<const Range>& range);
     void say_clock();
     [[nodiscard]] bool judge(const chain::Certificate& certificate,
                              const chain::ScheduleState& schedules);
-    void adopt(const chain::BlockPtr& block);
+    void adopt(const chain::BlockPtr& block, bool spared = false);
+    // From this block on, that is below the final one; null: it is not, or that is not certified.
+    [[nodiscard]] std::shared_ptr<const Range> range_from(const Seen& first) const;
+    void write_spared(chain::Height final);
+    void check_on_disk(const chain::BlockId& voted_for);
+    void note_answers();
     void ask(std::size_t peer, const chain::BlockId& id);
     void wake_at(base::Timestamp local);
     // What it tells production, and what its clock shows.
@@ -140,6 +158,7 @@ class Host {
     [[nodiscard]] bool may_lose_part() const;
     [[nodiscard]] bool has_only_copy() const;
     void remember_journals();
+    void forget_all();
     void check_journals(const consensus::Journals& opened);
     void signs_as_old_copy(const base::crypto::PublicKey& key);
     void is_told(std::size_t from, const VotesSeen& seen);
@@ -175,6 +194,7 @@ class Host {
     std::map<chain::BlockId, base::Timestamp> asked_;
     consensus::EarlyBlocks early_;
     std::set<base::Timestamp> wakes_;
+    std::vector<chain::BlockPtr> spared_;  // Adopted and on no disk; parents first.
 };
 
 // How often something happened, of what is rare.
@@ -203,10 +223,10 @@ struct Outcome {
     bool checked_liveness = false;
     std::size_t events = 0;
     Faults faults;
+    std::map<std::string, std::uint64_t> counts;  // What else happened, by its name.
     // Of whole nodes only.
-    std::uint64_t new_disks = 0;                  // Given to machines that lost what they had.
-    std::uint64_t upgrades = 0;                   // Seeds whose chain went on under other rules.
-    std::map<std::string, std::uint64_t> counts;  // What else went wrong, by its name.
+    std::uint64_t new_disks = 0;  // Given to machines that lost what they had.
+    std::uint64_t upgrades = 0;   // Seeds whose chain went on under other rules.
 };
 
 // The whole world of one seed.
@@ -226,6 +246,9 @@ class Cluster {
     // To all; false: to some, and the node dies of it.
     [[nodiscard]] bool tell_vote(std::size_t node, const Message& vote);
     [[nodiscard]] bool loses_synced() const { return loses_synced_; }
+    // Whether the node adopts what is below a final block unchecked (`trust = certified`).
+    [[nodiscard]] bool takes_ranges(std::size_t node) const { return takes_ranges_[node] != 0; }
+    void count(const std::string& what) { ++outcome_.counts[what]; }
     void synced(std::size_t node, std::size_t position);
     [[nodiscard]] base::Timestamp now() const { return now_; }
     [[nodiscard]] chain::Slot slot() const;
@@ -278,6 +301,11 @@ class Cluster {
     void crash(std::size_t node);
     void lose_data(std::size_t node);
     void start(std::size_t node);
+    // (operators.cpp)
+    void choose_operators();
+    void operate();
+    void answer_recovery();
+    void lose_answered_journal();
     void heal();
     void check_liveness();
 
@@ -301,6 +329,12 @@ class Cluster {
     Chance crash_dice_;  // Its own, so that other draws stay as they are.
     int crashes_percent_ = 0;
     int dies_percent_ = 0;  // While it tells a vote.
+    Chance operator_dice_;  // As these.
+    std::optional<chain::Slot> answers_at_;
+    bool all_answer_ = false;
+    std::vector<std::size_t> answered_;  // And their journals are whole.
+    std::optional<std::size_t> has_twin_;
+    std::vector<char> takes_ranges_;
     chain::Slot best_final_ = 0;
     chain::Slot advanced_at_ = 0;
     Outcome outcome_;

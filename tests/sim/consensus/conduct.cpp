@@ -26,6 +26,7 @@ void Conduct::restarts() {
     latest_ = 0;
     accused_keys_.clear();
     accused_producers_.clear();
+    twin_keys_.clear();
     adopted_.clear();
     missing_ = {};
 }
@@ -40,7 +41,10 @@ void Conduct::asks_for(Moment moment,
                        const consensus::Consensus& node,
                        const consensus::Effects& effects) {
     for (const consensus::Effect& effect : effects) {
-        if (const auto* vote = std::get_if<consensus::effect::CastVote>(&effect)) {
+        if (const auto* produce = std::get_if<consensus::effect::Produce>(&effect)) {
+            check_twin(produce->producer.signing_key);
+        } else if (const auto* vote = std::get_if<consensus::effect::CastVote>(&effect)) {
+            check_twin(vote->key);
             if (moment.shown < universe_.at(vote->data.slot) - clock_bound_) {
                 observer_.fail("a vote is signed before its slot");
             }
@@ -64,6 +68,10 @@ void Conduct::asks_for(Moment moment,
             }
         }
     }
+}
+
+void Conduct::check_twin(const base::crypto::PublicKey& key) {
+    if (twin_keys_.contains(key)) observer_.fail("a key signs that an earlier machine uses");
 }
 
 void Conduct::check_notarize(Moment moment,

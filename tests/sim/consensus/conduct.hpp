@@ -25,6 +25,8 @@ class Conduct {
 
     // The process starts anew and knows nothing of what it heard.
     void restarts();
+    // Until it starts anew, another machine uses the key.
+    void meets_twin(const base::crypto::PublicKey& key) { twin_keys_.insert(key); }
     // It has seen a certificate that proves this, and not the block.
     void misses(const chain::VoteData& certified, base::Timestamp now);
     // What a step of the node asks for, before any of it is carried out.
@@ -49,6 +51,7 @@ class Conduct {
     void check_notarize(Moment moment,
                         const chain::VoteData& vote,
                         const consensus::Consensus& node);
+    void check_twin(const base::crypto::PublicKey& key);
     void check_commit(base::Timestamp local,
                       const chain::VoteData& vote,
                       const consensus::Effects& effects);
@@ -64,6 +67,7 @@ class Conduct {
     chain::Slot latest_ = 0;  // That it let in.
     std::set<base::crypto::PublicKey> accused_keys_;
     std::set<chain::Name> accused_producers_;
+    std::set<base::crypto::PublicKey> twin_keys_;
     std::deque<chain::BlockHeader> adopted_;  // The last ones.
     chain::BlockRef missing_;  // The highest that it knows to be certified and never had.
     base::Timestamp missing_at_{};

@@ -109,16 +109,15 @@ consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend)
         const consensus::KeyTag key = consensus::key_tag(own);
         const auto mark = state.marks.find(key);
         const std::uint64_t stored = mark == state.marks.end() ? 0 : mark->second.sequence;
-        const auto found = journals.try_emplace(key, SafetyJournal::lost(key, stored));
+        std::optional<SafetyJournal::Mark> rows;
+        if (mark != state.marks.end()) {
+            rows = SafetyJournal::Mark{stored, mark->second.bytes, mark->second.replaces};
+        }
+        const bool stopped = rows && SafetyJournal::tells_stop(*rows);
+        const auto found = journals.try_emplace(key, SafetyJournal::lost(key, stored, stopped));
         SafetyJournal& journal = found.first->second;
         Standing standing = Standing::lost;
-        if (!found.second) {
-            std::optional<SafetyJournal::Mark> rows;
-            if (mark != state.marks.end()) {
-                rows = SafetyJournal::Mark{stored, mark->second.bytes, mark->second.replaces};
-            }
-            standing = journal.settle(rows, may_have_signed(own));
-        }
+        if (!found.second) standing = journal.settle(rows, may_have_signed(own));
         if (standing != Standing::lost && standing != Standing::equal) to_mend.push_back(key);
     }
     return journals;
@@ -133,6 +132,7 @@ void Host::start() {
     orphans_.clear();
     asked_.clear();
     early_ = {};
+    spared_.clear();
     conduct_.restarts();
     clock_.restart();
     told_ahead_ = {};
@@ -260,6 +260,7 @@ void Host::carry_out(const consensus::Effect& effect) {
         cluster_.broadcast(index_, std::make_shared<const chain::Certificate>(pass->certificate));
     } else if (const auto* final = std::get_if<effects::Finalize>(&effect)) {
         conduct_.certificate_left(*final->certificate);
+        write_spared(final->certificate->data.height);
         Write stored;
         stored.certificate = final->certificate;
         stored.base = final->base;
@@ -268,6 +269,8 @@ void Host::carry_out(const consensus::Effect& effect) {
         barrier();
     } else if (const auto* accuse = std::get_if<effects::Accuse>(&effect)) {
         cluster_.observer().accused(accuse->evidence);
+    } else if (std::holds_alternative<effects::StoppedSigning>(effect)) {
+        note_answers();
     }
 }
 
@@ -320,6 +323,7 @@ void Host::cast_vote(const consensus::effect::CastVote& vote) {
     if (!disk_.state().promises.contain(kind, vote.key, vote.data.slot)) {
         cluster_.observer().fail("a vote left before its record was durable");
     }
+    if (cluster_.takes_ranges(index_)) check_on_disk(vote.data.block_id);
     const chain::Vote cast{vote.data, vote.key, sign(vote.key, vote.data)};
     signs_as_old_copy(vote.key);
     cluster_.observer().vote_left(cast);
@@ -405,7 +409,11 @@ void Host::receive(std::size_t from, const std::shared_ptr<const chain::Vote>& v
 void Host::receive(std::size_t from, const Request& request) {
     const Seen* asked = cluster_.observer().find(request.id);
     const bool here = consensus_->holds(request.id) || disk_.state().blocks.contains(request.id);
-    if (here && asked != nullptr) cluster_.send(index_, from, asked->block);
+    if (!here || asked == nullptr) return;
+    if (cluster_.takes_ranges(from)) {
+        if (auto range = range_from(*asked)) return cluster_.send(index_, from, std::move(range));
+    }
+    cluster_.send(index_, from, asked->block);
 }
 
 void Host::receive(std::size_t from, const Hello& /*hello*/) {
@@ -476,12 +484,16 @@ void Host::receive(std::size_t from, const chain::BlockPtr& block) {
     }
 }
 
-void Host::adopt(const chain::BlockPtr& block) {
+void Host::adopt(const chain::BlockPtr& block, bool spared) {
     if (!cluster_.observer().adopts(index_, *block)) return;
     cluster_.observer().check_witness(index_, *block);
-    step(consensus::input::BlockAdopted{block, /*own=*/false});
+    step(consensus::input::BlockAdopted{block, /*own=*/false, spared});
     if (!consensus_->holds(block->id)) return;
-    conduct_.adopted(shown_now(), *block);
+    if (spared) {
+        spared_.push_back(block);
+    } else {
+        conduct_.adopted(shown_now(), *block);
+    }
     const auto* schedules = consensus_->schedules_of(
         {.slot = block->header.slot, .height = block->header.height, .block_id = block->id});
     cluster_.observer().schedules_on(index_, block->id, *schedules);

@@ -169,6 +169,13 @@ bool Host::put_back_rows() {
 
 // --- While it is down: both ---
 
+void Host::forget_all() {
+    for (const base::crypto::PublicKey& key : keys())
+        cluster_.observer().forgets_answer(key);
+    cluster_.observer().starts_over(index_);
+    shown_final_ = 0;
+}
+
 void Host::replace_disk(bool keeps_journal) {
     known_before_.reset();
     if (keeps_journal) remember_journals();
@@ -184,8 +191,7 @@ void Host::replace_disk(bool keeps_journal) {
     const Universe& universe = cluster_.universe();
     disk_.state().base = {universe.genesis, chain::first_schedules({0, universe.choices[0]})};
     early_logs_.clear();
-    shown_final_ = 0;
-    cluster_.observer().starts_over(index_);
+    forget_all();
 }
 
 bool Host::load_snapshot(const Host& from) {
@@ -211,7 +217,7 @@ bool Host::load_snapshot(const Host& from) {
     disk_ = {};
     static_cast<Rows&>(disk_.state()) = std::move(rows);
     disk_.state().logs = early_logs_ = std::move(logs);
-    cluster_.observer().starts_over(index_);
+    forget_all();
     shown_final_ = final;
     return true;
 }
@@ -226,8 +232,7 @@ bool Host::put_back_copy() {
     disk_.state() = *copy_;
     early_logs_ = copy_->logs;
     is_old_copy_ = true;
-    shown_final_ = 0;
-    cluster_.observer().starts_over(index_);
+    forget_all();
     return true;
 }
 

@@ -91,7 +91,12 @@ void Observer::forged(const chain::BlockPtr& block) {
     if (oracle_.add(block).fault.empty()) fail("a forged block is valid");
 }
 
+void Observer::signs(const base::crypto::PublicKey& key) {
+    if (answered_.contains(key)) fail("a key signs that has answered a recovery");
+}
+
 void Observer::header_left(const chain::Block& block) {
+    signs(*find(block.id)->known->signer());
     const auto [at, added] =
         headers_.try_emplace({block.header.producer, block.header.slot}, block.id);
     if (!added && at->second != block.id) {
@@ -145,6 +150,7 @@ void Observer::tally(Seen& block, chain::VoteKind kind, const chain::Vote* vote)
 }
 
 void Observer::vote_left(const chain::Vote& vote) {
+    signs(vote.key);
     auto& before = by_key_[vote.key];
     const auto with = std::ranges::find_if(
         before, [&](const chain::Vote& other) { return breaks_a_rule(other, vote); });

@@ -54,6 +54,10 @@ class Observer {
     // An old copy of all that its machine had was put back, and nobody who was asked knew better:
     // it counts as Byzantine, but for what clocks alone keep it from.
     void excuse(const base::crypto::PublicKey& key) { excused_.insert(key); }
+    // A key has answered a recovery, and signs nothing more; or its machine has lost all that it
+    // knew of that.
+    void answered(const base::crypto::PublicKey& key) { answered_.insert(key); }
+    void forgets_answer(const base::crypto::PublicKey& key) { answered_.erase(key); }
     void accused(const chain::Evidence& evidence);
     // Whether one key had to sign both: else they prove nothing.
     [[nodiscard]] bool is_one_signer(const chain::BlockHeader& a,
@@ -112,6 +116,7 @@ class Observer {
                                  chain::VoteKind kind,
                                  const chain::BlockRef& named,
                                  const chain::BlockRef& before) const;
+    void signs(const base::crypto::PublicKey& key);
     void tally(Seen& block, chain::VoteKind kind, const chain::Vote* vote);
     void check_final(Seen& block);
     void check_proof(const Seen& a, const Seen& b);
@@ -137,6 +142,7 @@ class Observer {
     std::vector<const Seen*> proved_;           // That a proof for strangers can be made of.
     std::map<std::size_t, const Seen*> shown_;  // Final on each node.
     std::set<base::crypto::PublicKey> excused_;
+    std::set<base::crypto::PublicKey> answered_;
     std::size_t conflicts_ = 0;
     chain::Slot healed_at_ = std::numeric_limits<chain::Slot>::max();
     const Seen* eos_final_ = nullptr;
