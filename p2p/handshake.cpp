@@ -118,7 +118,7 @@ void Handshake::say_hello(Peer& peer) {
 void Handshake::on_hello(Peer& peer, Hello hello) {
     if (peer.has_hello) return peers_.close(peer, Reason::wrong_version, "says hello twice");
     std::optional<Refusal> refusal = check(peer, hello);
-    if (!refusal) refusal = check_recovery(hello);
+    if (!refusal) refusal = check_recovery(peer, hello);
     if (!refusal) refusal = check_statements(peer, hello);
     if (!refusal) refusal = find_own_twin(peer, hello);
     if (!refusal) refusal = find_twins(peer, hello);
@@ -166,15 +166,19 @@ std::optional<Handshake::Refusal> Handshake::check(const Peer& peer, const Hello
 // for the one that does not follow the newer to say so: it knows whether the block is here, with
 // nothing final above it. Who has gone over it follows the recovery by what is stored, or is
 // forked.
-std::optional<Handshake::Refusal> Handshake::check_recovery(const Hello& hello) const {
+std::optional<Handshake::Refusal> Handshake::check_recovery(const Peer& peer,
+                                                            const Hello& hello) const {
     const RecoveryPoint& ours = peers_.options().recovery;
     const RecoveryPoint& theirs = hello.recovery;
+    if (theirs == ours) return {};
+    const Refusal parting{Reason::other_recovery, describe_parting(theirs, ours)};
+    if (peers_.has_parted_from(peer.key)) return parting;
     const chain::Height from = chain::height_of(theirs.from);
-    if (theirs == ours || from < chain::height_of(ours.from)) return {};
+    if (from < chain::height_of(ours.from)) return {};
     const bool is_here = ledger_.finalized.id == theirs.from ||
                          std::ranges::find(ledger_.branch, theirs.from) != ledger_.branch.end();
     if (!is_here || hello.finalized.height < from) return {};
-    return Refusal{Reason::other_recovery, describe_parting(theirs, ours)};
+    return parting;
 }
 
 std::optional<Handshake::Refusal> Handshake::check_statements(const Peer& peer,

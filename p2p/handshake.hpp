@@ -54,7 +54,7 @@ class Handshake {
     [[nodiscard]] bool permit(Peer& peer);
     void say_hello(Peer& peer);
     [[nodiscard]] std::optional<Refusal> check(const Peer& peer, const Hello& hello) const;
-    [[nodiscard]] std::optional<Refusal> check_recovery(const Hello& hello) const;
+    [[nodiscard]] std::optional<Refusal> check_recovery(const Peer& peer, const Hello& hello) const;
     [[nodiscard]] std::optional<Refusal> check_statements(const Peer& peer,
                                                           const Hello& hello) const;
     // A vote key of ours on another machine.

@@ -167,6 +167,7 @@ void Peers::close_for(Peer& peer, const input::Judged& bad) {
     const chain::Height height = chain::height_of(bad.id);
     if (theirs == ours || height <= common) return close(peer, Reason::bad_block, bad.text);
     log_.info("{}: block {} is not taken: {}", peer.address, height, bad.text);
+    note(parted_, peer.key);
     close(peer, Reason::other_recovery, describe_parting(theirs, ours));
 }
 
@@ -188,9 +189,17 @@ void Peers::turn_away(ChannelId channel, Reason reason, const std::string& text)
 }
 
 void Peers::ban(const Peer& peer, Reason reason) {
-    if (!is_offence(reason)) return;
-    std::erase_if(banned_, [this](const auto& item) { return item.second <= now_; });
-    if (banned_.size() < kBannedMax) banned_[peer.key] = now_ + kBan;
+    if (is_offence(reason)) note(banned_, peer.key);
+}
+
+void Peers::note(Until& nodes, const PublicKey& key) const {
+    std::erase_if(nodes, [this](const auto& item) { return item.second <= now_; });
+    if (nodes.size() < kBannedMax) nodes[key] = now_ + kBan;
+}
+
+bool Peers::has_parted_from(const PublicKey& key) const {
+    const auto at = parted_.find(key);
+    return at != parted_.end() && at->second > now_;
 }
 
 base::Timestamp Peers::banned_until(const PublicKey& key) const {

@@ -191,6 +191,9 @@ class Peers : base::Pinned {
     void turn_away(ChannelId channel, Reason reason, const std::string& text);
     // Until when a node is not talked to because of what it did; zero: it is.
     [[nodiscard]] base::Timestamp banned_until(const PublicKey& key) const;
+    // Whether close_for() parted from this node just now: it is not taken with another recovery
+    // than ours, so that the claim of one does not stand between bad blocks and a ban.
+    [[nodiscard]] bool has_parted_from(const PublicKey& key) const;
 
     struct Gone {
         PeerSlot slot;
@@ -210,7 +213,9 @@ class Peers : base::Pinned {
     std::uint64_t duplicates_dropped = 0;
 
   private:
+    using Until = std::map<PublicKey, base::Timestamp>;
     void ban(const Peer& peer, Reason reason);
+    void note(Until& nodes, const PublicKey& key) const;
 
     const Options& options_;
     base::Log log_;
@@ -221,7 +226,8 @@ class Peers : base::Pinned {
     std::map<ChannelId, std::unique_ptr<Peer>> peers_;
     std::array<Peer*, kPeersMax> slots_{};
     std::vector<Gone> gone_;
-    std::map<PublicKey, base::Timestamp> banned_;
+    Until banned_;
+    Until parted_;
 };
 
 }  // namespace p2p

@@ -275,6 +275,16 @@ TEST_CASE("a block above a recovery that the other side does not follow is no of
     CHECK(test.went(channel, is_above ? Reason::other_recovery : Reason::bad_block));
     const ChannelId again = test.come();
     CHECK((test.closed(again) == Reason::flooding) == !is_above);
+    if (!is_above) return;
+    // As long as a ban would last, it is not taken with another recovery than ours.
+    const bool is_over = GENERATE(false, true);
+    if (is_over) test.tick(seconds(31));
+    const bool claims_again = GENERATE(true, false);
+    Hello next = test.hello();
+    if (claims_again) next.recovery = recovery_from(block_on(*block)->id, 3);
+    const ChannelId third = test.come();
+    test.say(third, next);
+    CHECK((test.closed(third) == Reason::other_recovery) == (claims_again && !is_over));
 }
 
 TEST_CASE("not_permitted: who is in no list") {
