@@ -139,18 +139,44 @@ void BlockTree::move_base(const BlockNode& to) {
     }
 }
 
-void BlockTree::bound(std::vector<chain::BlockId>& dropped) {
+void BlockTree::bound(BlockNode& newest, std::vector<chain::BlockId>& dropped) {
     while (nodes_.size() - below_final_ - 1 > reversible_max_) {
-        BlockNode* worst = nullptr;
-        for (auto& [id, node] : nodes_) {
-            if (!node.children.empty() || &node == head_ || &node == final_) continue;
-            if (worst == nullptr || better(*worst, node)) worst = &node;
-        }
-        if (worst == nullptr) return;  // One branch: production without finality ends it.
+        BlockNode* worst = find_worst(newest);
+        if (worst == nullptr && is_far_from_certified(newest)) worst = &newest;
+        if (worst == nullptr) return;
+        const bool is_newest = worst == &newest;
         dropped.push_back(worst->id());
         erase(*worst);
         choose_head();
+        if (is_newest) return;
     }
+}
+
+// One member can make as many blocks as it has slots, and they cost it nothing: they give way to
+// those of others.
+BlockNode* BlockTree::find_worst(const BlockNode& newest) {
+    std::map<chain::Name, std::size_t> held;
+    for (const auto& [id, node] : nodes_)
+        if (node.height() > final_->height()) ++held[node.header().producer];
+    const auto goes_before = [&](const BlockNode& a, const BlockNode& b) {
+        if (a.notarized.has_value() != b.notarized.has_value()) return !a.notarized;
+        const std::size_t of_a = held[a.header().producer];
+        const std::size_t of_b = held[b.header().producer];
+        return of_a != of_b ? of_a > of_b : better(b, a);
+    };
+    BlockNode* worst = nullptr;
+    for (auto& [id, node] : nodes_) {
+        const bool is_kept = &node == head_ || &node == final_ || &node == &newest;
+        if (is_kept || node.is_spared || !node.children.empty()) continue;
+        if (worst == nullptr || goes_before(node, *worst)) worst = &node;
+    }
+    return worst;
+}
+
+bool BlockTree::is_far_from_certified(const BlockNode& node) const {
+    const chain::Height certified = node.justified == nullptr ? 0 : node.justified->height();
+    const chain::Height from = std::max(certified, final_->height());
+    return !node.is_spared && node.height() > from + reversible_max_;
 }
 
 TreeBase BlockTree::base() const {

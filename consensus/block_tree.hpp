@@ -79,15 +79,20 @@ class BlockTree {
     void certify(BlockNode& block, chain::Certificate certificate);
     // Makes a held block final. Appends to `dropped` what conflicts with it.
     void finalize(BlockNode& block, std::vector<chain::BlockId>& dropped);
-    // While too many blocks are held, drops the leaf that is least likely to become final,
-    // never the head.
-    void bound(std::vector<chain::BlockId>& dropped);
+    // While too many blocks are held, drops leaves: those without a certificate first, of the
+    // producer of whom most blocks are held, and of these the one of the lowest rank. Never the
+    // head, what was spared, or the block that came just now: a certificate may wait for it. That
+    // goes only where nothing else can, and more than `reversible_max` blocks in a row lead to it
+    // without a certificate. Time O(n).
+    void bound(BlockNode& newest, std::vector<chain::BlockId>& dropped);
     // What must be stored with the final block.
     [[nodiscard]] TreeBase base() const;
 
   private:
     // R4: slot of the highest NOTARIZE certificate on the branch, slot, lowest id.
     [[nodiscard]] static bool better(const BlockNode& a, const BlockNode& b);
+    [[nodiscard]] BlockNode* find_worst(const BlockNode& newest);
+    [[nodiscard]] bool is_far_from_certified(const BlockNode& node) const;
     void move_base(const BlockNode& to);
     void drop_branch(BlockNode& block, std::vector<chain::BlockId>& dropped);
     void erase(BlockNode& leaf);

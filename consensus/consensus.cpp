@@ -182,11 +182,12 @@ void Consensus::on_block(base::Timestamp now, const input::BlockAdopted& adopted
         out.push_back(effect::Forget{block.id});
         return;
     }
-    tree_.insert(adopted.block, chain::with_proposal(schedules_below(*parent), block.header));
-    bound_tree(out);
+    BlockNode& inserted =
+        tree_.insert(adopted.block, chain::with_proposal(schedules_below(*parent), block.header));
+    inserted.is_spared = adopted.spared;
+    bound_tree(inserted, out);
     BlockNode* node = tree_.find(block.id);
     if (node == nullptr) return;
-    node->is_spared = adopted.spared;
     if (adopted.spared) {
         spared_to_ = std::max(spared_to_, node->height());
         return;
@@ -473,9 +474,9 @@ bool Consensus::is_validator(const base::crypto::PublicKey& key) const {
     return options_.reset && has_voter(&options_.reset->schedule, key);
 }
 
-void Consensus::bound_tree(Effects& out) {
+void Consensus::bound_tree(BlockNode& newest, Effects& out) {
     std::vector<chain::BlockId> dropped;
-    tree_.bound(dropped);
+    tree_.bound(newest, dropped);
     for (const chain::BlockId& id : dropped) {
         out.push_back(effect::Forget{id});
     }

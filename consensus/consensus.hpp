@@ -367,7 +367,7 @@ class Consensus {
     // The block from which the recovery begins is final as soon as it is here.
     void follow_reset(base::Timestamp now, Effects& out);
     void learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out);
-    void bound_tree(Effects& out);
+    void bound_tree(BlockNode& newest, Effects& out);
     // Whether blocks above the final one were adopted unchecked.
     [[nodiscard]] bool has_spared() const { return spared_to_ > tree_.finalized().height(); }
     // `block`: the one that the certificate must be of; null: none may be there.

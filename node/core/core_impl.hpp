@@ -204,6 +204,9 @@ class Core::Impl {
     [[nodiscard]] BranchWalk::Rules walk_rules() const;
     [[nodiscard]] BranchWalk walk_to(const chain::BlockId& tip) const;
     bool adopt_spared(const chain::BlockPtr& block, Effects& out);
+    [[nodiscard]] bool goes_on(const Range& range) const;
+    // Held, or of no use any more.
+    [[nodiscard]] bool is_here(const chain::Block& block) const;
     void stop_at(const chain::BlockHeader& header, const std::string& why, Effects& out);
     void conclude(const Range& range, p2p::Verdict verdict, const std::string& text, Effects& out);
     void note_stretches(chain::Height final_height, base::Batch& batch);

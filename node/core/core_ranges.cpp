@@ -69,7 +69,7 @@ void Core::Impl::work_off_ranges(Effects& out) {
             if (!begin_range(out)) return;
             continue;
         }
-        while (range.next < range.spared) {
+        while (range.next < range.spared && goes_on(range)) {
             if (executed++ == kSparedAStep) {
                 out.push_back(effect::WakeAt{now_});
                 return;
@@ -81,13 +81,24 @@ void Core::Impl::work_off_ranges(Effects& out) {
     }
 }
 
+// Between two steps what a range stands on may have come from others and be below the final block,
+// or be gone.
+bool Core::Impl::goes_on(const Range& range) const {
+    const chain::Block& next = *range.blocks[range.next];
+    return is_here(next) || chain_->find_header(next.header.previous) != nullptr;
+}
+
+bool Core::Impl::is_here(const chain::Block& block) const {
+    return chain_->find_header(block.id) != nullptr ||
+           block.header.slot <= consensus_.finalized().slot;
+}
+
 // False: nothing can be done now.
 bool Core::Impl::begin_range(Effects& out) {
     Range& range = ranges_.front();
     // What is here already came from somebody else meanwhile.
     std::erase_if(range.blocks, [&](const chain::BlockPtr& block) {
-        return block != range.blocks.back() && (chain_->find_header(block->id) != nullptr ||
-                                                block->header.slot <= consensus_.finalized().slot);
+        return block != range.blocks.back() && is_here(*block);
     });
     const chain::Block& first = *range.blocks.front();
     if (first.header.slot <= consensus_.finalized().slot || chain_->find(first.id) != nullptr) {
@@ -97,7 +108,7 @@ bool Core::Impl::begin_range(Effects& out) {
     }
     const chain::BlockId& parent = first.header.previous;
     const Arrivals::Key waits_for{first.header.height - 1, parent};
-    if (chain_->find_header(parent) == nullptr) {
+    if (chain_->find_header(parent) == nullptr || consensus_.tree().find(parent) == nullptr) {
         // It is on its way: executed before long, or refused.
         if (arrivals_.find(waits_for) != nullptr) return false;
         conclude(range, Verdict::unsure, "its parent is not here", out);
@@ -217,6 +228,7 @@ BranchWalk::Rules Core::Impl::walk_rules() const {
 
 // False: this node cannot follow what a quorum has made final.
 bool Core::Impl::adopt_spared(const chain::BlockPtr& block, Effects& out) {
+    if (is_here(*block)) return true;
     auto executed = chain_->replay(block, chain::ChainManager::StateDigest::trusted);
     if (!executed) {
         stop_at(block->header, executed.error().detail, out);

@@ -5,6 +5,7 @@
 #include "tests/support/one_node.hpp"
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -23,12 +24,14 @@ class Cluster {
                      std::size_t standbys = 0,
                      std::uint64_t period = 120,
                      std::uint32_t interval = 500,
-                     std::uint64_t repetitions = 1) {
+                     std::uint64_t repetitions = 1,
+                     std::uint64_t max_reversible = 3'600) {
         genesis::Genesis genesis = genesis_of(validators + standbys);
         genesis.schedule.entries.resize(validators);
         genesis.parameters.schedule_period = period;
         genesis.times.interval_milliseconds = interval;
         genesis.parameters.repetitions = repetitions;
+        genesis.parameters.max_reversible = max_reversible;
         for (std::size_t i = 0; i < validators + standbys; ++i) {
             nodes_.push_back(
                 std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));
@@ -82,7 +85,7 @@ class Cluster {
         while (!messages_.empty()) {
             const Message next = std::move(messages_.front());
             messages_.pop_front();
-            if (is_cut(next.from, next.to)) continue;
+            if (is_cut(next.from, next.to) || (drops && drops(next.from, next.to))) continue;
             nodes_[next.to]->step(node::input::FromPeers{next.content});
         }
     }
@@ -106,6 +109,8 @@ class Cluster {
         return transport::ChannelId{node + 1};
     }
 
+    std::function<bool(std::size_t from, std::size_t to)> drops;  // What one sends another.
+    int resends = 1'000'000;  // Chains that are sent to who lacks the parent of a block.
     std::vector<p2p::input::Judged> refused;  // What any node called refused or bad.
     std::vector<p2p::input::Judged> unsure;
 
@@ -166,7 +171,10 @@ class Cluster {
         } else if (const auto* judged = std::get_if<p2p::input::Judged>(&said)) {
             if (judged->channel != channel(to)) return;
             const bool is_block = judged->item == p2p::Item::block;
-            if (is_block && judged->verdict == p2p::Verdict::unsure) send_chain(to, from);
+            if (is_block && judged->verdict == p2p::Verdict::unsure && resends > 0) {
+                --resends;
+                send_chain(to, from);
+            }
             if (judged->verdict == p2p::Verdict::bad || judged->verdict == p2p::Verdict::refused) {
                 refused.push_back(*judged);
             }
