@@ -1,5 +1,6 @@
 #include "node/bps/core/log.hpp"
 
+#include "node/bps/core/log_names.hpp"
 #include "tests/node/bps/core/log_fixture.hpp"
 
 #include <catch2/catch.hpp>
