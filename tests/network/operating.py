@@ -459,7 +459,31 @@ def recovery(net):
     for name in survivors:
         wait_for('finality of ' + name, lambda name=name: (net.final(name) > before + 5, before))
     print('  final again from block %d on' % before)
+    proved(net, path, confirmed, before)
     recovered(net, path, confirmed)
+
+
+def proved(net, path, confirmed, before):
+    """A proof leads over the recovery for who confirms it, and for nobody else."""
+    proof = path + '-proof'
+    names = ['--recover-from', confirmed]
+    for height in ('2', str(before + 2)):
+        expect_refusal(net, 'set recover-from = %s (--recover-from' % confirmed, 'proof', 'get', height)
+        said = net.cli('proof', 'get', height, '--file', proof, *names)
+        if 'recover-from ' + confirmed not in said:
+            raise AssertionError('it does not say how to check it: ' + said)
+        for more in ([], ['--recovery', path]):
+            said = net.cli('proof', 'verify', proof, *names, *more)
+            if 'proved: block %s ' % height not in said:
+                raise AssertionError('block %s: %s' % (height, said))
+        expect_refusal(net, 'set recover-from = %s (--recover-from' % confirmed, 'proof', 'verify', proof)
+    expect_refusal(net, 'needs --recover-from ID', 'proof', 'verify', proof, '--recovery', path)
+    other = '00' * 32
+    expect_refusal(net, 'recovery %s, which recover-from names, is not among them' % other,
+                   'proof', 'get', '2', *names, '--recover-from', other)
+    said = net.cli('fork-proof', net.of('bora')['http'], net.of('borb')['http'], *names)
+    if 'both agree' not in said:
+        raise AssertionError(said)
 
 
 def recovered(net, path, confirmed):
