@@ -393,6 +393,7 @@ def recovery(net):
     members sign a new first schedule. They are those of the chain as it is, who have other keys than in
     the genesis file."""
     survivors = ['bora', 'borb']
+    began = {name: len(log_of(net, name)) for name in net.commands}
     with open(os.path.join(net.dir, 'network.json'), encoding='utf-8') as f:
         system_key = json.load(f)['system_key']['public']
     new_key = net.cli('wallet', 'create_key').split()[-1]
@@ -461,6 +462,9 @@ def recovery(net):
     print('  final again from block %d on' % before)
     proved(net, path, confirmed, before)
     recovered(net, path, confirmed)
+    for name in net.commands:
+        if 'bad_block' in log_of(net, name)[began[name]:]:
+            raise AssertionError('%s knows of a bad block: who follows another recovery is no offender' % name)
 
 
 def proved(net, path, confirmed, before):
