@@ -1,6 +1,7 @@
 #include "cli/files.hpp"
 #include "cli/output.hpp"
 #include "cli/proof.hpp"
+#include "cli/recoveries.hpp"
 
 #include <fmt/format.h>
 
@@ -145,13 +146,18 @@ base::Result<bool> grow(Side& side, Height fork) {
     return true;
 }
 
-// The schedule that both sides have at the fork: their common parent decides it.
-base::Result<Followed> common_schedule(const Side& side,
+// The links to the schedule that both sides have at the fork; recoveries may come later.
+base::Result<Followed> common_schedule(const Side& first,
+                                       const Side& second,
                                        Height fork,
-                                       const genesis::Genesis& genesis) {
-    const auto blocks = fetch(side, fork, 1);
-    if (!blocks) return fail(blocks.error());
-    return follow_links(side.url, genesis, blocks->front()->header.schedule_version);
+                                       const genesis::Trust& trust) {
+    const auto one = fetch(first, fork, 1);
+    if (!one) return fail(one.error());
+    const auto other = fetch(second, fork, 1);
+    if (!other) return fail(other.error());
+    const auto version = version_at_fork(one->front()->header, other->front()->header);
+    if (!version) return fail(version.error());
+    return follow_links(first.url, trust, *version);
 }
 
 base::Result<chain::ForkProof> assemble(Side& first,
@@ -202,7 +208,7 @@ base::Result<void> report(const Session& session,
                           const Followed& followed,
                           const chain::ChainId& chain_id) {
     const auto verdict =
-        chain::verify(proof, followed.schedule, certificate_check(chain_id), chain_id);
+        chain::verify(proof, followed.schedule(), certificate_check(chain_id), chain_id);
     if (!verdict) return fail(verdict.error());
     const Json json = fork_json(proof, *verdict, followed);
     const std::string file = arguments.get("file");
@@ -210,16 +216,16 @@ base::Result<void> report(const Session& session,
         if (auto done = write_file(file, chain::abi::dump_json(json, 2) + "\n"); !done) return done;
     }
     if (session.json) return print_json(json);
-    const auto text = describe_fork(proof, followed.schedule, chain_id);
+    const auto text = describe_fork(proof, followed.schedule(), chain_id);
     if (!text) return fail(text.error());
     fmt::print("{}", *text);
     if (!file.empty()) {
         fmt::print(
-            "saved to {}; check it with: bor-cli proof verify {} --genesis GENESIS\n"
+            "saved to {}; check it with: {}\n"
             "Each 'evidence' in it can be said on a chain: bor-cli push action eosio "
             "reportbad '[\"EVIDENCE\"]' -p NAME\n",
             file,
-            file);
+            how_to_check(file, followed));
     }
     return {};
 }
@@ -227,17 +233,19 @@ base::Result<void> report(const Session& session,
 base::Result<void> fork_proof(const Session& session, const Arguments& arguments) {
     const auto genesis = genesis_of(session, arguments);
     if (!genesis) return fail(genesis.error());
-    auto first = look_at(arguments.at("first"), genesis->chain_id());
+    const auto trust = trust_of(*genesis, arguments);
+    if (!trust) return fail(trust.error());
+    const chain::ChainId chain_id = trust->chain_id;
+    auto first = look_at(arguments.at("first"), chain_id);
     if (!first) return fail(first.error());
-    auto second = look_at(arguments.at("second"), genesis->chain_id());
+    auto second = look_at(arguments.at("second"), chain_id);
     if (!second) return fail(second.error());
     const auto fork = find_fork(*first, *second);
     if (!fork) return fail(fork.error());
     if (*fork != 0) {
-        const chain::ChainId chain_id = genesis->chain_id();
-        const auto followed = common_schedule(*first, *fork, *genesis);
+        const auto followed = common_schedule(*first, *second, *fork, *trust);
         if (!followed) return fail(followed.error());
-        auto proof = assemble(*first, *second, *fork, followed->schedule, chain_id);
+        auto proof = assemble(*first, *second, *fork, followed->schedule(), chain_id);
         if (!proof) return fail(std::move(proof).error());
         return report(session, arguments, *proof, *followed, chain_id);
     }
@@ -253,6 +261,19 @@ base::Result<void> fork_proof(const Session& session, const Arguments& arguments
 }
 
 }  // namespace
+
+base::Result<std::uint32_t> version_at_fork(const chain::BlockHeader& first,
+                                            const chain::BlockHeader& second) {
+    if (first.schedule_version == second.schedule_version) return first.schedule_version;
+    return fail(Errc::invalid,
+                fmt::format("block {} is under schedule {} at the first node and under schedule {} "
+                            "at the second: they part by a recovery, which proves nothing against "
+                            "a validator; go on with the one that the members have signed "
+                            "('bor-cli recover check')",
+                            first.height,
+                            first.schedule_version,
+                            second.schedule_version));
+}
 
 base::Result<std::string> describe_fork(const chain::ForkProof& proof,
                                         const chain::Schedule& trusted,
@@ -279,11 +300,14 @@ base::Result<std::string> describe_fork(const chain::ForkProof& proof,
 }
 
 void add_fork_proof_command(std::vector<Command>& commands) {
+    std::vector<Option> options{
+        {"file", 'f', "FILE", "write the proof there"},
+        {"genesis", 0, "FILE", "genesis file of the chain (default: of --dir)"}};
+    std::ranges::copy(recovery_options(), std::back_inserter(options));
     commands.push_back({"fork-proof",
                         "Prove that two nodes hold two final blocks of one height, and who did it",
                         {{"first", "URL of a node"}, {"second", "URL of another"}},
-                        {{"file", 'f', "FILE", "write the proof there"},
-                         {"genesis", 0, "FILE", "genesis file of the chain (default: of --dir)"}},
+                        options,
                         fork_proof});
 }
 

@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/http_client.hpp"
 #include "genesis/genesis.hpp"
+#include "genesis/snapshot_proof.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,9 @@ namespace cli {
 // The genesis file of --genesis, or that of --dir.
 [[nodiscard]] base::Result<genesis::Genesis> genesis_of(const Session& session,
                                                         const Arguments& arguments);
+// What is believed of the chain: its genesis file, and the recoveries that the user confirms.
+[[nodiscard]] base::Result<genesis::Trust> trust_of(const genesis::Genesis& genesis,
+                                                    const Arguments& arguments);
 // Whether certificates of this chain are good.
 [[nodiscard]] chain::CertificateCheck certificate_check(const chain::ChainId& chain_id);
 
@@ -40,16 +44,24 @@ template <class T>
 // Where links lead to from the schedule of the genesis file, each of them checked, and they
 // themselves, packed: as many as there are, which one proof could not hold.
 struct Followed {
-    chain::Schedule schedule;
+    genesis::LinkWalk walk;
     Json links = Json::array();
+
+    [[nodiscard]] const chain::Schedule& schedule() const { return walk.last(); }
 };
 // Those that a node has, asked for in parts; up to the schedule of this version, if it is given.
 [[nodiscard]] base::Result<Followed> follow_links(const std::string& url,
-                                                  const genesis::Genesis& genesis,
+                                                  const genesis::Trust& trust,
                                                   std::optional<std::uint32_t> last = {});
 // Those of a file; one without any is of who trusts the genesis file's schedule.
-[[nodiscard]] base::Result<Followed> follow_links(const Json& file,
-                                                  const genesis::Genesis& genesis);
+[[nodiscard]] base::Result<Followed> follow_links(const Json& file, const genesis::Trust& trust);
+// The words of a command line that checks what is written to `file`.
+[[nodiscard]] std::string how_to_check(const std::string& file, const Followed& followed);
+
+// The version of the schedule under which two blocks were made that are final at a fork: their
+// common parent decides it. invalid: it is not the same, so the sides part by a recovery.
+[[nodiscard]] base::Result<std::uint32_t> version_at_fork(const chain::BlockHeader& first,
+                                                          const chain::BlockHeader& second);
 
 // Whose evidence a fork's proof has, in words; invalid: it does not hold.
 [[nodiscard]] base::Result<std::string> describe_fork(const chain::ForkProof& proof,

@@ -1,15 +1,17 @@
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/recoveries.hpp"
 #include "cli/web_source.hpp"
 #include "node/disk/file.hpp"
-#include "node/snapshots/recovery_file.hpp"
 #include "node/snapshots/snapshot_load.hpp"
 #include "node/snapshots/stopped_node.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 
 // Snapshots: made and listed by the node that runs, or in the data directory of one that does not;
 // checked and loaded by this program itself.
@@ -183,18 +185,11 @@ base::Result<node::LoadOptions> load_options(const Arguments& arguments) {
         if (!checkpoint) return fail(checkpoint.error());
         how.checkpoint = *checkpoint;
     }
-    for (const std::string& text : arguments.all("recover-from")) {
-        const auto id = node::recovery_id_from(text);
-        if (!id) return fail(id.error());
-        how.recoveries.push_back(*id);
-    }
-    how.recovery_file = arguments.get("recovery");
-    if (how.recovery_file.empty() || !how.recoveries.empty()) return how;
-    return fail(
-        Errc::invalid,
-        fmt::format("--recovery {} needs --recover-from ID, by which you confirm it: the id "
-                    "that 'bor-cli recover check' prints",
-                    how.recovery_file.string()));
+    auto recoveries = recoveries_of(arguments);
+    if (!recoveries) return fail(recoveries.error());
+    how.recoveries = std::move(recoveries->ids);
+    how.recovery_files = std::move(recoveries->files);
+    return how;
 }
 
 base::Result<node::GoodSnapshot> load(const std::string& place, const node::LoadOptions& how) {
@@ -267,31 +262,21 @@ void add_snapshot_commands(std::vector<Command>& commands) {
                             0,
                             "HEIGHT:ID",
                             "of a block that the history must have, from somebody trusted"};
-    const Option recovery{
-        "recover-from", 0, "ID", "of a recovery that the chain went through; several are possible"};
-    const Option file{"recovery",
-                      0,
-                      "FILE",
-                      "of one that set the time back; none: recovery.txt of the data directory"};
+    std::vector<Option> checked{genesis, target, checkpoint};
+    std::ranges::copy(recovery_options(), std::back_inserter(checked));
+    checked.back().help = "of one that set the time back; none: recovery.txt of the data directory";
     commands.push_back(
         {"snapshot create", "Make a snapshot of the newest final block", {}, {stopped}, create});
     commands.push_back({"snapshot list", "Show the node's snapshots", {}, {stopped}, list});
     commands.push_back({"snapshot info", "Show what a snapshot says of itself", {path}, {}, info});
-    commands.push_back({"snapshot verify",
-                        "Check all of a snapshot",
-                        {path},
-                        {genesis, target, checkpoint, recovery, file},
-                        verify});
+    commands.push_back({"snapshot verify", "Check all of a snapshot", {path}, checked, verify});
     commands.push_back({"snapshot export",
                         "Copy a snapshot, for a web server or another disk",
                         {path, {"to", "folder to make"}},
                         {},
                         export_to});
-    commands.push_back({"snapshot load",
-                        "Begin an empty data directory with a snapshot",
-                        {place},
-                        {target, genesis, checkpoint, recovery, file},
-                        load});
+    commands.push_back(
+        {"snapshot load", "Begin an empty data directory with a snapshot", {place}, checked, load});
     commands.push_back({"snapshot remove",
                         "Remove a snapshot of the node",
                         {{"name", "as 'snapshot list' shows it"}},

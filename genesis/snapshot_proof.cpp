@@ -133,7 +133,8 @@ Result<void> LinkWalk::take_recovery(const chain::RecoveryLink& link) {
         return refuse(
             *recovery,
             fmt::format("this chain goes on from block {} by a recovery that the operator "
-                        "does not confirm: ask the members, then set recover-from = {}",
+                        "does not confirm: ask the members, then set recover-from = {} "
+                        "(--recover-from on a command line)",
                         link.from.height,
                         base::to_hex(id.view())));
     }
@@ -153,7 +154,9 @@ Result<void> LinkWalk::check_complete() const {
         if (is_here) continue;
         return fail(Errc::invalid,
                     fmt::format("links: recovery {}, which recover-from names, is not among them: "
-                                "this is the chain without it, or before it",
+                                "this is the chain without it, or before it; one that only set "
+                                "the time back is no link, and needs its file (--recovery FILE, a "
+                                "node's recovery.txt)",
                                 base::to_hex(id.view())));
     }
     return {};

@@ -50,6 +50,14 @@ base::Result<chain::Proof> make_proof(const ApiContext& context,
     return maker.of_block((*block)->header.height, trusted);
 }
 
+// A step of the votes, or an object with that of a recovery.
+Json link_json(const chain::Link& link) {
+    if (const auto* recovery = std::get_if<chain::RecoveryLink>(&link)) {
+        return Json{{"recovery", base::to_hex(chain::pack(*recovery))}};
+    }
+    return base::to_hex(chain::pack(std::get<chain::ScheduleLink>(link)));
+}
+
 // The next part of the links that lead on from schedule `trusted`; a client that has followed them
 // all asks for its proof with the last one as `trusted`.
 Answer get_links(const ApiContext& context, Params& params) {
@@ -59,8 +67,8 @@ Answer get_links(const ApiContext& context, Params& params) {
     auto links = chain::ProofMaker(*snapshot).next_links(trusted);
     if (!links) return refuse(links.error());
     Json packed = Json::array();
-    for (const chain::ScheduleLink& link : *links)
-        packed.push_back(base::to_hex(chain::pack(link)));
+    for (const chain::Link& link : *links)
+        packed.push_back(link_json(link));
     return Json{{"trusted", trusted}, {"links", std::move(packed)}};
 }
 

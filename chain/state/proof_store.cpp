@@ -249,8 +249,9 @@ namespace {
 Result<ScheduleLink> step_of(Link link) {
     if (auto* step = std::get_if<ScheduleLink>(&link)) return std::move(*step);
     return fail(Errc::invalid,
-                fmt::format("proofs do not reach over a recovery: trust schedule {}, which it "
-                            "began",
+                fmt::format("one proof does not reach over a recovery, which began schedule {}: "
+                            "ask for the links in parts, then for a proof with the last of them "
+                            "as 'trusted', as 'bor-cli proof get' does with --genesis FILE",
                             version_of(link)));
 }
 
@@ -278,19 +279,17 @@ Result<std::vector<ScheduleLink>> ProofMaker::links(std::uint32_t trusted,
     return links;
 }
 
-Result<std::vector<ScheduleLink>> ProofMaker::next_links(std::uint32_t trusted) const {
+Result<std::vector<Link>> ProofMaker::next_links(std::uint32_t trusted) const {
     auto certified = newest();
     if (!certified) return fail(std::move(certified).error());
     const std::uint32_t last = certified->header.schedule_version;
-    std::vector<ScheduleLink> links;
+    std::vector<Link> links;
     if (last <= trusted) return links;
     std::size_t bytes = 0;
     auto read = each_link(trusted, last, [&](Link link) -> Result<bool> {
         if (version_of(link) > last) return false;
-        auto step = step_of(std::move(link));
-        if (!step) return fail(std::move(step).error());
-        bytes += pack(*step).size();
-        links.push_back(*std::move(step));
+        bytes += pack(link).size();
+        links.push_back(std::move(link));
         return bytes < kLinksPartBytes && links.size() < kProofLinksMax;
     });
     if (!read) return fail(std::move(read).error());

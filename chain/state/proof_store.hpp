@@ -82,14 +82,14 @@ class ProofMaker {
                                                 std::uint32_t ordinal,
                                                 std::uint32_t trusted) const;
     // The links from the schedule after `trusted` on, up to `last`. invalid: more than a proof may
-    // hold.
+    // hold, or one of them is of a recovery.
     [[nodiscard]] base::Result<std::vector<ScheduleLink>> links(std::uint32_t trusted,
                                                                 std::uint32_t last) const;
-    // The first of those that lead on from `trusted` to the schedule of the newest certificate, up
-    // to kLinksPartBytes; at least one. None: `trusted` is that schedule.
-    [[nodiscard]] base::Result<std::vector<ScheduleLink>> next_links(std::uint32_t trusted) const;
-    // The same as links() over recoveries, however many they are; and the one to the schedule after
-    // `last`, if that is proved already.
+    // The first of those that lead on from `trusted` to the schedule of the newest certificate,
+    // also over recoveries, up to kLinksPartBytes; at least one. None: `trusted` is that schedule.
+    [[nodiscard]] base::Result<std::vector<Link>> next_links(std::uint32_t trusted) const;
+    // All of these up to `last`, however many they are; and the one to the schedule after it, if
+    // that is proved already.
     [[nodiscard]] base::Result<std::vector<Link>> all_links(std::uint32_t trusted,
                                                             std::uint32_t last) const;
     // That this block is final, by the newest certificate, which is of a block above.

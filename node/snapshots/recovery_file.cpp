@@ -46,4 +46,20 @@ base::Result<genesis::Recovery> read_recovery_file(const std::filesystem::path& 
     return recovery;
 }
 
+base::Result<void> take_recovery_files(genesis::Trust& trust,
+                                       const std::vector<std::filesystem::path>& paths,
+                                       FileCalls& calls) {
+    const std::vector<base::Hash256> named = trust.recoveries;
+    for (const std::filesystem::path& path : paths) {
+        const auto recovery = read_recovery_file(path, named, trust.chain_id, calls);
+        if (!recovery) return fail(recovery.error());
+        // Each has all of the chain up to it.
+        if (recovery->retimes.size() > trust.retimes.size()) trust.retimes = recovery->retimes;
+        if (recovery->reset.schedule.entries.empty()) {
+            std::erase(trust.recoveries, recovery->id());
+        }
+    }
+    return {};
+}
+
 }  // namespace node

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "genesis/recovery.hpp"
+#include "genesis/snapshot_proof.hpp"
 #include "node/disk/file_calls.hpp"
 
 #include <filesystem>
@@ -20,6 +20,14 @@ namespace node {
     const std::filesystem::path& path,
     const std::vector<base::Hash256>& recoveries,
     const chain::ChainId& chain_id,
+    FileCalls& calls = system_calls());
+
+// Adds what the files of recoveries say that trust.recoveries names: the times of the last, which
+// are no link. What only set the time back is not looked for among the links any more. As
+// read_recovery_file().
+[[nodiscard]] base::Result<void> take_recovery_files(
+    genesis::Trust& trust,
+    const std::vector<std::filesystem::path>& paths,
     FileCalls& calls = system_calls());
 
 }  // namespace node

@@ -33,17 +33,14 @@ base::Result<void> check_empty(const DataDirectory& directory, FileCalls& files)
 
 // Other times are no link: only the file of their recovery has them.
 base::Result<void> add_recovery(genesis::Trust& trust, const LoadOptions& options) {
-    const bool is_given = !options.recovery_file.empty();
-    if (options.recoveries.empty() || (!is_given && options.data_dir.empty())) return {};
-    const fs::path path =
-        is_given ? options.recovery_file : options.data_dir / genesis::kRecoveryFile;
-    auto recovery =
-        read_recovery_file(path, options.recoveries, trust.chain_id, options.disk.files);
-    if (!recovery && recovery.error().code == Errc::not_found && !is_given) return {};
-    if (!recovery) return fail(recovery.error());
-    trust.retimes = recovery->retimes;
-    if (recovery->reset.schedule.entries.empty()) std::erase(trust.recoveries, recovery->id());
-    return {};
+    if (options.recoveries.empty()) return {};
+    if (!options.recovery_files.empty() || options.data_dir.empty()) {
+        return take_recovery_files(trust, options.recovery_files, options.disk.files);
+    }
+    const fs::path path = options.data_dir / genesis::kRecoveryFile;
+    auto taken = take_recovery_files(trust, {path}, options.disk.files);
+    if (!taken && taken.error().code == Errc::not_found) return {};
+    return taken;
 }
 
 GoodSnapshot good_one(const SnapshotFolder& folder,

@@ -19,9 +19,9 @@ struct LoadOptions {
     std::filesystem::path genesis_json;  // Empty: the data directory has one.
     std::optional<genesis::Checkpoint> checkpoint;
     std::vector<base::Hash256> recoveries;  // recover-from.
-    // Of one of these, which gave the chain other times; empty: the data directory has it, if there
-    // is one. A new first schedule needs no file, its link has it.
-    std::filesystem::path recovery_file;
+    // Of those that gave the chain other times; none: the data directory has that of the last, if
+    // there is one. A new first schedule needs no file, its link has it.
+    std::vector<std::filesystem::path> recovery_files;
     unsigned workers = 2;
     ShowProgress show;
     IsStopped is_stopped;

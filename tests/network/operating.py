@@ -412,6 +412,7 @@ def recovery(net):
     members sign a new first schedule. They are those of the chain as it is, who have other keys than in
     the genesis file."""
     survivors = ['bora', 'borb']
+    began = {name: len(log_of(net, name)) for name in net.commands}
     with open(os.path.join(net.dir, 'network.json'), encoding='utf-8') as f:
         system_key = json.load(f)['system_key']['public']
     new_key = net.cli('wallet', 'create_key').split()[-1]
@@ -478,7 +479,34 @@ def recovery(net):
     for name in survivors:
         wait_for('finality of ' + name, lambda name=name: (net.final(name) > before + 5, before))
     print('  final again from block %d on' % before)
+    proved(net, path, confirmed, before)
     recovered(net, path, confirmed)
+    for name in net.commands:
+        if 'bad_block' in log_of(net, name)[began[name]:]:
+            raise AssertionError('%s knows of a bad block: who follows another recovery is no offender' % name)
+
+
+def proved(net, path, confirmed, before):
+    """A proof leads over the recovery for who confirms it, and for nobody else."""
+    proof = path + '-proof'
+    names = ['--recover-from', confirmed]
+    for height in ('2', str(before + 2)):
+        expect_refusal(net, 'set recover-from = %s (--recover-from' % confirmed, 'proof', 'get', height)
+        said = net.cli('proof', 'get', height, '--file', proof, *names)
+        if 'recover-from ' + confirmed not in said:
+            raise AssertionError('it does not say how to check it: ' + said)
+        for more in ([], ['--recovery', path]):
+            said = net.cli('proof', 'verify', proof, *names, *more)
+            if 'proved: block %s ' % height not in said:
+                raise AssertionError('block %s: %s' % (height, said))
+        expect_refusal(net, 'set recover-from = %s (--recover-from' % confirmed, 'proof', 'verify', proof)
+    expect_refusal(net, 'needs --recover-from ID', 'proof', 'verify', proof, '--recovery', path)
+    other = '00' * 32
+    expect_refusal(net, 'recovery %s, which recover-from names, is not among them' % other,
+                   'proof', 'get', '2', *names, '--recover-from', other)
+    said = net.cli('fork-proof', net.of('bora')['http'], net.of('borb')['http'], *names)
+    if 'both agree' not in said:
+        raise AssertionError(said)
 
 
 def recovered(net, path, confirmed):

@@ -3,6 +3,7 @@
 #include "node/recovery.hpp"
 
 #include "chain/execution/rows.hpp"
+#include "chain/state/proof_store.hpp"
 #include "chain/state/views.hpp"
 #include "node/core/core.hpp"
 #include "node/core/recovery_origin.hpp"
@@ -110,4 +111,48 @@ TEST_CASE("a node goes on by the last recovery that recover-from names, and need
     CHECK_THAT(node::confirmed_recoveries(options).error().detail,
                Catch::Contains("recover-from = xyz"));
     fs::remove_all(options.data_dir);
+}
+
+TEST_CASE("the newest recovery is the confirmed one, or a stored one that begins above it") {
+    const auto header_of = [](chain::Height height) {
+        chain::BlockHeader header;
+        header.height = height;
+        return header;
+    };
+    const auto recovery_from = [&](chain::Height height) {
+        genesis::Recovery recovery;
+        recovery.reset.from = header_of(height).id();
+        const auto key = PrivateKey::generate(KeyType::k1).public_key();
+        recovery.reset.schedule = {100 + height, {{*chain::Name::from_string("ma"), key, key}}};
+        return recovery;
+    };
+    const auto point = [](const genesis::Recovery& each) {
+        return p2p::RecoveryPoint{each.id(), each.reset.from};
+    };
+    support::MemoryStorage storage;
+    const auto store = [&](const genesis::Recovery& each, base::Bytes record) {
+        chain::RecoveryLink link;
+        link.from = header_of(chain::height_of(each.reset.from));
+        link.reset = *genesis::reset_of(each);
+        link.reset.record = std::move(record);
+        base::Batch batch;
+        chain::append_link(batch, link);
+        REQUIRE(storage.commit(batch, true).has_value());
+    };
+    const auto newest = [&](const std::optional<genesis::Recovery>& confirmed) {
+        return node::newest_recovery(confirmed, storage);
+    };
+    CHECK(newest(std::nullopt).value() == p2p::RecoveryPoint{});
+    const genesis::Recovery low = recovery_from(9);
+    CHECK(newest(low).value() == point(low));
+    const genesis::Recovery middle = recovery_from(20);
+    store(middle, genesis::reset_of(middle)->record);
+    CHECK(newest(std::nullopt).value() == point(middle));
+    CHECK(newest(low).value() == point(middle));
+    CHECK(newest(middle).value() == point(middle));
+    const genesis::Recovery high = recovery_from(30);
+    CHECK(newest(high).value() == point(high));
+    store(recovery_from(25), {std::byte{'x'}});
+    CHECK(newest(low).error().code == base::Errc::corrupt);
+    CHECK(newest(high).value() == point(high));
 }

@@ -221,10 +221,13 @@ TEST_CASE("more schedules than a proof may hold are followed in parts") {
          links = maker.next_links(trusted.version)) {
         REQUIRE(links.has_value());
         std::size_t bytes = 0;
-        for (const chain::ScheduleLink& link : *links)
+        std::vector<chain::ScheduleLink> steps;
+        for (const chain::Link& link : *links) {
             bytes += chain::pack(link).size();
+            steps.push_back(std::get<chain::ScheduleLink>(link));
+        }
         CHECK(bytes <= chain::kLinksPartBytes + 10'000);
-        const auto last = chain::follow(*links, trusted, check);
+        const auto last = chain::follow(steps, trusted, check);
         REQUIRE(last.has_value());
         trusted = *last;
         ++parts;

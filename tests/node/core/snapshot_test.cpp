@@ -310,12 +310,24 @@ TEST_CASE("a recovery is a link: who confirms it joins, others are told its name
     join(cluster, 5, take(cluster, 4, at + 5), {recovery.id()});
     run_to(cluster, at + 8);
     check_same(cluster, 0, 5);
-    // Proofs for strangers do not reach over it: these trust the schedule that it began.
+    // A stranger follows the same links, in parts, then asks for a proof under the last schedule.
     const chain::ProofMaker maker(cluster[0].storage());
+    genesis::LinkWalk walk({recovery.chain_id, cluster[0].genesis().schedule, {recovery.id()}});
+    while (walk.last().version < version(cluster, 0)) {
+        const auto part = maker.next_links(walk.last().version);
+        if (!part) FAIL(part.error().detail);
+        REQUIRE_FALSE(part->empty());
+        for (const chain::Link& link : *part) {
+            const auto taken = walk.take(link);
+            if (!taken) FAIL(taken.error().detail);
+        }
+    }
+    CHECK(walk.check_complete().has_value());
     const auto height =
         static_cast<chain::Height>(chain::ids_below(cluster[0].view().finalized->header));
-    CHECK_THAT(maker.of_block(height, 0).error().detail, Contains("do not reach over a recovery"));
-    const chain::Schedule& begun = recovery.reset.schedule;
+    CHECK_THAT(maker.of_block(height, 0).error().detail,
+               Contains("does not reach over a recovery"));
+    const chain::Schedule& begun = walk.last();
     const auto proof = maker.of_block(height, begun.version);
     REQUIRE(proof.has_value());
     const auto verified =

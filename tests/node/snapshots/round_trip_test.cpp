@@ -236,9 +236,9 @@ TEST_CASE("a chain whose time was set back is loaded by who confirms that, with 
         CHECK(opened.chain->finalized()->id == source.block(source.last())->id);
     }
     SECTION("with one that lies elsewhere") {
-        how.recovery_file = source.path("elsewhere");
+        how.recovery_files = {source.path("elsewhere")};
         check_refused(folder.path(), how, "elsewhere");
-        put(how.recovery_file, recovery);
+        put(how.recovery_files[0], recovery);
         const auto head = node::load_snapshot(folder.path(), how);
         if (!head) FAIL(head.error().detail);
     }
