@@ -74,10 +74,11 @@ struct ClockSet {
 struct TwinSeen {
     base::crypto::PublicKey key;
 };
-// A validator says that another machine uses a key of ours and started earlier. It may lie: more
-// than f of them stop all keys here.
+// A validator says that another machine uses these keys of ours and started earlier. It may lie:
+// more than f of them stop a key.
 struct TwinTold {
-    std::vector<base::crypto::PublicKey> vote_keys;  // Of the one that says so.
+    std::vector<base::crypto::PublicKey> keys;
+    std::vector<base::crypto::PublicKey> said_by;  // The keys that it votes with.
 };
 // The operator answers a recovery: our keys that serve sign nothing more, now and after any
 // restart.
@@ -325,6 +326,7 @@ class Consensus {
         base::crypto::PublicKey key;
         KeyTag tag = 0;
         bool twin = false;
+        std::set<KeyTag> twin_told_by{};  // Vote keys of those who say that it is used elsewhere.
         // The journal of this key is lost: it signs only in slots above this; kLostSlot: which
         // that is only clocks will tell.
         std::optional<chain::Slot> lost_until = std::nullopt;
@@ -492,7 +494,6 @@ class Consensus {
     std::size_t next_header_ = 0;
     std::set<KeyTag> accused_;
     std::set<KeyTag> heard_;      // Vote keys, since the start.
-    std::set<KeyTag> twin_told_;  // Vote keys of those who say that ours are used elsewhere.
     bool is_acquainted_ = false;  // A quorum was heard, or waited for in vain.
 
     Clocks clocks_;                          // Of others.

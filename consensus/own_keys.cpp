@@ -227,17 +227,20 @@ void Consensus::on_twin(const base::crypto::PublicKey& key, Effects& out) {
 // The twin may never be met here: both machines dial the same validators, at the same address.
 void Consensus::on_twin_told(const input::TwinTold& told, Effects& out) {
     const auto schedule = next_schedules().active;
-    for (const base::crypto::PublicKey& key : told.vote_keys) {
-        const bool counts = has_vote_key(*schedule, key_tag(key)) && find_own(key) == nullptr;
-        if (counts) twin_told_.insert(key_tag(key));
+    for (const base::crypto::PublicKey& key : told.keys) {
+        OwnKey* own = find_own(key);
+        if (own == nullptr) continue;
+        for (const base::crypto::PublicKey& by : told.said_by) {
+            const bool counts = has_vote_key(*schedule, key_tag(by)) && find_own(by) == nullptr;
+            if (counts) own->twin_told_by.insert(key_tag(by));
+        }
+        const auto tells = [&](const chain::ScheduleEntry& entry) {
+            return own->twin_told_by.contains(key_tag(entry.vote_key));
+        };
+        const auto telling =
+            static_cast<std::size_t>(std::ranges::count_if(schedule->entries, tells));
+        if (telling > schedule->faults_max()) on_twin(key, out);
     }
-    const auto tells = [&](const chain::ScheduleEntry& entry) {
-        return twin_told_.contains(key_tag(entry.vote_key));
-    };
-    const auto telling = static_cast<std::size_t>(std::ranges::count_if(schedule->entries, tells));
-    if (telling <= schedule->faults_max()) return;
-    for (const OwnKey& own : own_)
-        on_twin(own.key, out);
 }
 
 std::vector<KeyStatus> Consensus::keys() const {

@@ -54,16 +54,16 @@ Handshake::Handshake(Peers& peers,
 bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinned) {
     if (const auto until = peers_.banned_until(up.key); until > peers_.now()) {
         const auto left = std::chrono::ceil<std::chrono::seconds>(until - peers_.now());
-        peers_.turn_away(up.channel,
-                         Reason::flooding,
-                         fmt::format("misbehaved; may come back in {} s", left.count()));
+        peers_.turn_away(
+            up.channel,
+            {Reason::flooding, fmt::format("misbehaved; may come back in {} s", left.count())});
         return false;
     }
     Peer* peer = peers_.add(up);
     if (peer == nullptr) {
         peers_.turn_away(up.channel,
-                         Reason::internal,
-                         fmt::format("{} nodes are connected, no more are taken", peers_.size()));
+                         {Reason::internal,
+                          fmt::format("{} nodes are connected, no more are taken", peers_.size())});
         return false;
     }
     peer->is_pinned = up.outbound && pinned == up.key;
@@ -122,21 +122,19 @@ void Handshake::on_hello(Peer& peer, Hello hello) {
     if (!refusal) refusal = check_statements(peer, hello);
     if (!refusal) refusal = find_own_twin(peer, hello);
     if (!refusal) refusal = find_twins(peer, hello);
-    if (refusal) return peers_.close(peer, refusal->reason, refusal->text);
+    if (refusal) return peers_.close(peer, *refusal);
     peer.has_hello = true;
     peer.hello = std::move(hello);
     if (!peer.waits_for) greet(peer);
 }
 
 void Handshake::greet(Peer& peer) {
-    if (auto refusal = find_duplicate(peer)) {
-        return peers_.close(peer, refusal->reason, refusal->text);
-    }
+    if (auto refusal = find_duplicate(peer)) return peers_.close(peer, *refusal);
     peer.finalized = peer.hello.finalized;
     peer.head = peer.hello.head;
     peer.stored = peer.hello.stored;
     remember(peer);
-    if (auto fork = check_fork(peer)) return peers_.close(peer, fork->reason, fork->text);
+    if (auto fork = check_fork(peer)) return peers_.close(peer, *fork);
     if (peer.fork_check == 0) accept(peer);
 }
 
@@ -192,6 +190,7 @@ std::optional<Handshake::Refusal> Handshake::check_statements(const Peer& peer,
 
 std::optional<Handshake::Refusal> Handshake::find_own_twin(const Peer& peer, const Hello& hello) {
     const Options& options = peers_.options();
+    std::optional<Refusal> refusal;
     for (const VoteKeyStatement& theirs : hello.vote_keys) {
         if (std::ranges::find(options.vote_keys, theirs.key) == options.vote_keys.end()) continue;
         if (theirs.boot_id == options.boot_id && peer.key == options.node_key) {
@@ -209,12 +208,14 @@ std::optional<Handshake::Refusal> Handshake::find_own_twin(const Peer& peer, con
             ours_is_later ? "one here, which is the later" : "other");
         peers_.log().error("{}", text);
         peers_.emit(effect::TwinKey{theirs.key, ours_is_later, text});
-        return Refusal{Reason::twin_key, std::move(text)};
+        if (!refusal) refusal = Refusal{Reason::twin_key, std::move(text)};
+        if (!ours_is_later) refusal->vote_keys.insert(theirs.key);
     }
-    return {};
+    return refusal;
 }
 
 std::optional<Handshake::Refusal> Handshake::find_twins(Peer& peer, const Hello& hello) {
+    std::map<PeerSlot, Refusal> later;  // Whose starts are.
     for (const VoteKeyStatement& statement : hello.vote_keys) {
         const auto at = boots_.find(statement.key);
         if (at == boots_.end()) continue;
@@ -237,10 +238,14 @@ std::optional<Handshake::Refusal> Handshake::find_twins(Peer& peer, const Hello&
                                        other->address,
                                        peer.address);
         peers_.log().error("{}", text);
-        if (is_newer) return Refusal{Reason::twin_key, std::move(text)};
-        peers_.close(*other, Reason::twin_key, text);
+        const PeerSlot whose = is_newer ? peer.slot : other->slot;
+        const auto told = later.try_emplace(whose, Refusal{Reason::twin_key, std::move(text)});
+        told.first->second.vote_keys.insert(statement.key);
     }
-    return {};
+    const auto its = later.extract(peer.slot);
+    for (const auto& [slot, refusal] : later)
+        peers_.close(*peers_.at(slot), refusal);
+    return its ? std::optional(its.mapped()) : std::nullopt;
 }
 
 // Both ends keep the connection that the node with the lower key made; of two that one node
@@ -356,7 +361,7 @@ void Handshake::look_again(PeerSlot earlier) {
         if (peer.waits_for != earlier) return;
         peer.waits_for.reset();
         if (const auto refusal = find_twins(peer, peer.hello)) {
-            peers_.close(peer, refusal->reason, refusal->text);
+            peers_.close(peer, *refusal);
         } else if (!peer.waits_for) {
             greet(peer);
         }

@@ -46,10 +46,7 @@ class Handshake {
         std::optional<PeerSlot> slot;  // While it is connected.
         bool is_twin = false;          // Another machine with it was seen alive meanwhile.
     };
-    struct Refusal {
-        Reason reason;
-        std::string text;
-    };
+    using Refusal = GoAway;  // What the peer is told.
 
     [[nodiscard]] bool permit(Peer& peer);
     void say_hello(Peer& peer);
@@ -57,9 +54,10 @@ class Handshake {
     [[nodiscard]] std::optional<Refusal> check_recovery(const Hello& hello) const;
     [[nodiscard]] std::optional<Refusal> check_statements(const Peer& peer,
                                                           const Hello& hello) const;
-    // A vote key of ours on another machine.
+    // Vote keys of ours on another machine.
     [[nodiscard]] std::optional<Refusal> find_own_twin(const Peer& peer, const Hello& hello);
-    // A vote key on two machines, neither of them this one. May let the peer wait.
+    // Vote keys on two machines, neither of them this one: each is told which started later there.
+    // May let the peer wait.
     [[nodiscard]] std::optional<Refusal> find_twins(Peer& peer, const Hello& hello);
     // The hello is good, and no earlier start of the peer is connected.
     void greet(Peer& peer);

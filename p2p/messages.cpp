@@ -22,7 +22,8 @@ using chain::encode;
 
 constexpr std::size_t kHashBytes = 32;
 constexpr std::size_t kVoteBytesMin = 150;
-constexpr std::size_t kStatementBytesMin = 34 + 8 + 8 + 66;
+constexpr std::size_t kKeyBytesMin = 34;
+constexpr std::size_t kStatementBytesMin = kKeyBytesMin + 8 + 8 + 66;
 constexpr std::size_t kNewestVotesMax = 2 * kVoteKeysMax;  // One of each kind.
 constexpr std::size_t kControlBytesMax = 64U << 10U;
 constexpr std::size_t kHeaderBytesMax = 1U << 20U;         // With two certificates:
@@ -33,14 +34,14 @@ constexpr std::size_t kDataBytesMax = transport::kMessageBytesMax - kEnvelopeByt
 using transport::Lane;
 constexpr std::array<Carriage, kMessageTypes> kCarriages = {{
     {Lane::control, 0, 0},
-    {Lane::control, 1, kControlBytesMax},       // hello
-    {Lane::control, 2, 512U << 10U},            // notice: two lists of kIdsMax ids
-    {Lane::control, 2, 1 + 5 + kTextBytesMax},  // go_away
-    {Lane::control, 1, 24},                     // time
-    {Lane::control, 2, 256U << 10U},            // request
-    {Lane::control, 2, 20},                     // sync_request
-    {Lane::control, 1, kHeaderBytesMax},        // header
-    {Lane::data, 3, kDataBytesMax},             // blocks
+    {Lane::control, 1, kControlBytesMax},  // hello
+    {Lane::control, 2, 512U << 10U},       // notice: two lists of kIdsMax ids
+    {Lane::control, 2, kControlBytesMax},  // go_away: names keys of one hello
+    {Lane::control, 1, 24},                // time
+    {Lane::control, 2, 256U << 10U},       // request
+    {Lane::control, 2, 20},                // sync_request
+    {Lane::control, 1, kHeaderBytesMax},   // header
+    {Lane::data, 3, kDataBytesMax},        // blocks
     {Lane::data, 4, chain::kPackedTransactionBytesMax},
     {Lane::control, 0, 4U << 10U},             // vote
     {Lane::control, 0, kCertificateBytesMax},  // certificate
@@ -205,11 +206,26 @@ void decode(Reader& in, Notice& notice) {
 void encode(Writer& out, const GoAway& away) {
     out.u8(static_cast<std::uint8_t>(away.reason));
     out.string(std::string_view(away.text).substr(0, kTextBytesMax));
+    out.varuint32(static_cast<std::uint32_t>(away.vote_keys.size()));
+    for (const PublicKey& key : away.vote_keys)
+        encode(out, key);
 }
 
 void decode(Reader& in, GoAway& away) {
     away.reason = read_enum<Reason>(in, "reason", 17);
     away.text = in.string("text", kTextBytesMax);
+    const std::size_t keys = in.count("vote_keys", kVoteKeysMax, kKeyBytesMin);
+    if (in.ok() && keys > 0 && away.reason != Reason::twin_key) {
+        in.set_error("vote_keys", "goes with twin_key only");
+    }
+    for (std::size_t i = 0; i < keys && in.ok(); ++i) {
+        PublicKey key;
+        decode(in, key, "vote_keys");
+        if (in.ok() && i > 0 && key <= *away.vote_keys.rbegin()) {
+            in.set_error("vote_keys", "is not ascending");
+        }
+        away.vote_keys.insert(std::move(key));
+    }
 }
 
 void encode(Writer& out, const TimeStamps& stamps) {

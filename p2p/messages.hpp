@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -209,6 +210,8 @@ enum class Reason : std::uint8_t {
 struct GoAway {
     Reason reason = Reason::internal;
     std::string text{};  // For people.
+    // With twin_key: those of the receiver's that another machine uses since an earlier start.
+    std::set<PublicKey> vote_keys{};
 
     friend bool operator==(const GoAway&, const GoAway&) = default;
 };

@@ -108,7 +108,9 @@ class Network::Impl {
     // --- Inputs ---
     void on(const input::Tick&) {}
     void on(const input::ChannelUp& up) {
-        if (is_stopped_) return peers_.turn_away(up.channel, Reason::shutting_down, "is stopping");
+        if (is_stopped_) {
+            return peers_.turn_away(up.channel, {Reason::shutting_down, "is stopping"});
+        }
         if (up.outbound) dialer_.on_up(up.address, up.key);
         const auto pinned = up.outbound ? dialer_.pinned(up.address) : std::nullopt;
         if (!handshake_.on_up(up, pinned) && up.outbound) {
@@ -279,8 +281,17 @@ class Network::Impl {
         if (away.reason == Reason::twin_key || away.reason == Reason::revoked) {
             peers_.log().error("{}: {}", at.peer.address, text);
         }
-        if (away.reason == Reason::twin_key && at.peer.has_hello) {
-            peers_.emit(effect::TwinTold{at.peer.proved_vote_keys()});
+        const auto is_proved = [&](const PublicKey& key) {
+            const auto& ours = at.peer.statements;
+            return std::ranges::find(ours, key, &VoteKeyStatement::key) != ours.end();
+        };
+        if (!std::ranges::all_of(away.vote_keys, is_proved)) {
+            return peers_.close(
+                at.peer, Reason::bad_vote, "names a twin of a key that we have not proved to it");
+        }
+        if (!away.vote_keys.empty() && at.peer.has_hello) {
+            peers_.emit(effect::TwinTold{{away.vote_keys.begin(), away.vote_keys.end()},
+                                         at.peer.proved_vote_keys()});
         }
         peers_.lose(at.peer, text, away.reason);
     }

@@ -340,10 +340,11 @@ struct TwinKey {
     bool ours_is_later = false;
     std::string text;
 };
-// A peer closed on us, since another machine signs with a key of ours and started earlier. It may
+// A peer closed on us, since another machine signs with keys of ours and started earlier. It may
 // lie: what it says counts where more say it than may be faulty.
 struct TwinTold {
-    std::vector<PublicKey> vote_keys;  // Proved to be the peer's.
+    std::vector<PublicKey> keys;     // Ours, of those that we have proved to it.
+    std::vector<PublicKey> said_by;  // Proved to be the peer's.
 };
 struct WakeAt {
     base::Timestamp time;

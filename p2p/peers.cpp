@@ -150,13 +150,17 @@ void Peers::charge(Peer& peer, int points, Reason reason, const std::string& tex
     if (peer.score <= 0) close(peer, reason, text);
 }
 
-void Peers::close(Peer& peer, Reason reason, const std::string& text) {
+void Peers::close(Peer& peer, const GoAway& away) {
     if (peer.is_closed) return;
-    turn_away(peer.channel, reason, text);
-    ban(peer, reason);
-    log_.info("{} {}: go_away {}: {}", peer.address, peer.key.to_string(), to_string(reason), text);
+    turn_away(peer.channel, away);
+    ban(peer, away.reason);
+    log_.info("{} {}: go_away {}: {}",
+              peer.address,
+              peer.key.to_string(),
+              to_string(away.reason),
+              away.text);
     peer.is_closed = true;
-    gone_.push_back({peer.slot, peer.address, peer.outbound, stays(reason), text});
+    gone_.push_back({peer.slot, peer.address, peer.outbound, stays(away.reason), away.text});
 }
 
 void Peers::close_for(Peer& peer, const input::Judged& bad) {
@@ -179,11 +183,11 @@ void Peers::lose(Peer& peer, const std::string& text, std::optional<Reason> clos
     gone_.push_back({peer.slot, peer.address, peer.outbound, is_final, text});
 }
 
-void Peers::turn_away(ChannelId channel, Reason reason, const std::string& text) {
-    const SharedBytes bytes = pack_message(GoAway{reason, text});
+void Peers::turn_away(ChannelId channel, const GoAway& away) {
+    const SharedBytes bytes = pack_message(away);
     const Carriage carriage = carriage_of(MessageType::go_away);
     emit(effect::Send{channel, carriage.lane, carriage.priority, bytes});
-    emit(effect::Close{channel, reason, text});
+    emit(effect::Close{channel, away.reason, away.text});
     ++go_aways_sent;
 }
 

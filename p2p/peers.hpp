@@ -181,14 +181,17 @@ class Peers : base::Pinned {
     // An error of the peer; at zero points it is closed for this reason.
     void charge(Peer& peer, int points, Reason reason, const std::string& text);
     // Says go_away and closes.
-    void close(Peer& peer, Reason reason, const std::string& text);
+    void close(Peer& peer, const GoAway& away);
+    void close(Peer& peer, Reason reason, const std::string& text) {
+        close(peer, GoAway{reason, text});
+    }
     // The ledger calls this block of it, or the header, bad. Above a recovery that one of us
     // follows and the other does not that proves nothing.
     void close_for(Peer& peer, const input::Judged& bad);
     // Its channel is down, or it said go_away (then `close_channel`).
     void lose(Peer& peer, const std::string& text, std::optional<Reason> close_channel = {});
     // Refuses a channel before a peer was made of it.
-    void turn_away(ChannelId channel, Reason reason, const std::string& text);
+    void turn_away(ChannelId channel, const GoAway& away);
     // Until when a node is not talked to because of what it did; zero: it is.
     [[nodiscard]] base::Timestamp banned_until(const PublicKey& key) const;
 

@@ -67,7 +67,7 @@ void Core::Impl::on_peers(const p2p::Effect& asked, Effects& out) {
         if (twin->ours_is_later) feed(consensus::input::TwinSeen{twin->key}, out);
         publish(out);
     } else if (const auto* told = std::get_if<peers::TwinTold>(&asked)) {
-        feed(consensus::input::TwinTold{told->vote_keys}, out);
+        feed(consensus::input::TwinTold{.keys = told->keys, .said_by = told->said_by}, out);
         publish(out);  // How the keys stand: else nothing may happen here any more.
     } else {
         CHECK(false);  // The others are for the transport.

@@ -188,21 +188,30 @@ TEST_CASE("a key that an earlier machine uses signs nothing here", "[consensus][
     CHECK(all<effect::Produce>(v.tick(8)).empty());
 }
 
-TEST_CASE("more than f members that tell of a twin stop the keys here", "[consensus][keys]") {
+TEST_CASE("more than f members that tell of a key's twin stop that key here", "[consensus][keys]") {
     Validator v;
-    const auto tell = [&](unsigned member) {
-        return alarms(v.step(v.at(1), input::TwinTold{{voting(member)}}));
+    const auto tell = [&](unsigned member, std::vector<base::crypto::PublicKey> keys) {
+        return alarms(v.step(v.at(1), input::TwinTold{std::move(keys), {voting(member)}}));
     };
-    CHECK(tell(2).empty());
-    CHECK(tell(2).empty());   // Again: does not count.
-    CHECK(tell(99).empty());  // A stranger.
-    CHECK(tell(1).empty());   // That has our key: it is the twin, or lies.
-    CHECK_FALSE(v->keys()[0].twin);
-    CHECK_FALSE(tell(3).empty());
-    for (const consensus::KeyStatus& key : v->keys())
-        CHECK(key.twin);
-    CHECK(votes(v.adopt(v.block(2, v.genesis()))).empty());
-    CHECK(all<effect::Produce>(v.tick(4)).empty());
+    CHECK(tell(2, {voting(1)}).empty());
+    CHECK(tell(2, {voting(1)}).empty());   // Again: does not count.
+    CHECK(tell(99, {voting(1)}).empty());  // A stranger.
+    CHECK(tell(1, {voting(1)}).empty());   // That has our key: it is the twin, or lies.
+    CHECK(tell(3, {signing(1)}).empty());  // The other key has one that tells of it.
+    CHECK(tell(3, {voting(4)}).empty());   // None of ours.
+    CHECK_FALSE(v->keys()[1].twin);
+    SECTION("and no other") {
+        CHECK(tell(4, {voting(1)}) == std::vector{Alarm::twin_key});
+        CHECK(v->keys()[1].twin);
+        CHECK_FALSE(v->keys()[0].twin);
+        CHECK(votes(v.adopt(v.block(2, v.genesis()))).empty());
+        CHECK(all<effect::Produce>(v.tick(4)).size() == 1);
+    }
+    SECTION("or several") {
+        CHECK(tell(4, {signing(1), voting(1)}).size() == 2);
+        CHECK(votes(v.adopt(v.block(2, v.genesis()))).empty());
+        CHECK(all<effect::Produce>(v.tick(4)).empty());
+    }
 }
 
 TEST_CASE("two votes or headers that exclude each other are evidence, once a key",

@@ -21,7 +21,7 @@ std::vector<std::pair<Body, Mark>> one_of_each(const Stranger& test) {
     chain::Certificate certificate = certificate_of(*block, chain::VoteKind::commit);
     return {{test.hello(), {}},
             {notice, {}},
-            {GoAway{Reason::internal, "text"}, {}},
+            {GoAway{Reason::twin_key, "text", {vote_key_of(1), vote_key_of(2)}}, {}},
             {TimeStamps{.transmit = 5}, {}},
             {Request{Wanted::blocks, {block->id}}, {.correlation = 1}},
             {SyncRequest{.from = 2, .to = 5}, {.correlation = 2}},

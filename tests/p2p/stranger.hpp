@@ -2,6 +2,7 @@
 
 #include "p2p/world.hpp"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@ namespace p2p::test {
 // One Network, and a peer that the test plays: it sends what it likes and sees every effect.
 struct Stranger {
     static constexpr std::size_t kUs = 0;
+    static constexpr std::size_t kOurNext = 9;  // Our second vote key, as while one rotates.
     static constexpr std::size_t kThem = 5;
 
     Lines log;
@@ -25,6 +27,7 @@ struct Stranger {
                       const RecoveryPoint& recovery = {}) {
         options.checkpoint = checkpoint;
         options.recovery = recovery;
+        options.vote_keys.push_back(vote_key_of(kOurNext));
         network = std::make_unique<Network>(options, base::Log(log, "p2p"));
         ledger.grow(10);
         step(ledger.view());
@@ -53,15 +56,17 @@ struct Stranger {
     }
     ChannelId come(const Coming& coming) {
         const ChannelId channel{++channels};
-        const VoteKeyStatement ours{.key = options.vote_keys.front(),
-                                    .boot_id = options.boot_id,
-                                    .start_slot = coming.our_start};
+        std::vector<VoteKeyStatement> ours;
+        for (const PublicKey& key : options.vote_keys) {
+            ours.push_back(
+                {.key = key, .boot_id = options.boot_id, .start_slot = coming.our_start});
+        }
         step(input::ChannelUp{.channel = channel,
                               .key = key_of(coming.number),
                               .address = "stranger:1",
                               .outbound = coming.outbound,
                               .exporter = exporter_of(channel),
-                              .statements = {ours}});
+                              .statements = std::move(ours)});
         return channel;
     }
     ChannelId come() { return come(Coming{}); }
@@ -85,11 +90,15 @@ struct Stranger {
             statement_digest(statement, {options.chain_id, key_of(node), exporter_of(channel)}));
         hello.vote_keys.push_back(statement);
     }
-    // Says hello with this claim.
-    void say_claim(ChannelId channel, const Claim& what, std::size_t node = kThem) {
+    // Says hello with these claims.
+    void say_claims(ChannelId channel, const std::vector<Claim>& all, std::size_t node = kThem) {
         Hello claiming = hello();
-        claim(claiming, channel, what, node);
+        for (const Claim& what : all)
+            claim(claiming, channel, what, node);
         say(channel, claiming);
+    }
+    void say_claim(ChannelId channel, const Claim& what, std::size_t node = kThem) {
+        say_claims(channel, {what}, node);
     }
     void say_bytes(ChannelId channel, base::ByteView bytes) {
         step(input::Message{channel, bytes});
@@ -177,6 +186,12 @@ struct Stranger {
             if (const auto* value = std::get_if<Type>(&effect)) found.push_back(*value);
         }
         return found;
+    }
+    // The vote keys that its go_away named.
+    [[nodiscard]] std::set<PublicKey> told_keys(ChannelId channel) const {
+        const std::vector<Body> bodies = heard(channel);
+        const auto* away = bodies.empty() ? nullptr : std::get_if<GoAway>(&bodies.back());
+        return away == nullptr ? std::set<PublicKey>{} : away->vote_keys;
     }
     // Closed for this reason, which the peer was told before.
     [[nodiscard]] bool went(ChannelId channel, Reason reason) const {

@@ -454,3 +454,18 @@ TEST_CASE("where blocks wait to be executed no producer keeps out those of other
     CHECK(arrivals.take(*way).block->header.producer == *chain::Name::from_string("bank"));
     CHECK(arrivals.has_room_for(*other));
 }
+
+TEST_CASE("what more than f validators call a key of a twin signs nothing more", "[network]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    const auto key_of_node = [](unsigned char i) {
+        return support::key_of(static_cast<unsigned char>(7 + i)).public_key();
+    };
+    for (const unsigned char by : {0, 1}) {
+        REQUIRE(cluster[3].view().keys.size() == 1);
+        CHECK_FALSE(cluster[3].view().keys[0].twin);
+        cluster[3].step(node::input::FromPeers{
+            p2p::effect::TwinTold{.keys = {key_of_node(3)}, .said_by = {key_of_node(by)}}});
+    }
+    CHECK(cluster[3].view().keys[0].twin);
+}
