@@ -280,11 +280,16 @@ def nobody_convicted(net):
 
 def twin(net):
     """A copy of a validator's directory starts at the same moment as the validator. The two never meet, since
-    the copy is at an address that nobody dials; the others tell the later of them, which keeps still."""
+    the copy is at an address that nobody dials; the others tell the later of them, which keeps still, but for a
+    key that it has alone."""
     net.stop(LOST)
     home = os.path.dirname(net.of(LOST)['data_dir'])
     copy = home + '-copy'
     shutil.copytree(home, copy, ignore=shutil.ignore_patterns('*.sock'))
+    config = os.path.join(home, 'config', 'config.ini')
+    with open(config, encoding='utf-8') as f:
+        before = f.read()
+    spares = [add_spare(net, each) for each in (home, copy)]
     for option in ('p2p-listen-endpoint', 'http-server-address'):
         replace_option(copy, option, '127.0.0.1:0')
     said = len(log_of(net, LOST))
@@ -300,17 +305,32 @@ def twin(net):
             return len(quiet) == 1, quiet or logs['the copy'][-2000:]
         quiet = wait_for('one of the two to keep still', still)
         print('  %s keeps still' % quiet[0])
+        with open(copy + '.log', encoding='utf-8', errors='replace') as f:
+            texts = f.read() + log_of(net, LOST)[said:]
+        if any('key %s is used by another machine' % spare in texts for spare in spares):
+            raise AssertionError('a key that only one machine has signs nothing: %s' % texts[-2000:])
         if quiet == [LOST]:
             explained(net, LOST, 'twin', 'is used on another machine')
     finally:
         other.kill()
         other.wait()
-    if quiet == [LOST]:
-        net.stop(LOST)
-        net.start(LOST)
+    net.stop(LOST)
+    with open(config, 'w', encoding='utf-8') as f:
+        f.write(before)
+    net.start(LOST)
     healthy(net)
     nobody_convicted(net)
     shutil.rmtree(copy)
+
+
+def add_spare(net, home):
+    """A key that only the node of this directory has, as while one rotates."""
+    file = os.path.join(home, 'spare.key')
+    journals = os.path.join(home, os.path.basename(net.of(LOST)['data_dir']))
+    key = net.cli('key', 'create', '--vote', '--journal', journals, '--file', file).strip().rsplit(' ', 1)[1]
+    with open(os.path.join(home, 'config', 'config.ini'), 'a', encoding='utf-8') as f:
+        f.write('signature-provider = %s=KEY:file:%s\n' % (key, file))
+    return key
 
 
 def slot_of(validator):
