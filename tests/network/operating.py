@@ -305,7 +305,8 @@ def twin(net):
             return len(quiet) == 1, quiet or logs['the copy'][-2000:]
         quiet = wait_for('one of the two to keep still', still)
         print('  %s keeps still' % quiet[0])
-        texts = open(copy + '.log', encoding='utf-8', errors='replace').read() + log_of(net, LOST)[said:]
+        with open(copy + '.log', encoding='utf-8', errors='replace') as f:
+            texts = f.read() + log_of(net, LOST)[said:]
         if any('key %s is used by another machine' % spare in texts for spare in spares):
             raise AssertionError('a key that only one machine has signs nothing: %s' % texts[-2000:])
         if quiet == [LOST]:

@@ -168,16 +168,19 @@ TEST_CASE("twin_key: a later start beside one that answers a heartbeat") {
     }
 }
 
+TEST_CASE("a peer that has not proved who it is tells nothing of our keys") {
+    Stranger test;
+    const ChannelId channel = test.come();
+    test.say(channel, GoAway{Reason::twin_key, "later", {vote_key_of(Stranger::kUs)}});
+    CHECK(test.closed(channel) == Reason::twin_key);
+    CHECK(test.effects<effect::TwinTold>().empty());
+}
+
 TEST_CASE("a peer that goes away since keys of ours are used elsewhere is told of, with its keys") {
     Stranger test;
     const ChannelId channel = test.come();
     const PublicKey ours = vote_key_of(Stranger::kUs);
     GoAway away{Reason::twin_key, "the later start goes", {ours}};
-    SECTION("not before it has proved who it is") {
-        test.say(channel, away);
-        CHECK(test.effects<effect::TwinTold>().empty());
-        return;
-    }
     test.say_claim(channel, {Stranger::kThem, 500, 20});
     SECTION("one of them") {
         test.say(channel, away);
