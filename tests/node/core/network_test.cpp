@@ -458,10 +458,10 @@ TEST_CASE("where blocks wait to be executed no producer keeps out those of other
 TEST_CASE("what more than f validators call a key of a twin signs nothing more", "[network]") {
     Cluster cluster(4);
     cluster.run(1, 3);
-    const auto key_of_node = [](unsigned char i) {
+    const auto key_of_node = [](unsigned i) {
         return support::key_of(static_cast<unsigned char>(7 + i)).public_key();
     };
-    for (const unsigned char by : {0, 1}) {
+    for (const unsigned by : {0U, 1U}) {
         REQUIRE(cluster[3].view().keys.size() == 1);
         CHECK_FALSE(cluster[3].view().keys[0].twin);
         cluster[3].step(node::input::FromPeers{
