@@ -248,7 +248,7 @@ TEST_CASE("a newcomer needs more than a third of the weight that is cast") {
     CHECK(enters(kMost, kMost));
 }
 
-TEST_CASE("who is in the schedule stays with any vote, and comes back with a third of them") {
+TEST_CASE("who is in the schedule stays with any vote, and needs more than a third to come back") {
     std::vector<Candidate> candidates;
     candidates.reserve(5);
     for (std::uint64_t number = 0; number < 5; ++number) {
