@@ -48,6 +48,20 @@ void print_validator(const Json& validator) {
                shown(validator, "clock_offset_ms"));
 }
 
+void print_standby(const Json& candidate, const Json& answer) {
+    const std::uint64_t least = number_of(answer, "votes_to_enter");
+    const bool has_enough = number_of(candidate, "votes") >= least;
+    fmt::print("{:<13} standby, {} votes{}{}\n",
+               text_of(candidate, "producer"),
+               shown(candidate, "votes"),
+               shown(candidate, "ready") == "true" ? ", ready" : ", not ready",
+               has_enough
+                   ? ""
+                   : fmt::format("; it enters with {}, more than a third of the {} that are cast",
+                                 least,
+                                 shown(answer, "votes_cast")));
+}
+
 base::Result<void> validators(const Session& session, const Arguments& /*arguments*/) {
     const auto finality = call(session.url, "/v1/bor/finality", Json());
     if (!finality) return fail(finality.error());
@@ -79,10 +93,7 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
                 text_of(each, "producer"));
             continue;
         }
-        fmt::print("{:<13} standby, {} votes{}\n",
-                   text_of(each, "producer"),
-                   shown(each, "votes"),
-                   shown(each, "ready") == "true" ? ", ready" : ", not ready");
+        print_standby(each, *candidates);
     }
     if (const std::string why = text_of(*finality, "waiting"); !why.empty()) {
         fmt::print("{}\n", why);

@@ -117,15 +117,14 @@ base::Result<std::vector<api::Conviction>> convictions_of(const Published& view,
     const auto keys = chain::convicted_keys(state, kConvictedMax);
     if (!keys) return base::fail(keys.error());
     if (keys->empty()) return std::vector<api::Conviction>();
-    const auto candidates =
-        chain::candidates_of(state, schedule.entries, view.finalized->header.slot);
-    if (!candidates) return base::fail(candidates.error());
+    const auto poll = chain::take_poll(state, schedule.entries, view.finalized->header.slot);
+    if (!poll) return base::fail(poll.error());
     std::vector<api::Conviction> list;
     for (const chain::ConvictedKey& each : *keys) {
-        const auto owner = std::ranges::find_if(*candidates, [&](const chain::Candidate& who) {
+        const auto owner = std::ranges::find_if(poll->candidates, [&](const chain::Candidate& who) {
             return who.entry.signing_key == each.key || who.entry.vote_key == each.key;
         });
-        if (owner == candidates->end()) continue;
+        if (owner == poll->candidates.end()) continue;
         const bool own =
             std::ranges::find(view.keys, each.key, &consensus::KeyStatus::key) != view.keys.end();
         list.push_back({.producer = owner->entry.producer,

@@ -59,21 +59,23 @@ Answer get_validators(const ApiContext& /*context*/, const Moment& moment, Param
     const chain::StateView& state = *moment.state;
     auto schedule = chain::load_schedule(state);
     if (!schedule) return refuse(schedule.error());
-    auto candidates = chain::candidates_of(state, schedule->entries, moment.block->header.slot);
-    if (!candidates) return refuse(candidates.error());
+    auto poll = chain::take_poll(state, schedule->entries, moment.block->header.slot);
+    if (!poll) return refuse(poll.error());
     auto nodes = chain::registered_nodes(state, chain::Name{}, kNodesMax);
     if (!nodes) return refuse(nodes.error());
     auto retimes = chain::load_retimes(state);
     if (!retimes) return refuse(retimes.error());
     // The heaviest first, as they would be elected.
-    std::ranges::stable_sort(*candidates, std::greater<>(), &chain::Candidate::votes);
+    std::ranges::stable_sort(poll->candidates, std::greater<>(), &chain::Candidate::votes);
     Json out{{"schedule_version", schedule->version},
              {"quorum", schedule->quorum()},
+             {"votes_cast", json_integer(poll->cast)},
+             {"votes_to_enter", json_integer(chain::votes_to_enter(poll->cast))},
              {"candidates", Json::array()},
              {"members", Json::array()},
              {"nodes", Json::array()},
              {"retimes", Json::array()}};
-    for (const chain::Candidate& each : *candidates)
+    for (const chain::Candidate& each : poll->candidates)
         out["candidates"].push_back(candidate_json(each, *schedule, state));
     for (const auto& [name, weight] : chain::members(state)) {
         out["members"].push_back({{"name", name.to_string()}, {"weight", json_integer(weight)}});

@@ -23,7 +23,8 @@ const ScheduleEntry* find_entry(const Entries& entries, Name producer) {
 
 bool may_serve(const Candidate& candidate, bool present, const ElectionRules& rules) {
     if (!candidate.registered || candidate.votes == 0 || candidate.convicted) return false;
-    return present ? candidate.missed < rules.max_missed : candidate.ready;
+    if (present) return candidate.missed < rules.max_missed;
+    return candidate.ready && candidate.votes >= votes_to_enter(rules.cast);
 }
 
 bool is_heavier(const Candidate* a, const Candidate* b) {
@@ -142,10 +143,11 @@ Entries in_order(const Entries& present, Entries entries) {
     return ordered;
 }
 
-ElectionRules rules_of(const BorParameters& parameters) {
+ElectionRules rules_of(const BorParameters& parameters, std::uint64_t cast) {
     return {.min_producers = parameters.min_producers,
             .max_producers = parameters.max_producers,
-            .max_missed = static_cast<std::uint32_t>(parameters.max_missed)};
+            .max_missed = static_cast<std::uint32_t>(parameters.max_missed),
+            .cast = cast};
 }
 
 // What setprods fixed: as it is, once everybody who enters is ready. Convicted keys have no
@@ -236,16 +238,17 @@ Entries elect(const Entries& present,
     }
 }
 
-Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state) {
-    std::map<Name, std::uint64_t> votes;
+Result<VoteCount> count_votes(const StateView& state) {
+    VoteCount count;
     for (const MemberEntry& member : members(state)) {
         auto producers = votes_of(state, member.name);
         if (!producers) return base::fail(std::move(producers).error());
         for (const Name producer : *producers) {
-            votes[producer] += member.weight;
+            count.votes[producer] += member.weight;
         }
+        if (!producers->empty()) count.cast += member.weight;
     }
-    return votes;
+    return count;
 }
 
 Result<std::optional<ScheduleEntry>> find_next_entry(const StateView& state, Name producer) {
@@ -278,25 +281,24 @@ bool is_ready(const StateView& state,
            slot <= ready->slot + parameters.schedule_period;
 }
 
-Result<std::vector<Candidate>> candidates_of(const StateView& state,
-                                             const Entries& present,
-                                             Slot slot) {
+Result<Poll> take_poll(const StateView& state, const Entries& present, Slot slot) {
     auto parameters = load_parameters(state);
     if (!parameters) return base::fail(std::move(parameters).error());
-    auto votes = count_votes(state);
-    if (!votes) return base::fail(std::move(votes).error());
+    auto count = count_votes(state);
+    if (!count) return base::fail(std::move(count).error());
     auto misses = load_misses(state);
     if (!misses) return base::fail(std::move(misses).error());
     std::set<Name> names;
     for (const ScheduleEntry& entry : present) {
         names.insert(entry.producer);
     }
-    for (const auto& [producer, weight] : *votes) {
+    for (const auto& [producer, weight] : count->votes) {
         names.insert(producer);
     }
-    std::vector<Candidate> candidates;
+    Poll poll;
+    poll.cast = count->cast;
     for (const Name name : names) {
-        Candidate& candidate = candidates.emplace_back();
+        Candidate& candidate = poll.candidates.emplace_back();
         const ScheduleEntry* member = find_entry(present, name);
         if (member != nullptr) candidate.entry = *member;
         candidate.entry.producer = name;
@@ -306,7 +308,7 @@ Result<std::vector<Candidate>> candidates_of(const StateView& state,
             candidate.entry = entry_of(name, *row);
             candidate.registered = row->active;
         }
-        if (const auto found = votes->find(name); found != votes->end()) {
+        if (const auto found = count->votes.find(name); found != count->votes.end()) {
             candidate.votes = found->second;
         }
         const auto missed = std::ranges::find(*misses, name, &Misses::producer);
@@ -315,7 +317,7 @@ Result<std::vector<Candidate>> candidates_of(const StateView& state,
         if (member != nullptr && !candidate.ready) candidate.entry = *member;
         candidate.convicted = is_any_convicted(state, candidate.entry);
     }
-    return candidates;
+    return poll;
 }
 
 Result<std::optional<Schedule>> next_schedule(const StateView& state,
@@ -330,13 +332,13 @@ Result<std::optional<Schedule>> next_schedule(const StateView& state,
     if (fixed) {
         entries = fixed_entries(state, *fixed, present.entries, slot, *parameters);
     } else {
-        auto candidates = candidates_of(state, present.entries, slot);
-        if (!candidates) return base::fail(std::move(candidates).error());
+        auto poll = take_poll(state, present.entries, slot);
+        if (!poll) return base::fail(std::move(poll).error());
         // Without a single vote there is no will to count: all stays as it is.
         const bool voted = std::ranges::any_of(
-            *candidates, [](const Candidate& candidate) { return candidate.votes > 0; });
+            poll->candidates, [](const Candidate& each) { return each.votes > 0; });
         if (!voted) return std::optional<Schedule>();
-        entries = elect(present.entries, *candidates, rules_of(*parameters));
+        entries = elect(present.entries, poll->candidates, rules_of(*parameters, poll->cast));
     }
     if (!entries || entries->empty() || *entries == present.entries) {
         return std::optional<Schedule>();

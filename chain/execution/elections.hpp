@@ -33,27 +33,45 @@ struct ElectionRules {
     std::size_t min_producers = 1;
     std::size_t max_producers = 21;
     std::uint32_t max_missed = 600;
+    std::uint64_t cast = 0;  // Weight of the members that vote for anybody.
 };
 
+// The least votes with which one enters: more than a third of the weight that is cast. The members
+// that may be faulty have less, so another wants it, too. With fewer, one of them could fill the
+// free places with accounts of its own.
+[[nodiscard]] constexpr std::uint64_t votes_to_enter(std::uint64_t cast) {
+    return cast / 3 + 1;
+}
+
 // The validators after `present`. The greatest weights win, ties go to the lower name; needed are
-// a registration, a vote, no convicted key, and fewer than max_missed missed slots for who is in,
-// `ready` for who is not. Of `present` at most f are left out at once - first the convicted, then
-// who missed most, then the lightest - and never so many that fewer than min_producers stay. One
-// enters at once, or at most f of the schedule that comes of it. A key that another already has is
-// not taken over.
-// In the order of `present` where the validators stay the same, else by name.
+// a registration and no convicted key; for who is in, a vote and fewer than max_missed missed
+// slots; for who is not, `ready` and votes_to_enter(). Of `present` at most f are left out at once
+// - first the convicted, then who missed most, then the lightest - and never so many that fewer
+// than min_producers stay. One enters at once, or at most f of the schedule that comes of it. A key
+// that another already has is not taken over. In the order of `present` where the validators stay
+// the same, else by name.
 [[nodiscard]] std::vector<ScheduleEntry> elect(const std::vector<ScheduleEntry>& present,
                                                const std::vector<Candidate>& candidates,
                                                const ElectionRules& rules);
 
-// Each voted producer's weight: a member's votes count with its weight, and those of its proxy
-// where it named one that still is one.
-[[nodiscard]] base::Result<std::map<Name, std::uint64_t>> count_votes(const StateView& state);
+// A member's votes count with its weight, and those of its proxy where it named one that still is
+// one.
+struct VoteCount {
+    std::map<Name, std::uint64_t> votes;  // Of each producer that is voted for.
+    std::uint64_t cast = 0;               // Weight of the members that vote for anybody.
+};
+[[nodiscard]] base::Result<VoteCount> count_votes(const StateView& state);
 
-// Everybody who is registered or in `present`, by name. Who is in `present` keeps its keys until it
-// is ready with those that it registered since: nobody else knows whether a node holds them.
-[[nodiscard]] base::Result<std::vector<Candidate>> candidates_of(
-    const StateView& state, const std::vector<ScheduleEntry>& present, Slot slot);
+// What an election decides on.
+struct Poll {
+    std::vector<Candidate> candidates;  // By name.
+    std::uint64_t cast = 0;             // As in VoteCount.
+};
+// Everybody who is voted for or in `present`. Who is in `present` keeps its keys until it is ready
+// with those that it registered since: nobody else knows whether a node holds them.
+[[nodiscard]] base::Result<Poll> take_poll(const StateView& state,
+                                           const std::vector<ScheduleEntry>& present,
+                                           Slot slot);
 
 // The keys with which a producer would be in the next schedule: those that setprods named, else
 // those that it registered, else those in the schedule in force. Absent: it is none of these.

@@ -101,12 +101,12 @@ base::Result<std::vector<Duties::Due>> Duties::due(const Moment& moment) {
 
 base::Result<std::vector<Duties::Producer>> Duties::producers(
     const Moment& moment, const chain::Schedule& schedule) const {
-    auto candidates = chain::candidates_of(moment.state, schedule.entries, moment.slot);
-    if (!candidates) return base::fail(std::move(candidates).error());
+    auto poll = chain::take_poll(moment.state, schedule.entries, moment.slot);
+    if (!poll) return base::fail(std::move(poll).error());
     auto fixed = chain::load_fixed(moment.state);
     if (!fixed) return base::fail(std::move(fixed).error());
     std::set<chain::Name> names;
-    for (const chain::Candidate& candidate : *candidates)
+    for (const chain::Candidate& candidate : poll->candidates)
         names.insert(candidate.entry.producer);
     for (const chain::ScheduleEntry& entry : fixed->value_or(std::vector<chain::ScheduleEntry>()))
         names.insert(entry.producer);

@@ -370,11 +370,24 @@ def must_refuse(net, text, *words):
     raise Failure('not refused: ' + ' '.join(words))
 
 
+def lone_vote(net):
+    """One of four votes for the fifth, which is ready: it waits, and is told for what."""
+    net.change_votes(FOUR[:1], 'approve', FIFTH)
+    wait_for('%s to be ready' % FIFTH, lambda: net.candidate(FIFTH)['ready'])
+    net.goes_on(blocks=2 * PERIOD)
+    check(FIFTH not in net.schedule(), '%s entered with one vote of four' % FIFTH)
+    line = next(each for each in net.cli('validators').splitlines() if each.startswith(FIFTH))
+    check('enters with 2, more than a third of the 4 that are cast' in line,
+          'not told what it lacks: ' + line)
+    print('  waits: ' + line)
+
+
 def schedule(net):
     """A validator enters and one leaves under load."""
     need_fifth(net)
     with Load(net) as load:
-        net.change_votes(FOUR, 'approve', FIFTH)
+        lone_vote(net)
+        net.change_votes(FOUR[1:], 'approve', FIFTH)
         net.wait_schedule(FOUR + [FIFTH])
         wait_for('a vote of ' + FIFTH, lambda: net.vote_of(FIFTH) > 0)
         must_refuse(net, 'votes for %s already' % FIFTH,

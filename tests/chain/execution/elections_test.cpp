@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <random>
 #include <set>
 
@@ -90,7 +91,8 @@ class Naive {
     [[nodiscard]] bool is_good(std::uint64_t number) const {
         const Candidate& each = *all_.at(number);
         if (!each.registered || each.convicted || each.votes == 0) return false;
-        return present_.contains(number) ? each.missed < rules_.max_missed : each.ready;
+        if (present_.contains(number)) return each.missed < rules_.max_missed;
+        return each.ready && 3 * each.votes > rules_.cast;
     }
     void find_winners() {
         while (winners_.size() < rules_.max_producers) {
@@ -157,6 +159,7 @@ TEST_CASE("10,000 random elections agree with a naive model, and with themselves
         rules.max_producers = 1 + below(21);
         rules.min_producers = 1 + below(rules.max_producers);
         rules.max_missed = 3;
+        rules.cast = below(18);
         Numbers present;
         for (std::uint64_t i = 0; i < 1 + below(22); ++i) {
             present.insert(below(all));
@@ -220,6 +223,45 @@ TEST_CASE("who did not say that it is ready does not enter") {
     // Who is in need not say so again.
     candidates[0].ready = false;
     CHECK(elected({0, 1}, candidates) == Numbers{0, 1});
+}
+
+TEST_CASE("a newcomer needs more than a third of the weight that is cast") {
+    const auto enters = [](std::uint64_t votes, std::uint64_t cast) {
+        const std::vector<Candidate> candidates{candidate(0, 1), candidate(1, votes)};
+        return elected({0}, candidates, {.cast = cast}) == Numbers{0, 1};
+    };
+    CHECK_FALSE(enters(0, 0));
+    CHECK(enters(1, 1));  // The one member's.
+    CHECK(enters(1, 2));
+    CHECK_FALSE(enters(1, 3));
+    CHECK_FALSE(enters(1, 4));
+    CHECK(enters(2, 4));
+    CHECK(enters(2, 5));
+    CHECK_FALSE(enters(2, 6));
+    CHECK(enters(3, 6));
+    // All that 10,000 members of the greatest weight can cast, and what no sum may wrap around.
+    CHECK_FALSE(enters(10'000 * kWeightMax / 3, 10'000 * kWeightMax));
+    CHECK(enters(10'000 * kWeightMax / 3 + 1, 10'000 * kWeightMax));
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    CHECK_FALSE(enters(kMost / 3, kMost));
+    CHECK(enters(kMost / 3 + 1, kMost));
+    CHECK(enters(kMost, kMost));
+}
+
+TEST_CASE("who is in the schedule stays with any vote, and needs more than a third to come back") {
+    std::vector<Candidate> candidates;
+    candidates.reserve(5);
+    for (std::uint64_t number = 0; number < 5; ++number) {
+        candidates.push_back(candidate(number, 1));
+    }
+    const ElectionRules rules{.cast = 1'000};
+    CHECK(elected({0, 1, 2, 3}, candidates, rules) == Numbers{0, 1, 2, 3});
+    candidates[2].votes = 0;
+    CHECK(elected({0, 1, 2, 3}, candidates, rules) == Numbers{0, 1, 3});
+    candidates[2].votes = 333;
+    CHECK(elected({0, 1, 3}, candidates, rules) == Numbers{0, 1, 3});
+    candidates[2].votes = 334;
+    CHECK(elected({0, 1, 3}, candidates, rules) == Numbers{0, 1, 2, 3});
 }
 
 TEST_CASE("at most f leave at once, the convicted first, then who missed most") {
@@ -312,9 +354,10 @@ TEST_CASE("missed slots are counted once for each gap and end with a block") {
 
 TEST_CASE("at the first election everybody has the votes of all, and nothing changes") {
     Network network;
-    const auto votes = count_votes(network.chain().state()).value();
-    CHECK(votes.size() == 4);
-    CHECK(votes.at(name("v3")) == 5);  // Four validators and `member`.
+    const VoteCount count = count_votes(network.chain().state()).value();
+    CHECK(count.votes.size() == 4);
+    CHECK(count.votes.at(name("v3")) == 5);  // Four validators and `member`.
+    CHECK(count.cast == 5);
     CHECK(network.election().empty());
     CHECK(network.election().empty());
 }
@@ -323,8 +366,9 @@ TEST_CASE("votes weigh what their members weigh, through proxies too") {
     Network network;
     REQUIRE(network.chain().create("proxy").succeeded());
     const auto weight_of = [&](std::string_view producer) {
-        return count_votes(network.chain().state()).value()[name(producer)];
+        return count_votes(network.chain().state()).value().votes[name(producer)];
     };
+    const auto cast = [&] { return count_votes(network.chain().state()).value().cast; };
     CHECK(network.vote("member", "proxy", {}).text == "invalid proxy specified");
     REQUIRE(network.act("proxy", "regproxy", data(name("proxy"), std::uint8_t{1})).code == 0);
     CHECK(network.vote("member", "member", {}).text == "cannot proxy to self");
@@ -332,9 +376,11 @@ TEST_CASE("votes weigh what their members weigh, through proxies too") {
           "cannot vote for producers and proxy at same time");
     REQUIRE(network.vote("member", "proxy", {}).code == 0);
     CHECK(weight_of("v1") == 4);
+    CHECK(cast() == 4);  // The proxy names nobody.
     REQUIRE(network.vote("proxy", "", {"v1", "v2"}).code == 0);
     CHECK(weight_of("v1") == 5);
     CHECK(weight_of("v3") == 4);
+    CHECK(cast() == 5);  // Once, however many it names.
     const auto set_weight = [&](std::uint64_t weight) {
         base::Writer out;
         encode(out, name("member"));
@@ -344,11 +390,18 @@ TEST_CASE("votes weigh what their members weigh, through proxies too") {
     CHECK(set_weight(kWeightMax + 1).text.find("at most 1000000000000") != std::string::npos);
     REQUIRE(set_weight(100).code == 0);
     CHECK(weight_of("v2") == 104);
+    CHECK(cast() == 104);
     REQUIRE(network.act("proxy", "regproxy", data(name("proxy"), std::uint8_t{0})).code == 0);
     CHECK(weight_of("v2") == 4);
+    CHECK(cast() == 4);
     // Who is no member has no weight.
     REQUIRE(network.vote("proxy", "", {"v1"}).code == 0);
     CHECK(weight_of("v1") == 4);
+    CHECK(cast() == 4);
+    // Who votes for nobody casts nothing.
+    REQUIRE(network.vote("v3", "", {}).code == 0);
+    CHECK(weight_of("v1") == 3);
+    CHECK(cast() == 3);
     REQUIRE(network.act("v4", "unregprod", data(name("v4"))).code == 0);
     CHECK(network.vote("member", "", {"v4"}).text == "producer v4 is not currently registered");
 }
@@ -361,14 +414,50 @@ TEST_CASE("a candidate with votes enters once it is ready, for one period") {
     CHECK(network.act("v1", "ready", data(name("v2"))).code != 0);
     REQUIRE(network.registers("late", "late").code == 0);
     REQUIRE(network.vote("member", "", {"late"}).code == 0);
+    REQUIRE(network.vote("v1", "", {"late", "v1", "v2", "v3", "v4"}).code == 0);
     CHECK(network.election().empty());
     REQUIRE(network.act("late", "ready", data(name("late"))).code == 0);
     CHECK(network.election() == Network::names({"v1", "v2", "v3", "v4", "late"}));
     // While a change is on its way there is no other; afterwards the schedule is as elected.
     CHECK(network.election().empty());
     CHECK(load_schedule(network.chain().state()).value().entries.size() == 5);
+    // Elected, it needs no third any more.
+    REQUIRE(network.vote("v1", "", {"v1", "v2", "v3", "v4"}).code == 0);
+    CHECK(network.election().empty());
     REQUIRE(network.vote("member", "", {}).code == 0);
     CHECK(network.election() == Network::names({"v1", "v2", "v3", "v4"}));
+}
+
+TEST_CASE("who is wanted by a third of the votes or less does not enter") {
+    Network network;
+    network.add_candidate("late");
+    const std::vector<std::string> all{"late", "v1", "v2", "v3", "v4"};
+    const auto is_next = [&] {
+        REQUIRE(network.act("late", "ready", data(name("late"))).code == 0);
+        return network.election().contains(name("late"));
+    };
+    REQUIRE(network.vote("v1", "", all).code == 0);
+    CHECK_FALSE(is_next());  // One of five.
+    // One of three: who votes for nobody does not count.
+    REQUIRE(network.vote("v3", "", {}).code == 0);
+    REQUIRE(network.vote("v4", "", {}).code == 0);
+    CHECK_FALSE(is_next());
+    SECTION("another member votes for it") {
+        REQUIRE(network.vote("v2", "", all).code == 0);
+        CHECK(is_next());
+    }
+    SECTION("another member names a proxy that votes for it") {
+        REQUIRE(network.chain().create("proxy").succeeded());
+        REQUIRE(network.act("proxy", "regproxy", data(name("proxy"), std::uint8_t{1})).code == 0);
+        REQUIRE(network.vote("proxy", "", all).code == 0);
+        CHECK_FALSE(is_next());
+        REQUIRE(network.vote("v2", "proxy", {}).code == 0);
+        CHECK(is_next());
+    }
+    SECTION("another member votes for nobody any more") {
+        REQUIRE(network.vote("member", "", {}).code == 0);
+        CHECK(is_next());
+    }
 }
 
 TEST_CASE(
@@ -412,6 +501,7 @@ TEST_CASE("a producer that misses max_missed slots makes way for a standby") {
     Network network;
     network.add_candidate("standby");
     REQUIRE(network.vote("member", "", {"standby"}).code == 0);
+    REQUIRE(network.vote("v3", "", {"standby"}).code == 0);
     network.chain().state();  // The standby is ready now and enters; v3 falls silent.
     CHECK(network.election({"v3"}) == Network::names({"v1", "v2", "v4", "standby"}));
     const auto misses = load_misses(network.chain().state()).value();

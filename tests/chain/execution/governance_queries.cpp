@@ -52,21 +52,22 @@ Result<ScheduleSummary> schedule_summary(const StateView& state) {
 Result<std::vector<ValidatorSummary>> validators(const StateView& state) {
     auto active = load_schedule(state);
     if (!active) return base::fail(std::move(active).error());
-    auto candidates = candidates_of(state, active->entries, 0);
-    if (!candidates) return base::fail(std::move(candidates).error());
+    auto poll = take_poll(state, active->entries, 0);
+    if (!poll) return base::fail(std::move(poll).error());
+    const std::vector<Candidate>& candidates = poll->candidates;
     std::vector<ValidatorSummary> result;
     for (std::size_t i = 0; i < active->entries.size(); ++i) {
         const ScheduleEntry& entry = active->entries[i];
         const auto candidate = std::ranges::find(
-            *candidates, entry.producer, [](const Candidate& each) { return each.entry.producer; });
-        if (candidate == candidates->end()) continue;
+            candidates, entry.producer, [](const Candidate& each) { return each.entry.producer; });
+        if (candidate == candidates.end()) continue;
         ValidatorSummary& summary = result.emplace_back(summary_of(*candidate, state));
         summary.position = i;
         summary.entry = entry;
         if (candidate->entry != entry) summary.new_keys = candidate->entry;
     }
     std::vector<const Candidate*> others;
-    for (const Candidate& each : *candidates) {
+    for (const Candidate& each : candidates) {
         const bool eligible = each.registered && each.votes > 0 && !each.convicted;
         if (eligible && !active->find_producer(each.entry.producer)) others.push_back(&each);
     }
@@ -91,14 +92,14 @@ Result<std::vector<ProducerSummary>> producers_by_votes(const StateView& state,
                                                         std::size_t limit) {
     auto registered = registered_producers(state, Name{}, kAll);
     if (!registered) return base::fail(std::move(registered).error());
-    auto votes = count_votes(state);
-    if (!votes) return base::fail(std::move(votes).error());
+    auto count = count_votes(state);
+    if (!count) return base::fail(std::move(count).error());
     std::vector<ProducerSummary> result;
     for (RegisteredProducer& each : *registered) {
         if (!each.row.active) continue;
-        const auto found = votes->find(each.name);
+        const auto found = count->votes.find(each.name);
         result.push_back(
-            {each.name, std::move(each.row), found == votes->end() ? 0 : found->second});
+            {each.name, std::move(each.row), found == count->votes.end() ? 0 : found->second});
     }
     std::ranges::sort(result, [](const ProducerSummary& a, const ProducerSummary& b) {
         return std::tuple(b.votes, a.name) < std::tuple(a.votes, b.name);

@@ -12,6 +12,7 @@ namespace {
 
 using support::Cluster;
 
+using support::elect;
 using support::name;
 using support::registration;
 using support::votes;
@@ -49,9 +50,7 @@ TEST_CASE("a standby says by itself that it is ready, enters the schedule and vo
     cluster.run(4, 16);
     // Registered, it waits for votes; there is nothing yet to be ready for.
     CHECK_FALSE(chain::find_ready(final_state(cluster, 0), name("mint")).has_value());
-    const auto elects = cluster[0].submit(cluster[0].act(
-        "bank", "voteproducer", votes("bank", {"bank", "bourse", "broker", "mint", "vault"})));
-    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    elect(cluster, {"bank", "bourse", "broker", "mint", "vault"});
     cluster.run(17, 23);
     const auto ready = chain::find_ready(final_state(cluster, 0), name("mint"));
     REQUIRE(ready.has_value());
@@ -78,9 +77,7 @@ TEST_CASE("a standby that is cut off says nothing; back, it is ready again", "[d
     for (std::size_t i = 0; i < 4; ++i)
         cluster.cut(i, 4);
     // Not by the key of a schedule, so that it is no part of a quorum here.
-    const auto elects = cluster[0].submit(cluster[0].act(
-        "bank", "voteproducer", votes("bank", {"bank", "bourse", "broker", "mint", "vault"})));
-    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    elect(cluster, {"bank", "bourse", "broker", "mint", "vault"});
     cluster.run(6, 40);
     CHECK(scheduled(cluster) == 4);
     CHECK(cluster[4].view().pool_transactions == 0);
@@ -151,7 +148,7 @@ TEST_CASE("nobody takes the key that another's node holds and changes to", "[dut
         cluster.deliver();
         std::vector<std::string> producers{"bank", "bourse", "broker", "vault"};
         if (taker == 4) producers.insert(producers.begin() + 3, taker_name);
-        push(0, "bank", "voteproducer", votes("bank", producers));
+        elect(cluster, producers);
     };
     if (comes_first) takes();
     cluster.run(13, 28);
@@ -210,11 +207,7 @@ TEST_CASE("a standby's node is ready for who is named as its own alone", "[dutie
         REQUIRE(cluster[node].answers.at(ticket).outcome.has_value());
         cluster.deliver();
     }
-    const auto elects = cluster[0].submit(
-        cluster[0].act("bank",
-                       "voteproducer",
-                       votes("bank", {"bank", "bourse", "broker", "mint", "shop", "vault"})));
-    REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+    elect(cluster, {"bank", "bourse", "broker", "mint", "shop", "vault"});
     cluster.run(4, 60);
     CHECK(scheduled(cluster) == 5);
     CHECK_FALSE(chain::find_ready(final_state(cluster, 0), name("shop")).has_value());
@@ -227,22 +220,17 @@ TEST_CASE("a standby that has answered a recovery is not ready any more", "[duti
     cluster.run(1, 3);
     (void)cluster[4].submit(cluster[4].act(
         "mint", "regproducer", registration("mint", support::key_of(11).public_key())));
-    const auto elect = [&](const std::vector<std::string>& producers) {
-        const auto ticket =
-            cluster[0].submit(cluster[0].act("bank", "voteproducer", votes("bank", producers)));
-        REQUIRE(cluster[0].answers.at(ticket).outcome.has_value());
-    };
     cluster.run(4, 16);
-    elect({"bank", "bourse", "broker", "mint", "vault"});
+    elect(cluster, {"bank", "bourse", "broker", "mint", "vault"});
     cluster.run(17, 34);
     REQUIRE(scheduled(cluster) == 5);
     cluster[4].step(node::input::AnswerRecovery{});
     cluster.deliver();
     REQUIRE(cluster[4].view().keys.at(0).stopped);
-    elect({"bank", "bourse", "broker", "vault"});
+    elect(cluster, {"bank", "bourse", "broker", "vault"});
     cluster.run(35, 60);
     REQUIRE(scheduled(cluster) == 4);
-    elect({"bank", "bourse", "broker", "mint", "vault"});
+    elect(cluster, {"bank", "bourse", "broker", "mint", "vault"});
     cluster.run(61, 100);
     CHECK(scheduled(cluster) == 4);
 }
@@ -314,9 +302,7 @@ TEST_CASE("a chain that began with one validator goes on after a while without f
         }
         cluster.deliver();
         cluster.run(4, 30);
-        const auto elects =
-            cluster[0].submit(cluster[0].act("bank", "voteproducer", votes("bank", names)));
-        REQUIRE(cluster[0].answers.at(elects).outcome.has_value());
+        elect(cluster, names);
         cluster.run(31, 150);
     } else {
         cluster.run(4, 150);
