@@ -71,12 +71,15 @@ std::string describe_parting(const RecoveryPoint& theirs, const RecoveryPoint& o
         name(ours));
 }
 
-// Questions under way would measure the change.
+// Questions under way would measure the change. Who has to answer one is asked again at once.
 void Peers::set_clock(base::Duration ahead) {
     const base::Duration change = ahead - std::exchange(ahead_, ahead);
-    for_each([change](Peer& peer) {
+    for_each([this, change](Peer& peer) {
         peer.asked_time = {};
         if (peer.clock_offset) *peer.clock_offset -= change;
+        if (peer.doubted_at == base::Timestamp{}) return;
+        peer.doubted_at += change;
+        peer.next_heartbeat = now_;
     });
 }
 
