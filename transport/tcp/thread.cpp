@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace transport::tcp {
@@ -300,7 +301,7 @@ void Thread::carry_out(const command::Close& close) {
 
 void Thread::carry_out(const command::Connect& connect) {
     if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
-    if (connections_.size() + dialing_ >= options_.channels_max) {
+    if (!has_room()) {
         return fail_connect(
             connect.address,
             CloseReason::limit,
@@ -381,7 +382,7 @@ void Thread::take_socket(Connection::Socket socket) {
     error_code error;
     const tcp::endpoint remote = socket.remote_endpoint(error);
     if (error) return;
-    if (connections_.size() + dialing_ >= options_.channels_max) {
+    if (!has_room()) {
         ++counters_.refused;
         if (++complaints_ <= kComplaintsMax) {
             log_.warn("connection refused address={} reason=all {} channels are in use",
@@ -395,6 +396,17 @@ void Thread::take_socket(Connection::Socket socket) {
     const ChannelId id = next_id();
     handshakes_.add(id, origin);
     adopt(std::move(socket), {.id = id, .address = text_of(remote)});
+}
+
+// For one more channel. Where there is none, the oldest that has but its goodbye to say ends now:
+// peers that come, are turned away and stay must not keep others out.
+bool Thread::has_room() {
+    if (connections_.size() + dialing_ < options_.channels_max) return true;
+    const auto closing = std::ranges::find_if(
+        connections_, [](const auto& item) { return item.second->is_closing(); });
+    if (closing == connections_.end()) return false;
+    closing->second->fail(CloseReason::limit, "");  // For the reason that it was closed for.
+    return true;
 }
 
 void Thread::make_room(const std::string& origin) {

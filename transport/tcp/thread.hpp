@@ -97,6 +97,7 @@ class Thread final : public IoThread, private ConnectionOwner {
     void take_socket(Connection::Socket socket);
     void dial(const command::Connect& connect);
     void dialed(const std::shared_ptr<Dialing>& dialing, const boost::system::error_code& error);
+    [[nodiscard]] bool has_room();
     void make_room(const std::string& origin);
     [[nodiscard]] ChannelId next_id() { return last_id_ = last_id_.next(); }
     void adopt(Connection::Socket socket, Connection::Identity identity);

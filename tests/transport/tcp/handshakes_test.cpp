@@ -138,6 +138,30 @@ TEST_CASE("silent peers keep nobody out") {
     CHECK(server.thread->counters().refused == 1);
 }
 
+TEST_CASE("peers that were told goodbye and stay keep nobody out") {
+    tcp::Options options = patient_options();
+    options.channels_max = 3;
+    options.goodbye_max = 2 * kPatience;
+    Node server(options);
+    std::vector<std::unique_ptr<RawPeer>> turned_away;
+    for (int i = 0; i < 3; ++i) {
+        auto& peer = turned_away.emplace_back(std::make_unique<RawPeer>(server.address()));
+        REQUIRE(peer->greet());
+        const auto up = server.next<event::Up>();
+        REQUIRE(up);
+        server.post(command::Close{up->channel, "not registered"});
+        CHECK(peer->read_goodbye() == "not registered");  // And stays.
+    }
+    Node other;
+    SECTION("who comes") {
+        join(other, server);
+    }
+    SECTION("whom the node dials") {
+        join(server, other);
+    }
+    CHECK(server.thread->counters().channels == 3);
+}
+
 TEST_CASE("a handshake under way ends while others flood") {
     Node server(patient_options());
     const int fd = RawPeer::connect_to(server.address());
