@@ -51,6 +51,12 @@ Handshake::Handshake(Peers& peers,
 
 // --- Who may connect ---
 
+void Handshake::make_room(const input::ChannelUp& up) {
+    if (peers_.banned_until(up.key) > peers_.now()) return;
+    const Access::Answer answer = ask_access(up.key, up.outbound);
+    if (!answer.refusal) peers_.make_room(up.key, up.outbound || carries_votes(answer.roles));
+}
+
 bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinned) {
     if (const auto until = peers_.banned_until(up.key); until > peers_.now()) {
         const auto left = std::chrono::ceil<std::chrono::seconds>(until - peers_.now());
@@ -77,10 +83,14 @@ bool Handshake::on_up(const input::ChannelUp& up, std::optional<PublicKey> pinne
     return true;
 }
 
-bool Handshake::permit(Peer& peer) {
+Access::Answer Handshake::ask_access(const PublicKey& key, bool outbound) const {
     // Ourselves, or a twin of ours: its hello tells which.
-    if (peer.key == peers_.options().node_key) return true;
-    const Access::Answer answer = access_.check(peer.key, peer.outbound && is_joining_);
+    if (key == peers_.options().node_key) return {};
+    return access_.check(key, outbound && is_joining_);
+}
+
+bool Handshake::permit(Peer& peer) {
+    const Access::Answer answer = ask_access(peer.key, peer.outbound);
     peer.organisation = answer.organisation;
     peer.roles = answer.roles;
     peer.is_listed = answer.is_listed;

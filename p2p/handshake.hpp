@@ -20,6 +20,8 @@ class Handshake {
               const input::LedgerChanged& ledger,
               const Stored& stored);
 
+    // Before on_up(): closes who has to give way to this channel, if it may connect.
+    void make_room(const input::ChannelUp& up);
     // A channel came up: says hello, or closes it. False: there is no peer for it.
     bool on_up(const input::ChannelUp& up, std::optional<PublicKey> pinned);
     void on_hello(Peer& peer, Hello hello);
@@ -48,6 +50,7 @@ class Handshake {
     };
     using Refusal = GoAway;  // What the peer is told.
 
+    [[nodiscard]] Access::Answer ask_access(const PublicKey& key, bool outbound) const;
     [[nodiscard]] bool permit(Peer& peer);
     void say_hello(Peer& peer);
     [[nodiscard]] std::optional<Refusal> check(const Peer& peer, const Hello& hello) const;

@@ -111,6 +111,8 @@ class Network::Impl {
         if (is_stopped_) {
             return peers_.turn_away(up.channel, {Reason::shutting_down, "is stopping"});
         }
+        handshake_.make_room(up);
+        sweep();
         if (up.outbound) dialer_.on_up(up.address, up.key);
         const auto pinned = up.outbound ? dialer_.pinned(up.address) : std::nullopt;
         if (!handshake_.on_up(up, pinned) && up.outbound) {

@@ -16,6 +16,7 @@ using std::chrono::seconds;
 constexpr std::uint64_t kUnwrittenBytesMax = 32U << 20U;
 constexpr base::Duration kBan = seconds(30);
 constexpr std::size_t kBannedMax = 1'024;
+constexpr std::size_t kGreetingMax = 2;  // Channels of one key.
 
 // Proofs of misbehaviour: such a node is not talked to for a while.
 bool is_offence(Reason reason) {
@@ -71,12 +72,15 @@ std::string describe_parting(const RecoveryPoint& theirs, const RecoveryPoint& o
         name(ours));
 }
 
-// Questions under way would measure the change.
+// Questions under way would measure the change. Who has to answer one is asked again at once.
 void Peers::set_clock(base::Duration ahead) {
     const base::Duration change = ahead - std::exchange(ahead_, ahead);
-    for_each([change](Peer& peer) {
+    for_each([this, change](Peer& peer) {
         peer.asked_time = {};
         if (peer.clock_offset) *peer.clock_offset -= change;
+        if (peer.doubted_at == base::Timestamp{}) return;
+        peer.doubted_at += change;
+        peer.next_heartbeat = now_;
     });
 }
 
@@ -86,11 +90,34 @@ void Peers::begin(base::Timestamp now, Effects& out) {
     out_ = &out;
 }
 
+void Peers::make_room(const PublicKey& key, bool keeps_slot) {
+    Peer* oldest = nullptr;  // Of this key.
+    Peer* newest = nullptr;  // Of those that may have to go.
+    std::size_t greeting = 0;
+    for_each([&](Peer& peer) {
+        if (!peer.keeps_slot() && (newest == nullptr || peer.since >= newest->since)) {
+            newest = &peer;
+        }
+        if (peer.key != key || peer.is_accepted) return;
+        ++greeting;
+        if (oldest == nullptr || peer.since < oldest->since) oldest = &peer;
+    });
+    if (greeting >= kGreetingMax) {
+        close(*oldest, Reason::duplicate, "has two newer connections");
+    } else if (peers_.size() >= most() && keeps_slot && newest != nullptr) {
+        close(*newest,
+              Reason::internal,
+              fmt::format("{} nodes are connected, and one that votes or that we dial takes its "
+                          "place",
+                          peers_.size()));
+    }
+}
+
 Peer* Peers::add(const input::ChannelUp& up) {
     CHECK(!peers_.contains(up.channel));
-    const std::size_t most = std::min(options_.peers_max, kPeersMax);
-    const auto* free = std::find(slots_.begin(), slots_.begin() + most, nullptr);
-    if (free == slots_.begin() + most) return nullptr;
+    const auto* const end = slots_.begin() + most();
+    const auto* free = std::find(slots_.cbegin(), end, nullptr);
+    if (free == end) return nullptr;
     const auto slot = static_cast<PeerSlot>(free - slots_.begin());
     std::unique_ptr<Peer> peer(new Peer{.channel = up.channel,
                                         .slot = slot,

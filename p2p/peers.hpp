@@ -8,6 +8,7 @@
 #include "p2p/seen.hpp"
 #include "transport/shared_pool.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -17,6 +18,11 @@
 namespace p2p {
 
 inline constexpr int kScoreBest = 100;
+
+// By its roles as registered: a node that votes, or stands between those who do.
+[[nodiscard]] inline bool carries_votes(std::uint8_t roles) {
+    return (roles & (kValidator | kGateway)) != 0;
+}
 
 // One connected node: all that is known of it but what the tables of gossip say.
 struct Peer {
@@ -85,9 +91,10 @@ struct Peer {
     }
     // Who needs votes and clocks: who votes, and who stands between those who do.
     [[nodiscard]] bool wants_votes() const {
-        return is_ready() && is_listed &&
-               ((roles & (kValidator | kGateway)) != 0 || !hello.vote_keys.empty());
+        return is_ready() && is_listed && (carries_votes(roles) || !hello.vote_keys.empty());
     }
+    // Where all slots are taken it gives its own to nobody.
+    [[nodiscard]] bool keeps_slot() const { return outbound || carries_votes(roles); }
     // Once it has said hello: check_statements() found them good.
     [[nodiscard]] std::vector<PublicKey> proved_vote_keys() const {
         std::vector<PublicKey> keys;
@@ -145,6 +152,10 @@ class Peers : base::Pinned {
     [[nodiscard]] const base::Log& log() const { return log_; }
     [[nodiscard]] const Options& options() const { return options_; }
 
+    // Closes who has to give way to a channel of this node. Of one key no more than two wait to be
+    // greeted: both ends may dial at once. Where all slots are taken the newest peer that does not
+    // keep its slot goes, if the channel that comes `keeps_slot`. The slot is free after sweep().
+    void make_room(const PublicKey& key, bool keeps_slot);
     // Null: there is no room.
     [[nodiscard]] Peer* add(const input::ChannelUp& up);
     // Null: unknown, or closed in this step.
@@ -219,6 +230,7 @@ class Peers : base::Pinned {
     using Until = std::map<PublicKey, base::Timestamp>;
     void ban(const Peer& peer, Reason reason);
     void note(Until& nodes, const PublicKey& key) const;
+    [[nodiscard]] std::size_t most() const { return std::min(options_.peers_max, kPeersMax); }
 
     const Options& options_;
     base::Log log_;

@@ -383,6 +383,99 @@ TEST_CASE("internal: there is no room for more") {
     CHECK(test.went(test.come({.number = 164}), Reason::internal));
 }
 
+TEST_CASE("duplicate: of one key two channels wait to be greeted, and no more") {
+    Stranger test;
+    const ChannelId inbound = test.come({.number = 6});
+    const ChannelId outbound = test.come({.number = 6, .outbound = true});
+    CHECK_FALSE(test.closed(inbound));  // Both dialled at once.
+    SECTION("the oldest gives way") {
+        test.tick(seconds(1));
+        const ChannelId newest = test.come({.number = 6});
+        CHECK(test.went(inbound, Reason::duplicate));
+        CHECK_FALSE(test.closed(outbound));
+        CHECK_FALSE(test.closed(newest));
+        // That is no offence.
+        test.say(newest, test.hello());
+        CHECK(test.status(newest).state == PeerState::accepted);
+    }
+    SECTION("one that is greeted stays, however many come") {
+        test.say(inbound, test.hello());
+        for (int i = 0; i < 5; ++i)
+            (void)test.come({.number = 6});
+        CHECK_FALSE(test.closed(inbound));
+        CHECK(test.network->status().peers.size() == 3);
+    }
+    SECTION("those that wait for an earlier start count") {
+        test.say_claim(inbound, {Stranger::kThem, 500, 20}, 6);
+        for (chain::Slot start = 30; start < 40; ++start)
+            test.say_claim(test.come({.number = 6}), {Stranger::kThem, 500 + start, start}, 6);
+        CHECK(test.network->status().peers.size() == 3);
+    }
+    SECTION("they leave room for others") {
+        for (int i = 0; i < 100; ++i)
+            (void)test.come({.number = 6});
+        CHECK_FALSE(test.closed(test.come()));
+    }
+}
+
+// All slots are taken, by nodes of this role; 100 came first.
+void fill(Stranger& test, std::uint8_t role) {
+    std::vector<RegisteredNode> nodes{{key_of(5), World::organisation(5), kValidator},
+                                      {key_of(6), World::organisation(6), kObserver},
+                                      {key_of(7), World::organisation(7), kGateway}};
+    for (std::size_t i = 100; i < 164; ++i)
+        nodes.push_back({key_of(i), World::organisation(1), role});
+    test.step(input::RegistryChanged{nodes});
+    for (std::size_t i = 100; i < 164; ++i) {
+        (void)test.greet({.number = i});
+        test.tick(milliseconds(1));
+    }
+    REQUIRE(test.network->status().peers.size() == 64);
+    test.out.clear();
+}
+
+TEST_CASE("internal: the newest observer gives its slot to who votes, or whom we dial") {
+    Stranger test;
+    fill(test, kObserver);
+    const ChannelId last{test.channels};
+    const ChannelId before{test.channels - 1};
+    SECTION("a validator") {
+        CHECK_FALSE(test.closed(test.come({.number = 5})));
+    }
+    SECTION("a gateway") {
+        CHECK_FALSE(test.closed(test.come({.number = 7})));
+    }
+    SECTION("an observer that we dial") {
+        test.step(input::Dial{"stranger:1", key_of(6)});
+        CHECK_FALSE(test.closed(test.come({.number = 6, .outbound = true})));
+    }
+    SECTION("not another observer") {
+        CHECK(test.went(test.come({.number = 6}), Reason::internal));
+        CHECK_FALSE(test.closed(last));
+        return;
+    }
+    SECTION("nor one that may not connect") {
+        test.step(input::ListsChanged{{}, {key_of(5)}});
+        CHECK(test.went(test.come({.number = 5}), Reason::internal));
+        CHECK_FALSE(test.closed(last));
+        return;
+    }
+    CHECK(test.went(last, Reason::internal));
+    CHECK_FALSE(test.closed(before));
+    // The next one takes the next slot.
+    (void)test.come({.number = 5});
+    CHECK(test.went(before, Reason::internal));
+    CHECK(test.network->status().peers.size() == 64);
+}
+
+TEST_CASE("internal: validators keep their slots, whoever comes") {
+    Stranger test;
+    fill(test, kValidator);
+    CHECK(test.went(test.come({.number = 5}), Reason::internal));
+    CHECK(test.went(test.come({.number = 6, .outbound = true}), Reason::internal));
+    CHECK(test.network->status().peers.size() == 64);
+}
+
 TEST_CASE("a go_away from the peer closes, is logged, and slows the dialling down") {
     Stranger test;
     test.step(input::Dial{"stranger:1", {}});

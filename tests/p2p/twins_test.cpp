@@ -128,6 +128,34 @@ TEST_CASE("a node that was restarted replaces its old connection and is no twin"
     CHECK(test.log.has("the later start goes"));
 }
 
+TEST_CASE("our clock is set while a later start waits: the earlier one has as long to answer") {
+    Stranger test;
+    const ChannelId first = test.come();
+    test.say_claim(first, {Stranger::kThem, 500, 20});
+    test.say(first, test.notice());
+    test.tick(milliseconds(100));
+    const ChannelId second = test.come();
+    test.say_claim(second, {Stranger::kThem, 501, 30});
+    test.tick(milliseconds(100));
+    const auto ahead = GENERATE(seconds(10), seconds(-10));
+    const std::int64_t asked_before = test.heartbeat(first);
+    test.step(input::ClockSet{ahead});
+    test.tick(milliseconds(200));
+    CHECK_FALSE(test.closed(first));
+    SECTION("it answers") {
+        // It is asked anew, since the answer to what it was asked before counts no more.
+        REQUIRE(test.heartbeat(first) != asked_before);
+        test.say(first, TimeStamps{.origin = test.heartbeat(first), .receive = 1, .transmit = 1});
+        CHECK(test.went(second, Reason::twin_key));
+        CHECK_FALSE(test.closed(first));
+    }
+    SECTION("it does not") {
+        test.tick(seconds(2));
+        CHECK(test.went(first, Reason::duplicate));
+        CHECK_FALSE(test.closed(second));
+    }
+}
+
 TEST_CASE("twin_key: a later start beside one that answers a heartbeat") {
     Stranger test;
     const ChannelId first = test.come();

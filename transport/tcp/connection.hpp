@@ -101,6 +101,7 @@ class Connection final : base::Pinned, private link::PathOwner, private link::Fa
     [[nodiscard]] const Identity& identity() const { return identity_; }
     [[nodiscard]] const base::Hash256& binding() const { return binding_; }
     [[nodiscard]] bool is_open() const { return state_ == State::open; }
+    [[nodiscard]] bool is_closing() const { return state_ == State::closing; }
     [[nodiscard]] bool was_open() const { return was_open_; }
     [[nodiscard]] bool has_ended() const { return state_ == State::ended; }
     [[nodiscard]] bool has_pending() const { return pending_ > 0; }

@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace transport::tcp {
@@ -74,7 +75,8 @@ Thread::Thread(Options options, const base::crypto::PrivateKey& node_key, Host& 
       log_(log),
       scratch_(kScratchBytes),
       timer_(context_),
-      resolver_(context_) {}
+      resolver_(context_),
+      handshakes_(options_.handshakes_max, options_.handshakes_per_address_max) {}
 
 // NOLINTNEXTLINE(bugprone-exception-escape): no memory to stop ends the process.
 Thread::~Thread() {
@@ -143,8 +145,8 @@ void Thread::begin_stop() {
     error_code ignored;
     for (const auto& acceptor : acceptors_)
         acceptor->close(ignored);
-    for (auto& [id, entry] : entries_)
-        entry.connection->close(CloseReason::local, "the node stops");
+    for (auto& [id, connection] : connections_)
+        connection->close(CloseReason::local, "the node stops");
     end_turn();
 }
 
@@ -184,9 +186,9 @@ void Thread::flush_dirty() {
 
 void Thread::reap() {
     std::erase_if(ended_, [this](ChannelId id) {
-        const auto found = entries_.find(id);
-        if (found->second.connection->has_pending()) return false;
-        entries_.erase(found);
+        const auto found = connections_.find(id);
+        if (found->second->has_pending()) return false;
+        connections_.erase(found);
         return true;
     });
 }
@@ -200,21 +202,21 @@ void Thread::end_turn() {
     reap();
     for (const auto& loop : loops_)
         loop->settle();
-    if (is_stopping_ && entries_.empty()) context_.stop();
+    if (is_stopping_ && connections_.empty()) context_.stop();
 }
 
 void Thread::tick() {
     const auto now = std::chrono::steady_clock::now();
-    for (auto& [id, entry] : entries_)
-        entry.connection->tick();
+    for (auto& [id, connection] : connections_)
+        connection->tick();
     if (is_status_old_ || now - published_ >= kPublishEvery) publish_channels();
     for (Acceptor* acceptor : std::exchange(failed_acceptors_, {}))
         accept(*acceptor);
     // A block may have come back between a failed try and the wish for one.
     resume_paused();
     if (is_stopping_ && now >= stop_deadline_) {
-        for (auto& [id, entry] : entries_)
-            entry.connection->fail(CloseReason::local, "the node stops");
+        for (auto& [id, connection] : connections_)
+            connection->fail(CloseReason::local, "the node stops");
     }
     end_turn();
     timer_.expires_after(kTick);
@@ -227,8 +229,8 @@ void Thread::publish_channels() {
     is_status_old_ = false;
     published_ = std::chrono::steady_clock::now();
     auto statuses = std::make_shared<std::vector<ChannelStatus>>();
-    for (const auto& [id, entry] : entries_) {
-        if (entry.connection->is_open()) statuses->push_back(entry.connection->status());
+    for (const auto& [id, connection] : connections_) {
+        if (connection->is_open()) statuses->push_back(connection->status());
     }
     const std::scoped_lock lock(status_mutex_);
     statuses_ = std::move(statuses);
@@ -240,9 +242,9 @@ ChannelStatuses Thread::channels() const {
 }
 
 Connection* Thread::find(ChannelId id) {
-    const auto found = entries_.find(id);
-    if (found == entries_.end() || found->second.connection->has_ended()) return nullptr;
-    return found->second.connection.get();
+    const auto found = connections_.find(id);
+    if (found == connections_.end() || found->second->has_ended()) return nullptr;
+    return found->second.get();
 }
 
 // --- Commands -------------------------------------------------------------------------------
@@ -299,7 +301,7 @@ void Thread::carry_out(const command::Close& close) {
 
 void Thread::carry_out(const command::Connect& connect) {
     if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
-    if (entries_.size() + dialing_ >= options_.channels_max) {
+    if (!has_room()) {
         return fail_connect(
             connect.address,
             CloseReason::limit,
@@ -355,8 +357,10 @@ void Thread::dialed(const std::shared_ptr<Dialing>& dialing, const error_code& e
     if (error) return fail_connect(connect.address, CloseReason::lost, error.message());
     if (is_stopping_) return fail_connect(connect.address, CloseReason::local, "the node stops");
     adopt(std::move(dialing->socket),
-          {.address = connect.address, .is_outbound = true, .expected = connect.expected},
-          {});
+          {.id = next_id(),
+           .address = connect.address,
+           .is_outbound = true,
+           .expected = connect.expected});
 }
 
 void Thread::accept(Acceptor& acceptor) {
@@ -378,51 +382,47 @@ void Thread::take_socket(Connection::Socket socket) {
     error_code error;
     const tcp::endpoint remote = socket.remote_endpoint(error);
     if (error) return;
-    std::string host = remote.address().to_string();
-    if (const std::string reason = why_not(host); !reason.empty()) {
+    if (!has_room()) {
         ++counters_.refused;
         if (++complaints_ <= kComplaintsMax) {
-            log_.warn("connection refused address={} reason={}", text_of(remote), reason);
+            log_.warn("connection refused address={} reason=all {} channels are in use",
+                      text_of(remote),
+                      options_.channels_max);
         }
         return;
     }
-    adopt(std::move(socket), {.address = text_of(remote)}, std::move(host));
+    const std::string origin = origin_of(remote.address());
+    make_room(origin);
+    const ChannelId id = next_id();
+    handshakes_.add(id, origin);
+    adopt(std::move(socket), {.id = id, .address = text_of(remote)});
 }
 
-std::string Thread::why_not(const std::string& remote_host) const {
-    if (entries_.size() + dialing_ >= options_.channels_max) return "all channels are in use";
-    if (handshakes_ >= options_.handshakes_max) return "too many unfinished handshakes";
-    const auto found = handshakes_by_host_.find(remote_host);
-    const std::size_t count = found == handshakes_by_host_.end() ? 0 : found->second;
-    return count >= options_.handshakes_per_address_max
-               ? "too many unfinished handshakes of this address"
-               : "";
+// For one more channel. Where there is none, the oldest that has but its goodbye to say ends now:
+// peers that come, are turned away and stay must not keep others out.
+bool Thread::has_room() {
+    if (connections_.size() + dialing_ < options_.channels_max) return true;
+    const auto closing = std::ranges::find_if(
+        connections_, [](const auto& item) { return item.second->is_closing(); });
+    if (closing == connections_.end()) return false;
+    closing->second->fail(CloseReason::limit, "");  // For the reason that it was closed for.
+    return true;
 }
 
-void Thread::adopt(Connection::Socket socket,
-                   Connection::Identity identity,
-                   std::string remote_host) {
+void Thread::make_room(const std::string& origin) {
+    const auto victim = handshakes_.make_room(origin);
+    if (!victim) return;
+    ++counters_.refused;
+    connections_.at(victim->channel)->fail(CloseReason::limit, victim->text);
+}
+
+void Thread::adopt(Connection::Socket socket, Connection::Identity identity) {
     set_up(socket, options_.stall_max);
-    last_id_ = last_id_.next();
-    identity.id = last_id_;
-    Entry& entry = entries_[last_id_];
-    entry.is_handshake = !identity.is_outbound;
-    entry.remote_host = std::move(remote_host);
-    if (entry.is_handshake) {
-        ++handshakes_;
-        ++handshakes_by_host_[entry.remote_host];
-    }
+    const ChannelId id = identity.id;
     ConnectionOwner& owner = *this;
-    entry.connection =
-        std::make_unique<Connection>(owner, tls_, std::move(socket), std::move(identity));
-    entry.connection->start();
-}
-
-void Thread::forget_handshake(Entry& entry) {
-    if (!std::exchange(entry.is_handshake, false)) return;
-    --handshakes_;
-    const auto found = handshakes_by_host_.find(entry.remote_host);
-    if (--found->second == 0) handshakes_by_host_.erase(found);
+    const auto added = connections_.emplace(
+        id, std::make_unique<Connection>(owner, tls_, std::move(socket), std::move(identity)));
+    added.first->second->start();
 }
 
 // --- What connections say -------------------------------------------------------------------
@@ -432,7 +432,7 @@ Verdict Thread::admit(const PeerKey& peer, bool outbound) {
 }
 
 void Thread::on_open(Connection& connection) {
-    forget_handshake(entries_.at(connection.id()));
+    handshakes_.remove(connection.id());
     ++counters_.channels;
     is_status_old_ = true;
     const Connection::Identity& identity = connection.identity();
@@ -461,7 +461,7 @@ void Thread::on_kind(Connection& connection, Kind kind, const std::string& why) 
 
 void Thread::on_ended(Connection& connection, const CloseInfo& info) {
     const ChannelId id = connection.id();
-    forget_handshake(entries_.at(id));
+    handshakes_.remove(id);
     ended_.push_back(id);
     is_status_old_ = true;
     complain(connection, info);

@@ -5,6 +5,7 @@
 #include "transport/io_thread.hpp"
 #include "transport/tcp/connection.hpp"
 #include "transport/tcp/driver_loop.hpp"
+#include "transport/tcp/handshakes.hpp"
 #include "transport/tcp/options.hpp"
 #include "transport/tcp/tls.hpp"
 
@@ -70,11 +71,6 @@ class Thread final : public IoThread, private ConnectionOwner {
   private:
     using Acceptor = boost::asio::ip::tcp::acceptor;
     using Resolver = boost::asio::ip::tcp::resolver;
-    struct Entry {
-        std::unique_ptr<Connection> connection;
-        std::string remote_host{};  // For inbound ones that are not up.
-        bool is_handshake = false;  // Counted as one.
-    };
     // A connection of ours before it has a socket that is connected.
     struct Dialing;
 
@@ -99,11 +95,12 @@ class Thread final : public IoThread, private ConnectionOwner {
     void begin_stop();
     void accept(Acceptor& acceptor);
     void take_socket(Connection::Socket socket);
-    [[nodiscard]] std::string why_not(const std::string& remote_host) const;
     void dial(const command::Connect& connect);
     void dialed(const std::shared_ptr<Dialing>& dialing, const boost::system::error_code& error);
-    void adopt(Connection::Socket socket, Connection::Identity identity, std::string remote_host);
-    void forget_handshake(Entry& entry);
+    [[nodiscard]] bool has_room();
+    void make_room(const std::string& origin);
+    [[nodiscard]] ChannelId next_id() { return last_id_ = last_id_.next(); }
+    void adopt(Connection::Socket socket, Connection::Identity identity);
     void take_commands();
     void carry_out(command::Send& send);
     void carry_out(const command::Close& close);
@@ -137,11 +134,10 @@ class Thread final : public IoThread, private ConnectionOwner {
     std::chrono::steady_clock::time_point stop_deadline_{};
 
     // Of the I/O thread.
-    std::map<ChannelId, Entry> entries_;
+    std::map<ChannelId, std::unique_ptr<Connection>> connections_;
     ChannelId last_id_{};
     std::size_t dialing_ = 0;
-    std::size_t handshakes_ = 0;
-    std::map<std::string, std::size_t> handshakes_by_host_;
+    Handshakes handshakes_;
     std::vector<ChannelId> dirty_;
     std::vector<ChannelId> flushing_;  // Was dirty_.
     std::vector<ChannelId> paused_;

@@ -262,7 +262,10 @@ class RawPeer {
     };
 
     explicit RawPeer(const std::string& address) : RawPeer(address, Form{}) {}
-    RawPeer(const std::string& address, const Form& form) : fd_(connect_to(address)) {
+    RawPeer(const std::string& address, const Form& form) : RawPeer(connect_to(address), form) {}
+    // Of a connection that is there.
+    explicit RawPeer(int fd) : RawPeer(fd, Form{}) {}
+    RawPeer(int fd, const Form& form) : fd_(fd) {
         std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's own sockets raise it.
         context_.reset(SSL_CTX_new(TLS_client_method()));
         SSL_CTX_set_max_proto_version(context_.get(), form.version_max);
@@ -280,13 +283,20 @@ class RawPeer {
     RawPeer(const RawPeer&) = delete;
     RawPeer& operator=(const RawPeer&) = delete;
 
-    static int connect_to(const std::string& address) {
+    // From another address of this host, if one is given.
+    static int connect_to(const std::string& address, const std::string& from = "") {
         const std::size_t colon = address.rfind(':');
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
         inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
         const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (!from.empty()) {
+            sockaddr_in own{};
+            own.sin_family = AF_INET;
+            inet_pton(AF_INET, from.c_str(), &own.sin_addr);
+            REQUIRE(bind(fd, reinterpret_cast<const sockaddr*>(&own), sizeof own) == 0);
+        }
         REQUIRE(connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
         const timeval patience{std::chrono::seconds(kPatience).count(), 0};
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
