@@ -57,6 +57,7 @@ struct Stranger {
     ChannelId come(const Coming& coming) {
         const ChannelId channel{++channels};
         std::vector<VoteKeyStatement> ours;
+        ours.reserve(options.vote_keys.size());
         for (const PublicKey& key : options.vote_keys) {
             ours.push_back(
                 {.key = key, .boot_id = options.boot_id, .start_slot = coming.our_start});
