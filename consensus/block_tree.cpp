@@ -173,10 +173,14 @@ BlockNode* BlockTree::find_worst(const BlockNode& newest) {
     return worst;
 }
 
-bool BlockTree::is_far_from_certified(const BlockNode& node) const {
-    const chain::Height certified = node.justified == nullptr ? 0 : node.justified->height();
-    const chain::Height from = std::max(certified, final_->height());
-    return !node.is_spared && node.height() > from + reversible_max_;
+// Or from what was spared, which is below a final block.
+bool BlockTree::is_far_from_certified(const BlockNode& newest) const {
+    const BlockNode* node = &newest;
+    for (std::size_t i = 0; i <= reversible_max_; ++i) {
+        if (node == final_ || node->notarized || node->is_spared) return false;
+        node = node->parent;
+    }
+    return true;
 }
 
 TreeBase BlockTree::base() const {

@@ -92,7 +92,7 @@ class BlockTree {
     // R4: slot of the highest NOTARIZE certificate on the branch, slot, lowest id.
     [[nodiscard]] static bool better(const BlockNode& a, const BlockNode& b);
     [[nodiscard]] BlockNode* find_worst(const BlockNode& newest);
-    [[nodiscard]] bool is_far_from_certified(const BlockNode& node) const;
+    [[nodiscard]] bool is_far_from_certified(const BlockNode& newest) const;
     void move_base(const BlockNode& to);
     void drop_branch(BlockNode& block, std::vector<chain::BlockId>& dropped);
     void erase(BlockNode& leaf);

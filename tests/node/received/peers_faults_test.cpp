@@ -347,7 +347,9 @@ TEST_CASE("fault: a recovery that the operator names is not in the history", "[f
     CHECK(
         test.says(1,
                   fmt::format("{}: links: recovery {}, which recover-from names, is not among "
-                              "them: this is the chain without it, or before it",
+                              "them: this is the chain without it, or before it; one that only "
+                              "set the time back is no link, and needs its file (--recovery FILE, "
+                              "a node's recovery.txt)",
                               (test.joiner.receiver->path_of(test.snapshot) / "proof.bin").string(),
                               hex(recovery))));
 }
