@@ -16,6 +16,7 @@ part() {
     echo "== $name FAILED after $((SECONDS - start)) s" >&2
     exit 1
   fi
+  echo "-- $name passed after $((SECONDS - start)) s"
   PART_LINES+=("$(printf '%-20s %5d s' "$name" $((SECONDS - start)))")
 }
 
