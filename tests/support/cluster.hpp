@@ -24,23 +24,17 @@ class Cluster {
                      std::size_t standbys = 0,
                      std::uint64_t period = 120,
                      std::uint32_t interval = 500,
-                     std::uint64_t repetitions = 1,
-                     std::uint64_t max_reversible = 3'600) {
+                     std::uint64_t repetitions = 1) {
         genesis::Genesis genesis = genesis_of(validators + standbys);
         genesis.schedule.entries.resize(validators);
         genesis.parameters.schedule_period = period;
         genesis.times.interval_milliseconds = interval;
         genesis.parameters.repetitions = repetitions;
-        genesis.parameters.max_reversible = max_reversible;
-        for (std::size_t i = 0; i < validators + standbys; ++i) {
-            nodes_.push_back(
-                std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));
-            nodes_[i]->to_peers = [this, i](const p2p::Input& said) { on_said(i, said); };
-        }
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            start(i);
-        }
-        deliver();
+        start_all(genesis, validators + standbys);
+    }
+    // All are validators.
+    explicit Cluster(const genesis::Genesis& genesis) {
+        start_all(genesis, genesis.schedule.entries.size());
     }
 
     Machine& operator[](std::size_t i) { return *nodes_[i]; }
@@ -115,6 +109,18 @@ class Cluster {
     std::vector<p2p::input::Judged> unsure;
 
   private:
+    void start_all(const genesis::Genesis& genesis, std::size_t nodes) {
+        for (std::size_t i = 0; i < nodes; ++i) {
+            nodes_.push_back(
+                std::make_unique<Machine>(genesis, key_of(static_cast<unsigned char>(7 + i))));
+            nodes_[i]->to_peers = [this, i](const p2p::Input& said) { on_said(i, said); };
+        }
+        for (std::size_t i = 0; i < nodes_.size(); ++i) {
+            start(i);
+        }
+        deliver();
+    }
+
     struct Message {
         std::size_t from;
         std::size_t to;

@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::uint64_t kMost = 100;
 
+genesis::Genesis bounded_genesis() {
+    genesis::Genesis genesis = support::genesis_of(4);
+    genesis.parameters.max_reversible = kMost;
+    return genesis;
+}
+
 // One of four validators, which makes a chain of its own: one block in each of its slots. There
 // is nothing wrong with any of them.
 class Alone {
@@ -35,7 +41,7 @@ class Alone {
         const chain::BlockHeader header = pending->close({}).value();
         slot_ += genesis_.schedule.entries.size();
         tip_ = header.id();
-        const auto block = chain::make_block(
+        auto block = chain::make_block(
             {header, key_.sign(header.signing_digest(genesis_.chain_id()))}, {}, {});
         chain_->adopt(block, pending->take(tip_));
         return block;
@@ -65,7 +71,7 @@ struct Late {
     }
     [[nodiscard]] chain::Height final() { return observer.view().finalized->header.height; }
 
-    support::Cluster cluster{4, 0, 120, 500, 1, kMost};
+    support::Cluster cluster{bounded_genesis()};
     chain::Height last = 0;
     Alone member{cluster[0].genesis(), 3};
     support::Observer observer{cluster[0].genesis()};
@@ -102,7 +108,7 @@ TEST_CASE("a chain that one member makes alone keeps nobody from following the o
 }
 
 TEST_CASE("who was cut off until no more blocks fit follows the others again") {
-    support::Cluster cluster(4, 0, 120, 500, 1, kMost);
+    support::Cluster cluster(bounded_genesis());
     cluster.run(1, 8);
     for (const std::size_t other : {0U, 1U, 2U})
         cluster.cut(other, 3);
@@ -122,9 +128,10 @@ TEST_CASE("who was cut off until no more blocks fit follows the others again") {
     SECTION("block by block") {
         cluster.resends = 0;
         const chain::BlockReader reader(from.storage());
-        for (chain::Height height = before + 1; height <= last; ++height)
+        for (chain::Height height = before + 1; height <= last; ++height) {
             alone.step(node::input::FromPeers{p2p::effect::BlockArrived{
                 support::Cluster::channel(0), reader.at(height).value(), true}});
+        }
     }
     CHECK(alone.view().finalized->header.height + 5 > last);
 }
@@ -132,7 +139,7 @@ TEST_CASE("who was cut off until no more blocks fit follows the others again") {
 // One of four is dead. Another is cut off in the moment in which it alone has the certificate of a
 // block, and is locked on it; the other two go on, without a quorum, until no more blocks fit.
 TEST_CASE("the block of a lock is taken where no more fit, and finality comes back") {
-    support::Cluster cluster(4, 0, 120, 500, 1, kMost);
+    support::Cluster cluster(bounded_genesis());
     cluster.run(1, 6);
     cluster.kill(3);
     cluster.run(7, 8);  // Of 3, which is dead, and of 0.
