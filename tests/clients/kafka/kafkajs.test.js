@@ -163,10 +163,10 @@ test('two members share the partitions, and one takes over what the other leaves
 test('offsets by time, and records deleted from the front', async () => {
   const name = await topic('js.times');
   const producer = await opened(kafka.producer());
+  const began = Date.now() - 100000;
   await producer.send({
     topic: name,
-    messages: [1000, 2000, 3000, 4000].map((each) =>
-      ({value: `${each}`, timestamp: String(Date.now() - 100000 + each)})),
+    messages: [1000, 2000, 3000, 4000].map((each) => ({value: `${each}`, timestamp: String(began + each)})),
   });
   const found = await read('js.times', name, 4);
   const times = found.map(({timestamp}) => Number(timestamp));
