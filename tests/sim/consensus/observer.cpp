@@ -96,7 +96,12 @@ void Observer::signs(const base::crypto::PublicKey& key) {
 }
 
 void Observer::header_left(const chain::Block& block) {
-    signs(*find(block.id)->known->signer());
+    const Seen* made = find(block.id);
+    if (made == nullptr) {
+        return fail(fmt::format("a header leaves that an honest producer has not made, of slot {}",
+                                block.header.slot));
+    }
+    signs(*made->known->signer());
     const auto [at, added] =
         headers_.try_emplace({block.header.producer, block.header.slot}, block.id);
     if (!added && at->second != block.id) {
