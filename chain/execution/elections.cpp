@@ -1,6 +1,7 @@
 #include "chain/execution/elections.hpp"
 
 #include "chain/execution/membership.hpp"
+#include "chain/types/rule.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,11 +25,18 @@ const ScheduleEntry* find_entry(const Entries& entries, Name producer) {
 bool may_serve(const Candidate& candidate, bool present, const ElectionRules& rules) {
     if (!candidate.registered || candidate.votes == 0 || candidate.convicted) return false;
     if (present) return candidate.missed < rules.max_missed;
+    if (is_left_out(Rule::votes_to_enter)) return candidate.ready;
     return candidate.ready && candidate.votes >= votes_to_enter(rules.cast);
 }
 
 bool is_heavier(const Candidate* a, const Candidate* b) {
     return std::tuple(b->votes, a->entry.producer) < std::tuple(a->votes, b->entry.producer);
+}
+
+// Nothing speaks against it but that it is away, which the network may cause.
+bool is_absent(const Candidate& member, const ElectionRules& rules) {
+    return member.registered && member.votes > 0 && !member.convicted &&
+           member.missed >= rules.max_missed;
 }
 
 // Who goes first: the convicted, then who missed most, then the lightest; ties as is_heavier().
@@ -37,6 +45,7 @@ bool goes_before(const Candidate* a, const Candidate* b, const ElectionRules& ru
         const std::uint32_t missed = each->missed < rules.max_missed ? 0 : each->missed;
         const std::uint64_t votes = each->registered ? each->votes : 0;
         return std::tuple(!each->convicted,
+                          is_absent(*each, rules),
                           std::numeric_limits<std::uint32_t>::max() - missed,
                           votes,
                           ~each->entry.producer.value);
@@ -120,6 +129,15 @@ class Places {
     std::map<PublicKey, Name> owners_;
     Entries entries_;
 };
+
+// Who is away gives its place to another, not to nobody: else those that are faulty, and stay,
+// could come to be more than f of those that are left.
+std::size_t least_left(const Count& votes, const ElectionRules& rules) {
+    if (is_left_out(Rule::absent_gives_place)) return 0;
+    const auto absent = std::ranges::count_if(
+        votes.leaving, [&](const Candidate* each) { return is_absent(*each, rules); });
+    return votes.staying.size() + static_cast<std::size_t>(absent);
+}
 
 // The most that may enter beside so many: f of the schedule that they make together, so that it has
 // its quorum without them. One always may, or a chain of one validator would stay so.
@@ -215,6 +233,7 @@ Entries elect(const Entries& present,
     Count votes = count(present, candidates, rules);
     const std::size_t faults_max = present.empty() ? 0 : (present.size() - 1) / 3;
     std::size_t leaving = std::min(votes.leaving.size(), faults_max);
+    const std::size_t least = std::max(rules.min_producers, least_left(votes, rules));
     while (true) {
         std::vector<const Candidate*> staying = votes.staying;
         staying.insert(staying.end(),
@@ -231,7 +250,7 @@ Entries elect(const Entries& present,
             if (entered == newcomers_max(staying.size())) break;
             if (places.enter(*candidate)) ++entered;
         }
-        if (places.count() >= rules.min_producers || leaving == 0) {
+        if (places.count() >= least || leaving == 0) {
             return in_order(present, std::move(places).entries());
         }
         --leaving;

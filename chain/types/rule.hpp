@@ -114,6 +114,13 @@ enum class Rule : std::uint8_t {
     two_of_a_slot,
     third_below_certified,
     third_below_another,
+    // --- How much is held ---
+    bound_keeps_newest,
+    bound_keeps_others,
+    forgotten_is_told,
+    // --- Elections ---
+    votes_to_enter,
+    absent_gives_place,
     // --- What is passed on ---
     two_headers_go_on,
     few_votes_of_key_go_on,

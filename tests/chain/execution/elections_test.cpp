@@ -77,13 +77,18 @@ class Naive {
     }
 
     [[nodiscard]] Numbers elected() const {
+        std::size_t least = 0;
+        for (const std::uint64_t number : present_) {
+            if (winners_.contains(number) || is_absent(number)) ++least;
+        }
         for (std::size_t out = (present_.size() - 1) / 3;; --out) {
             Numbers result = present_;
             for (std::size_t i = 0; i < out; ++i) {
                 take_out_one(result);
             }
             put_in(result);
-            if (result.size() >= rules_.min_producers || out == 0) return result;
+            const bool has_enough = result.size() >= least && result.size() >= rules_.min_producers;
+            if (has_enough || out == 0) return result;
         }
     }
 
@@ -93,6 +98,11 @@ class Naive {
         if (!each.registered || each.convicted || each.votes == 0) return false;
         if (present_.contains(number)) return each.missed < rules_.max_missed;
         return each.ready && 3 * each.votes > rules_.cast;
+    }
+    [[nodiscard]] bool is_absent(std::uint64_t number) const {
+        const Candidate& each = *all_.at(number);
+        const bool is_wanted = each.registered && !each.convicted && each.votes > 0;
+        return is_wanted && each.missed >= rules_.max_missed;
     }
     void find_winners() {
         while (winners_.size() < rules_.max_producers) {
@@ -109,6 +119,7 @@ class Naive {
         const Candidate& left = *all_.at(a);
         const Candidate& right = *all_.at(b);
         if (left.convicted != right.convicted) return left.convicted;
+        if (is_absent(a) != is_absent(b)) return is_absent(b);
         const auto missed = [&](const Candidate& each) {
             return each.missed < rules_.max_missed ? 0 : each.missed;
         };
@@ -183,6 +194,13 @@ TEST_CASE("10,000 random elections agree with a naive model, and with themselves
         REQUIRE(gone <= (present.size() - 1) / 3);
         const std::size_t entered = result.size() - (present.size() - gone);
         REQUIRE((entered <= 1 || entered <= (result.size() - 1) / 3));
+        const auto replaced = std::ranges::count_if(candidates, [&](const Candidate& each) {
+            const std::uint64_t number = (each.entry.producer.value >> 40U) - 1;
+            const bool is_gone = present.contains(number) && !result.contains(number);
+            return is_gone && each.registered && !each.convicted && each.votes > 0 &&
+                   each.missed >= rules.max_missed;
+        });
+        REQUIRE(static_cast<std::size_t>(replaced) <= entered);
         REQUIRE(result.size() >= std::min(present.size(), rules.min_producers));
         REQUIRE(result.size() <= std::max(present.size(), rules.max_producers));
         std::vector<Candidate> reversed(candidates.rbegin(), candidates.rend());
@@ -278,13 +296,29 @@ TEST_CASE("at most f leave at once, the convicted first, then who missed most") 
     // f is 2: 6 and 3 go, 7 enters; at the next election it is the turn of 2.
     const Numbers next = elected(present, candidates, rules);
     CHECK(next == Numbers{0, 1, 2, 4, 5, 7});
-    candidates[3].ready = false;
-    CHECK(elected(next, candidates, rules) == Numbers{0, 1, 4, 5, 7});
+    CHECK(elected(next, candidates, rules) == Numbers{0, 1, 3, 4, 5, 7});
     candidates[3].missed = 4;
     CHECK(elected(present, candidates, rules) == Numbers{0, 1, 3, 4, 5, 7});
     candidates[3].missed = 9;
     // Of three validators none can be spared.
     CHECK(elected({2, 3, 6}, candidates, rules).size() >= 3);
+}
+
+TEST_CASE("who only missed slots leaves where another takes its place") {
+    std::vector<Candidate> candidates;
+    for (std::uint64_t number = 0; number < 7; ++number)
+        candidates.push_back(candidate(number, 10));
+    candidates[5].missed = 1000;
+    candidates[6].missed = 2000;
+    const Numbers present{0, 1, 2, 3, 4, 5, 6};
+    CHECK(elected(present, candidates) == present);
+    candidates.push_back(candidate(7, 10));
+    CHECK(elected(present, candidates) == Numbers{0, 1, 2, 3, 4, 5, 7});
+    // It is not wanted any more, and keeps no place from the others.
+    candidates[5].registered = false;
+    CHECK(elected(present, candidates) == Numbers{0, 1, 2, 3, 4, 7});
+    candidates.pop_back();
+    CHECK(elected(present, candidates) == Numbers{0, 1, 2, 3, 4, 6});
 }
 
 TEST_CASE("fewer than min_producers are never left") {
@@ -293,7 +327,7 @@ TEST_CASE("fewer than min_producers are never left") {
     for (std::uint64_t number = 0; number < 4; ++number) {
         candidates.push_back(candidate(number, 1));
     }
-    candidates[1].missed = 1000;
+    candidates[1].registered = false;
     CHECK(elected({0, 1, 2, 3}, candidates, {.min_producers = 4}) == Numbers{0, 1, 2, 3});
     CHECK(elected({0, 1, 2, 3}, candidates, {.min_producers = 3}) == Numbers{0, 2, 3});
     candidates.push_back(candidate(4, 1));
