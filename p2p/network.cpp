@@ -148,6 +148,7 @@ class Network::Impl {
             votes_.note_newest(vote);
     }
     void on(const input::PassCertificate& passed) { votes_.pass(passed); }
+    void on(const input::Forgotten& gone) { blocks_.take_back(gone.id); }
     void on(const input::Certified& certified) { blocks_.on_certified(certified); }
     void on(const input::Judged& judged) {
         switch (judged.item) {

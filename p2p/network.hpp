@@ -125,6 +125,10 @@ struct PassCertificate {
     // (they may not have known the block) is not ours to know.
     bool again = false;
 };
+// The ledger has this block no more.
+struct Forgotten {
+    chain::BlockId id;
+};
 // A certificate that this peer sent is good, and names a block that the ledger has not.
 struct Certified {
     chain::BlockId id;
@@ -213,6 +217,7 @@ using Input = std::variant<input::Tick,
                            input::VotesProved,
                            input::PassCertificate,
                            input::Certified,
+                           input::Forgotten,
                            input::Judged,
                            input::BlocksRead,
                            input::MendBlocks,

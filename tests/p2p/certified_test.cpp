@@ -136,4 +136,17 @@ TEST_CASE("beside a certified branch nothing is taken for certified") {
         CHECK_FALSE(each.is_certified);
 }
 
+TEST_CASE("a block that the ledger has no more is asked for again when it is certified") {
+    Refused test;
+    test.step(input::Certified{test.first->id, test.channel});
+    REQUIRE(test.answer({test.first}).size() == 1);
+    test.step(input::Judged{Item::block, test.first->id, test.channel, Verdict::good, ""});
+    test.out.clear();
+    test.step(input::Certified{test.first->id, test.channel});
+    CHECK(test.answer({test.first}).empty());
+    test.step(input::Forgotten{test.first->id});
+    test.step(input::Certified{test.first->id, test.channel});
+    CHECK(test.answer({test.first}) == std::vector<chain::BlockId>{test.first->id});
+}
+
 }  // namespace

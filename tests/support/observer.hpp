@@ -24,6 +24,8 @@ class Observer : public Machine {
                 ledger = *changed;
             } else if (const auto* read = std::get_if<p2p::input::BlocksRead>(&said)) {
                 reads.push_back(*read);
+            } else if (const auto* gone = std::get_if<p2p::input::Forgotten>(&said)) {
+                forgotten.push_back(gone->id);
             }
         };
     }
@@ -71,6 +73,7 @@ class Observer : public Machine {
     std::vector<p2p::input::Judged> answers;
     std::vector<chain::BlockId> wanted;
     std::vector<p2p::input::BlocksRead> reads;
+    std::vector<chain::BlockId> forgotten;
     p2p::input::LedgerChanged ledger;
 };
 

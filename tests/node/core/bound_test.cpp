@@ -32,25 +32,34 @@ class Alone {
         state.on_fault = [](const base::Error&) {};
         chain_ = chain::ChainManager::open(node::identity_of(genesis), {storage_, executor_, state})
                      .value();
-        tip_ = chain_->finalized()->id;
+        root_ = chain_->finalized()->id;
+        tip_ = root_;
         slot_ = who;
         producer_ = genesis.schedule.entries[who].producer;
     }
     chain::BlockPtr next() {
-        auto pending = chain_->begin(tip_, slot_, producer_).value();
+        auto block = make(tip_);
+        tip_ = block->id;
+        return block;
+    }
+    // Beside all others, on the first.
+    chain::BlockPtr next_beside() { return make(root_); }
+
+  private:
+    chain::BlockPtr make(const chain::BlockId& parent) {
+        auto pending = chain_->begin(parent, slot_, producer_).value();
         const chain::BlockHeader header = pending->close({}).value();
         slot_ += genesis_.schedule.entries.size();
-        tip_ = header.id();
         auto block = chain::make_block(
             {header, key_.sign(header.signing_digest(genesis_.chain_id()))}, {}, {});
-        chain_->adopt(block, pending->take(tip_));
+        chain_->adopt(block, pending->take(block->id));
         return block;
     }
 
-  private:
     genesis::Genesis genesis_;
     base::crypto::PrivateKey key_;
     chain::Name producer_;
+    chain::BlockId root_;
     chain::BlockId tip_;
     chain::Slot slot_ = 0;
     support::MemoryStorage storage_;
@@ -83,6 +92,22 @@ TEST_CASE("a chain that one member makes alone is held up to a bound") {
     Late late;
     CHECK(late.observer.view().reversible.size() == kMost);
     CHECK(late.observer.view().head->header.height == kMost + 1);
+    // The first for which there was no room: the gossip may ask for it again.
+    CHECK(late.observer.forgotten.size() == 1);
+}
+
+TEST_CASE("blocks of one member give way to one of another, and not that to them") {
+    const genesis::Genesis genesis = bounded_genesis();
+    Alone other(genesis, 1);
+    Alone member(genesis, 3);
+    support::Observer observer(genesis);
+    observer.start_at(15'000);
+    const chain::BlockPtr one = other.next();
+    observer.give(one);
+    for (std::uint64_t i = 0; i < kMost + 50; ++i)
+        observer.give(member.next_beside());
+    CHECK(observer.forgotten.size() == 51);
+    CHECK(std::ranges::find(observer.forgotten, one->id) == observer.forgotten.end());
 }
 
 TEST_CASE("a chain that one member makes alone keeps nobody from following the others") {
