@@ -1,11 +1,15 @@
 #include "consensus/block_tree.hpp"
 
 #include "base/check.hpp"
+#include "chain/types/rule.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace consensus {
+
+using chain::is_left_out;
+using chain::Rule;
 
 namespace {
 
@@ -162,22 +166,26 @@ BlockNode* BlockTree::find_worst(const BlockNode& newest) {
         if (a.notarized.has_value() != b.notarized.has_value()) return !a.notarized;
         const std::size_t of_a = held[a.header().producer];
         const std::size_t of_b = held[b.header().producer];
-        return of_a != of_b ? of_a > of_b : better(b, a);
+        const bool by_rank = of_a == of_b || is_left_out(Rule::bound_keeps_others);
+        return by_rank ? better(b, a) : of_a > of_b;
     };
     BlockNode* worst = nullptr;
     for (auto& [id, node] : nodes_) {
-        const bool is_kept = &node == head_ || &node == final_ || &node == &newest;
+        const bool is_newest = &node == &newest && !is_left_out(Rule::bound_keeps_newest);
+        const bool is_kept = &node == head_ || &node == final_ || is_newest;
         if (is_kept || node.is_spared || !node.children.empty()) continue;
         if (worst == nullptr || goes_before(node, *worst)) worst = &node;
     }
     return worst;
 }
 
-// Or from what was spared, which is below a final block.
+// Or from what was spared, which is below a final block. What its own header names as certified
+// comes with it, and is learned after this.
 bool BlockTree::is_far_from_certified(const BlockNode& newest) const {
     const BlockNode* node = &newest;
     for (std::size_t i = 0; i <= reversible_max_; ++i) {
         if (node == final_ || node->notarized || node->is_spared) return false;
+        if (node->slot() <= newest.header().justify.slot) return false;
         node = node->parent;
     }
     return true;

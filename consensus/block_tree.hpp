@@ -81,9 +81,9 @@ class BlockTree {
     void finalize(BlockNode& block, std::vector<chain::BlockId>& dropped);
     // While too many blocks are held, drops leaves: those without a certificate first, of the
     // producer of whom most blocks are held, and of these the one of the lowest rank. Never the
-    // head, what was spared, or the block that came just now: a certificate may wait for it. That
-    // goes only where nothing else can, and more than `reversible_max` blocks in a row lead to it
-    // without a certificate. Time O(n).
+    // head, what was spared, or the block that came just now: a certificate may wait for it. The
+    // new block goes only where nothing else can, and more than `reversible_max` blocks in a row
+    // lead to it without a certificate. Time O(n).
     void bound(BlockNode& newest, std::vector<chain::BlockId>& dropped);
     // What must be stored with the final block.
     [[nodiscard]] TreeBase base() const;

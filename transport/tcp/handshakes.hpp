@@ -17,7 +17,7 @@ namespace transport::tcp {
 
 // The handshakes that peers have begun and not finished. Over a bound an old one gives way, not the
 // new one: else a few silent peers would keep all others out. It is one of the origin that has
-// most, so who floods pushes out its own; an honest node has one or two.
+// most, so who floods pushes out its own; an honest node has one or two of them.
 class Handshakes {
   public:
     Handshakes(std::size_t most, std::size_t most_of_origin)
