@@ -53,7 +53,8 @@ bool regproducer(ApplyContext& context) {
     if (const Value old = context.state().find(Table::producer, key)) {
         auto before = decode_row<ProducerRow>(*old);
         if (!before) return context.fail(std::move(before).error());
-        row.vote_key = before->vote_key;
+        // A new key is for votes, too, until setvotekey names another.
+        if (before->key == data->key) row.vote_key = before->vote_key;
     }
     row.key = data->key;
     row.url = data->url;

@@ -248,20 +248,26 @@ TEST_CASE("Producers register, vote and set their vote key") {
         return failure_of(
             chain.push(TestChain::action("eosio", action, "alice", std::move(bytes)), {"alice"}));
     };
-    base::Writer registration;
-    encode(registration, name("alice"));
-    encode(registration, public_key("p"));
-    registration.string("https://example.com");
-    registration.u16(7);
+    const auto registration = [](const std::string& key) {
+        base::Writer out;
+        encode(out, name("alice"));
+        encode(out, public_key(key));
+        out.string("https://example.com");
+        out.u16(7);
+        return out.take();
+    };
     CHECK(as_alice("setvotekey", data(name("alice"), public_key("v"))).text ==
           "producer not found");
-    REQUIRE(as_alice("regproducer", registration.take()).code == 0);
+    REQUIRE(as_alice("regproducer", registration("p")).code == 0);
     REQUIRE(as_alice("setvotekey", data(name("alice"), public_key("v"))).code == 0);
+    REQUIRE(as_alice("regproducer", registration("p")).code == 0);
     const auto producers = registered_producers(chain.state(), Name{}, 10);
     REQUIRE(producers);
     REQUIRE(producers->size() == 2);  // The genesis validator is the other.
     CHECK((*producers)[0].row.vote_key == public_key("v"));
     CHECK((*producers)[0].row.location == 7);
+    REQUIRE(as_alice("regproducer", registration("new")).code == 0);
+    CHECK_FALSE(registered_producers(chain.state(), Name{}, 10).value()[0].row.vote_key);
     base::Writer vote;
     encode(vote, name("alice"));
     encode(vote, Name{});
