@@ -18,10 +18,6 @@ constexpr std::uint32_t kLagMilliseconds = 3'000;
 constexpr std::uint32_t kPeerLagMilliseconds = 2'000;
 constexpr chain::Height kLagBlocksMin = 3;
 
-bool is_reachable(const ValidatorStatus& validator) {
-    return validator.own || validator.connected;
-}
-
 // As many blocks as are made in the time after which one is called late.
 chain::Height late_blocks(const AgreementView& view) {
     return std::max(kLagBlocksMin, kPeerLagMilliseconds / std::max(view.interval_milliseconds, 1U));
@@ -49,6 +45,13 @@ bool is_silent(const AgreementView& view, const ValidatorStatus& validator, chai
            validator.last_vote->slot + slots < view.head_slot;
 }
 
+// Over a connection, or by way of others: while blocks become final here, its votes come.
+bool is_reachable(const AgreementView& view, const ValidatorStatus& validator) {
+    if (validator.own || validator.connected) return true;
+    const bool is_final = view.lag_milliseconds < kLagMilliseconds;
+    return is_final && validator.last_vote && !is_silent(view, validator, view.head);
+}
+
 void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
     const auto revoked = std::ranges::find_if(view.refusals, [](const std::string& text) {
         return text.find("revoked") != std::string::npos ||
@@ -62,11 +65,12 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
                                    *revoked)});
     }
     for (const ValidatorStatus& each : view.validators) {
-        if (each.has_node_key || is_reachable(each)) continue;
+        if (each.has_node_key || is_reachable(view, each)) continue;
         out.push_back({Kind::revoked,
                        name_of(each),
                        fmt::format("{} cannot connect, since no key of a validator's node is "
-                                   "registered for it: it was revoked, or never added.",
+                                   "registered for it: it was revoked, never added, or added "
+                                   "with another role ('bor-cli node add').",
                                    name_of(each))});
     }
 }
@@ -131,7 +135,7 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     std::vector<const ValidatorStatus*> missing;
     std::vector<std::string> names;
     for (const ValidatorStatus& each : view.validators) {
-        if (is_reachable(each)) continue;
+        if (is_reachable(view, each)) continue;
         // It is this node, and does not look for itself.
         if (each.has_node_key && each.lacks.empty()) missing.push_back(&each);
         names.push_back(name_of(each));
@@ -154,8 +158,8 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     for (const ValidatorStatus* each : missing) {
         out.push_back({Kind::down,
                        name_of(*each),
-                       fmt::format("{} is down or cannot be reached: there is no connection to it, "
-                                   "and {}.",
+                       fmt::format("{} is down or cannot be reached: there is no connection to a "
+                                   "node that holds its vote key, and {}.",
                                    name_of(*each),
                                    last_vote(view, *each))});
     }
@@ -244,7 +248,7 @@ void find_followed(const AgreementView& view, std::vector<Finding>& out) {
     if (!view.recovery) return;
     std::vector<std::string> missing;
     for (const ValidatorStatus& each : view.validators) {
-        if (!is_reachable(each)) missing.push_back(name_of(each));
+        if (!each.own && !each.connected) missing.push_back(name_of(each));
     }
     const std::size_t here = view.validators.size() - missing.size();
     std::string waits = "for its next block";
@@ -288,7 +292,7 @@ void find_convicted(const AgreementView& view, std::vector<Finding>& out) {
     for (const ValidatorStatus& each : view.validators) {
         if (guilty.contains(each.entry.producer)) continue;
         ++left;
-        if (is_reachable(each)) ++reached;
+        if (is_reachable(view, each)) ++reached;
     }
     for (const Conviction& each : view.convicted) {
         const std::string name = each.producer.to_string();
@@ -419,9 +423,11 @@ std::vector<Finding> diagnose(const AgreementView& view) {
 std::string why_finality_waits(const AgreementView& view, const std::vector<Finding>& findings) {
     if (view.lag_milliseconds < kLagMilliseconds) return {};
     if (!findings.empty()) return findings.front().text;
+    const auto reached = std::ranges::count_if(
+        view.validators, [&](const ValidatorStatus& each) { return is_reachable(view, each); });
     return fmt::format("Nothing has become final for {}, though {} validators can be reached.",
                        seconds_text(static_cast<std::int64_t>(view.lag_milliseconds)),
-                       std::ranges::count_if(view.validators, is_reachable));
+                       reached);
 }
 
 Json finding_to_json(const Finding& finding) {
