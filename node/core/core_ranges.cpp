@@ -252,6 +252,12 @@ void Core::Impl::stop_at(const chain::BlockHeader& header, const std::string& wh
 void Core::Impl::end_range(Effects& out) {
     const Range range = std::move(ranges_.front());
     ranges_.pop_front();
+    // What did not go on is no part of what is to be checked.
+    if (range.next < range.spared) {
+        Stretch& stretch = stretches_.back().stretch;
+        stretch.to = range.blocks[range.next]->header.height - 1;
+        if (stretch.to < stretch.from) stretches_.pop_back();
+    }
     proved_.clear();
     for (std::size_t i = range.spared; i < range.blocks.size(); ++i)
         proved_.insert(range.blocks[i]->id);
