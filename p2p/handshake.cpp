@@ -288,6 +288,7 @@ void Handshake::remember(const Peer& peer) {
             std::erase_if(boots_, [](const auto& item) { return !item.second.slot; });
         }
         Boot& boot = boots_[statement.key];
+        if (boot.boot_id != statement.boot_id) boot.is_twin = false;
         boot.boot_id = statement.boot_id;
         boot.start_slot = statement.start_slot;
         boot.slot = peer.slot;

@@ -94,7 +94,9 @@ void Peers::make_room(const PublicKey& key, bool keeps_slot) {
     Peer* oldest = nullptr;  // Of this key.
     Peer* newest = nullptr;  // Of those that may have to go.
     std::size_t greeting = 0;
+    bool is_here = false;
     for_each([&](Peer& peer) {
+        is_here = is_here || (peer.key == key && peer.is_accepted);
         if (!peer.keeps_slot() && (newest == nullptr || peer.since >= newest->since)) {
             newest = &peer;
         }
@@ -104,7 +106,7 @@ void Peers::make_room(const PublicKey& key, bool keeps_slot) {
     });
     if (greeting >= kGreetingMax) {
         close(*oldest, Reason::duplicate, "has two newer connections");
-    } else if (peers_.size() >= most() && keeps_slot && newest != nullptr) {
+    } else if (peers_.size() >= most() && keeps_slot && !is_here && newest != nullptr) {
         close(*newest,
               Reason::internal,
               fmt::format("{} nodes are connected, and one that votes or that we dial takes its "

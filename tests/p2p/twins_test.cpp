@@ -292,4 +292,20 @@ TEST_CASE("who had a twin may start again once the twin is gone") {
     CHECK_FALSE(test.closed(fourth));
 }
 
+TEST_CASE("a node that started with its clock ahead, and then twice, is no twin") {
+    Stranger test;
+    const ChannelId first = test.come();
+    test.say_claim(first, {Stranger::kThem, 500, 100});  // Its clock was ahead.
+    REQUIRE_FALSE(test.closed(first));
+    // Its power was cut: nobody knows yet that the old channel is dead.
+    const ChannelId second = test.come();
+    test.say_claim(second, {Stranger::kThem, 600, 50});
+    REQUIRE_FALSE(test.closed(second));
+    test.tick(seconds(1));
+    const ChannelId third = test.come();
+    test.say_claim(third, {Stranger::kThem, 700, 60});
+    CHECK_FALSE(test.went(third, Reason::twin_key));
+    CHECK(test.told_keys(third).empty());
+}
+
 }  // namespace
