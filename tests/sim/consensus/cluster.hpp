@@ -252,6 +252,8 @@ class Cluster {
     void synced(std::size_t node, std::size_t position);
     [[nodiscard]] base::Timestamp now() const { return now_; }
     [[nodiscard]] chain::Slot slot() const;
+    // Blocks that are not final, of those for which a node has room.
+    [[nodiscard]] std::size_t tree_max() const { return tree_max_; }
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Universe& universe() const { return universe_; }
     [[nodiscard]] Observer& observer() { return observer_; }
@@ -334,6 +336,7 @@ class Cluster {
     bool all_answer_ = false;
     std::vector<std::size_t> answered_;  // And their journals are whole.
     std::optional<std::size_t> has_twin_;
+    std::size_t tree_max_ = 400;
     std::vector<char> takes_ranges_;
     chain::Slot best_final_ = 0;
     chain::Slot advanced_at_ = 0;

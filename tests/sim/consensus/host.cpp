@@ -149,7 +149,7 @@ void Host::start() {
                                       .times = universe.times,
                                       .repetitions = universe.repetitions,
                                       .schedule_period = universe.period,
-                                      .reversible_max = 400,
+                                      .reversible_max = cluster_.tree_max(),
                                       .own_keys = keys(),
                                       .started = local_now(),
                                       .clock_bound = kClockBound,

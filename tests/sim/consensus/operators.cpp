@@ -14,6 +14,7 @@ constexpr std::uint64_t kWorlds = 16;
 constexpr std::uint64_t kAnswers = 3;
 constexpr std::uint64_t kTwins = 5;
 constexpr std::uint64_t kRanges = 9;
+constexpr std::uint64_t kSmallTrees = 11;
 
 constexpr chain::Slot kAnswersFrom = 4;
 constexpr int kAnswersPercent = 70;
@@ -21,6 +22,9 @@ constexpr int kLosesJournalPercent = 20;  // In a slot.
 constexpr int kMeetsTwinPercent = 10;     // In a slot.
 constexpr int kTwinKeyPercent = 60;
 constexpr int kTakesRangesPercent = 60;
+// Blocks that are not final, of those for which there is room.
+constexpr std::int64_t kTreeMin = 4;
+constexpr std::int64_t kTreeMax = 30;
 
 }  // namespace
 
@@ -36,6 +40,8 @@ void Cluster::choose_operators() {
     } else if (world == kRanges) {
         for (char& takes : takes_ranges_)
             takes = static_cast<char>(operator_dice_.percent(kTakesRangesPercent));
+    } else if (world == kSmallTrees) {
+        tree_max_ = static_cast<std::size_t>(operator_dice_.between(kTreeMin, kTreeMax));
     }
 }
 

@@ -43,6 +43,7 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     Chance copy(seed ^ kCopySalt);
     if (copy.percent(kCopySeedsPercent)) miscopier_ = std::make_unique<Miscopier>(seed);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
+    if (fleet.world().elects_itself) candidates_ = std::make_unique<Candidates>(fleet, seed);
     if (splitter_ != nullptr) {
         miscopier_.reset();
         flooder_.reset();
@@ -130,6 +131,7 @@ void Byzantine::act() {
     if (babbles_ && chance_.percent(2)) babble();
     impostor_.act();
     if (flooder_ != nullptr) flooder_->act();
+    if (candidates_ != nullptr) candidates_->act();
     fleet_.at(milliseconds(chance_.between(20, 150)), [this] { act(); });
 }
 
@@ -203,6 +205,7 @@ void Byzantine::forge_header(std::size_t member) {
 void Byzantine::became_final(const chain::ExecutedBlockPtr& block) {
     if (variants_ != nullptr) variants_->became_final(block);
     if (flooder_ != nullptr) flooder_->became_final(block);
+    if (candidates_ != nullptr) candidates_->became_final(block);
 }
 
 // Many blocks of the slot of this one; each hears of some of them, in an order of its own.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tests/sim/full/candidates.hpp"
 #include "tests/sim/full/divider.hpp"
 #include "tests/sim/full/fleet.hpp"
 #include "tests/sim/full/flooder.hpp"
@@ -46,6 +47,8 @@ class Byzantine {
     [[nodiscard]] std::uint64_t miscopies() const { return miscopier_ ? miscopier_->copies() : 0; }
     // Each of the others gets blocks of its own.
     [[nodiscard]] bool splits() const { return splitter_ != nullptr; }
+    // Accounts of their own for which they said `ready`.
+    [[nodiscard]] std::size_t candidates() const { return candidates_ ? candidates_->ready() : 0; }
     // Answers with blocks of slots that come in years.
     [[nodiscard]] std::uint64_t dated() const { return flooder_ ? flooder_->dated() : 0; }
 
@@ -78,12 +81,13 @@ class Byzantine {
     chain::Slot conspiracy_at_ = 0;     // The slot of which is_conspiracy_ speaks.
     bool is_conspiracy_ = false;
     std::uint64_t conspiracies_ = 0;
-    std::unique_ptr<Variants> variants_;    // Null: they make none.
-    bool spreads_variants_ = false;         // Many of a slot, to all.
-    std::unique_ptr<Flooder> flooder_;      // Null: they do not flood.
-    std::unique_ptr<Miscopier> miscopier_;  // Null: they serve what they have.
-    std::unique_ptr<Divider> divider_;      // Null: nobody is divided.
-    std::unique_ptr<Splitter> splitter_;    // Null: nobody is split.
+    std::unique_ptr<Variants> variants_;      // Null: they make none.
+    bool spreads_variants_ = false;           // Many of a slot, to all.
+    std::unique_ptr<Flooder> flooder_;        // Null: they do not flood.
+    std::unique_ptr<Miscopier> miscopier_;    // Null: they serve what they have.
+    std::unique_ptr<Divider> divider_;        // Null: nobody is divided.
+    std::unique_ptr<Splitter> splitter_;      // Null: nobody is split.
+    std::unique_ptr<Candidates> candidates_;  // Null: they vote for members.
     // How it likes to behave, in percent.
     int withholds_ = 0;
     int releases_late_ = 0;

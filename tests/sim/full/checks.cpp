@@ -160,6 +160,7 @@ void Fleet::note_view(std::size_t i) {
     }
     const auto* schedules = agreement.schedules_of(head->data(chain::VoteKind::notarize));
     observer_.schedules_on(i, agreement.head(), *schedules);
+    check_places(i, *schedules);
     check_variants(i);
     if (!view.trouble.empty()) note_trouble(i, view.trouble);
     if (view.reversible.size() > kReversibleMax) {
@@ -167,6 +168,31 @@ void Fleet::note_view(std::size_t i) {
     }
     if (view.pool_transactions > kPoolMax) {
         fail(fmt::format("node {} holds {} transactions", i, view.pool_transactions));
+    }
+}
+
+// No member votes for who is none, but for those that mean harm; and of no schedule they are more
+// than f.
+void Fleet::check_places(std::size_t i, const chain::ScheduleState& schedules) {
+    for (const auto& schedule : {schedules.active, schedules.proposed}) {
+        if (schedule == nullptr) continue;
+        std::size_t faulty = 0;
+        for (const chain::ScheduleEntry& entry : schedule->entries) {
+            const auto& members = world_.universe.members;
+            const auto member = std::ranges::find(members, entry.producer, &Member::name);
+            if (member == members.end()) {
+                return fail(fmt::format("node {} gives a place to {}, who is no member",
+                                        i,
+                                        entry.producer.to_string()));
+            }
+            if (member->byzantine) ++faulty;
+        }
+        if (faulty > schedule->faults_max()) {
+            return fail(fmt::format("node {} has a schedule of {}, of which {} are Byzantine",
+                                    i,
+                                    schedule->entries.size(),
+                                    faulty));
+        }
     }
 }
 
@@ -274,6 +300,7 @@ void Fleet::conclude() {
     if (byzantine_ != nullptr) outcome_.counts["floods"] = byzantine_->floods();
     if (byzantine_ != nullptr) outcome_.counts["miscopied"] = byzantine_->miscopies();
     if (byzantine_ != nullptr) outcome_.counts["dated_ahead"] = byzantine_->dated();
+    if (byzantine_ != nullptr) outcome_.counts["candidates"] = byzantine_->candidates();
     if (world_.byzantine.size() > 1) outcome_.counts["colluding"] = 1;
     outcome_.trace = trace_.hash();
 }

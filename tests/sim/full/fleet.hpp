@@ -84,6 +84,12 @@ class Fleet : public Watch {
     void note_split() { ++outcome_.counts["splits"]; }
     // Asks for a conviction that this does not justify.
     void report_falsely(const chain::Evidence& evidence);
+    // Gives this machine a transaction of one action, signed by the key of `member`.
+    void push(std::size_t i, std::size_t member, chain::Action action);
+    // Of the system, by its active permission.
+    [[nodiscard]] static chain::Action action_of(chain::Name actor,
+                                                 const char* name,
+                                                 base::Bytes data);
 
   private:
     // --- Machines and what they ask for (fleet.cpp) ---
@@ -168,7 +174,6 @@ class Fleet : public Watch {
     // --- What it is given to do (load.cpp) ---
     void submit();
     void submit_politics();
-    void push(std::size_t i, std::size_t member, chain::Action action);
     [[nodiscard]] chain::Action action_of(std::size_t member, const char* name, base::Bytes data);
     [[nodiscard]] chain::Action choose_politics(std::size_t member);
     void report(std::size_t i, const chain::Evidence& evidence);
@@ -191,6 +196,7 @@ class Fleet : public Watch {
     void note_expelled(std::size_t i, const p2p::effect::Close& goodbye);
     void check_opened(std::size_t i);
     void note_work(std::size_t i, const chain::Block& block);
+    void check_places(std::size_t i, const chain::ScheduleState& schedules);
     void check_variants(std::size_t i);
     void note_culprit(const chain::Evidence& evidence);
     void check_equivocators();

@@ -15,6 +15,10 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+// Of ten things that a member may do.
+constexpr std::size_t kGoes = 2;
+constexpr std::size_t kWeighs = 4;
+
 chain::Name name_of(const std::string& text) {
     return *chain::Name::from_string(text);
 }
@@ -29,7 +33,8 @@ chain::Name account_name(std::string_view letters, std::uint64_t number) {
 }
 
 base::Bytes packed_account(chain::Name creator, chain::Name name) {
-    const chain::Authority authority = chain::Authority::of_key(signing_key(0).public_key());
+    const chain::Authority authority =
+        chain::Authority::of_key(signing_key(kAccountsKey).public_key());
     base::Writer data;
     chain::encode(data, creator);
     chain::encode(data, name);
@@ -57,10 +62,14 @@ void Fleet::push(std::size_t i, std::size_t member, chain::Action action) {
 }
 
 chain::Action Fleet::action_of(std::size_t member, const char* name, base::Bytes data) {
+    return action_of(world_.genesis.members[member].name, name, std::move(data));
+}
+
+chain::Action Fleet::action_of(chain::Name actor, const char* name, base::Bytes data) {
     chain::Action action;
     action.account = name_of("eosio");
     action.name = name_of(name);
-    action.authorization = {{world_.genesis.members[member].name, name_of("active")}};
+    action.authorization = {{actor, name_of("active")}};
     action.data = std::move(data);
     return action;
 }
@@ -93,7 +102,8 @@ void Fleet::submit_politics() {
 
 chain::Action Fleet::choose_politics(std::size_t member) {
     const chain::Name name = world_.genesis.members[member].name;
-    const std::size_t choice = slot() < 7 ? 0 : slot() < 12 ? 9 : chance_.below(10);
+    std::size_t choice = slot() < 7 ? 0 : slot() < 12 ? 9 : chance_.below(10);
+    if (world_.elects_itself && (choice == kGoes || choice == kWeighs)) choice = 9;
     base::Writer data;
     if (choice < 2) {
         chain::encode(data, name);
@@ -104,7 +114,7 @@ chain::Action Fleet::choose_politics(std::size_t member) {
         data.u16(0);
         return action_of(member, "regproducer", data.take());
     }
-    if (choice == 2) {
+    if (choice == kGoes) {
         chain::encode(data, name);
         return action_of(member, "unregprod", data.take());
     }
@@ -114,7 +124,7 @@ chain::Action Fleet::choose_politics(std::size_t member) {
         chain::encode(data, signing_key(member, which).public_key());
         return action_of(member, "setvotekey", data.take());
     }
-    if (choice == 4) {  // Of another; the system's authority is the first member's.
+    if (choice == kWeighs) {  // Of another; the system's authority is the first member's.
         chain::encode(data, world_.genesis.members[chance_.below(world_.members)].name);
         data.u64(chance_.below(4));
         chain::Action action = action_of(0, "setweight", data.take());
@@ -123,7 +133,7 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     }
     std::vector<chain::Name> chosen;
     for (const genesis::Member& other : world_.genesis.members) {
-        if (chance_.percent(75)) chosen.push_back(other.name);
+        if (chance_.percent(75) || world_.elects_itself) chosen.push_back(other.name);
     }
     chain::encode(data, name);
     chain::encode(data, chain::Name{});

@@ -10,6 +10,8 @@ namespace sim::full {
 
 // The name of the account of this number, after a few letters.
 [[nodiscard]] chain::Name account_name(std::string_view letters, std::uint64_t number);
+// Whose first key every account that is made has.
+inline constexpr std::size_t kAccountsKey = 0;
 // What `newaccount` takes.
 [[nodiscard]] base::Bytes packed_account(chain::Name creator, chain::Name name);
 

@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "chain/state/block_store.hpp"
 #include "node/core/core.hpp"
+#include "tests/sim/full/candidates.hpp"
 #include "tests/sim/full/machine.hpp"
 #include "tests/support/memory_storage.hpp"
 
@@ -16,6 +17,8 @@ namespace {
 constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
 constexpr std::uint64_t kPrunerSalt = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kRestoreSalt = 0xBF58476D1CE4E5B9;
+constexpr std::uint64_t kRoomSalt = 0x8CB92BA72F3D8DD7;
+constexpr int kLittleRoomPercent = 40;
 constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
 constexpr int kAheadPercent = 10;
 constexpr int kHalfPercent = 30;
@@ -83,10 +86,12 @@ void make_genesis(World& world, Chance& chance) {
     }
     genesis.system_authority = genesis.members.front().authority;
     genesis.parameters.open_accounts = 1;
-    genesis.parameters.min_producers = world.validators;
+    genesis.parameters.min_producers = world.elects_itself ? 1 : world.validators;
     genesis.parameters.max_producers = world.validators + chance.below(2);
+    if (world.elects_itself) genesis.parameters.max_producers = world.validators + kFreePlaces;
     genesis.parameters.schedule_period = 6 + chance.below(12);
     genesis.parameters.max_missed = 4 + chance.below(12);
+    if (world.elects_itself) genesis.parameters.max_missed = 2;
     genesis.parameters.repetitions = chance.percent(70) ? 1 : 2;
 }
 
@@ -137,6 +142,14 @@ void choose_restored(World& world, std::uint64_t seed) {
     if (world.is_honest(other) && other != world.pruner) world.replaced = other;
 }
 
+// Nodes have room for fewer blocks that are not final than a genesis file, by which one is restored,
+// may say.
+void choose_room(World& world, std::uint64_t seed) {
+    Chance dice(seed ^ kRoomSalt);
+    if (world.restored || !dice.percent(kLittleRoomPercent)) return;
+    world.genesis.parameters.max_reversible = static_cast<std::uint64_t>(dice.between(3, 16));
+}
+
 World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     Chance dice(seed ^ kSalt);
     World world;
@@ -159,9 +172,11 @@ World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     if (chance.percent(30)) world.joiner = world.machines();
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     if (worlds == Worlds::any) choose_disaster(world, dice);
+    world.elects_itself = Candidates::is_in(world, seed);
     make_genesis(world, chance);
     choose_pruner(world, seed);
     choose_restored(world, seed);
+    choose_room(world, seed);
     world.universe.times = world.genesis.times;
     world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);
     world.universe.period = world.genesis.parameters.schedule_period;

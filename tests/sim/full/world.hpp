@@ -19,6 +19,9 @@ struct World {
     std::size_t validators = 4;             // At the beginning.
     std::size_t members = 4;                // With those that may enter later.
     bool votes = false;                     // Members vote, register and rotate keys.
+    // Byzantine members vote for accounts of their own, honest ones for all members, and nothing
+    // else keeps anybody in the schedule.
+    bool elects_itself = false;
     std::vector<std::size_t> byzantine;     // Members, ascending: at most f.
     std::vector<std::size_t> twins;         // Those of them that have a second machine.
     std::optional<std::size_t> wrong_time;  // Whose clock goes up to ten seconds wrong.
@@ -57,6 +60,9 @@ struct World {
         return is_twin(machine) ? twins[machine - members] : machine;
     }
 };
+
+// Of a schedule, where Byzantine members vote for accounts of their own.
+inline constexpr std::size_t kFreePlaces = 4;
 
 // `seed`: for what has dice of its own, so that what others draw stays as it is.
 [[nodiscard]] World make_world(Chance& chance, std::uint64_t seed, Worlds worlds);
