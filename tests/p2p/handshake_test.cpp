@@ -468,6 +468,17 @@ TEST_CASE("internal: the newest observer gives its slot to who votes, or whom we
     CHECK(test.network->status().peers.size() == 64);
 }
 
+TEST_CASE("internal: a validator that is connected takes no second slot from another") {
+    Stranger test;
+    fill(test, kObserver);
+    const ChannelId before{test.channels - 1};
+    const ChannelId first = test.greet({.number = 5});
+    CHECK_FALSE(test.closed(first));
+    CHECK(test.went(test.come({.number = 5}), Reason::internal));
+    CHECK_FALSE(test.closed(before));
+    CHECK_FALSE(test.closed(first));
+}
+
 TEST_CASE("internal: validators keep their slots, whoever comes") {
     Stranger test;
     fill(test, kValidator);
