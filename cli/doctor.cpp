@@ -38,6 +38,8 @@ std::optional<std::int64_t> seconds_since_final(const Json& finality) {
     const auto dated =
         chain::TimePoint::from_string(text_of(member_of(finality, "final"), "timestamp"));
     if (!now || !dated) return std::nullopt;
+    // A final block that is dated ahead tells nothing about since when.
+    if (*now < *dated) return std::nullopt;
     return (now->microseconds - dated->microseconds) / 1'000'000;
 }
 

@@ -54,7 +54,9 @@ void print_standby(const Json& candidate, const Json& answer) {
     fmt::print("{:<13} standby, {} votes{}{}\n",
                text_of(candidate, "producer"),
                shown(candidate, "votes"),
-               shown(candidate, "ready") == "true" ? ", ready" : ", not ready",
+               shown(candidate, "registered") != "true" ? ", not registered"
+               : shown(candidate, "ready") == "true"    ? ", ready"
+                                                        : ", not ready",
                has_enough
                    ? ""
                    : fmt::format("; it enters with {}, more than a third of the {} that are cast",
@@ -149,7 +151,7 @@ base::Result<void> check_node_key(const std::string& text) {
     if (key && key->type == base::crypto::KeyType::r1) return {};
     return fail(Errc::invalid,
                 fmt::format("'{}' is no key of a node: these are R1 keys, PUB_R1_...; "
-                            "'bor-cli key create --r1 --file FILE' makes one",
+                            "'bor-cli key create --r1 --node --file FILE' makes one",
                             text));
 }
 
