@@ -142,8 +142,8 @@ void choose_restored(World& world, std::uint64_t seed) {
     if (world.is_honest(other) && other != world.pruner) world.replaced = other;
 }
 
-// Nodes have room for fewer blocks that are not final than a genesis file, by which one is restored,
-// may say.
+// Nodes have room for fewer blocks that are not final than a genesis file, by which one is
+// restored, may say.
 void choose_room(World& world, std::uint64_t seed) {
     Chance dice(seed ^ kRoomSalt);
     if (world.restored || !dice.percent(kLittleRoomPercent)) return;

@@ -16,9 +16,9 @@ enum class Worlds : std::uint8_t { any, restored };
 
 // What a seed decides before the first event: who there is, and what may go wrong.
 struct World {
-    std::size_t validators = 4;             // At the beginning.
-    std::size_t members = 4;                // With those that may enter later.
-    bool votes = false;                     // Members vote, register and rotate keys.
+    std::size_t validators = 4;  // At the beginning.
+    std::size_t members = 4;     // With those that may enter later.
+    bool votes = false;          // Members vote, register and rotate keys.
     // Byzantine members vote for accounts of their own, honest ones for all members, and nothing
     // else keeps anybody in the schedule.
     bool elects_itself = false;
