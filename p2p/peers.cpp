@@ -96,11 +96,12 @@ void Peers::make_room(const PublicKey& key, bool keeps_slot) {
     std::size_t greeting = 0;
     bool is_here = false;
     for_each([&](Peer& peer) {
-        is_here = is_here || (peer.key == key && peer.is_accepted);
         if (!peer.keeps_slot() && (newest == nullptr || peer.since >= newest->since)) {
             newest = &peer;
         }
-        if (peer.key != key || peer.is_accepted) return;
+        if (peer.key != key) return;
+        is_here = is_here || peer.is_accepted;
+        if (peer.is_accepted) return;
         ++greeting;
         if (oldest == nullptr || peer.since < oldest->since) oldest = &peer;
     });

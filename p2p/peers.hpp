@@ -153,8 +153,8 @@ class Peers : base::Pinned {
     [[nodiscard]] const Options& options() const { return options_; }
 
     // Closes who has to give way to a channel of this node. Of one key no more than two wait to be
-    // greeted: both ends may dial at once. Where all slots are taken the newest peer that does not
-    // keep its slot goes, if the channel that comes `keeps_slot`. The slot is free after sweep().
+    // greeted: both ends may dial at once. Where all slots are taken, the newest peer that does not
+    // keep its slot goes for a channel that `keeps_slot`, if its node has none. Free after sweep().
     void make_room(const PublicKey& key, bool keeps_slot);
     // Null: there is no room.
     [[nodiscard]] Peer* add(const input::ChannelUp& up);

@@ -22,8 +22,12 @@ const ScheduleEntry* find_entry(const Entries& entries, Name producer) {
     return found == entries.end() ? nullptr : &*found;
 }
 
+bool is_wanted(const Candidate& candidate) {
+    return candidate.registered && candidate.votes > 0 && !candidate.convicted;
+}
+
 bool may_serve(const Candidate& candidate, bool present, const ElectionRules& rules) {
-    if (!candidate.registered || candidate.votes == 0 || candidate.convicted) return false;
+    if (!is_wanted(candidate)) return false;
     if (present) return candidate.missed < rules.max_missed;
     if (is_left_out(Rule::votes_to_enter)) return candidate.ready;
     return candidate.ready && candidate.votes >= votes_to_enter(rules.cast);
@@ -35,11 +39,11 @@ bool is_heavier(const Candidate* a, const Candidate* b) {
 
 // Nothing speaks against it but that it is away, which the network may cause.
 bool is_absent(const Candidate& member, const ElectionRules& rules) {
-    return member.registered && member.votes > 0 && !member.convicted &&
-           member.missed >= rules.max_missed;
+    return is_wanted(member) && member.missed >= rules.max_missed;
 }
 
-// Who goes first: the convicted, then who missed most, then the lightest; ties as is_heavier().
+// Who goes first: the convicted, then who is not wanted any more or outvoted, then who only missed
+// slots; among these who missed most, then the lightest; ties as is_heavier().
 bool goes_before(const Candidate* a, const Candidate* b, const ElectionRules& rules) {
     const auto rank = [&](const Candidate* each) {
         const std::uint32_t missed = each->missed < rules.max_missed ? 0 : each->missed;

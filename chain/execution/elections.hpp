@@ -46,12 +46,12 @@ struct ElectionRules {
 // The validators after `present`. The greatest weights win, ties go to the lower name; needed are
 // a registration and no convicted key; for who is in, a vote and fewer than max_missed missed
 // slots; for who is not, `ready` and votes_to_enter(). Of `present` at most f are left out at once
-// - first the convicted, then who is not wanted any more, of these who missed most, then the
-// lightest, and last who only missed slots - and never so many that fewer than min_producers stay.
-// Who only missed slots leaves where another takes its place: the network may be the cause, and of
-// fewer validators fewer may be faulty. One enters at once, or at most f of the schedule that comes
-// of it. A key that another already has is not taken over. In the order of `present` where the
-// validators stay the same, else by name.
+// - first the convicted, then who is not wanted any more or outvoted, last who only missed slots;
+// among these who missed most, then the lightest - and never so many that fewer than min_producers
+// stay. Who only missed slots leaves where another takes its place: the network may be the cause,
+// and of fewer validators fewer may be faulty. One enters at once, or at most f of the schedule
+// that comes of it. A key that another already has is not taken over. In the order of `present`
+// where the validators stay the same, else by name.
 [[nodiscard]] std::vector<ScheduleEntry> elect(const std::vector<ScheduleEntry>& present,
                                                const std::vector<Candidate>& candidates,
                                                const ElectionRules& rules);

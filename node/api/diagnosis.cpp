@@ -45,9 +45,13 @@ bool is_silent(const AgreementView& view, const ValidatorStatus& validator, chai
            validator.last_vote->slot + slots < view.head_slot;
 }
 
+bool is_connected(const ValidatorStatus& validator) {
+    return validator.own || validator.connected;
+}
+
 // Over a connection, or by way of others: while blocks become final here, its votes come.
 bool is_reachable(const AgreementView& view, const ValidatorStatus& validator) {
-    if (validator.own || validator.connected) return true;
+    if (is_connected(validator)) return true;
     const bool is_final = view.lag_milliseconds < kLagMilliseconds;
     return is_final && validator.last_vote && !is_silent(view, validator, view.head);
 }
@@ -248,7 +252,8 @@ void find_followed(const AgreementView& view, std::vector<Finding>& out) {
     if (!view.recovery) return;
     std::vector<std::string> missing;
     for (const ValidatorStatus& each : view.validators) {
-        if (!each.own && !each.connected) missing.push_back(name_of(each));
+        // Votes of before the recovery tell nothing.
+        if (!is_connected(each)) missing.push_back(name_of(each));
     }
     const std::size_t here = view.validators.size() - missing.size();
     std::string waits = "for its next block";
@@ -423,11 +428,9 @@ std::vector<Finding> diagnose(const AgreementView& view) {
 std::string why_finality_waits(const AgreementView& view, const std::vector<Finding>& findings) {
     if (view.lag_milliseconds < kLagMilliseconds) return {};
     if (!findings.empty()) return findings.front().text;
-    const auto reached = std::ranges::count_if(
-        view.validators, [&](const ValidatorStatus& each) { return is_reachable(view, each); });
     return fmt::format("Nothing has become final for {}, though {} validators can be reached.",
                        seconds_text(static_cast<std::int64_t>(view.lag_milliseconds)),
-                       reached);
+                       std::ranges::count_if(view.validators, is_connected));
 }
 
 Json finding_to_json(const Finding& finding) {
