@@ -179,8 +179,8 @@ BlockNode* BlockTree::find_worst(const BlockNode& newest) {
     return worst;
 }
 
-// Or from what was spared, which is below a final block. What its own header names as certified
-// comes with it, and is learned after this.
+// Or from what was spared, which is below a final block. The certificate that the header of the new
+// block names comes with that block, and is learned after this.
 bool BlockTree::is_far_from_certified(const BlockNode& newest) const {
     const BlockNode* node = &newest;
     for (std::size_t i = 0; i <= reversible_max_; ++i) {

@@ -42,7 +42,7 @@ class Alone {
         tip_ = block->id;
         return block;
     }
-    // Beside all others, on the first.
+    // A block beside these, on that of genesis.
     chain::BlockPtr next_beside() { return make(root_); }
 
   private:
