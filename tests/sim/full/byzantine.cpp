@@ -43,7 +43,7 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     Chance copy(seed ^ kCopySalt);
     if (copy.percent(kCopySeedsPercent)) miscopier_ = std::make_unique<Miscopier>(seed);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
-    if (fleet.world().elects_itself) candidates_ = std::make_unique<Candidates>(fleet, seed);
+    if (fleet.world().elects_itself) candidates_ = std::make_unique<Candidates>(fleet);
     if (splitter_ != nullptr) {
         miscopier_.reset();
         flooder_.reset();

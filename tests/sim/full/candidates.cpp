@@ -2,8 +2,9 @@
 
 #include "tests/sim/full/load.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <string>
+#include <vector>
 
 namespace sim::full {
 
@@ -11,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kSalt = 0xA0761D6478BD642F;
+constexpr std::uint64_t kSalt = ~0xA0761D6478BD642FULL;
 constexpr int kSeedsPercent = 25;      // Of those in which members vote and some are Byzantine.
 constexpr std::size_t kFirstKey = 20;  // No member has a number so high.
 constexpr base::Duration kPause = milliseconds(400);
@@ -27,12 +28,11 @@ bool is_system(const chain::Action& action, const char* name) {
 
 }  // namespace
 
-Candidates::Candidates(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet), dice_(seed ^ kSalt), liar_(fleet.world().byzantine.front()) {}
+Candidates::Candidates(Fleet& fleet) : fleet_(fleet), liar_(fleet.world().byzantine.front()) {}
 
 bool Candidates::is_in(const World& world, std::uint64_t seed) {
     const bool may_be = world.votes && !world.byzantine.empty();
-    return may_be && Chance(seed ^ ~kSalt).percent(kSeedsPercent);
+    return may_be && Chance(seed ^ kSalt).percent(kSeedsPercent);
 }
 
 void Candidates::became_final(const chain::ExecutedBlockPtr& block) {
@@ -48,7 +48,7 @@ void Candidates::note(const chain::Action& action) {
     const chain::Name actor = action.authorization.front().actor;
     if (is_system(action, "voteproducer")) voters_.insert(actor);
     if (is_system(action, "regproducer")) registered_.insert(actor);
-    if (is_system(action, "ready")) ready_.insert(actor);
+    if (is_system(action, "ready") && created_.contains(actor)) ready_.insert(actor);
     if (!is_system(action, "newaccount")) return;
     for (std::size_t i = 0; i < kFreePlaces; ++i) {
         const chain::Name name = candidate(i);
@@ -68,34 +68,30 @@ void Candidates::act() {
 void Candidates::enter(std::size_t number) {
     const chain::Name name = candidate(number);
     const chain::Name creator = fleet_.world().genesis.members[liar_].name;
-    base::Writer data;
     if (!created_.contains(name)) {
         return fleet_.push(
             liar_, liar_, fleet_.action_of(creator, "newaccount", packed_account(creator, name)));
     }
-    chain::encode(data, name);
+    const base::crypto::PrivateKey key = signing_key(kFirstKey + number);
     if (registered_.contains(name)) {
+        base::Writer data;
+        chain::encode(data, name);
         return fleet_.push(liar_, kFirstKey + number, fleet_.action_of(name, "ready", data.take()));
     }
-    chain::encode(data, signing_key(kFirstKey + number).public_key());
-    data.string("");
-    data.u16(0);
-    fleet_.push(liar_, kAccountsKey, fleet_.action_of(name, "regproducer", data.take()));
+    fleet_.push(liar_,
+                kAccountsKey,
+                fleet_.action_of(name, "regproducer", packed_producer(name, key.public_key())));
 }
 
 void Candidates::vote() {
     for (const std::size_t member : fleet_.world().byzantine) {
         const chain::Name name = fleet_.world().genesis.members[member].name;
-        base::Writer data;
-        chain::encode(data, name);
-        chain::encode(data, chain::Name{});
-        std::set<chain::Name> chosen{name};
+        std::vector<chain::Name> chosen{name};
         for (std::size_t i = 0; i < kFreePlaces; ++i)
-            if (registered_.contains(candidate(i))) chosen.insert(candidate(i));
-        data.varuint32(static_cast<std::uint32_t>(chosen.size()));
-        for (const chain::Name each : chosen)
-            chain::encode(data, each);
-        fleet_.push(liar_, member, fleet_.action_of(name, "voteproducer", data.take()));
+            if (registered_.contains(candidate(i))) chosen.push_back(candidate(i));
+        std::ranges::sort(chosen);
+        fleet_.push(
+            liar_, member, fleet_.action_of(name, "voteproducer", packed_votes(name, chosen)));
     }
 }
 

@@ -12,7 +12,7 @@ namespace sim::full {
 // as soon as all members have voted. Nobody runs these nodes.
 class Candidates {
   public:
-    Candidates(Fleet& fleet, std::uint64_t seed);
+    explicit Candidates(Fleet& fleet);
 
     // Whether the Byzantine members of this seed do that. Where they do, the schedule has free
     // places and each member votes for all and weighs as much as another.
@@ -31,12 +31,12 @@ class Candidates {
     void vote();
 
     Fleet& fleet_;
-    Chance dice_;
     const std::size_t liar_;
     base::Timestamp next_{};
-    std::set<chain::Name> voters_;  // Members whose vote is final.
-    std::set<chain::Name> created_;
+    // Whose action of that kind is final: members, and accounts of their own.
+    std::set<chain::Name> voters_;
     std::set<chain::Name> registered_;
+    std::set<chain::Name> created_;  // Of their own alone, as the next.
     std::set<chain::Name> ready_;
 };
 

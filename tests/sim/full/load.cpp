@@ -43,6 +43,25 @@ base::Bytes packed_account(chain::Name creator, chain::Name name) {
     return data.take();
 }
 
+base::Bytes packed_producer(chain::Name name, const base::crypto::PublicKey& key) {
+    base::Writer data;
+    chain::encode(data, name);
+    chain::encode(data, key);
+    data.string("");
+    data.u16(0);
+    return data.take();
+}
+
+base::Bytes packed_votes(chain::Name voter, const std::vector<chain::Name>& chosen) {
+    base::Writer data;
+    chain::encode(data, voter);
+    chain::encode(data, chain::Name{});
+    data.varuint32(static_cast<std::uint32_t>(chosen.size()));
+    for (const chain::Name each : chosen)
+        chain::encode(data, each);
+    return data.take();
+}
+
 void Fleet::push(std::size_t i, std::size_t member, chain::Action action) {
     const Machine& machine = *machines_[i];
     if (!machine.runs() || machine.view == nullptr) return;
@@ -106,13 +125,9 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     if (world_.elects_itself && (choice == kGoes || choice == kWeighs)) choice = 9;
     base::Writer data;
     if (choice < 2) {
-        chain::encode(data, name);
         const std::size_t which = slot() < 7 ? 0 : chance_.below(2);
-        chain::encode(data,
-                      signing_key(member, machines_[member]->first_key() + which).public_key());
-        data.string("");
-        data.u16(0);
-        return action_of(member, "regproducer", data.take());
+        const auto key = signing_key(member, machines_[member]->first_key() + which);
+        return action_of(member, "regproducer", packed_producer(name, key.public_key()));
     }
     if (choice == kGoes) {
         chain::encode(data, name);
@@ -135,12 +150,7 @@ chain::Action Fleet::choose_politics(std::size_t member) {
     for (const genesis::Member& other : world_.genesis.members) {
         if (chance_.percent(75) || world_.elects_itself) chosen.push_back(other.name);
     }
-    chain::encode(data, name);
-    chain::encode(data, chain::Name{});
-    data.varuint32(static_cast<std::uint32_t>(chosen.size()));
-    for (const chain::Name each : chosen)
-        chain::encode(data, each);
-    return action_of(member, "voteproducer", data.take());
+    return action_of(member, "voteproducer", packed_votes(name, chosen));
 }
 
 void Fleet::report(std::size_t i, const chain::Evidence& evidence) {

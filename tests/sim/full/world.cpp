@@ -86,13 +86,15 @@ void make_genesis(World& world, Chance& chance) {
     }
     genesis.system_authority = genesis.members.front().authority;
     genesis.parameters.open_accounts = 1;
-    genesis.parameters.min_producers = world.elects_itself ? 1 : world.validators;
+    genesis.parameters.min_producers = world.validators;
     genesis.parameters.max_producers = world.validators + chance.below(2);
-    if (world.elects_itself) genesis.parameters.max_producers = world.validators + kFreePlaces;
     genesis.parameters.schedule_period = 6 + chance.below(12);
     genesis.parameters.max_missed = 4 + chance.below(12);
-    if (world.elects_itself) genesis.parameters.max_missed = 2;
     genesis.parameters.repetitions = chance.percent(70) ? 1 : 2;
+    if (!world.elects_itself) return;
+    genesis.parameters.min_producers = 1;
+    genesis.parameters.max_producers = world.validators + kFreePlaces;
+    genesis.parameters.max_missed = 2;
 }
 
 chain::BlockPtr first_block(const genesis::Genesis& genesis) {
