@@ -33,7 +33,7 @@ STRINGS = {'Mechanism': 'PLAIN', 'ProtocolType': 'consumer', 'TransactionalId': 
            GROUP, 'Group': GROUP, 'Key': GROUP, 'Groups': GROUP, 'GroupsNames': GROUP, 'ResourceNameFilter': TOPIC,
            'PrincipalFilter': None, 'HostFilter': None, 'Host': '*', 'Principal': 'User:guest'}
 NUMBERS = {'Acks': -1, 'TimeoutMs': 1000, 'timeoutMs': 1000, 'GenerationId': -1, 'GenerationIdOrMemberEpoch': -1,
-           'SessionTimeoutMs': 10000, 'RebalanceTimeoutMs': 10000, 'ResourceType': 2, 'ResourceTypeFilter': 2,
+           'SessionTimeoutMs': 6000, 'RebalanceTimeoutMs': 6000, 'ResourceType': 2, 'ResourceTypeFilter': 2,
            'PatternType': 3, 'PatternTypeFilter': 3, 'ResourcePatternType': 3, 'Operation': 3, 'PermissionType': 3,
            'CurrentLeaderEpoch': -1, 'LeaderEpoch': -1, 'CommittedLeaderEpoch': -1, 'ProducerId': -1,
            'ProducerEpoch': -1, 'RetentionTimeMs': -1, 'ReplicaId': -1, 'Timestamp': -1, 'PartitionMaxBytes': 1000,
@@ -179,7 +179,7 @@ def ask(network, key, version, about):
         is_flexible = version in flexible
         body = struct.pack('>h', 1) + b'c' + (b'\0' if is_flexible else b'')
         body += Writer(version, is_flexible).fields(fields)
-    with socket.create_connection(('127.0.0.1', network.port), 10) as client:
+    with socket.create_connection(('127.0.0.1', network.port), 60) as client:
         stream = client.makefile('rb')
         client.sendall(struct.pack('>i', len(header + body)) + header + body)
         size = stream.read(4)
