@@ -133,7 +133,7 @@ void CatchUp::start_sync() {
         sample_ = {peers_.now(), ledger_.head.height, sync_.bytes_received()};
         peers_.log().info("sync: from block {} to {}", ledger_.finalized.height + 1, target_);
     }
-    if (gate_.agreed()) sync_.bind(*gate_.agreed());
+    if (const auto& agreed = gate_.agreed()) sync_.bind(agreed->block, agreed->at);
     sync_.start(peers_.now(), ledger_.finalized);
     pump();
 }

@@ -46,9 +46,9 @@ class CatchUp {
     [[nodiscard]] bool takes_news() const {
         return gate_.takes_news(mode_ == SyncMode::last_irr_catch_up);
     }
-    // Whether it is another one than that of a checkpoint.
-    [[nodiscard]] bool contradicts(const chain::Block& block) const {
-        return sync_.contradicts(block);
+    // Why it is on no chain of ours.
+    [[nodiscard]] std::optional<std::string> contradiction(const chain::Block& block) const {
+        return sync_.contradiction(block);
     }
     // How many peers can give the block after our final one.
     [[nodiscard]] std::size_t block_sources();

@@ -66,9 +66,8 @@ std::size_t Gate::needed() const {
 }
 
 bool Gate::takes_news(bool is_behind) const {
-    if (is_open_) return true;
+    if (is_open_ || access_.has(peers_.options().node_key)) return true;
     if (is_behind) return false;
-    if (access_.has(peers_.options().node_key)) return true;
     return parties(above(0)).size() >= needed();
 }
 
@@ -157,7 +156,8 @@ void Gate::compare(Peer& one, Peer& other) {
 
 void Gate::agree() {
     is_open_ = true;
-    agreed_ = point_;
+    agreed_ = Agreed{
+        point_, peers_.options().times.slot_at(chain::TimePoint::from_timestamp(peers_.now()))};
     trouble_.clear();
     peers_.log().info("sync: two organisations name one final block {}:{}",
                       point_.height,

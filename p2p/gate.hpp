@@ -27,9 +27,10 @@ class Gate {
 
     // Final blocks and snapshots of peers may be taken.
     [[nodiscard]] bool is_open() const { return is_open_; }
-    // Blocks and certificates that come unasked may go to the ledger. While it is closed: where no
-    // peer is ahead of us (`is_behind`) a chain may be about to begin; a node of the genesis list
-    // takes part in it, another one when enough organisations are there.
+    // Blocks and certificates that come unasked may go to the ledger. While it is closed a chain
+    // may be about to begin: a node of the genesis list takes part in it, whatever one of its peers
+    // claims to have as final; another one where no peer is ahead of us (`is_behind`) and enough
+    // organisations are there.
     [[nodiscard]] bool takes_news(bool is_behind) const;
     // A node with a history of its own needs nobody's word for it.
     void on_ledger();
@@ -47,8 +48,13 @@ class Gate {
 
     // What it waits for, when it was looked at last; empty: nothing.
     [[nodiscard]] const std::string& trouble() const { return trouble_; }
-    // The final block that two organisations name; nothing: nobody was compared.
-    [[nodiscard]] const std::optional<BlockPoint>& agreed() const { return agreed_; }
+    // The final block that two organisations name, and the slot in which they did.
+    struct Agreed {
+        BlockPoint block;
+        chain::Slot at = 0;
+    };
+    // Nothing: nobody was compared.
+    [[nodiscard]] const std::optional<Agreed>& agreed() const { return agreed_; }
 
   private:
     // Whose word a peer's is: an organisation's, or, with an empty name, that of those in no list
@@ -74,7 +80,7 @@ class Gate {
     const input::LedgerChanged& ledger_;
     bool is_open_ = false;
     std::string trouble_;
-    std::optional<BlockPoint> agreed_;
+    std::optional<Agreed> agreed_;
     // Of any two, those of which nothing was to be had; nothing of any of them before `again_at_`,
     // which is set once there are no others. Who comes meanwhile is compared at once.
     std::set<std::pair<PeerSlot, PeerSlot>> failed_;

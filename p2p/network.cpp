@@ -351,10 +351,8 @@ class Network::Impl {
         }
         if (!catch_up_.takes_news()) return;
         for (const chain::BlockPtr& block : blocks.blocks) {
-            if (!catch_up_.contradicts(*block)) continue;
-            const std::string text =
-                fmt::format("block {} is not the checkpoint", block->header.height);
-            return peers_.close(at.peer, Reason::forked, text);
+            const auto text = catch_up_.contradiction(*block);
+            if (text) return peers_.close(at.peer, Reason::forked, *text);
         }
         blocks_.on_blocks(at.peer, blocks);
     }

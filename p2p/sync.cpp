@@ -288,10 +288,25 @@ std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
     if (!is_whole) {
         return proved(Reason::bad_block, fmt::format("block {} lacks its transactions", height));
     }
-    if (contradicts(block)) {
-        return proved(Reason::forked, fmt::format("block {} is not the checkpoint", height));
-    }
+    if (auto text = contradiction(block)) return proved(Reason::forked, *std::move(text));
     return {};
+}
+
+// What two organisations name may be made up. At the beginning of a chain, or where all peers are
+// below it, no node could tell; and the block that comes to that height later is none of it.
+std::optional<std::string> SyncManager::contradiction(const chain::Block& block) const {
+    const auto is_other = [&block](const BlockPoint& point) {
+        return block.header.height == point.height && block.id != point.id;
+    };
+    if (checkpoint_) {
+        if (!is_other(*checkpoint_)) return {};
+        return fmt::format("block {} is not the checkpoint", block.header.height);
+    }
+    if (!bound_ || block.header.slot > bound_at_ || !is_other(*bound_)) return {};
+    return fmt::format(
+        "block {} is not the one that two organisations named as final when this "
+        "node began; ask their operators, then set checkpoint = HEIGHT:ID",
+        block.header.height);
 }
 
 // What the answer does not reach is asked for again. Whether the proof holds the ledger says.

@@ -62,15 +62,14 @@ class SyncManager {
     // Begins behind a block that is final here, or again after what came was not good.
     void start(base::Timestamp now, const BlockPoint& after);
     void stop();
-    // Two organisations name this block: it is as a checkpoint, where there is none.
-    void bind(const BlockPoint& point) {
-        if (!checkpoint_) checkpoint_ = point;
+    // Where there is no checkpoint, this is one for the blocks of slots up to `at`, in which it was
+    // named.
+    void bind(const BlockPoint& block, chain::Slot at) {
+        bound_ = block;
+        bound_at_ = at;
     }
-    // Whether it is another one than that of a checkpoint.
-    [[nodiscard]] bool contradicts(const chain::Block& block) const {
-        return checkpoint_ && block.header.height == checkpoint_->height &&
-               block.id != checkpoint_->id;
-    }
+    // Why it is on no chain of ours: the block of a checkpoint is another one.
+    [[nodiscard]] std::optional<std::string> contradiction(const chain::Block& block) const;
     // The ledger's final block: what was told last leads somewhere.
     void on_final(base::Timestamp now, chain::Height height);
     // A block of this peer is dated ahead of our clock: another may have what follows.
@@ -174,6 +173,8 @@ class SyncManager {
     [[nodiscard]] std::optional<Fault> check(const Range& range, const chain::Block& block) const;
 
     std::optional<Checkpoint> checkpoint_;
+    std::optional<BlockPoint> bound_;
+    chain::Slot bound_at_ = 0;
     std::optional<std::uint32_t> trusted_;
     bool is_active_ = false;
     std::uint64_t round_ = 0;  // Counts start().
