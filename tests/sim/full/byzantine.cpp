@@ -43,9 +43,11 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     Chance copy(seed ^ kCopySalt);
     if (copy.percent(kCopySeedsPercent)) miscopier_ = std::make_unique<Miscopier>(seed);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
+    if (Claimant::is_in(fleet.world(), seed)) claimant_ = std::make_unique<Claimant>(seed);
     if (fleet.world().elects_itself) candidates_ = std::make_unique<Candidates>(fleet);
     if (splitter_ != nullptr) {
         miscopier_.reset();
+        claimant_.reset();
         flooder_.reset();
     }
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
@@ -112,7 +114,8 @@ std::optional<base::Duration> Byzantine::delay(std::size_t machine,
 }
 
 p2p::SharedBytes Byzantine::falsify(const p2p::SharedBytes& bytes) {
-    const p2p::SharedBytes copied = miscopier_ == nullptr ? bytes : miscopier_->falsify(bytes);
+    const p2p::SharedBytes said = claimant_ == nullptr ? bytes : claimant_->falsify(bytes);
+    const p2p::SharedBytes copied = miscopier_ == nullptr ? said : miscopier_->falsify(said);
     return flooder_ == nullptr ? copied : flooder_->falsify(copied);
 }
 

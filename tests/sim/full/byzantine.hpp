@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/sim/full/candidates.hpp"
+#include "tests/sim/full/claimant.hpp"
 #include "tests/sim/full/divider.hpp"
 #include "tests/sim/full/fleet.hpp"
 #include "tests/sim/full/flooder.hpp"
@@ -45,6 +46,8 @@ class Byzantine {
     [[nodiscard]] std::uint64_t floods() const { return flooder_ ? flooder_->floods() : 0; }
     // Blocks that were served with another signature or witness.
     [[nodiscard]] std::uint64_t miscopies() const { return miscopier_ ? miscopier_->copies() : 0; }
+    // How often a final block was claimed that is none.
+    [[nodiscard]] std::uint64_t claims() const { return claimant_ ? claimant_->claims() : 0; }
     // Each of the others gets blocks of its own.
     [[nodiscard]] bool splits() const { return splitter_ != nullptr; }
     // Accounts of their own for which they said `ready`.
@@ -85,6 +88,7 @@ class Byzantine {
     bool spreads_variants_ = false;           // Many of a slot, to all.
     std::unique_ptr<Flooder> flooder_;        // Null: they do not flood.
     std::unique_ptr<Miscopier> miscopier_;    // Null: they serve what they have.
+    std::unique_ptr<Claimant> claimant_;      // Null: they say what they have.
     std::unique_ptr<Divider> divider_;        // Null: nobody is divided.
     std::unique_ptr<Splitter> splitter_;      // Null: nobody is split.
     std::unique_ptr<Candidates> candidates_;  // Null: they vote for members.
