@@ -10,6 +10,8 @@ namespace tests {
 //
 // Thread: one; what others allocate is counted without a lock.
 [[nodiscard]] std::size_t allocations();
+// Bytes that it has allocated and not freed.
+[[nodiscard]] std::size_t allocated_bytes();
 
 // Allocations of rounds of the same work.
 struct Rounds {

@@ -186,6 +186,7 @@ void Core::Impl::carry_out(const consensus::Effect& effect, Effects& out) {
     } else if (const auto* forget = std::get_if<asked::Forget>(&effect)) {
         base::Batch batch;
         chain_->forget(forget->block, batch);
+        bodies_.erase(forget->block);
         if (!chain::is_left_out(chain::Rule::forgotten_is_told))
             tell(p2p::input::Forgotten{forget->block}, out);
         if (!batch.changes.empty()) write_unsynced(std::move(batch), out);

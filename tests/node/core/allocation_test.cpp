@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
+#include "tests/support/alone.hpp"
+#include "tests/support/observer.hpp"
 #include "tests/support/one_node.hpp"
 
 // The whole way of a vote, from its bytes to those that go to other peers, allocates nothing once
@@ -163,4 +165,27 @@ TEST_CASE("a vote on its way through a node allocates nothing", "[allocation]") 
     CHECK(rounds.first > 0);
     CHECK(rounds.most == 0);
     CHECK(listener.passed_on() == 2 * kVotes * rounds.count);
+}
+
+TEST_CASE("a block that was dropped takes no memory", "[allocation]") {
+    constexpr std::size_t kBytes = 100'000;
+    constexpr std::size_t kMost = 100;
+    genesis::Genesis genesis = support::genesis_of(4);
+    genesis.parameters.max_reversible = kMost;
+    support::Alone member(genesis, 3);
+    support::Observer observer(genesis);
+    observer.start_at(15'000);
+    std::vector<chain::BlockPtr> blocks;
+    for (std::size_t i = 0; i < 2 * kMost; ++i)
+        blocks.push_back(member.next_beside(kBytes));
+    for (std::size_t i = 0; i < kMost; ++i)
+        observer.give(blocks[i]);
+    CHECK(observer.forgotten.empty());
+    const std::size_t full = tests::allocated_bytes();
+    for (std::size_t i = kMost; i < 2 * kMost; ++i)
+        observer.give(blocks[i]);
+    CHECK(observer.refusal().empty());
+    CHECK(observer.forgotten.size() == kMost);
+    // The storage of tests keeps the row of each block, with what takes it back.
+    CHECK(tests::allocated_bytes() - full < 3 * kMost * kBytes);
 }

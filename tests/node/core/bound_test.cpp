@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
+#include "tests/support/alone.hpp"
 #include "tests/support/cluster.hpp"
 #include "tests/support/observer.hpp"
 
@@ -21,54 +22,6 @@ genesis::Genesis bounded_genesis() {
     return genesis;
 }
 
-// One of four validators, which makes a chain of its own: one block in each of its slots. There
-// is nothing wrong with any of them.
-class Alone {
-  public:
-    Alone(const genesis::Genesis& genesis, std::size_t who)
-        : genesis_(genesis), key_(support::key_of(static_cast<unsigned char>(7 + who))) {
-        REQUIRE(storage_.commit(node::Core::first_batch(genesis).value(), true));
-        chain::StateManager::Options state;
-        state.on_fault = [](const base::Error&) {};
-        chain_ = chain::ChainManager::open(node::identity_of(genesis), {storage_, executor_, state})
-                     .value();
-        root_ = chain_->finalized()->id;
-        tip_ = root_;
-        slot_ = who;
-        producer_ = genesis.schedule.entries[who].producer;
-    }
-    chain::BlockPtr next() {
-        auto block = make(tip_);
-        tip_ = block->id;
-        return block;
-    }
-    // A block beside these, on that of genesis.
-    chain::BlockPtr next_beside() { return make(root_); }
-
-  private:
-    chain::BlockPtr make(const chain::BlockId& parent) {
-        auto pending = chain_->begin(parent, slot_, producer_).value();
-        const chain::BlockHeader header = pending->close({}).value();
-        slot_ += genesis_.schedule.entries.size();
-        auto block = chain::make_block(
-            {header, key_.sign(header.signing_digest(genesis_.chain_id()))}, {}, {});
-        chain_->adopt(block, pending->take(block->id));
-        return block;
-    }
-
-    genesis::Genesis genesis_;
-    base::crypto::PrivateKey key_;
-    chain::Name producer_;
-    chain::BlockId root_;
-    chain::BlockId tip_;
-    chain::Slot slot_ = 0;
-    support::MemoryStorage storage_;
-    node::ContractMachine contract_machine_;
-    chain::vm::Engine engine_{chain::host_table(), chain::vm::Engine::Options{}, contract_machine_};
-    chain::Executor executor_{engine_, chain::host_table()};
-    std::unique_ptr<chain::ChainManager> chain_;
-};
-
 // A chain of four, and who comes late and hears one member first.
 struct Late {
     Late() {
@@ -82,7 +35,7 @@ struct Late {
 
     support::Cluster cluster{bounded_genesis()};
     chain::Height last = 0;
-    Alone member{cluster[0].genesis(), 3};
+    support::Alone member{cluster[0].genesis(), 3};
     support::Observer observer{cluster[0].genesis()};
 };
 
@@ -98,8 +51,8 @@ TEST_CASE("a chain that one member makes alone is held up to a bound") {
 
 TEST_CASE("blocks of one member give way to one of another, and not that to them") {
     const genesis::Genesis genesis = bounded_genesis();
-    Alone other(genesis, 1);
-    Alone member(genesis, 3);
+    support::Alone other(genesis, 1);
+    support::Alone member(genesis, 3);
     support::Observer observer(genesis);
     observer.start_at(15'000);
     const chain::BlockPtr one = other.next();
