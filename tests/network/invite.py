@@ -160,7 +160,7 @@ def knows_its_progress(node):
 
 def run(net):
     net.up()
-    with Load(net) as load:
+    with Load(net, to='borb') as load:
         change_schedule(net)
         height, _ = prune(net)
         line = net.cli('network', 'invite').strip()

@@ -168,10 +168,11 @@ class Network:
 
 
 class Load:
-    """Transfers at a steady rate. Each that was acknowledged must become final."""
+    """Transfers at a steady rate. Each that was acknowledged must become final. They go to `to`, which keeps
+    the blocks of some seconds."""
 
-    def __init__(self, net, rate=20):
-        self.net, self.rate = net, rate
+    def __init__(self, net, rate=20, to=None):
+        self.net, self.rate, self.to = net, rate, to
         self.stopped, self.sent, self.trouble = False, 0, ''
         self.thread = threading.Thread(target=self.run)
 
@@ -198,7 +199,8 @@ class Load:
         # Fails where an acknowledged transfer is not final.
         out = json.loads(self.net.cli('-j', 'bench', 'load', '--rate', str(self.rate),
                                       '--seconds', str(seconds), '--accounts', '8',
-                                      '--connections', '4'))
+                                      '--connections', '4',
+                                      url=self.to and self.net.nodes[self.to].url))
         if out['refused'] > 0:
             raise Failure('%d transfers were refused: %s' % (out['refused'], out))
         self.sent += out['sent']
