@@ -318,15 +318,28 @@ void stop_all(const NetworkFile& file) {
     stop_process(static_cast<pid_t>(file.wallet.pid), "bor-wallet", kStopPatience);
 }
 
-// Starts those that do not run, and waits until each of these has something final.
+// Starts those that do not run, and waits until each of these has something final. One that cannot
+// be started, since its folder is gone, keeps no other down.
 base::Result<void> start_nodes(const std::filesystem::path& dir,
                                NetworkFile& file,
                                const std::vector<std::string>& more) {
     std::vector<NetworkFile::Validator*> started;
+    base::Result<void> outcome;
+    bool all_run = true;
     for (NetworkFile::Validator& validator : file.validators) {
         if (is_running(static_cast<pid_t>(validator.pid), "bor-node")) continue;
-        if (auto done = start_node(dir, validator, more); !done) return done;
-        started.push_back(&validator);
+        all_run = false;
+        if (auto done = start_node(dir, validator, more); done) {
+            started.push_back(&validator);
+        } else if (outcome) {
+            outcome = fail(done.error());
+        }
+    }
+    if (all_run && !more.empty()) {
+        return fail(Errc::invalid,
+                    fmt::format("--node-option {} changes nothing: all nodes run already; stop "
+                                "them first ('bor-cli network down')",
+                                more.front()));
     }
     for (const NetworkFile::Validator* validator : started) {
         const auto pid = static_cast<pid_t>(validator->pid);
@@ -334,7 +347,7 @@ base::Result<void> start_nodes(const std::filesystem::path& dir,
             return fail(with_log(*validator, is_final.error().detail));
         }
     }
-    return {};
+    return outcome;
 }
 
 // The network that is already in this folder, started again on its data.

@@ -1,3 +1,4 @@
+#include "base/crypto/typed_keys.hpp"
 #include "cli/output.hpp"
 #include "cli/transaction.hpp"
 
@@ -19,12 +20,14 @@ base::Result<void> regproducer(const Session& session, const Arguments& argument
     if (text.size() > 5 || text.find_first_not_of("0123456789") != std::string::npos) {
         return fail(Errc::invalid, fmt::format("'{}' is no location: 0 to 65535", text));
     }
+    const auto key = base::crypto::read_public_key(arguments.at("key"));
+    if (!key) return fail(key.error());
     return send_action(session,
                        arguments,
                        {"eosio", "regproducer"},
                        account,
                        {{"producer", account},
-                        {"producer_key", arguments.at("key")},
+                        {"producer_key", key->to_string()},
                         {"url", arguments.at("url")},
                         {"location", std::stoul(text)}});
 }

@@ -65,7 +65,8 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
         out.push_back({Kind::revoked,
                        "",
                        fmt::format("Peers refuse this node, since its key is revoked or was never "
-                                   "registered ({}): register it with 'bor-cli node add'.",
+                                   "registered ({}): where it was rotated, set p2p-node-key to the "
+                                   "new one; else register it with 'bor-cli node add'.",
                                    *revoked)});
     }
     for (const ValidatorStatus& each : view.validators) {
@@ -129,7 +130,9 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                            name_of(each),
                            fmt::format("{} does not vote yet, since its safety journal is lost or "
                                        "behind, or its storage was set back: it waits for a final "
-                                       "block made after its start.",
+                                       "block made after its start. Where too many wait so that "
+                                       "none is made, start each once with --accept-amnesia "
+                                       "(README, \"A safety journal is lost\").",
                                        name_of(each))});
         }
     }

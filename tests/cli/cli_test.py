@@ -245,6 +245,7 @@ class Joining(Case):
         self.refused('--broker is for a new network', line, '--broker', 'alice')
         self.refused('a name has up to 12', line, '--name', 'UP')
         self.bad('--join is for a new network', 'network', 'up', '--join', line)
+        self.bad('changes nothing: all nodes run already', 'network', 'up', '--node-option', '--log-level=debug')
         self.bad('is in use: it is not empty', '--dir', Network.path('wallet'), 'network', 'up', '--join', line)
 
 
@@ -559,6 +560,7 @@ class Transactions(Case):
 
     def test_system(self):
         self.bad('is no location', 'system', 'regproducer', 'alice', KEY, '', 'north')
+        self.bad("'north' is no public key", 'system', 'regproducer', 'alice', 'north')
 
 
 class WalletConnection(http.client.HTTPConnection):

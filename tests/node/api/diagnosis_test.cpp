@@ -301,6 +301,7 @@ TEST_CASE("a key of this node that keeps still") {
     view.validators[0].twin = false;
     view.validators[0].journal_lost = true;
     CHECK(has(only(view, Finding::Kind::silent, "bora"), "safety journal"));
+    CHECK(has(only(view, Finding::Kind::silent, "bora"), "--accept-amnesia"));
 }
 
 TEST_CASE("a partition") {
