@@ -63,7 +63,7 @@ follow() {
     --http-server-address "127.0.0.1:$http" --p2p-node-key "$work/$1.key" --p2p-peer-address "$p2p#$first_key" \
     --plugin producer_api_plugin --plugin net_api_plugin --plugin db_size_api_plugin \
     --verbose-http-errors "$2" --max-body-size 2097152 --http-max-response-time-ms 1000 \
-    --max-transaction-time 30 --subjective-failure-ms-per-minute 0 > "$work/$1.log" 2>&1 &
+    --max-transaction-time 1000 --subjective-failure-ms-per-minute 0 > "$work/$1.log" 2>&1 &
   started+=($!)
   printf -v "follower_$1" 'http://127.0.0.1:%s' "$http"
 }
