@@ -325,21 +325,13 @@ base::Result<void> start_nodes(const std::filesystem::path& dir,
                                const std::vector<std::string>& more) {
     std::vector<NetworkFile::Validator*> started;
     base::Result<void> outcome;
-    bool all_run = true;
     for (NetworkFile::Validator& validator : file.validators) {
         if (is_running(static_cast<pid_t>(validator.pid), "bor-node")) continue;
-        all_run = false;
         if (auto done = start_node(dir, validator, more); done) {
             started.push_back(&validator);
         } else if (outcome) {
             outcome = fail(done.error());
         }
-    }
-    if (all_run && !more.empty()) {
-        return fail(Errc::invalid,
-                    fmt::format("--node-option {} changes nothing: all nodes run already; stop "
-                                "them first ('bor-cli network down')",
-                                more.front()));
     }
     for (const NetworkFile::Validator* validator : started) {
         const auto pid = static_cast<pid_t>(validator->pid);
@@ -356,7 +348,17 @@ base::Result<void> start_again(const Session& session,
                                const Arguments& arguments) {
     auto file = NetworkFile::read(dir);
     if (!file) return fail(file.error());
-    if (file->join) return go_on_joining(session, dir, *file, arguments.all("node-option"));
+    const std::vector<std::string> more = arguments.all("node-option");
+    const bool all_run = std::ranges::all_of(file->validators, [](const auto& each) {
+        return is_running(static_cast<pid_t>(each.pid), "bor-node");
+    });
+    if (all_run && !more.empty()) {
+        return fail(Errc::invalid,
+                    fmt::format("--node-option {} changes nothing: all nodes run already; stop "
+                                "them first ('bor-cli network down')",
+                                more.front()));
+    }
+    if (file->join) return go_on_joining(session, dir, *file, more);
     if (!is_running(static_cast<pid_t>(file->wallet.pid), "bor-wallet")) {
         const auto pid = start_detached(wallet_words(dir), dir / "wallet" / "log");
         if (!pid) return fail(pid.error());
@@ -369,7 +371,7 @@ base::Result<void> start_again(const Session& session,
                    "/v1/wallet/unlock",
                    Json::array({file->wallet.name, password->substr(0, password->find('\n'))}));
     }
-    auto up = start_nodes(dir, *file, arguments.all("node-option"));
+    auto up = start_nodes(dir, *file, more);
     // Also if one does not come up: the others run, and must be found to be stopped.
     if (auto written = file->write(dir); !written) return written;
     if (!up) return up;

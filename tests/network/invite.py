@@ -179,6 +179,9 @@ def run(net):
     refused = subprocess.run(first.words('network', 'up', '--join', line), capture_output=True, text=True,
                              timeout=60)
     check(refused.returncode == 1 and '--join is for a new network' in refused.stderr, str(refused))
+    refused = subprocess.run(first.words('network', 'up', '--node-option', '--log-level=debug'), capture_output=True,
+                             text=True, timeout=60)
+    check(refused.returncode == 1 and 'changes nothing: all nodes run already' in refused.stderr, str(refused))
     for joining in net.joining:
         check('down' in joining.cli('network', 'down'), 'it is not down')
         wait_for('%s to end' % joining.name,
