@@ -1,6 +1,7 @@
 #include "tests/sim/full/claimant.hpp"
 
-#include <utility>
+#include "tests/sim/full/flooder.hpp"
+
 #include <variant>
 
 namespace sim::full {
@@ -13,13 +14,6 @@ constexpr int kSeedsOfTwoPercent = 75;  // Two are believed by who joins.
 constexpr chain::Height kNear = 60;
 constexpr chain::Height kFar = 1'000'000;
 
-// Whether it claimed more than there is.
-bool claim(const p2p::BlockPoint& claimed, p2p::BlockPoint& finalized, p2p::BlockPoint& head) {
-    if (finalized.height >= claimed.height) return false;
-    finalized = claimed;
-    if (head.height < claimed.height) head = claimed;
-    return true;
-}
 }  // namespace
 
 bool Claimant::is_in(const World& world, std::uint64_t seed) {
@@ -30,11 +24,7 @@ bool Claimant::is_in(const World& world, std::uint64_t seed) {
 Claimant::Claimant(std::uint64_t seed) {
     Chance dice(seed ^ kHeightSalt);
     claimed_.height = dice.percent(50) ? kFar : static_cast<chain::Height>(dice.between(2, kNear));
-    for (std::byte& each : claimed_.id.bytes)
-        each = static_cast<std::byte>(dice.below(256));
-    // An id begins with the height of its block.
-    for (std::size_t i = 0; i < 4; ++i)
-        claimed_.id.bytes[i] = static_cast<std::byte>(claimed_.height >> (24 - 8 * i) & 0xFFU);
+    claimed_.id = random_id(dice, claimed_.height);
 }
 
 p2p::SharedBytes Claimant::falsify(const p2p::SharedBytes& bytes) {
@@ -42,18 +32,18 @@ p2p::SharedBytes Claimant::falsify(const p2p::SharedBytes& bytes) {
     const bool says_where_it_stands = envelope && (envelope->type == p2p::MessageType::hello ||
                                                    envelope->type == p2p::MessageType::notice);
     if (!says_where_it_stands) return bytes;
-    auto body = p2p::read_body(*envelope, *bytes);
+    const auto body = p2p::read_body(*envelope, *bytes);
     if (!body) return bytes;
-    const p2p::Mark as{.correlation = envelope->correlation, .flags = envelope->flags};
-    if (auto* hello = std::get_if<p2p::Hello>(&*body)) {
-        if (!claim(claimed_, hello->finalized, hello->head)) return bytes;
+    const auto claim = [&](auto said) {
+        if (said.finalized.height >= claimed_.height) return bytes;
+        said.finalized = claimed_;
+        if (said.head.height < claimed_.height) said.head = claimed_;
         ++claims_;
-        return p2p::pack_message(*hello, as);
-    }
-    auto& notice = std::get<p2p::Notice>(*body);
-    if (!claim(claimed_, notice.finalized, notice.head)) return bytes;
-    ++claims_;
-    return p2p::pack_message(notice, as);
+        return p2p::pack_message(said,
+                                 {.correlation = envelope->correlation, .flags = envelope->flags});
+    };
+    if (const auto* hello = std::get_if<p2p::Hello>(&*body)) return claim(*hello);
+    return claim(std::get<p2p::Notice>(*body));
 }
 
 }  // namespace sim::full

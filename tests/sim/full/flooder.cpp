@@ -97,10 +97,10 @@ void Flooder::tell_each(std::size_t count, const Make& make) {
     }
 }
 
-base::Hash256 Flooder::random_id(chain::Height height) {
+base::Hash256 random_id(Chance& dice, chain::Height height) {
     base::Hash256 id;
     for (std::byte& each : id.bytes)
-        each = static_cast<std::byte>(dice_.below(256));
+        each = static_cast<std::byte>(dice.below(256));
     for (std::size_t i = 0; i < 4; ++i)
         id.bytes[i] = static_cast<std::byte>(height >> (8 * (3 - i)));
     return id;
@@ -109,7 +109,7 @@ base::Hash256 Flooder::random_id(chain::Height height) {
 std::vector<base::Hash256> Flooder::random_ids(std::size_t count) {
     std::vector<base::Hash256> ids;
     for (std::size_t i = 0; i < count; ++i)
-        ids.push_back(random_id(2 + static_cast<chain::Height>(dice_.below(100))));
+        ids.push_back(random_id(dice_, 2 + static_cast<chain::Height>(dice_.below(100))));
     return ids;
 }
 
@@ -118,8 +118,8 @@ void Flooder::tell_ids() {
     notice.blocks = {p2p::SyncMode::normal, p2p::kIdsMax, random_ids(p2p::kIdsMax)};
     notice.transactions = {p2p::SyncMode::normal, p2p::kIdsMax, random_ids(p2p::kIdsMax)};
     const chain::Height height = 1'000 + static_cast<chain::Height>(dice_.below(1'000));
-    notice.head = {height, random_id(height)};
-    notice.finalized = {height / 2, random_id(height / 2)};
+    notice.head = {height, random_id(dice_, height)};
+    notice.finalized = {height / 2, random_id(dice_, height / 2)};
     tell(p2p::pack_message(notice));
 }
 
@@ -141,7 +141,7 @@ void Flooder::send_orphans() {
     const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
     for (std::size_t i = 0; i < kOrphans; ++i) {
         chain::BlockHeader header = header_->header;
-        header.previous = random_id(header.height - 1);
+        header.previous = random_id(dice_, header.height - 1);
         const auto signature = signing_key(member_).sign(header.signing_digest(chain_id));
         const auto block = chain::make_block({header, signature}, {}, {});
         tell(p2p::pack_blocks({base::ByteView(chain::encode_block(*block))}, {}));
@@ -154,7 +154,7 @@ void Flooder::send_headers() {
     const chain::ChainId chain_id = fleet_.world().genesis.chain_id();
     for (std::size_t i = 0; i < kHeaders; ++i) {
         p2p::HeaderPush push{*header_, {}};
-        push.signed_header.header.transaction_root = random_id(0);
+        push.signed_header.header.transaction_root = random_id(dice_, 0);
         push.signed_header.signature =
             signing_key(member_).sign(push.signed_header.header.signing_digest(chain_id));
         tell(p2p::pack_message(push));
@@ -171,7 +171,7 @@ void Flooder::send_good_headers(const chain::BlockHeader& parent) {
         header.justify = parent.justify;
         header.finalized = parent.finalized;
         header.schedule_change.reset();
-        header.transaction_root = random_id(0);
+        header.transaction_root = random_id(dice_, 0);
         push.signed_header.signature = signing_key(member_).sign(header.signing_digest(chain_id));
         return p2p::pack_message(push);
     });
@@ -212,7 +212,7 @@ chain::VoteData Flooder::random_vote() {
             .schedule_version = header_ ? header_->header.schedule_version : 0,
             .slot = slot,
             .height = height,
-            .block_id = random_id(height),
+            .block_id = random_id(dice_, height),
             .justify_slot = slot - dice_.below(std::min<chain::Slot>(slot, 3) + 1)};
 }
 

@@ -8,6 +8,9 @@
 
 namespace sim::full {
 
+// Of a block at this height that nobody made.
+[[nodiscard]] base::Hash256 random_id(Chance& dice, chain::Height height);
+
 // Byzantine members that fill what honest nodes keep within bounds: tables of wanted blocks and
 // transactions, of orphans, headers without bodies, votes, certificates, clocks and questions. All
 // of it has the right form; of what is signed, the signatures are good. Good headers of one slot
@@ -42,7 +45,6 @@ class Flooder {
     void send_votes();
     void send_certificates();
     void send_clocks();
-    [[nodiscard]] base::Hash256 random_id(chain::Height height);
     [[nodiscard]] std::vector<base::Hash256> random_ids(std::size_t count);
     [[nodiscard]] chain::VoteData random_vote();
 
