@@ -46,7 +46,7 @@ class CatchUp {
     [[nodiscard]] bool takes_news() const {
         return gate_.takes_news(mode_ == SyncMode::last_irr_catch_up);
     }
-    // Why it is on no chain of ours.
+    // Why this block is not on our chain: a checkpoint names another one. Nothing: it may be.
     [[nodiscard]] std::optional<std::string> contradiction(const chain::Block& block) const {
         return sync_.contradiction(block);
     }

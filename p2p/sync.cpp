@@ -292,8 +292,8 @@ std::optional<SyncManager::Fault> SyncManager::check(const Range& range,
     return {};
 }
 
-// What two organisations name may be made up. At the beginning of a chain, or where all peers are
-// below it, no node could tell; and the block that comes to that height later is none of it.
+// Two organisations may name a block that nobody made. While the chain is below its height no node
+// can tell, so a block of that height that is made later is no contradiction.
 std::optional<std::string> SyncManager::contradiction(const chain::Block& block) const {
     const auto is_other = [&block](const BlockPoint& point) {
         return block.header.height == point.height && block.id != point.id;

@@ -68,7 +68,7 @@ class SyncManager {
         bound_ = block;
         bound_at_ = at;
     }
-    // Why it is on no chain of ours: the block of a checkpoint is another one.
+    // Why this block is not on our chain: a checkpoint names another one. Nothing: it may be.
     [[nodiscard]] std::optional<std::string> contradiction(const chain::Block& block) const;
     // The ledger's final block: what was told last leads somewhere.
     void on_final(base::Timestamp now, chain::Height height);

@@ -55,7 +55,7 @@ def targets(net):
 
 
 def attack(net, *words):
-    """What it says, its exit status, and how many times longer transfers wait meanwhile."""
+    """What bor-hostile says, its exit status, and how many times longer transfers wait meanwhile."""
     before = net.wait_to_be_final()
     # As if on another machine: what it costs itself is not to be measured.
     with subprocess.Popen(['nice', '-n', '15', os.path.join(net.bin, 'bor-hostile'), *words],
@@ -68,7 +68,7 @@ def attack(net, *words):
 
 
 def check_waits(measure):
-    """This machine does other things, too: the best of three counts."""
+    """Transfers wait at most WAIT_MAX times longer by measure(round). This machine does other things, too: the best of three counts."""
     ratios = []
     while len(ratios) < 3 and min(ratios, default=WAIT_MAX + 1) > WAIT_MAX:
         ratios.append(measure(len(ratios)))

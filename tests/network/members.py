@@ -168,8 +168,8 @@ class Network:
 
 
 class Load:
-    """Transfers at a steady rate. Each that was acknowledged must become final. They go to `to`, which keeps
-    the blocks of some seconds."""
+    """Transfers at a steady rate. Each that was acknowledged must become final. The node `to` takes them (None:
+    the first one) and must keep the blocks of the last seconds, which are read from it."""
 
     def __init__(self, net, rate=20, to=None):
         self.net, self.rate, self.to = net, rate, to

@@ -72,7 +72,7 @@ TEST_CASE("a run that ends in time is not stopped, nor the one after it", "[time
     // The thread sleeps until the end of a run that is over: a shorter one must wake it.
     timer.arm(milliseconds(20));
     timer.disarm();
-    const int before = machine.stops;  // Where this thread stood still for so long.
+    const int before = machine.stops;  // 1 where this thread stood still for 20 ms.
     timer.arm(milliseconds(1));
     CHECK(loop(machine) < milliseconds(5'000));
     timer.disarm();
