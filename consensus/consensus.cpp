@@ -326,6 +326,7 @@ HeaderVerdict Consensus::check(base::Timestamp now, const chain::Block& block) c
                                 .schedules = below,
                                 .repetitions = options_.repetitions,
                                 .schedule_period = options_.schedule_period,
+                                .full_within = full_within(options_.times),
                                 .justify_is_ancestor = justify != nullptr,
                                 .final_is_ancestor = final != nullptr};
     if (auto good = check_header(header, context); !good) {

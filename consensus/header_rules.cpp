@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace consensus {
 
 namespace {
@@ -37,6 +39,17 @@ Result<void> check_progress(const chain::BlockHeader& header, const HeaderContex
     return {};
 }
 
+Result<void> check_transactions(const chain::BlockHeader& header, const HeaderContext& context) {
+    const chain::Slot distance = header.slot - std::min(header.finalized.slot, header.slot);
+    if (header.transaction_root.is_zero() || distance <= context.full_within) return {};
+    if (is_left_out(Rule::header_empty_without_final)) return {};
+    return fail(Errc::invalid,
+                fmt::format("header: has transactions {} slots above the final block that it "
+                            "names, and may have them up to {} slots above",
+                            distance,
+                            context.full_within));
+}
+
 Result<void> check_change(const chain::BlockHeader& header, const HeaderContext& context) {
     if (!header.schedule_change) return {};
     if (!chain::may_propose(
@@ -56,6 +69,11 @@ Result<void> check_change(const chain::BlockHeader& header, const HeaderContext&
 }
 
 }  // namespace
+
+chain::Slot full_within(const chain::SlotTimes& times) {
+    constexpr std::uint64_t kMinute = 60'000;
+    return std::max<chain::Slot>(1, kMinute / std::max(times.interval_milliseconds, 1U));
+}
 
 Result<void> check_header(const chain::BlockHeader& header, const HeaderContext& context) {
     const chain::Schedule& schedule = *context.schedules.active;
@@ -83,6 +101,7 @@ Result<void> check_header(const chain::BlockHeader& header, const HeaderContext&
                                 header.producer.to_string()));
     }
     if (auto good = check_progress(header, context); !good) return good;
+    if (auto good = check_transactions(header, context); !good) return good;
     return check_change(header, context);
 }
 

@@ -19,9 +19,15 @@ struct HeaderContext {
     const chain::ScheduleState& schedules;
     std::uint32_t repetitions = 1;
     std::uint64_t schedule_period = 120;
+    chain::Slot full_within = 120;     // full_within() of the chain's times.
     bool justify_is_ancestor = false;  // The caller looked it up; the parent counts.
     bool final_is_ancestor = false;
 };
+
+// How many slots above the final block that its header names a block may have transactions: those
+// of a minute. Honest producers make empty blocks after 6 s without a final one; who does not could
+// fill the memory of all others with blocks that nobody can drop.
+[[nodiscard]] chain::Slot full_within(const chain::SlotTimes& times);
 
 // The validity of a header that follows from its parent's alone (spec 04, "Blocks and their
 // validity"). invalid: names the field. What execution decides (roots, digests, the proposed

@@ -64,7 +64,6 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
     produce.schedule_version = schedules.active->version;
     produce.may_propose =
         chain::may_propose(schedules, parent.slot(), slot, options_.schedule_period);
-    produce.empty = recovery;
     chain::Slot justify_slot = parent.header().justify.slot;
     if (parent.justified != nullptr && parent.justified->slot() > justify_slot) {
         produce.justify = parent.justified->notarized;
@@ -76,6 +75,8 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
         (is_left_out(Rule::produced_final_below_justify) || final_slot <= justify_slot)) {
         produce.finalized = final_certificate_;
     }
+    const chain::Slot named = produce.finalized ? final_slot : parent.header().finalized.slot;
+    produce.empty = recovery || slot > named + full_within(options_.times);
     out.push_back(std::move(produce));
 }
 

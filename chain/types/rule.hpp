@@ -54,6 +54,7 @@ enum class Rule : std::uint8_t {
     header_final_below_justify,
     header_justify_ancestor,
     header_final_ancestor,
+    header_empty_without_final,
     witness_only_where_needed,
     witness_where_needed,
     witness_of_the_named_block,

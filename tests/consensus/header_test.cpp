@@ -56,6 +56,23 @@ TEST_CASE("a header must follow from its parent's", "[consensus][header]") {
     CHECK(refused([&](auto& header) { header.schedule_change = schedule_of({1, 2}, 1); }));
 }
 
+// Two blocks of a slot by each producer, for as long as nothing is final: what they hold is bounded
+// by a minute.
+TEST_CASE("a block has no transactions a minute after the final block that it names",
+          "[consensus][header]") {
+    Validator v;
+    const auto full = [&v](chain::Slot slot) {
+        const auto block = changed(v.block(slot, v.genesis()), [](chain::BlockHeader& header) {
+            header.transaction_root.bytes[0] = std::byte{1};
+        });
+        return v->check(v.at(slot), *block);
+    };
+    CHECK(full(120).fate == Fate::good);
+    CHECK(full(121).fate == Fate::invalid);
+    CHECK(full(121).reason.find("transactions 121 slots above") != std::string::npos);
+    CHECK(v->check(v.at(121), *v.block(121, v.genesis())).fate == Fate::good);
+}
+
 TEST_CASE("justify and final never go back", "[consensus][header]") {
     Validator v;
     const auto a = v.block(2, v.genesis());

@@ -121,6 +121,22 @@ TEST_CASE("without anything final for six seconds blocks sit on the highest cert
     }
 }
 
+TEST_CASE("a block so long after the final one that none may have transactions has none",
+          "[consensus][production]") {
+    Validator v;
+    v.tick(400);  // Nothing is missed: it has begun just now.
+    const auto asked = produced(v.tick(404));
+    REQUIRE(asked.size() == 1);
+    CHECK(asked[0].empty);
+    const auto a = v.block(405, v.genesis());
+    v.adopt(a);
+    v.certify(kNotarize, a);
+    v.certify(kCommit, a);
+    const auto next = produced(v.tick(408));
+    REQUIRE(next.size() == 1);
+    CHECK_FALSE(next[0].empty);
+}
+
 TEST_CASE("a block dated ahead, which was taken while all clocks were, keeps nobody waiting",
           "[consensus][production]") {
     constexpr chain::Slot kAhead = 7'200;
