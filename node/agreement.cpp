@@ -5,6 +5,8 @@
 #include "chain/execution/rows.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace node {
@@ -170,6 +172,25 @@ std::optional<api::FollowedRecovery> followed(const OwnStart& own, const Publish
                                  .is_retime = !own.recovery->retimes.empty()};
 }
 
+// Of two organisations, so that no single one can have members look for a file that nobody has.
+std::optional<api::FollowedRecovery> recovery_of_peers(const OwnStart& own,
+                                                       const Published& view,
+                                                       const p2p::Status& status) {
+    const base::Hash256 ours = own.recovery ? own.recovery->id() : base::Hash256{};
+    std::map<base::Hash256, std::set<chain::Name>> named;
+    for (const p2p::PeerStatus& peer : status.peers) {
+        const chain::Height from = chain::height_of(peer.recovery.from);
+        const bool is_news = from > view.finalized->header.height && peer.recovery.id != ours;
+        if (!is_news || peer.organisation.empty()) continue;
+        auto& organisations = named[peer.recovery.id];
+        organisations.insert(peer.organisation);
+        if (organisations.size() > 1) {
+            return api::FollowedRecovery{.id = base::to_hex(peer.recovery.id.view()), .from = from};
+        }
+    }
+    return std::nullopt;
+}
+
 std::string peer_name(const chain::Registry& registry, const p2p::DialStatus& dial) {
     const chain::RegisteredKey* known = dial.pinned ? registry.find(*dial.pinned) : nullptr;
     if (known == nullptr || known->organisation.empty()) return dial.address;
@@ -210,6 +231,7 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context,
         *schedule = own.recovery->reset.schedule;
     }
     const auto status = context.peers();
+    out.peers_recovery = recovery_of_peers(own, view, *status);
     auto validators = validators_of(context, view, *schedule, *status, own);
     if (!validators) return base::fail(validators.error());
     auto convicted = convictions_of(view, *schedule);

@@ -274,6 +274,7 @@ PeerStatus Peers::status_of(const Peer& peer) const {
                       .head = peer.head,
                       .stored = peer.stored,
                       .rules_version = peer.hello.rules_version,
+                      .recovery = peer.hello.recovery,
                       .vote_keys = {}};
     for (const VoteKeyStatement& statement : peer.hello.vote_keys) {
         status.vote_keys.push_back(statement.key);

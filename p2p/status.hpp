@@ -43,6 +43,7 @@ struct PeerStatus {
     BlockPoint head;
     Stored stored;
     std::uint32_t rules_version = 0;
+    RecoveryPoint recovery;            // The newest that it follows; zeros: none.
     std::vector<PublicKey> vote_keys;  // Proved to be there.
 };
 

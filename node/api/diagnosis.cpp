@@ -235,6 +235,20 @@ void find_forks(const AgreementView& view, std::vector<Finding>& out) {
 
 // Here the peers look cut off, and the blocks of this node look hostile to them.
 void find_recovery(const AgreementView& view, std::vector<Finding>& out) {
+    if (view.peers_recovery) {
+        out.push_back({Kind::recovery,
+                       "",
+                       fmt::format("Peers follow recovery {} above block {}, and this node, whose "
+                                   "final block is {}, was not told of it: blocks may look as if "
+                                   "they came too early, and nothing above that block is taken. "
+                                   "Ask a member for its file, put it as recovery.txt into the "
+                                   "data directory, and start with --recover-from {}.",
+                                   view.peers_recovery->id,
+                                   view.peers_recovery->from,
+                                   view.finalized,
+                                   view.peers_recovery->id)});
+        return;
+    }
     const auto told = std::ranges::find_if(view.refusals, [](const std::string& text) {
         return text.find("needs its recovery.txt") != std::string::npos;
     });

@@ -37,6 +37,9 @@ struct AgreementView {
     // Of the schedule in force, in its order; of the recovery's, where one is followed.
     std::vector<ValidatorStatus> validators;
     std::optional<FollowedRecovery> recovery;
+    // That peers of two organisations name, from a block above the final one of this node, which
+    // was not told of it.
+    std::optional<FollowedRecovery> peers_recovery;
     std::vector<Conviction> convicted;  // Whose validators have no other keys yet.
     std::size_t quorum = 1;
     chain::Height head = 0;

@@ -228,6 +228,15 @@ TEST_CASE("where the own clock is wrong no other time is judged, and it is named
     CHECK_FALSE(compare_clocks(four()).ours_ahead);
 }
 
+TEST_CASE("who joins a chain that went through a recovery is told which") {
+    AgreementView view = four();
+    view.finalized = 1;
+    view.peers_recovery = FollowedRecovery{"1234abcd", 100};
+    const std::string text = only(view, Finding::Kind::recovery, "");
+    CHECK(has(text, "Peers follow recovery 1234abcd above block 100"));
+    CHECK(has(text, "--recover-from 1234abcd"));
+}
+
 TEST_CASE("who follows a recovery is told what it waits for, and nothing of what it replaces") {
     AgreementView view = four();
     view.validators.resize(3);
