@@ -32,15 +32,9 @@ void Reader::set_error(Error error) {
     error_ = std::move(error);
 }
 
-ByteView Reader::raw(std::size_t count, std::string_view field) {
-    if (failed_) return {};
-    if (count > left()) {
-        set_error(field, fmt::format("needs {} bytes, {} are left", count, left()));
-        return {};
-    }
-    const ByteView view = bytes_.subspan(offset_, count);
-    offset_ += count;
-    return view;
+ByteView Reader::refuse(std::size_t count, std::string_view field) {
+    if (!failed_) set_error(field, fmt::format("needs {} bytes, {} are left", count, left()));
+    return {};
 }
 
 bool Reader::boolean(std::string_view field) {

@@ -85,7 +85,12 @@ class Reader {
     // The shortest form only.
     [[nodiscard]] std::uint32_t varuint32(std::string_view field);
     // Exactly `count` bytes, borrowed from the input; empty after an error.
-    [[nodiscard]] ByteView raw(std::size_t count, std::string_view field);
+    [[nodiscard]] ByteView raw(std::size_t count, std::string_view field) {
+        if (failed_ || count > left()) return refuse(count, field);
+        const ByteView view = bytes_.subspan(offset_, count);
+        offset_ += count;
+        return view;
+    }
     template <std::size_t N>
     [[nodiscard]] Hash<N> hash(std::string_view field) {
         Hash<N> value;
@@ -115,6 +120,9 @@ class Reader {
     [[nodiscard]] Result<void> status() const;
 
   private:
+    // So many are not left. Apart from raw(), which every field passes and should be small.
+    ByteView refuse(std::size_t count, std::string_view field);
+
     ByteView bytes_;
     std::size_t offset_ = 0;
     bool failed_ = false;
