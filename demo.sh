@@ -127,10 +127,11 @@ join() {
   start=$(date +%s%N)
   build/release/bin/bor-cli --dir "$network/$1" network up --join "$2" --name "$1" --organisation bora \
     > "$network/$1.out" 2>&1 &
-  for _ in $(seq 100); do
+  for _ in $(seq 600); do
     command=$(grep -o 'node add .*' "$network/$1.out") && break
     sleep 0.1
   done
+  [ -n "$command" ] || { cat "$network/$1.out" >&2; return 1; }
   # shellcheck disable=SC2086  # Its words.
   bor $command > /dev/null
   wait $! || { cat "$network/$1.out" >&2; return 1; }

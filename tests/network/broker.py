@@ -50,6 +50,14 @@ def soon(what, happens, within=PATIENCE):
     raise AssertionError('not within %d s: %s' % (within, what))
 
 
+def has_ended(pid):
+    try:
+        with open('/proc/%d/status' % pid, encoding='utf-8') as file:
+            return 'State:\tZ' in file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @contextlib.contextmanager
 def running(network):
     """Set up, and taken down whatever happens; what the node said is shown where a test fails."""
@@ -149,8 +157,7 @@ class Network:
     def end(self, with_signal):
         pid = self.node()['pid']
         os.kill(pid, with_signal)
-        soon('the node ends', lambda: not os.path.exists('/proc/%d' % pid) or
-             'State:\tZ' in open('/proc/%d/status' % pid, encoding='utf-8').read())
+        soon('the node ends', lambda: has_ended(pid))
 
     def topic(self, name, partitions=1):
         self.cli('bps', 'topic', 'create', 'alice', name, '--partitions', str(partitions))

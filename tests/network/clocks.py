@@ -149,10 +149,13 @@ def ahead_and_lost(net):
     stood = net.final('bora')
     wait_for('finality a day ahead', lambda: (net.final('bora') > stood + 5 and
                                               finality(net, 'bora')['lag_ms'] < 2000, stood))
-    for name in clocks:
-        net.stop(name)
-        time.sleep(1)   # So that the first lacks blocks, which nobody gives it before the time is set back.
     left = ['bora', 'borb']
+    net.stop('bora')    # It lacks the blocks that follow, which nobody gives it before the time is set back.
+    stood = net.final('borb')
+    wait_for('blocks without bora', lambda: (net.final('borb') > stood + 5, stood))
+    for name in clocks:
+        if name != 'bora':
+            net.stop(name)
     path = os.path.join(net.dir, 'both')
     keys, files, words = {}, {}, []
     for name in left:

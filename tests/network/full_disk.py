@@ -53,23 +53,19 @@ def stands(network):
     return final(network) == before
 
 
-def answers(network):
-    try:
-        return final(network) > 0
-    except OSError:
-        return False
-
-
 def check_full(network):
     wait_for('blocks to stop', lambda: stands(network))
-    said = network.cli('doctor', check=False).stdout
-    if 'no space is left' not in said or 'make room' not in said:
-        raise AssertionError('doctor does not say that the disk is full: %s' % said)
+    def explained():
+        said = network.cli('doctor', check=False).stdout
+        return 'no space is left' in said and 'make room' in said, said
+    doctor.wait_for('doctor to say that the disk is full', explained)
     refused = network.cli('transfer', '--contract', TOKEN, 'alice', 'bob', UNIT, 'no room', check=False)
     if refused.returncode == 0 or 'no space is left' not in refused.stderr:
         raise AssertionError('a transfer on a full disk: %s%s' % (refused.stdout, refused.stderr))
+    process = '/proc/%d' % network.file['validators'][0]['pid']
     network.kill()
-    wait_for('the node to end', lambda: not answers(network))
+    # Until then it holds its data directory.
+    wait_for('the node to end', lambda: not os.path.exists(process))
     started = network.cli('network', 'up', check=False)
     if started.returncode == 0 or 'no space is left' not in started.stderr.strip().splitlines()[-1]:
         raise AssertionError('started on a full disk: %s' % started.stderr)

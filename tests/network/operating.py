@@ -238,6 +238,8 @@ def storages_cut(net):
     for name in names:
         wait_for('rows of ' + name,
                  lambda name=name: (os.path.getsize(newest_log(net, name)) > 3 * CUT, name))
+    for name in names:      # At one moment: none may see another's last vote.
+        net.signal(name, signal.SIGSTOP)
     for name in names:
         net.stop(name)
     for name in names:

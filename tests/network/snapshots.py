@@ -103,8 +103,9 @@ def nothing_scheduled(net):
         check(left == [], '%s still has requests: %s' % (name, left))
 
 
-def jumped(net):
-    """Two validators stand still, so that nothing becomes final; then several heights do at once."""
+def jump(net):
+    """Two validators stand still, so that nothing becomes final; then several heights do at once. These, and
+    what was final before."""
     bora = net.nodes['bora']
     start = bora.final() + 6
     heights = [start + i for i in range(JUMPED)]
@@ -121,7 +122,16 @@ def jumped(net):
     finally:
         for node in still:
             os.kill(node.pid, signal.SIGCONT)
-    check(final <= start, 'block %d was final before the jump, it was to be below %d' % (final, start))
+    return heights, final
+
+
+def jumped(net):
+    # On a busy machine the two may stand still too late.
+    for _ in range(3):
+        heights, final = jump(net)
+        if final <= heights[0]:
+            break
+    check(final <= heights[0], 'block %d was final before the jump, it was to be below %d' % (final, heights[0]))
     compared = equal_on_all(net, FOUR, heights)
     print('  from block %d on; %d of %d heights compared on four validators: equal'
           % (final, compared, JUMPED))
@@ -431,24 +441,38 @@ def follows(net, began_at):
     check(1 < below <= began_at, 'its earliest block is %s' % below)
 
 
+def names(node):
+    return [each['name'] for each in snapshots(node)['snapshots']]
+
+
+def kill_capture(net, node, making):
+    """The snapshots that there are, and whether the kill came amid another one."""
+    net.start(FIFTH, '--snapshot-rate', '1')
+    wait_for('%s to serve' % FIFTH, node.final)
+    before = names(node)
+    asking = subprocess.Popen([os.path.join(net.bin, 'bor-cli'), '-u', node.url, 'snapshot', 'create'],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for('a chunk, or an end', lambda: (os.path.isdir(making) and os.listdir(making)) or names(node) != before,
+             pause=0.005)
+    node.stop(signal.SIGKILL)
+    asking.wait(10)
+    return before, os.path.isdir(making)
+
+
 def killed_capture(net):
     """With one MiB a second a snapshot takes a while; the next start removes the half of it."""
     node = net.nodes[FIFTH]
-    node.stop(signal.SIGTERM)
-    net.start(FIFTH, '--snapshot-rate', '1')
-    wait_for('%s to serve' % FIFTH, node.final)
-    before = [each['name'] for each in snapshots(node)['snapshots']]
-    asking = subprocess.Popen([os.path.join(net.bin, 'bor-cli'), '-u', node.url, 'snapshot', 'create'],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     making = os.path.join(snapshots(node)['directory'], '.making', 'chunks')
-    wait_for('a chunk', lambda: os.path.isdir(making) and os.listdir(making), pause=0.005)
-    node.stop(signal.SIGKILL)
-    asking.wait(10)
-    check(os.path.isdir(making), 'the snapshot was finished before the kill')
+    node.stop(signal.SIGTERM)
+    for _ in range(10):
+        before, is_amid = kill_capture(net, node, making)
+        if is_amid:
+            break
+    check(is_amid, 'each snapshot was finished before the kill')
     net.start(FIFTH)
     wait_for('%s to serve' % FIFTH, node.final)
     check(not os.path.exists(making), 'the half of a snapshot is still there')
-    check([each['name'] for each in snapshots(node)['snapshots']] == before, 'the list changed')
+    check(names(node) == before, 'the list changed')
     goal = net.nodes['bora'].final() + 5
     wait_for('%s to go on' % FIFTH, lambda: node.final() >= goal)
 

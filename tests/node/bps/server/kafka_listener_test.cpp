@@ -128,16 +128,16 @@ TEST_CASE("after the login requests may be as large as messages and 1 MiB", "[bp
 
 TEST_CASE("who does not log in, send on, or ask is closed in time", "[bps][server]") {
     SECTION("no login") {
-        Served served({.login_time = 200ms});
+        Served served({.login_time = 1'000ms});
         served.admits = false;
         Client client(served);
         client.write(request("one"));
         CHECK(client.answer() == "one");
         CHECK(client.is_ended());
-        CHECK(served.log.has("no login within 200 ms"));
+        CHECK(served.log.has("no login within 1000 ms"));
     }
     SECTION("half a length, half a request") {
-        Served served({.frame_time = 200ms});
+        Served served({.frame_time = 1'000ms});
         for (const std::size_t bytes : {std::size_t{1}, std::size_t{4}, std::size_t{9}}) {
             Client client(served);
             client.write(request("whole"));
@@ -145,7 +145,7 @@ TEST_CASE("who does not log in, send on, or ask is closed in time", "[bps][serve
             client.write(request("half").substr(0, bytes));
             CHECK(client.is_ended());
         }
-        CHECK(served.log.has("5 of 12 bytes of a request after 200 ms"));
+        CHECK(served.log.has("5 of 12 bytes of a request after 1000 ms"));
     }
     SECTION("a request that trickles") {
         Served served({.frame_time = 300ms});
@@ -160,34 +160,34 @@ TEST_CASE("who does not log in, send on, or ask is closed in time", "[bps][serve
         CHECK(client.is_ended());
     }
     SECTION("idle") {
-        Served served({.idle_time = 200ms});
+        Served served({.idle_time = 1'000ms});
         Client client(served);
         client.write(request("one"));
         CHECK(client.answer() == "one");
         CHECK(client.is_ended());
-        CHECK(served.log.has("idle for 200 ms"));
+        CHECK(served.log.has("idle for 1000 ms"));
     }
 }
 
 TEST_CASE("a client whose request waits at the broker is not idle", "[bps][server]") {
-    Served served({.idle_time = 200ms});
+    Served served({.idle_time = 1'000ms});
     hold_all(served);
     Client client(served);
     client.write(request("long poll"));
     REQUIRE(soon([&] { return served.asked() == 1; }));
-    std::this_thread::sleep_for(600ms);
+    std::this_thread::sleep_for(1'500ms);
     answer_held(served, false);
     CHECK(client.answer() == "long poll");
 }
 
 TEST_CASE("a connection with too many requests under way is not read", "[bps][server]") {
-    Served served({.requests_in_flight_max = 10, .frame_time = 200ms, .idle_time = 200ms});
+    Served served({.requests_in_flight_max = 10, .frame_time = 1'000ms, .idle_time = 1'000ms});
     hold_all(served);
     Client client(served);
     for (int i = 0; i < 25; ++i)
         client.write(request(number(i)));
     REQUIRE(soon([&] { return served.asked() == 10; }));
-    std::this_thread::sleep_for(500ms);  // Which does not count as a request that trickles.
+    std::this_thread::sleep_for(1'500ms);  // Which does not count as a request that trickles.
     CHECK(served.asked() == 10);
     for (int answered = 0; answered < 25;) {
         for (int left = answer_held(served, false); left > 0; --left)
