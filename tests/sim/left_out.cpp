@@ -54,6 +54,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "header-final-below-justify",
     "header-justify-ancestor",
     "header-final-ancestor",
+    "header-empty-without-final",
     "witness-only-where-needed",
     "witness-where-needed",
     "witness-of-the-named-block",
@@ -120,6 +121,8 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "snapshot-agreement",
     "replaced-state-keeps-marks",
 };
+
+static_assert(!kNames.back().empty(), "each rule has a name");
 
 // Set before any thread starts, read by all.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the option of this program.
