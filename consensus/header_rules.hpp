@@ -24,9 +24,10 @@ struct HeaderContext {
     bool final_is_ancestor = false;
 };
 
-// How many slots above the final block that its header names a block may have transactions: those
-// of a minute. Honest producers make empty blocks after 6 s without a final one; who does not could
-// fill the memory of all others with blocks that nobody can drop.
+// How many slots above the final block that its header names a block may have transactions: 120,
+// but no less than those of 7 s and no more than those of a minute. Honest producers make empty
+// blocks after 6 s without a final one; who does not could fill the memory of all others with
+// blocks that nobody can drop.
 [[nodiscard]] chain::Slot full_within(const chain::SlotTimes& times);
 
 // The validity of a header that follows from its parent's alone (spec 04, "Blocks and their

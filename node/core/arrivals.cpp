@@ -149,8 +149,12 @@ base::Duration Arrivals::cost_of(const chain::Block& block) {
 }
 
 bool Arrivals::has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const {
-    const auto found = let_in_.find({header.slot, header.producer});
-    if (found == let_in_.end()) return false;
+    const std::pair key{header.slot, header.producer};
+    const auto found = let_in_.find(key);
+    if (found == let_in_.end()) {
+        // Those of the lowest slots are forgotten, not how many there were.
+        return let_in_.size() >= kSlotsMax && key < let_in_.begin()->first;
+    }
     return found->second.size() >= 2 && std::ranges::find(found->second, id) == found->second.end();
 }
 

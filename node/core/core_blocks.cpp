@@ -136,13 +136,16 @@ bool Core::Impl::release(const Arrivals::Key& named, Effects& out) {
 
 // Another producer builds on a block, and so has executed it: a liar gave other two of the slot to
 // that one than to us. Of a producer two a slot can name others, so that what a liar makes with the
-// help of another stays bounded.
+// help of another stays bounded; and not where so long nothing was final that nobody may make
+// blocks with transactions any more: honest producers build on certified blocks then.
 bool Core::Impl::release_below(const chain::Block& block, Effects& out) {
     const Arrivals::Key parent{block.header.height - 1, block.header.previous};
     const Arrival* below = arrivals_.find(parent);
     const bool is_waiting = arrivals_.find(Arrivals::key_of(block))->gives_up_at.has_value();
     if (below == nullptr || is_waiting) return false;
     if (below->block->header.producer == block.header.producer) return false;
+    const chain::Slot full_within = consensus::full_within(chain_->identity().times);
+    if (block.header.slot > block.header.finalized.slot + full_within) return false;
     if (chain::is_left_out(chain::Rule::third_below_another)) return false;
     return release(parent, out);
 }

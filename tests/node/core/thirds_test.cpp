@@ -5,6 +5,8 @@
 #include "tests/support/blocks.hpp"
 #include "tests/support/cluster.hpp"
 
+#include <algorithm>
+
 // Blocks of one producer and slot: two are evidence, a third waits for what names it.
 
 namespace {
@@ -26,6 +28,7 @@ struct Divided {
         cluster.run(1, 3);
         for (const std::size_t i : {0U, 1U, 2U})
             cluster.cut(i, 3);
+        (void)cluster[0].submit(cluster[0].new_account("bank", "alice"));
         cluster.tick_at(4);
         good = cluster[0].view().head;
         REQUIRE(good->header.slot == 4);
@@ -208,4 +211,55 @@ TEST_CASE("a third block of a slot that a sync brings waits for a certificate, a
         CHECK(test.judged[1].verdict == p2p::Verdict::bad);
         CHECK(test.head() == test.good->id);
     }
+}
+
+TEST_CASE("far above the final block no block of another lets a third one in", "[network]") {
+    Divided test(false);
+    REQUIRE(test.cluster[3].view().finalized->header.slot == 3);
+    unsigned number = 3;
+    // Whether it was executed, and so found to be wrong.
+    const auto is_let_in = [&](chain::Slot slot) {
+        test.cluster.tick_at(slot);
+        const chain::BlockPtr third = test.variant(number++);
+        test.send({Cluster::channel(0), third});
+        chain::BlockHeader header = test.child->header;
+        header.slot = slot;
+        header.previous = third->id;
+        header.justify = third->header.justify;
+        header.finalized = third->header.finalized;
+        header.transaction_root = {};
+        chain::Block empty = *test.child;
+        empty.witness = {};
+        empty.transactions.clear();
+        const auto chain_id = test.cluster[0].genesis().chain_id();
+        test.judged.clear();
+        test.send({Cluster::channel(0), with_header(empty, header, support::key_of(8), chain_id)});
+        return std::ranges::any_of(test.judged, [&](const p2p::input::Judged& each) {
+            return each.id == third->id && each.verdict == p2p::Verdict::bad;
+        });
+    };
+    CHECK(is_let_in(121));  // All three are of the second validator.
+    CHECK_FALSE(is_let_in(125));
+    CHECK_FALSE(is_let_in(1'001));
+}
+
+TEST_CASE("of a slot two blocks are let in, however many slots came after it", "[network]") {
+    node::Arrivals arrivals(1);
+    chain::BlockHeader header;
+    header.producer = *chain::Name::from_string("bank");
+    const auto id = [](unsigned i) {
+        chain::BlockId made;
+        made.bytes[9] = static_cast<std::byte>(i);
+        return made;
+    };
+    header.slot = 4;
+    arrivals.let_in(header, id(1));
+    CHECK_FALSE(arrivals.has_twins(header, id(3)));
+    arrivals.let_in(header, id(2));
+    CHECK(arrivals.has_twins(header, id(3)));
+    chain::BlockHeader later = header;
+    for (later.slot = 5; later.slot < 5 + node::Arrivals::kSlotsMax; ++later.slot)
+        arrivals.let_in(later, id(1));
+    CHECK(arrivals.has_twins(header, id(3)));
+    CHECK_FALSE(arrivals.has_twins(later, id(3)));
 }
