@@ -136,17 +136,22 @@ void Consensus::remember(Ready ready, Effects& out) {
     Effects alarms;
     // Where a recovery begins, there may be no COMMIT certificate of the final block.
     const bool is_its = final_certificate_ && final_certificate_->data.block_id == finalized().id;
+    // A block above may justify itself by the final one only with a NOTARIZE certificate of it.
+    const BlockNode& final = tree_.finalized();
+    const bool is_justified = !options_.accept_amnesia || final.height() == 1 || final.notarized;
+    const chain::BlockRef lock_at = is_justified ? final.ref() : final.header().justify;
     const auto& certificate = is_its ? final_certificate_ : tree_.finalized().notarized;
-    const CertificatePtr lock =
-        certificate ? std::make_shared<const chain::Certificate>(*certificate) : nullptr;
+    const CertificatePtr lock = certificate && is_justified
+                                    ? std::make_shared<const chain::Certificate>(*certificate)
+                                    : nullptr;
     for (OwnKey& own : own_) {
         if (!own.lost_until || !ready(own)) continue;
         const SafetyRecord record{.kind = RecordKind::base,
                                   .slot = std::max(*own.lost_until, finalized().slot),
                                   .justify_slot = finalized().slot,
-                                  .lock_slot = finalized().slot,
+                                  .lock_slot = lock_at.slot,
                                   .block = finalized().id,
-                                  .lock = finalized().id};
+                                  .lock = lock_at.id};
         write_journal(own.tag, {&record, 1}, lock, persist);
         own.lost_until.reset();
         alarms.push_back(effect::Alarm{effect::Alarm::Kind::votes_again, own.key});

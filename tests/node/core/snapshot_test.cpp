@@ -449,3 +449,38 @@ TEST_CASE("a range after a recovery is taken, also where a change was on its way
     CHECK(observer.refusal() == "");
     CHECK(observer.view().finalized->header.height + 3 >= to);
 }
+
+TEST_CASE("validators that all begin with a snapshot go on by their operators' word",
+          "[snapshot]") {
+    const auto count = static_cast<std::size_t>(GENERATE(1, 4));
+    Cluster cluster(count, 0, kPeriod);
+    cluster.run(1, 9);
+    const Snapshot snapshot = take(cluster, 0);
+    for (std::size_t i = 0; i < count; ++i)
+        cluster.kill(i);
+    for (std::size_t i = 0; i < count; ++i) {
+        support::wipe(cluster[i].storage());
+        const auto loaded = support::load_snapshot(
+            snapshot, support::trust_of(cluster[i].genesis()), cluster[i].storage());
+        REQUIRE(loaded.has_value());
+        cluster[i].accept_amnesia = true;
+    }
+    const auto start_all = [&] {
+        for (std::size_t i = 0; i < count; ++i) {
+            cluster.start(i);
+            cluster[i].accept_amnesia = false;
+        }
+        cluster.deliver();
+    };
+    start_all();
+    SECTION("at once") {}
+    SECTION("and start again before anything is final") {
+        cluster.run(10, 30);
+        for (std::size_t i = 0; i < count; ++i)
+            cluster.kill(i);
+        start_all();
+    }
+    cluster.run(cluster[0].view().head->header.slot + 1, 90);
+    for (std::size_t i = 0; i < count; ++i)
+        CHECK(cluster[i].view().finalized->header.slot >= 88);
+}
