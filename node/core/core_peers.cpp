@@ -198,8 +198,10 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
                std::ranges::find(schedule->entries, vote.key, &chain::ScheduleEntry::vote_key) !=
                    schedule->entries.end();
     };
-    if (schedules != nullptr && !has_key(schedules->active.get()) &&
-        !has_key(schedules->pending())) {
+    const bool is_scheduled =
+        schedules != nullptr && (has_key(schedules->active.get()) || has_key(schedules->pending()));
+    // A key of ours may be in one that was proposed above the head that we have.
+    if (!is_scheduled && !binds) {
         judged.verdict = Verdict::refused;
         judged.text = "by a key that is in no schedule";
         return judge(std::move(judged), out);
@@ -211,10 +213,11 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
         judged.text = "the vote's signature is wrong";
         return judge(std::move(judged), out);
     }
-    if (counts) judged.verdict = Verdict::good;
+    const bool is_news = counts && is_scheduled;
+    if (is_news) judged.verdict = Verdict::good;
     judge(std::move(judged), out);
     if (binds) feed(consensus::input::OwnVoteSeen{vote}, out);
-    if (counts) feed(consensus::input::VoteReceived{vote}, out);
+    if (is_news) feed(consensus::input::VoteReceived{vote}, out);
 }
 
 // Anyone may have kept votes of any slot. What convicts their signers comes in a block, or in the

@@ -73,6 +73,28 @@ TEST_CASE("a vote of an own key binds it, also of a slot that has not come", "[n
     CHECK(is_lost());
 }
 
+TEST_CASE("a vote of an own key that is in no schedule that this node knows binds it",
+          "[network]") {
+    Cluster cluster(4, 1);
+    cluster.run(1, 4);
+    const auto own = support::key_of(11);
+    chain::VoteData data{.kind = chain::VoteKind::notarize,
+                         .schedule_version = cluster[4].view().head->header.schedule_version,
+                         .slot = 5,
+                         .height = 5,
+                         .block_id = {},
+                         .justify_slot = 0};
+    data.block_id.bytes[3] = std::byte{5};
+    const std::size_t said = cluster[4].warnings().size();
+    cluster[4].step(node::input::FromPeers{p2p::effect::VoteArrived{
+        Cluster::channel(0),
+        {},
+        {data, own.public_key(), own.sign(data.digest(cluster[4].genesis().chain_id()))}}});
+    REQUIRE(cluster[4].warnings().size() == said + 1);
+    CHECK(cluster[4].warnings().back().find("the safety journal does not know all that key " +
+                                            own.public_key().to_string()) != std::string::npos);
+}
+
 TEST_CASE("votes far below the final block are not looked at, whoever has kept them", "[network]") {
     Listener test;
     test.cluster.run(5, 40);
