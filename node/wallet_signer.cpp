@@ -2,11 +2,14 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/socket.h>
-#include <sys/time.h>
+
+#include <chrono>
+#include <cstddef>
 
 namespace node {
 
@@ -19,8 +22,8 @@ namespace {
 
 using base::Errc;
 
-// Signing is part of making a block: a wallet that takes longer is as good as none.
-constexpr timeval kTimeout{0, 200'000};
+// Signing is part of making a block: a wallet that takes longer, in all, is as good as none.
+constexpr std::chrono::milliseconds kTimeout{200};
 
 class WalletSigner final : public Signer {
   public:
@@ -102,22 +105,36 @@ class WalletSigner final : public Signer {
 
     [[nodiscard]] base::Result<std::string> post(const std::string& path,
                                                  const std::string& body) const {
-        asio::io_context context;
-        asio::local::stream_protocol::socket socket(context);
-        boost::system::error_code error;
-        socket.connect(asio::local::stream_protocol::endpoint(socket_), error);
-        if (error) return base::fail(Errc::unavailable, refused(error.message()));
-        ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
-        ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
         bhttp::request<bhttp::string_body> request(bhttp::verb::post, path, 11);
         request.set(bhttp::field::host, "localhost");
         request.body() = body;
         request.prepare_payload();
-        bhttp::write(socket, request, error);
-        if (error) return base::fail(Errc::unavailable, refused(error.message()));
         boost::beast::flat_buffer buffer;
         bhttp::response<bhttp::string_body> response;
-        bhttp::read(socket, buffer, response, error);
+        boost::system::error_code error;
+
+        // Only calls that do not block have a timeout.
+        asio::io_context context;
+        boost::beast::basic_stream<asio::local::stream_protocol> stream(context);
+        stream.expires_after(kTimeout);
+        const auto read = [&](boost::system::error_code written, std::size_t /*bytes*/) {
+            error = written;
+            if (error) return;
+            bhttp::async_read(
+                stream, buffer, response, [&](boost::system::error_code done, std::size_t) {
+                    error = done;
+                });
+        };
+        const auto write = [&](boost::system::error_code connected) {
+            error = connected;
+            if (!error) bhttp::async_write(stream, request, read);
+        };
+        stream.async_connect(asio::local::stream_protocol::endpoint(socket_), write);
+        context.run();
+        if (error == boost::beast::error::timeout) {
+            return base::fail(Errc::unavailable,
+                              refused(fmt::format("no answer within {} ms", kTimeout.count())));
+        }
         if (error) return base::fail(Errc::unavailable, refused(error.message()));
         return std::move(response.body());
     }
