@@ -442,7 +442,7 @@ base::Result<Recovery> merge_answers(const std::vector<Recovery>& all) {
     }
     const auto rank = [](const Recovery& answer) {
         const chain::Slot slot = answer.certificate ? answer.certificate->data.slot : 0;
-        return std::pair(slot, answer.replaced.size());
+        return std::tuple(slot, answer.replaced.size(), chain::height_of(answer.reset.from));
     };
     Recovery best = *std::ranges::max_element(all, {}, rank);
     if (best.replaced.empty()) {
@@ -453,7 +453,7 @@ base::Result<Recovery> merge_answers(const std::vector<Recovery>& all) {
                                 "--accept-amnesia and ask them again, or leave their answers out, "
                                 "with --give-up-final",
                                 base::to_hex(best.reset.from.view()),
-                                rank(best).first));
+                                std::get<0>(rank(best))));
     }
     best.answers.clear();
     for (const Recovery& each : all) {

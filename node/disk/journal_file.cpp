@@ -75,9 +75,13 @@ base::Result<void> JournalFile::create(const std::string& path,
     }
     calls.unlink(next);
     base::Result<void> synced = sync_directory_of(path, calls);
-    if (!synced) return synced;
     // Its directory may be as new as it is.
-    return sync_directory_of(std::filesystem::path(path).parent_path().string(), calls);
+    if (synced) {
+        synced = sync_directory_of(std::filesystem::path(path).parent_path().string(), calls);
+    }
+    // Else another try would find it.
+    if (!synced) calls.unlink(path);
+    return synced;
 }
 
 base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& path,
@@ -126,23 +130,29 @@ base::Result<void> JournalFile::append_page(base::ByteView page) {
                           "the safety journal " + path_ +
                               " failed before; start the node again once the disk is well");
     }
+    // Of the page nothing is written yet: it may go on once there is room.
+    if (base::Result<void> more = make_room(page.size() / kBlockBytes); !more) {
+        return base::fail(about(path_, more.error()));
+    }
     const base::Result<void> done = append_to_room(page);
     if (done) return {};
     failed_ = true;
     return base::fail(about(path_, done.error()));
 }
 
+base::Result<void> JournalFile::make_room(std::uint64_t blocks) {
+    if (blocks_ + blocks <= room_) return {};
+    if (base::Result<void> more = add_zeros(file_, room_, kRoomBlocks); !more) return more;
+    room_ += kRoomBlocks;
+    return {};
+}
+
 base::Result<void> JournalFile::append_to_room(base::ByteView page) {
-    const std::uint64_t blocks = page.size() / kBlockBytes;
-    if (blocks_ + blocks > room_) {
-        if (base::Result<void> more = add_zeros(file_, room_, kRoomBlocks); !more) return more;
-        room_ += kRoomBlocks;
-    }
     if (base::Result<void> written = file_.write_at(blocks_ * kBlockBytes, page); !written) {
         return written;
     }
     if (base::Result<void> synced = file_.sync(); !synced) return synced;
-    blocks_ += blocks;
+    blocks_ += page.size() / kBlockBytes;
     return {};
 }
 

@@ -51,6 +51,8 @@ class JournalFile final : public base::AppendLog {
     JournalFile(FileCalls& calls, std::string path, File file, std::uint64_t room)
         : calls_(calls), path_(std::move(path)), file_(std::move(file)), room_(room) {}
 
+    // For so many blocks more.
+    base::Result<void> make_room(std::uint64_t blocks);
     base::Result<void> append_to_room(base::ByteView page);
 
     FileCalls& calls_;

@@ -1,5 +1,7 @@
 #include "node/disk/journals.hpp"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -84,7 +86,9 @@ class Opening {
     base::Result<void> set_aside(const std::string& path,
                                  const base::Error& damage,
                                  consensus::KeyTag key) {
-        const std::string aside = path + ".damaged";
+        std::string aside = path + ".damaged";
+        for (int i = 2; calls_.exists(aside); ++i)
+            aside = fmt::format("{}.damaged.{}", path, i);
         if (calls_.rename(path, aside) != 0) {
             return base::fail(
                 Errc::unavailable,

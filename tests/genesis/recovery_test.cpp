@@ -272,6 +272,15 @@ TEST_CASE("of several answers the one counts that knows most, with the keys of a
         REQUIRE_FALSE(refused.has_value());
         CHECK(has(refused.error().detail, "none of these nodes has block"));
     }
+    SECTION("where none has a certificate, as after a snapshot") {
+        genesis::Recovery first = high;
+        first.certificate.reset();
+        genesis::Recovery higher = first;
+        higher.reset.from.bytes[3] ^= std::byte{0x80};
+        REQUIRE(chain::height_of(higher.reset.from) > chain::height_of(first.reset.from));
+        CHECK(genesis::merge_answers({first, higher}).value().reset.from == higher.reset.from);
+        CHECK(genesis::merge_answers({higher, first}).value().reset.from == higher.reset.from);
+    }
     SECTION("of one chain") {
         low.chain_id.bytes[0] ^= std::byte{1};
         const auto refused = genesis::merge_answers({high, low});

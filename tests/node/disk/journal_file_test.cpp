@@ -211,6 +211,25 @@ TEST_CASE("after a failed write the journal takes no further page until it is op
     CHECK(journal->append_page(page_of(3)));
 }
 
+TEST_CASE("a journal that finds no room for more pages goes on when there is some") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "safety.journal";
+    constexpr std::size_t kRoom = 1024;  // Pages that are prepared at a time.
+    REQUIRE(JournalFile::create(path, page_of(1)));
+    auto journal = JournalFile::open(path).value();
+    {
+        const FileSizeLimit limit(kRoom * 4096);
+        while (journal->block_count() < kRoom)
+            REQUIRE(journal->append_page(page_of(2)));
+        CHECK_FALSE(journal->append_page(page_of(3)));
+    }
+    REQUIRE(journal->append_page(page_of(3)));
+    journal.reset();
+    const auto pages = blocks_of(*JournalFile::open(path).value());
+    REQUIRE(pages.size() == kRoom + 1);
+    CHECK(pages.back() == page_of(3));
+}
+
 TEST_CASE("a file is replaced as a whole or not at all") {
     const TemporaryDirectory directory;
     const std::string path = directory / "settings";
