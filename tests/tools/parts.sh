@@ -126,7 +126,8 @@ simulate() {
   build/release/bin/bor-sim --profile "$1" --seeds "$2" --from "$3" --workers 2
 }
 
-# notice_mutant <rule> <profile> <seeds>   without this rule a seed must fail, among so many.
+# notice_mutant <rule> <profile> <seeds> <first>   without this rule a seed must fail, among so many; the table says
+# which is the first.
 notice_mutant() {
   local log="build/mutant-$2-$1.log"
   if ! build/release/bin/bor-mutants --profile "$2" --seeds "$3" --workers 1 --mutant "$1" \
@@ -134,7 +135,7 @@ notice_mutant() {
     echo "without $1 nobody notices anything in $3 seeds of profile $2" >&2
     return 1
   fi
-  echo "without $1: $(grep -m 1 FAILED "$log" | cut -c1-90)"
+  echo "without $1: $(grep -o -m 1 'seed [0-9]*' "$log"), in the table $4: $(grep -m 1 FAILED "$log" | cut -c1-90)"
 }
 
 # notice_mutants <most seeds>   the rules of tests/sim/MUTANTS.md that are missed within so many
@@ -142,7 +143,7 @@ notice_mutant() {
 notice_mutants() {
   export -f notice_mutant
   awk -F ' *[|] *' -v most="$1" '$3 ~ /^(consensus|beyond|full)$/ && $4 + 0 <= most {
-    print $2, $3, ($3 == "full" ? 200 : 2000) }' tests/sim/MUTANTS.md |
+    print $2, $3, ($3 == "full" ? 200 : 2000), $4 }' tests/sim/MUTANTS.md |
     xargs -P 2 -L 1 bash -c 'notice_mutant "$@"' -
 }
 

@@ -147,8 +147,9 @@ void Adversary::make_block(Seen& parent, chain::Slot slot) {
         header.schedule_change = universe.proposal(parent.block->id, *below.active);
     }
     const std::size_t contents = chance_.below(1U << 30U);
+    auto& digest = contents % 2 == 0 ? header.state_digest : header.transaction_root;
     for (std::size_t i = 0; i < 4; ++i) {
-        header.state_digest.bytes[i] = static_cast<std::byte>(contents >> (8 * i) & 0xFFU);
+        digest.bytes[i] = static_cast<std::byte>(contents >> (8 * i) & 0xFFU);
     }
     const auto block = chain::make_block({header, {}}, {}, witness);
     cluster_.observer().add(block);

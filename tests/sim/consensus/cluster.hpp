@@ -64,6 +64,7 @@ struct Write {
     chain::BlockPtr block;
     std::optional<chain::Certificate> certificate;
     std::optional<consensus::TreeBase> base;
+    std::optional<chain::BlockId> forgotten;
 };
 void apply(Stored& state, Write&& write);
 void apply_page(Stored& state, const consensus::JournalPage& page);
@@ -312,6 +313,7 @@ class Cluster {
     void check_liveness();
 
     Plan plan_;
+    chain::Slot gap_max_ = 0;  // Without another final block, once all is healed.
     Chance chance_;
     Universe universe_;
     Observer observer_;

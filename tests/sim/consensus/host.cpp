@@ -46,6 +46,7 @@ void apply_page(Stored& state, const consensus::JournalPage& page) {
 
 void apply_rows(Stored& state, const Write& write) {
     if (write.block != nullptr) state.blocks.emplace(write.block->id, write.block);
+    if (write.forgotten) state.blocks.erase(*write.forgotten);
     if (write.certificate) {
         auto& kept =
             write.certificate->data.kind == chain::VoteKind::commit ? state.commit : state.notarize;
@@ -269,6 +270,10 @@ void Host::carry_out(const consensus::Effect& effect) {
         barrier();
     } else if (const auto* accuse = std::get_if<effects::Accuse>(&effect)) {
         cluster_.observer().accused(accuse->evidence);
+    } else if (const auto* forget = std::get_if<effects::Forget>(&effect)) {
+        Write removed;
+        removed.forgotten = forget->block;
+        disk_.write(std::move(removed));
     } else if (std::holds_alternative<effects::StoppedSigning>(effect)) {
         note_answers();
     }
@@ -350,8 +355,9 @@ void Host::make_block(const consensus::effect::Produce& produce) {
     }
     // Another block each time, as transactions make it.
     const std::size_t contents = cluster_.chance().below(1U << 30U);
+    auto& digest = produce.empty ? header.state_digest : header.transaction_root;
     for (std::size_t i = 0; i < 4; ++i) {
-        header.state_digest.bytes[i] = static_cast<std::byte>(contents >> (8 * i) & 0xFFU);
+        digest.bytes[i] = static_cast<std::byte>(contents >> (8 * i) & 0xFFU);
     }
     if (produce.empty) cluster_.observer().recovery_block();
     const auto block = chain::make_block({header, {}}, {}, {produce.justify, produce.finalized});

@@ -179,6 +179,11 @@ std::string Oracle::fault_of(const Known& block) const {
     if (header.finalized != parent.finalized && !names_ancestor(header.finalized, *block.parent)) {
         return "final is no ancestor";
     }
+    const auto interval = universe_.times.interval_milliseconds;
+    const chain::Slot full_within = std::min(60'000 / interval, std::max(120U, 7'000 / interval));
+    if (!header.transaction_root.is_zero() && header.slot > header.finalized.slot + full_within) {
+        return "transactions so long without a final block";
+    }
     return header.schedule_change ? fault_of_change(block) : std::string();
 }
 

@@ -97,6 +97,14 @@ void choose_byzantine(Universe& universe, const Plan& plan, Chance& chance) {
     }
 }
 
+// That of a new chain, and one world in sixteen has another one. Not drawn: all other worlds stay
+// as they are.
+std::uint32_t choose_interval(std::uint64_t seed) {
+    static constexpr std::array<std::uint32_t, 5> kOthers{100, 200, 300, 1'000, 5'000};
+    return seed % 16 == 5 ? kOthers[seed / 16 % kOthers.size()]
+                          : chain::SlotTimes{}.interval_milliseconds;
+}
+
 // Of schedules, in turn: few, as each message is sent to all; now and then any size. More than f
 // of fewer than four may be all.
 std::array<std::size_t, 2> choose_sizes(const Plan& plan, Chance& chance) {
@@ -135,6 +143,7 @@ bool Universe::overwhelmed(const std::vector<char>& silent) const {
 
 Universe make_universe(const Plan& plan, Chance& chance) {
     Universe universe;
+    universe.times.interval_milliseconds = choose_interval(plan.seed);
     universe.repetitions = static_cast<std::uint32_t>(chance.percent(70) ? 1 : 2);
     universe.period = static_cast<std::uint64_t>(chance.between(6, 24));
     const auto sizes = choose_sizes(plan, chance);
