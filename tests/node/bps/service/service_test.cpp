@@ -292,7 +292,7 @@ TEST_CASE("who waits for records is answered before the broker stops", "[bps][se
     chain.add_topic();
     REQUIRE(broker.leads());
     tests::Client client(broker.port());
-    ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(5'000));
+    ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(500));
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     broker.stop();
     CHECK(client.answer().has_value());
