@@ -22,6 +22,16 @@ constexpr base::Duration kRecoveryAfter = std::chrono::seconds(6);
 // Such a block comes at least this long after the newest one that counts.
 constexpr base::Duration kRecoveryWait = std::chrono::seconds(1);
 
+// Without anything final for long, or far above the final block that its header names.
+bool is_empty(const effect::Produce& produce,
+              const BlockNode& parent,
+              bool recovery,
+              const chain::SlotTimes& times) {
+    const chain::Slot named =
+        produce.finalized ? produce.finalized->data.slot : parent.header().finalized.slot;
+    return recovery || produce.slot > named + full_within(times);
+}
+
 }  // namespace
 
 bool Consensus::in_recovery(base::Timestamp now) const {
@@ -75,8 +85,7 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
         (is_left_out(Rule::produced_final_below_justify) || final_slot <= justify_slot)) {
         produce.finalized = final_certificate_;
     }
-    const chain::Slot named = produce.finalized ? final_slot : parent.header().finalized.slot;
-    produce.empty = recovery || slot > named + full_within(options_.times);
+    produce.empty = is_empty(produce, parent, recovery, options_.times);
     out.push_back(std::move(produce));
 }
 
