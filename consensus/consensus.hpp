@@ -135,7 +135,7 @@ struct Produce {
     std::optional<chain::Certificate> finalized;  // Absent: as in the parent's header.
     std::uint32_t schedule_version = 0;
     bool may_propose = false;  // Propose the schedule of the parent's state, if it differs.
-    bool empty = false;        // A recovery block: no transactions.
+    bool empty = false;        // No transactions, as so long nothing is final.
 };
 // The block and its ancestors are final; say so once all of it is durable. A barrier. `base` is
 // stored with it: what Consensus is made from after a restart.

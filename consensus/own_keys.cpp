@@ -134,13 +134,13 @@ template <class Ready>
 void Consensus::remember(Ready ready, Effects& out) {
     effect::Persist persist;
     Effects alarms;
-    // Where a recovery begins, there may be no COMMIT certificate of the final block.
-    const bool is_its = final_certificate_ && final_certificate_->data.block_id == finalized().id;
-    // A block above may justify itself by the final one only with a NOTARIZE certificate of it.
     const BlockNode& final = tree_.finalized();
+    // Where a recovery begins, there may be no COMMIT certificate of the final block.
+    const bool is_its = final_certificate_ && final_certificate_->data.block_id == final.ref().id;
+    // Without a NOTARIZE certificate of the final block no block above can name it as justified.
     const bool is_justified = !options_.accept_amnesia || final.height() == 1 || final.notarized;
     const chain::BlockRef lock_at = is_justified ? final.ref() : final.header().justify;
-    const auto& certificate = is_its ? final_certificate_ : tree_.finalized().notarized;
+    const auto& certificate = is_its ? final_certificate_ : final.notarized;
     const CertificatePtr lock = certificate && is_justified
                                     ? std::make_shared<const chain::Certificate>(*certificate)
                                     : nullptr;

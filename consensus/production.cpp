@@ -22,7 +22,8 @@ constexpr base::Duration kRecoveryAfter = std::chrono::seconds(6);
 // Such a block comes at least this long after the newest one that counts.
 constexpr base::Duration kRecoveryWait = std::chrono::seconds(1);
 
-// Without anything final for long, or far above the final block that its header names.
+// Whether a block has no transactions: nothing was final for long, or the block is far above the
+// final one that its header names.
 bool is_empty(const effect::Produce& produce,
               const BlockNode& parent,
               bool recovery,

@@ -87,6 +87,13 @@ class Network:
         child.wait()
         return wait_for('%s to end' % name, lambda: (not has_members(child.pid), None))
 
+    def stop_at_once(self, names):
+        """No one of them works on without another."""
+        for name in names:
+            self.signal(name, signal.SIGSTOP)
+        for name in names:
+            self.stop(name)
+
     def start(self, name, *before, more=()):
         """The node as it was started before, with another command in front of it, or more options."""
         remove_faketime_of_the_dead()

@@ -68,9 +68,12 @@ def journal_damaged(net):
     with open(journal(net), 'r+b') as f:
         f.seek(100)
         f.write(b'\xff' * 16)
+    kept = journal(net) + '.damaged'
+    with open(kept, 'w', encoding='utf-8') as f:
+        f.write('of an earlier damage')
     check_votes_again(net)
-    if not os.path.exists(journal(net) + '.damaged'):
-        raise AssertionError('what was damaged is not kept')
+    if not os.path.exists(kept + '.2') or os.path.getsize(kept) != len('of an earlier damage'):
+        raise AssertionError('what was damaged is not kept, or not what was before')
 
 
 def journal_from_copy(net):
@@ -238,10 +241,7 @@ def storages_cut(net):
     for name in names:
         wait_for('rows of ' + name,
                  lambda name=name: (os.path.getsize(newest_log(net, name)) > 3 * CUT, name))
-    for name in names:      # At one moment: none may see another's last vote.
-        net.signal(name, signal.SIGSTOP)
-    for name in names:
-        net.stop(name)
+    net.stop_at_once(names)     # None may see another's last vote.
     for name in names:
         path = newest_log(net, name)
         os.truncate(path, os.path.getsize(path) - CUT)

@@ -82,6 +82,13 @@ def earliest(node):
     return node.ask('/v1/chain/get_info')['earliest_available_block_num']
 
 
+def has_earliest(node):
+    below = earliest(node)
+    at = node.ask('/v1/chain/get_block', {'block_num_or_id': below})
+    check(at['block_num'] == below, str(at)[:200])
+    return True
+
+
 def missed_slots(node, first, last):
     def slot(height):
         return int(node.ask('/v1/bor/block', {'block_num_or_id': height})['slot'])
@@ -119,8 +126,8 @@ def pruned(net, keep):
 
 
 def prune_once(net, node, keep):
-    """From a snapshot on: how long it takes, how many bytes come back. How many slots were missed meanwhile, and
-    in 6 s before."""
+    """From a snapshot on: how long it takes, how many bytes come back. Returns how many slots were missed
+    meanwhile, and how many in 6 s before."""
     time.sleep(2)               # Its restart has cost slots; these are over.
     started = node.final()
     time.sleep(6)
@@ -201,8 +208,7 @@ def killed(net, keep):
         time.sleep(wait)
         net.restart(name, *lengths('%db' % keep), number=signal.SIGKILL)
         # It may prune more between the two questions.
-        wait_for('the earliest block', lambda: node.ask(
-            '/v1/chain/get_block', {'block_num_or_id': earliest(node)})['block_num'] > 0)
+        wait_for('the earliest block', lambda: has_earliest(node))
     wait_for('blocks to be pruned', lambda: earliest(node) > 1, patience=WITHIN)
     net.goes_on(by=name)
 

@@ -104,8 +104,8 @@ def nothing_scheduled(net):
 
 
 def jump(net):
-    """Two validators stand still, so that nothing becomes final; then several heights do at once. These, and
-    what was final before."""
+    """Two validators stand still, so that nothing becomes final; then several heights do at once. Returns these
+    heights, and what was final before."""
     bora = net.nodes['bora']
     start = bora.final() + 6
     heights = [start + i for i in range(JUMPED)]
@@ -446,7 +446,7 @@ def names(node):
 
 
 def kill_capture(net, node, making):
-    """The snapshots that there are, and whether the kill came amid another one."""
+    """Kills the node while it makes a snapshot. Returns which others it had, and whether the kill came in time."""
     net.start(FIFTH, '--snapshot-rate', '1')
     wait_for('%s to serve' % FIFTH, node.final)
     before = names(node)

@@ -64,7 +64,7 @@ Cluster::Cluster(const Plan& plan)
         plan_.chaos_until = kChaosOfMany;
         plan_.end = kChaosOfMany + kGapMax + 4;
     }
-    // Where slots are short, what waits for seconds waits for more of them.
+    // Some rules wait for seconds: that is more slots where slots are short.
     const chain::Slot slots = 21'000 / universe_.times.interval_milliseconds;
     gap_max_ = std::max(kGapMax, slots);
     plan_.end += gap_max_ - kGapMax;

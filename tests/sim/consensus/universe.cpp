@@ -97,8 +97,8 @@ void choose_byzantine(Universe& universe, const Plan& plan, Chance& chance) {
     }
 }
 
-// That of a new chain, and one world in sixteen has another one. Not drawn: all other worlds stay
-// as they are.
+// A new chain's milliseconds, and in one world of sixteen others. The seed decides, since a draw
+// would change what every other world draws after it.
 std::uint32_t choose_interval(std::uint64_t seed) {
     static constexpr std::array<std::uint32_t, 5> kOthers{100, 200, 300, 1'000, 5'000};
     return seed % 16 == 5 ? kOthers[seed / 16 % kOthers.size()]
