@@ -2,6 +2,7 @@
 
 #include "base/crypto/typed_keys.hpp"
 #include "node/disk/file.hpp"
+#include "node/http/listener.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -46,8 +47,13 @@ base::Result<std::unique_ptr<Signer>> open_provider(const PublicKey& key,
     if (rest.starts_with(kFile)) {
         return open_key_file(key, std::string(rest.substr(kFile.size())));
     }
-    if (rest.starts_with(kWallet))
-        return open_wallet(key, std::string(rest.substr(kWallet.size())));
+    if (rest.starts_with(kWallet)) {
+        const std::string socket(rest.substr(kWallet.size()));
+        if (auto good = http::check_unix_path(socket); !good) {
+            return base::fail(invalid(provider, good.error().detail));
+        }
+        return open_wallet(key, socket);
+    }
     if (rest.starts_with("KEY:")) {
         return base::fail(invalid(provider,
                                   "private keys do not belong into options; put the key into a "

@@ -69,13 +69,16 @@ base::Result<std::vector<tcp::acceptor>> bind_tcp(asio::io_context& context,
                           "; is another program serving there?");
 }
 
+base::Result<void> check_unix_path(const std::string& path) {
+    if (!path.empty() && path.size() <= kUnixPathBytesMax) return {};
+    return base::fail(base::Errc::invalid,
+                      "the path of a Unix socket has 1 to 107 bytes: '" + path + "'");
+}
+
 base::Result<Unix::acceptor> bind_unix(asio::io_context& context,
                                        const std::string& path,
                                        unsigned mode) {
-    if (path.empty() || path.size() > kUnixPathBytesMax) {
-        return base::fail(base::Errc::invalid,
-                          "the path of a Unix socket has 1 to 107 bytes: '" + path + "'");
-    }
+    if (auto good = check_unix_path(path); !good) return base::fail(std::move(good).error());
     std::error_code file_error;
     const fs::file_status status = fs::symlink_status(path, file_error);
     if (fs::exists(status)) {

@@ -15,6 +15,9 @@ namespace node::http {
 [[nodiscard]] base::Result<std::vector<boost::asio::ip::tcp::acceptor>> bind_tcp(
     boost::asio::io_context& context, const std::string& address);
 
+// invalid: a Unix socket cannot have this path.
+[[nodiscard]] base::Result<void> check_unix_path(const std::string& path);
+
 // Listens on a Unix socket. A socket file that nobody serves is replaced; any other file, or a
 // served socket, is unavailable.
 [[nodiscard]] base::Result<boost::asio::local::stream_protocol::acceptor> bind_unix(

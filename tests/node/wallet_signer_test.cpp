@@ -63,6 +63,19 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
+TEST_CASE("a wallet whose socket cannot have its path is refused at once") {
+    const auto key = base::crypto::PrivateKey::generate(base::crypto::KeyType::k1).public_key();
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{108}}) {
+        const auto made =
+            node::NodeSigner::make({key.to_string() + "=WALLET:" + std::string(bytes, 'x')});
+        REQUIRE_FALSE(made.has_value());
+        CHECK(made.error().code == base::Errc::invalid);
+        CHECK(made.error().detail.find("the path of a Unix socket has 1 to 107 bytes") !=
+              std::string::npos);
+    }
+    CHECK(node::NodeSigner::make({key.to_string() + "=WALLET:" + std::string(107, 'x')}));
+}
+
 TEST_CASE("a wallet that does not answer in time is as good as none") {
     const TemporaryDirectory directory;
     const std::string path = directory / "wallet.sock";
