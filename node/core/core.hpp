@@ -282,8 +282,8 @@ class Signer : base::Pinned {
 [[nodiscard]] base::Result<chain::PooledTransaction> recover_keys(
     const chain::PackedTransaction& packed, const chain::ChainId& chain_id);
 
-// Whether the body is the one that the header names. If not, whoever sent it changed it, and
-// another copy of the same block may be good: its id must not be marked. Pure; any thread.
+// Whether the body is whole and the one that the header names. If not, whoever sent it changed it,
+// and another copy of the same block may be good: its id must not be marked. Pure; any thread.
 [[nodiscard]] bool has_its_body(const chain::Block& block);
 
 [[nodiscard]] chain::ChainIdentity identity_of(const genesis::Genesis& genesis);

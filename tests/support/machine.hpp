@@ -293,7 +293,13 @@ class Machine {
         if (recover.transaction) packed.push_back(*recover.transaction);
         if (recover.block) {
             for (const auto& receipt : recover.block->transactions) {
-                packed.push_back(std::get<chain::PackedTransaction>(receipt.transaction));
+                const auto* whole = std::get_if<chain::PackedTransaction>(&receipt.transaction);
+                if (whole == nullptr) {
+                    const base::Error error{base::Errc::invalid, "a receipt has no transaction"};
+                    return answers_.push_back(
+                        node::input::Recovered{recover.ticket, base::fail(error)});
+                }
+                packed.push_back(*whole);
             }
         }
         std::vector<chain::PooledTransaction> done;

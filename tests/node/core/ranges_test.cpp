@@ -84,6 +84,23 @@ chain::BlockPtr witnessed_wrongly(const chain::Block& block) {
     return chain::make_block({block.header, block.signature}, block.transactions, witness);
 }
 
+// The same block, by its id, with the digest of a transaction in the place of the transaction.
+chain::BlockPtr hollow(const chain::Block& block) {
+    REQUIRE_FALSE(block.transactions.empty());
+    auto receipts = block.transactions;
+    auto& transaction = receipts.front().transaction;
+    transaction = std::get<chain::PackedTransaction>(transaction).packed_digest();
+    REQUIRE(receipts.front().digest() == block.transactions.front().digest());
+    return chain::make_block({block.header, block.signature}, receipts, block.witness);
+}
+
+// The first one of them, from this place on, that has a transaction.
+std::size_t with_transaction(const std::vector<chain::BlockPtr>& blocks, std::size_t from) {
+    while (blocks.at(from)->transactions.empty())
+        ++from;
+    return from;
+}
+
 }  // namespace
 
 TEST_CASE("what a proof binds becomes final, and is checked once it is stored", "[ranges]") {
@@ -194,11 +211,12 @@ TEST_CASE("a wrong signature or witness is found in what is stored, and mended f
           "[ranges]") {
     Play play;
     auto range = play.range(2, play.last);
-    const chain::BlockPtr right = range.blocks[10];
+    const std::size_t place = with_transaction(range.blocks, 10);
+    const chain::BlockPtr right = range.blocks[place];
     const bool is_signature = GENERATE(true, false);
     const chain::BlockPtr wrong = is_signature ? signed_wrongly(*right) : witnessed_wrongly(*right);
     REQUIRE(wrong->id == right->id);
-    range.blocks[10] = wrong;
+    range.blocks[place] = wrong;
     play.give(range);
     REQUIRE(play.final_height() >= play.last - 3);
     CHECK(play.verdict_on(right->id) == Verdict::bad);
@@ -222,12 +240,32 @@ TEST_CASE("a wrong signature or witness is found in what is stored, and mended f
     CHECK(play.verdict_on(right->id, kOther) == Verdict::bad);
     CHECK(play.rows() == 1);
     play.observer.answers.clear();
+    play.give(p2p::effect::MendArrived{kOther, hollow(*right)});
+    CHECK(play.verdict_on(right->id, kOther) == Verdict::bad);
+    CHECK(play.rows() == 1);
+    play.observer.answers.clear();
     play.give(p2p::effect::MendArrived{kOther, right});
     CHECK(play.verdict_on(right->id, kOther) == Verdict::good);
     CHECK(play.rows() == 0);
     CHECK(play.stored(right->header.height)->signature == right->signature);
     CHECK(play.stored(right->header.height)->witness == right->witness);
     CHECK(play.observer.ledger.served_from == 1);
+}
+
+TEST_CASE("a block without one of its transactions costs its sender; another's copy is taken",
+          "[ranges]") {
+    Play play;
+    const auto whole = play.range(2, play.last);
+    const std::size_t place = with_transaction(whole.blocks, 0);
+    for (std::size_t i = 0; i < place; ++i)
+        play.give(p2p::effect::BlockArrived{kSender, whole.blocks[i], false});
+    const chain::BlockPtr& right = whole.blocks[place];
+    REQUIRE(play.observer.view().head->id == right->header.previous);
+    play.give(p2p::effect::BlockArrived{kSender, hollow(*right), false});
+    CHECK(play.verdict_on(right->id) == Verdict::bad);
+    play.give(p2p::effect::BlockArrived{kOther, right, false});
+    CHECK(play.verdict_on(right->id, kOther) == Verdict::good);
+    CHECK(play.observer.view().head->id == right->id);
 }
 
 TEST_CASE("what the agreement believes after a restart is checked before it is stored",

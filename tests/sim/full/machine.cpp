@@ -358,7 +358,11 @@ node::input::Recovered Machine::recover(const node::effect::Recover& wanted) con
     if (wanted.block) {
         for (const auto& receipt : wanted.block->transactions) {
             const auto* one = std::get_if<chain::PackedTransaction>(&receipt.transaction);
-            if (one != nullptr) packed.push_back(*one);
+            if (one == nullptr) {
+                const base::Error error{base::Errc::invalid, "a receipt has no transaction"};
+                return {wanted.ticket, base::fail(error)};
+            }
+            packed.push_back(*one);
         }
     }
     std::vector<chain::PooledTransaction> done;

@@ -7,12 +7,24 @@
 namespace sim::full {
 
 namespace {
-constexpr std::uint64_t kSalt = 0x6D697363;
+constexpr std::uint64_t kMiscopierSalt = 0x6D697363;
 constexpr int kAnswersPercent = 40;
 constexpr int kBlocksPercent = 10;
+
+// With the digest of its first transaction in the place of the transaction: that gives the same
+// root.
+chain::BlockPtr without_first(const chain::Block& block) {
+    std::vector<chain::TransactionReceipt> receipts = block.transactions;
+    auto& first = receipts.front().transaction;
+    if (const auto* packed = std::get_if<chain::PackedTransaction>(&first)) {
+        const chain::TransactionId digest = packed->packed_digest();
+        first = digest;
+    }
+    return chain::make_block({block.header, block.signature}, std::move(receipts), block.witness);
+}
 }  // namespace
 
-Miscopier::Miscopier(std::uint64_t seed) : dice_(seed ^ kSalt) {}
+Miscopier::Miscopier(std::uint64_t seed) : dice_(seed ^ kMiscopierSalt) {}
 
 p2p::SharedBytes Miscopier::falsify(const p2p::SharedBytes& bytes) {
     const auto envelope = p2p::read_envelope(*bytes);
@@ -31,6 +43,7 @@ p2p::SharedBytes Miscopier::falsify(const p2p::SharedBytes& bytes) {
 
 chain::BlockPtr Miscopier::miscopy(const chain::Block& block) {
     ++copies_;
+    if (!block.transactions.empty() && dice_.percent(50)) return without_first(block);
     std::array<std::byte, 32> secret{};
     secret.fill(std::byte{0x4D});
     const base::crypto::PrivateKey stranger{base::crypto::KeyType::k1, secret};
