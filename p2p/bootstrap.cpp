@@ -58,15 +58,15 @@ bool Bootstrap::has(const Source& source, const SnapshotPoint& snapshot) const {
 }
 
 std::optional<SnapshotPoint> Bootstrap::choose(const std::vector<Source>& sources) const {
-    struct Named {
+    struct Namers {
         std::set<chain::Name> organisations;
         std::size_t peers = 0;
     };
-    std::map<SnapshotPoint, Named> named;
+    std::map<SnapshotPoint, Namers> named;
     for (const Source& source : sources) {
         for (const SnapshotPoint& snapshot : *source.snapshots) {
             if (wrong_.contains(snapshot.manifest) || !has(source, snapshot)) continue;
-            Named& each = named[snapshot];
+            Namers& each = named[snapshot];
             ++each.peers;
             if (source.organisation != chain::Name{}) {
                 each.organisations.insert(source.organisation);

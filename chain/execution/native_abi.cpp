@@ -12,12 +12,12 @@ namespace chain {
 namespace {
 
 // A struct of the ABI: each field's name, a space and its type, with ", " between them.
-struct Row {
+struct AbiRow {
     const char* name;
     std::string_view fields;
 };
 
-constexpr auto kStructs = std::to_array<Row>({
+constexpr auto kStructs = std::to_array<AbiRow>({
     {"permission_level", "actor account_name, permission permission_name"},
     {"key_weight", "key public_key, weight uint16"},
     {"permission_level_weight", "permission permission_level, weight uint16"},
@@ -31,7 +31,7 @@ constexpr auto kStructs = std::to_array<Row>({
 
 // Of the accounts, of bios and the system contract, of BoR's own governance. The data of an action
 // is a struct of its name.
-constexpr auto kActions = std::to_array<Row>({
+constexpr auto kActions = std::to_array<AbiRow>({
     {"newaccount", "creator account_name, name account_name, owner authority, active authority"},
     {"setcode", "account account_name, vmtype uint8, vmversion uint8, code bytes"},
     {"setabi", "account account_name, abi bytes"},
@@ -66,7 +66,7 @@ constexpr auto kActions = std::to_array<Row>({
     {"setchain", "values chain_value[]"},
 });
 
-void add_struct(abi::Definition& definition, const Row& row) {
+void add_struct(abi::Definition& definition, const AbiRow& row) {
     abi::StructDefinition& added = definition.structs.emplace_back();
     added.name = row.name;
     std::string_view left = row.fields;
@@ -94,13 +94,13 @@ base::Bytes make_abi() {
     for (const char* name : {"account_name", "permission_name", "action_name"}) {
         definition.types.push_back({.new_type_name = name, .type = "name"});
     }
-    for (const Row& row : kStructs)
+    for (const AbiRow& row : kStructs)
         add_struct(definition, row);
     add_parameters(definition);
     add_struct(definition, {"chain_value", "name string, value uint64"});
     definition.variants.push_back(
         {.name = "variant_block_signing_authority_v0", .types = {"block_signing_authority_v0"}});
-    for (const Row& row : kActions) {
+    for (const AbiRow& row : kActions) {
         add_struct(definition, row);
         const Name action{name_detail::bits_of(row.name)};
         definition.actions.push_back({.name = action, .type = row.name, .ricardian_contract = ""});

@@ -1,17 +1,12 @@
 #include "chain/vm/host.hpp"
 
 #include "base/check.hpp"
+#include "chain/vm/layout.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 namespace chain::vm {
-
-namespace {
-
-constexpr std::uint32_t kDirtyShift = 12;
-
-}  // namespace
 
 std::optional<base::ByteView> Memory::read(std::uint32_t offset, std::uint32_t length) const {
     if (std::uint64_t{offset} + length > size_) return std::nullopt;

@@ -34,8 +34,18 @@ def flags_by_file(build):
         words = shlex.split(entry["command"])
         found = [w for w in words if w.startswith(("-I", "-D", "-std="))]
         found += [x for w, v in zip(words, words[1:]) if w == "-isystem" for x in (w, v)]
-        flags[os.path.relpath(entry["file"])] = tuple(found)
+        for file in batched(entry["file"]):
+            flags[os.path.relpath(file)] = tuple(found)
     return flags
+
+
+def batched(file):
+    """The sources that a file of cmake/batches.py includes; any other file itself."""
+    if "/batches/" not in file:
+        return [file]
+    text = open(file).read()
+    return [os.path.normpath(os.path.join(os.path.dirname(file), name))
+            for name in re.findall(r'#include "(.*)"', text)]
 
 
 def groups_of(files, flags):

@@ -1,11 +1,11 @@
 # Sourced by test.sh and demo.sh: the Debian packages that the project needs, and installing them.
 
-BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache pkg-config
+BUILD_PACKAGES="g++ clang-16 lld-16 libclang-rt-16-dev cmake ninja-build ccache pkg-config python3
   libboost1.81-dev libboost-program-options1.81-dev libssl-dev libsecp256k1-dev librocksdb-dev
   nlohmann-json3-dev libexpected-dev libfmt-dev libspdlog-dev prometheus-cpp-dev libzstd-dev
   liblz4-dev libsnappy-dev zlib1g-dev libasmjit-dev librdkafka-dev libibverbs-dev catch2 libbenchmark-dev
   libclang-rt-16-dev-wasm32 libc++-16-dev-wasm32 git ca-certificates"
-TEST_PACKAGES="wabt clang-tidy-16 clang-format-16 llvm-16 kcat python3-confluent-kafka python3-kafka nodejs npm python3
+TEST_PACKAGES="wabt clang-tidy-16 clang-format-16 llvm-16 kcat python3-confluent-kafka python3-kafka nodejs npm
   openssl chromium curl jq iproute2 faketime procps file debootstrap util-linux qemu-system-x86 busybox-static
   cpio xz-utils kmod ibverbs-providers ibverbs-utils strace"
 

@@ -1,3 +1,4 @@
+// Compiled apart: with options of its own (tests/CMakeLists.txt).
 #include "tests/wabt/interpreter.hpp"
 
 #include "tests/wabt/features.hpp"

@@ -1,3 +1,4 @@
+// Compiled apart: with options of its own (tests/CMakeLists.txt).
 #include "tests/wabt/text.hpp"
 
 #include <wabt/binary-writer.h>

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kSalt = 0x2545F4914F6CDD1D;
+constexpr std::uint64_t kByzantineSalt = 0x2545F4914F6CDD1D;
 constexpr std::uint64_t kFloodSalt = 0x9FB21C651E98DF25;
 constexpr std::uint64_t kCopySalt = 0x5D1F0C9A62E37B84;
 constexpr std::size_t kRecent = 6;
@@ -24,7 +24,7 @@ constexpr base::Duration kHandshake = milliseconds(400);
 }  // namespace
 
 Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet), chance_(fleet.chance()), dice_(seed ^ kSalt), impostor_(fleet, seed) {
+    : fleet_(fleet), chance_(fleet.chance()), dice_(seed ^ kByzantineSalt), impostor_(fleet, seed) {
     const auto liking = [&] { return static_cast<int>(chance_.below(5)) * 25; };
     withholds_ = liking() / 2;
     releases_late_ = liking() / 2;

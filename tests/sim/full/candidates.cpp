@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::uint64_t kSalt = ~0xA0761D6478BD642FULL;
+constexpr std::uint64_t kCandidatesSalt = ~0xA0761D6478BD642FULL;
 constexpr int kSeedsPercent = 25;      // Of those in which members vote and some are Byzantine.
 constexpr std::size_t kFirstKey = 20;  // No member has a number so high.
 constexpr base::Duration kPause = milliseconds(400);
@@ -32,7 +32,7 @@ Candidates::Candidates(Fleet& fleet) : fleet_(fleet), liar_(fleet.world().byzant
 
 bool Candidates::is_in(const World& world, std::uint64_t seed) {
     const bool may_be = world.votes && !world.byzantine.empty();
-    return may_be && Chance(seed ^ kSalt).percent(kSeedsPercent);
+    return may_be && Chance(seed ^ kCandidatesSalt).percent(kSeedsPercent);
 }
 
 void Candidates::became_final(const chain::ExecutedBlockPtr& block) {

@@ -7,7 +7,7 @@
 namespace sim::full {
 
 namespace {
-constexpr std::uint64_t kSalt = 0x636C61696D;
+constexpr std::uint64_t kClaimantSalt = 0x636C61696D;
 constexpr std::uint64_t kHeightSalt = 0x686569676874;
 constexpr int kSeedsPercent = 10;
 constexpr int kSeedsOfTwoPercent = 75;  // Two are believed by who joins.
@@ -18,7 +18,7 @@ constexpr chain::Height kFar = 1'000'000;
 
 bool Claimant::is_in(const World& world, std::uint64_t seed) {
     const bool are_two = world.byzantine.size() > 1;
-    return Chance(seed ^ kSalt).percent(are_two ? kSeedsOfTwoPercent : kSeedsPercent);
+    return Chance(seed ^ kClaimantSalt).percent(are_two ? kSeedsOfTwoPercent : kSeedsPercent);
 }
 
 Claimant::Claimant(std::uint64_t seed) {

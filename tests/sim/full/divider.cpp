@@ -8,7 +8,7 @@ namespace sim::full {
 
 namespace {
 
-constexpr std::uint64_t kSalt = 0x94D049BB133111EB;
+constexpr std::uint64_t kDividerSalt = 0x94D049BB133111EB;
 constexpr int kSeedsPercent = 40;  // Of those with one Byzantine member that has no twin.
 constexpr std::size_t kMade = 8;   // Of which some serve.
 constexpr chain::Slot kEarliest = 20;
@@ -20,11 +20,11 @@ constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 }  // namespace
 
 Divider::Divider(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet), from_(kEarliest + Chance(seed ^ ~kSalt).below(kLatest - kEarliest)) {}
+    : fleet_(fleet), from_(kEarliest + Chance(seed ^ ~kDividerSalt).below(kLatest - kEarliest)) {}
 
 bool Divider::is_in(const World& world, std::uint64_t seed) {
     const bool is_alone = world.byzantine.size() == 1 && world.twins.empty();
-    return is_alone && !world.is_large() && Chance(seed ^ kSalt).percent(kSeedsPercent);
+    return is_alone && !world.is_large() && Chance(seed ^ kDividerSalt).percent(kSeedsPercent);
 }
 
 bool Divider::divide(std::size_t machine, const chain::BlockPtr& block, Variants& variants) {

@@ -15,7 +15,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::uint64_t kSalt = 0xD1342543DE82EF95;
+constexpr std::uint64_t kFleetSalt = 0xD1342543DE82EF95;
 constexpr std::uint64_t kRestoreSalt = 0x2545F4914F6CDD1D;
 constexpr base::Duration kFaultsFor = seconds(15);
 constexpr base::Duration kHealthyFor = seconds(10);
@@ -30,7 +30,7 @@ constexpr base::Duration kHealthyForLarge = seconds(15);
 
 Fleet::Fleet(std::uint64_t seed, Worlds worlds)
     : chance_(seed),
-      dice_(seed ^ kSalt),
+      dice_(seed ^ kFleetSalt),
       world_(make_world(chance_, seed, worlds)),
       observer_(world_.universe, false),
       restore_dice_(seed ^ kRestoreSalt),

@@ -6,7 +6,7 @@ namespace sim::full {
 
 namespace {
 
-constexpr std::uint64_t kSalt = 0xBF58476D1CE4E5B9;
+constexpr std::uint64_t kFlooderSalt = 0xBF58476D1CE4E5B9;
 constexpr int kPercent = 6;  // Of the times when it could.
 // More than the tables of what they concern take.
 constexpr std::size_t kOrphans = 80;
@@ -32,7 +32,7 @@ constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
 Flooder::Flooder(Fleet& fleet, std::uint64_t seed)
     : fleet_(fleet),
-      dice_(seed ^ kSalt),
+      dice_(seed ^ kFlooderSalt),
       member_(fleet.world().byzantine.front()),
       variants_(fleet.world()) {}
 

@@ -8,7 +8,7 @@ namespace sim::full {
 
 namespace {
 
-constexpr std::uint64_t kSalt = 0x9E6C63D0876A9A35;
+constexpr std::uint64_t kImpostorSalt = 0x9E6C63D0876A9A35;
 // A channel is spoken on before: the handshake is over.
 constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
@@ -21,7 +21,7 @@ chain::ChainId other_chain(chain::ChainId id) {
 }  // namespace
 
 Impostor::Impostor(Fleet& fleet, std::uint64_t seed)
-    : fleet_(fleet), dice_(seed ^ kSalt), member_(fleet.world().byzantine.front()) {
+    : fleet_(fleet), dice_(seed ^ kImpostorSalt), member_(fleet.world().byzantine.front()) {
     percent_ = dice_.percent(60) ? 3 : 0;
 }
 

@@ -8,7 +8,7 @@ namespace sim::full {
 
 namespace {
 
-constexpr std::uint64_t kSalt = 0xD6E8FEB86659FD93;
+constexpr std::uint64_t kSplitterSalt = 0xD6E8FEB86659FD93;
 constexpr int kSeedsPercent = 60;  // Of those with one Byzantine validator of four, without twin.
 constexpr std::size_t kValidators = 4;
 constexpr std::size_t kEach = 2;  // A third would wait.
@@ -20,7 +20,7 @@ constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 bool Splitter::is_in(const World& world, std::uint64_t seed) {
     const bool is_alone = world.byzantine.size() == 1 && world.twins.empty();
     return is_alone && world.validators == kValidators &&
-           Chance(seed ^ kSalt).percent(kSeedsPercent);
+           Chance(seed ^ kSplitterSalt).percent(kSeedsPercent);
 }
 
 void Splitter::split(std::size_t machine, const chain::BlockPtr& block, Variants& variants) {

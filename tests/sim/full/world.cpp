@@ -14,7 +14,7 @@ namespace sim::full {
 
 namespace {
 
-constexpr std::uint64_t kSalt = 0x5851F42D4C957F2D;
+constexpr std::uint64_t kWorldSalt = 0x5851F42D4C957F2D;
 constexpr std::uint64_t kPrunerSalt = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kRestoreSalt = 0xBF58476D1CE4E5B9;
 constexpr std::uint64_t kRoomSalt = 0x8CB92BA72F3D8DD7;
@@ -153,7 +153,7 @@ void choose_room(World& world, std::uint64_t seed) {
 }
 
 World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
-    Chance dice(seed ^ kSalt);
+    Chance dice(seed ^ kWorldSalt);
     World world;
     world.votes = chance.percent(60);
     if (world.votes) world.members += chance.below(3);
