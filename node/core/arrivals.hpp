@@ -27,6 +27,9 @@ struct Arrival {
     bool is_sync = false;            // Final for who sent it, and asked for by height.
     std::uint64_t ticket = 0;        // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
+    // No header that is not executed had a word in who votes for it: else one producer could name
+    // the voters of what it signs itself.
+    bool are_voters_known = false;
     bool is_certified = false;     // A certificate names it, or a block above it.
     base::Timestamp not_before{};  // It came before its slot.
     // A third block of its slot: until then it waits for what names it, and nothing is done with

@@ -74,6 +74,7 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     Arrival arrival;
     arrival.block = arrived.block;
     arrival.schedules = chain::with_proposal(*below, block.header);
+    arrival.are_voters_known = are_voters_known(block.header, *below);
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
     if (is_third) arrival.gives_up_at = now_ + kNamedWithin;
@@ -159,7 +160,9 @@ bool Core::Impl::certify_below(const chain::Witness& witness, Effects& out) {
         if (!brought) continue;
         const Arrivals::Key named{brought->data.height, brought->data.block_id};
         if (arrivals_.uncertified(named).empty()) continue;
-        const chain::ScheduleState schedules = arrivals_.find(named)->schedules;
+        const chain::ScheduleState* voters = voters_of(*arrivals_.find(named));
+        if (voters == nullptr) continue;
+        const chain::ScheduleState schedules = *voters;
         if (verify(*brought, schedules, out)) did_any_wait |= certify(named, out);
     }
     return did_any_wait;
@@ -172,6 +175,22 @@ std::optional<chain::ScheduleState> Core::Impl::schedules_below(
     const Arrival* parent = arrivals_.find({child.height - 1, child.previous});
     if (parent == nullptr) return std::nullopt;
     return chain::schedules_below(parent->schedules, parent->block->header);
+}
+
+bool Core::Impl::are_voters_known(const chain::BlockHeader& child,
+                                  const chain::ScheduleState& below) const {
+    if (chain_->schedules_below(child.previous)) return true;
+    const Arrival* parent = arrivals_.find({child.height - 1, child.previous});
+    return parent != nullptr && parent->are_voters_known &&
+           below.active == parent->schedules.active &&
+           below.pending() == parent->schedules.pending();
+}
+
+// Under which certificates of a block that waits are looked at; null: not known yet.
+const chain::ScheduleState* Core::Impl::voters_of(const Arrival& arrival) const {
+    const chain::BlockHeader& header = arrival.block->header;
+    const bool is_known = arrival.are_voters_known || chain_->schedules_below(header.previous);
+    return is_known ? &arrival.schedules : nullptr;
 }
 
 const chain::ScheduleEntry& Core::Impl::owner_of(chain::Slot slot,

@@ -239,8 +239,8 @@ void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, 
     p2p::input::Judged judged{Item::certificate, arrived.id, arrived.channel, Verdict::unsure, ""};
     const Arrivals::Key named{certificate.data.height, certificate.data.block_id};
     const Arrival* arrival = arrivals_.find(named);
-    const chain::ScheduleState* schedules =
-        arrival != nullptr ? &arrival->schedules : consensus_.schedules_of(certificate.data);
+    const chain::ScheduleState* schedules = arrival != nullptr ? voters_of(*arrival) : nullptr;
+    if (schedules == nullptr) schedules = consensus_.schedules_of(certificate.data);
     if (schedules == nullptr) {
         judged.text = "the schedule of its block is not known";
         return judge(std::move(judged), out);

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 // After Catch2, whose macros it uses.
+#include "consensus/certificate.hpp"
 #include "node/core/arrivals.hpp"
 #include "tests/support/blocks.hpp"
 #include "tests/support/cluster.hpp"
@@ -144,6 +145,44 @@ TEST_CASE("a third block of a slot is taken when another producer builds on it",
     REQUIRE(test.judged.size() == 1);
     CHECK(test.judged[0].id == third->id);
     CHECK(test.judged[0].verdict == p2p::Verdict::bad);
+}
+
+TEST_CASE("who makes a block does not name the voters of what builds on it", "[network]") {
+    Divided test(false);
+    test.cluster.tick_at(9);
+    const chain::BlockHeader& right = test.good->header;
+    // None of these is executed: the first waits to be named, as a third of its slot. It claims
+    // that what it proposes itself is final.
+    chain::Schedule alone{
+        right.schedule_version,
+        {{right.producer, support::key_of(7).public_key(), support::key_of(7).public_key()}}};
+    chain::Block bare = *test.good;
+    bare.witness = {};
+    chain::BlockHeader header = right;
+    header.schedule_change = alone;
+    header.finalized.id.bytes.fill(std::byte{0xFF});
+    chain::BlockPtr block;
+    for (int depth = 0; depth < 3; ++depth) {
+        block = with_header(bare, header, support::key_of(7), test.cluster[0].genesis().chain_id());
+        test.send({Cluster::channel(0), block});
+        header.schedule_change.reset();
+        header.previous = block->id;
+        ++header.height;
+    }
+    REQUIRE(test.judged.empty());
+    std::vector<p2p::input::Judged> said;
+    test.cluster[3].to_peers = [&](const p2p::Input& each) {
+        if (const auto* judged = std::get_if<p2p::input::Judged>(&each)) said.push_back(*judged);
+    };
+    chain::VoteData data = consensus::vote_data(chain::VoteKind::notarize, *block);
+    data.slot = chain::Slot{1} << 30U;
+    const auto digest = data.digest(test.cluster[0].genesis().chain_id());
+    const chain::Certificate forged{data, {{std::byte{1}}}, {support::key_of(7).sign(digest)}};
+    test.cluster[3].step(
+        node::input::FromPeers{p2p::effect::CertificateArrived{Cluster::channel(0), {}, forged}});
+    REQUIRE(said.size() == 1);
+    CHECK(said.front().item == p2p::Item::certificate);
+    CHECK(said.front().verdict == p2p::Verdict::bad);
 }
 
 TEST_CASE("of third blocks of a producer that come by themselves the last few wait", "[network]") {
