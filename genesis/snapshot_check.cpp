@@ -90,6 +90,10 @@ class AgreementCheck {
         std::vector<chain::Digest> digests;
         digests.reserve(block.transactions.size());
         for (const chain::TransactionReceipt& receipt : block.transactions) {
+            // A digest in the place of its transaction gives the same root.
+            if (!std::holds_alternative<chain::PackedTransaction>(receipt.transaction)) {
+                return refuse(header, "a receipt has no transaction");
+            }
             digests.push_back(receipt.digest());
         }
         if (chain::merkle_root(digests) != header.transaction_root) {

@@ -213,6 +213,12 @@ TEST_CASE("the agreement part is checked block by block", "[snapshot]") {
         block(bad, 1).transactions.pop_back();
         CHECK_THAT(refusal(bad), Contains("its transactions are not those of its header"));
     }
+    SECTION("the digest of a transaction stands in its place") {
+        auto& transaction = block(bad, 1).transactions.front().transaction;
+        const auto digest = std::get<chain::PackedTransaction>(transaction).packed_digest();
+        transaction = digest;
+        CHECK_THAT(refusal(bad), Contains("a receipt has no transaction"));
+    }
     SECTION("a producer's signature of somebody else") {
         chain::Block& forged = block(bad, 0);
         forged.signature = key_of(66).sign(forged.header.signing_digest(bad.trust.chain_id));
