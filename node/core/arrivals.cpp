@@ -148,24 +148,31 @@ base::Duration Arrivals::cost_of(const chain::Block& block) {
     return cost;
 }
 
-bool Arrivals::has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const {
+bool Arrivals::has_twins(const chain::BlockHeader& header,
+                         const chain::BlockId& id,
+                         bool is_schedule_known) const {
+    const OfSlots& let_in = let_in_.at(is_schedule_known ? 1 : 0);
     const std::pair key{header.slot, header.producer};
-    const auto found = let_in_.find(key);
-    if (found == let_in_.end()) {
+    const auto found = let_in.find(key);
+    if (found == let_in.end()) {
         // Those of the lowest slots are forgotten, not how many there were.
-        return let_in_.size() >= kSlotsMax && key < let_in_.begin()->first;
+        return let_in.size() >= kSlotsMax && key < let_in.begin()->first;
     }
     return found->second.size() >= 2 && std::ranges::find(found->second, id) == found->second.end();
 }
 
-void Arrivals::let_in(const chain::BlockHeader& header, const chain::BlockId& id) {
-    std::vector<chain::BlockId>& ids = let_in_[{header.slot, header.producer}];
+void Arrivals::let_in(const chain::BlockHeader& header,
+                      const chain::BlockId& id,
+                      bool is_schedule_known) {
+    OfSlots& let_in = let_in_.at(is_schedule_known ? 1 : 0);
+    std::vector<chain::BlockId>& ids = let_in[{header.slot, header.producer}];
     if (ids.size() < 2 && std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
-    if (let_in_.size() > kSlotsMax) let_in_.erase(let_in_.begin());
+    if (let_in.size() > kSlotsMax) let_in.erase(let_in.begin());
 }
 
 void Arrivals::forget_slots_up_to(chain::Slot slot) {
-    let_in_.erase(let_in_.begin(), let_in_.lower_bound({slot + 1, chain::Name{}}));
+    for (OfSlots& let_in : let_in_)
+        let_in.erase(let_in.begin(), let_in.lower_bound({slot + 1, chain::Name{}}));
 }
 
 Arrival* Arrivals::find_ticket(std::uint64_t ticket) {

@@ -8,6 +8,7 @@
 #include "transport/types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -27,9 +28,9 @@ struct Arrival {
     bool is_sync = false;            // Final for who sent it, and asked for by height.
     std::uint64_t ticket = 0;        // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
-    // No header that is not executed had a word in who votes for it: else one producer could name
-    // the voters of what it signs itself.
-    bool are_voters_known = false;
+    // No header that is not executed had a word in who makes and votes for it: else one producer
+    // could give itself the names of others, and name the voters of what it signs itself.
+    bool is_schedule_known = false;
     bool is_certified = false;     // A certificate names it, or a block above it.
     base::Timestamp not_before{};  // It came before its slot.
     // A third block of its slot: until then it waits for what names it, and nothing is done with
@@ -96,10 +97,13 @@ class Arrivals : base::Pinned {
         Key key;
     };
     [[nodiscard]] std::vector<Turn> in_turn(chain::Slot recent) const;
-    // Whether two other blocks of this producer and slot were let in.
-    [[nodiscard]] bool has_twins(const chain::BlockHeader& header, const chain::BlockId& id) const;
+    // Whether two other blocks of this producer and slot were let in. `is_schedule_known`: as in
+    // Arrival; the two kinds are counted apart.
+    [[nodiscard]] bool has_twins(const chain::BlockHeader& header,
+                                 const chain::BlockId& id,
+                                 bool is_schedule_known) const;
     // Its signature is good: it counts as one of its slot.
-    void let_in(const chain::BlockHeader& header, const chain::BlockId& id);
+    void let_in(const chain::BlockHeader& header, const chain::BlockId& id, bool is_schedule_known);
     void forget_slots_up_to(chain::Slot slot);
     // Ascending heights: parents before children.
     [[nodiscard]] Entries& entries() { return entries_; }
@@ -124,7 +128,8 @@ class Arrivals : base::Pinned {
     std::map<std::uint64_t, Key> tickets_;
     std::size_t bytes_ = 0;
     std::map<chain::Name, std::size_t> bytes_of_producer_;
-    std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>> let_in_;
+    using OfSlots = std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>>;
+    std::array<OfSlots, 2> let_in_;  // Of schedules that are not known; of those that are.
     std::map<chain::BlockId, std::string> refused_;
     std::deque<chain::BlockId> refused_order_;
 };

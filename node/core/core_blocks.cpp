@@ -53,8 +53,9 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     const bool is_below_certified =
         arrived.is_certified && !chain::is_left_out(chain::Rule::third_below_certified);
     const bool is_certified = is_below_certified || consensus_.is_certified(block.id);
+    const bool is_schedule_known = knows_schedule_of(block.header, *below);
     const bool is_third = !chain::is_left_out(chain::Rule::two_of_a_slot) && !is_certified &&
-                          arrivals_.has_twins(block.header, block.id);
+                          arrivals_.has_twins(block.header, block.id, is_schedule_known);
     if (auto good = check_owner(block.header, *below); !good) {
         return refuse_id(good.error().detail);
     }
@@ -74,7 +75,7 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     Arrival arrival;
     arrival.block = arrived.block;
     arrival.schedules = chain::with_proposal(*below, block.header);
-    arrival.are_voters_known = are_voters_known(block.header, *below);
+    arrival.is_schedule_known = is_schedule_known;
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
     if (is_third) arrival.gives_up_at = now_ + kNamedWithin;
@@ -90,8 +91,8 @@ void Core::Impl::take_in(Arrival arrival, bool is_certified, Effects& out) {
         arrival.ticket = next_ticket_++;
     }
     const Ticket ticket = arrival.ticket;
+    arrivals_.let_in(block->header, block->id, arrival.is_schedule_known);
     arrivals_.add(std::move(arrival));
-    arrivals_.let_in(block->header, block->id);
     if (ticket != 0) out.push_back(effect::Recover{ticket, block, nullptr});
     bool can_go_on = ticket == 0;
     if (is_certified) can_go_on |= certify(Arrivals::key_of(*block), out);
@@ -144,8 +145,8 @@ bool Core::Impl::release(const Arrivals::Key& named, Effects& out) {
 bool Core::Impl::release_below(const chain::Block& block, Effects& out) {
     const Arrivals::Key parent{block.header.height - 1, block.header.previous};
     const Arrival* below = arrivals_.find(parent);
-    const bool is_waiting = arrivals_.find(Arrivals::key_of(block))->gives_up_at.has_value();
-    if (below == nullptr || is_waiting) return false;
+    const Arrival& above = *arrivals_.find(Arrivals::key_of(block));
+    if (below == nullptr || above.gives_up_at || !above.is_schedule_known) return false;
     if (below->block->header.producer == block.header.producer) return false;
     const chain::Slot full_within = consensus::full_within(chain_->identity().times);
     if (block.header.slot > block.header.finalized.slot + full_within) return false;
@@ -177,11 +178,11 @@ std::optional<chain::ScheduleState> Core::Impl::schedules_below(
     return chain::schedules_below(parent->schedules, parent->block->header);
 }
 
-bool Core::Impl::are_voters_known(const chain::BlockHeader& child,
-                                  const chain::ScheduleState& below) const {
+bool Core::Impl::knows_schedule_of(const chain::BlockHeader& child,
+                                   const chain::ScheduleState& below) const {
     if (chain_->schedules_below(child.previous)) return true;
     const Arrival* parent = arrivals_.find({child.height - 1, child.previous});
-    return parent != nullptr && parent->are_voters_known &&
+    return parent != nullptr && parent->is_schedule_known &&
            below.active == parent->schedules.active &&
            below.pending() == parent->schedules.pending();
 }
@@ -189,7 +190,7 @@ bool Core::Impl::are_voters_known(const chain::BlockHeader& child,
 // Under which certificates of a block that waits are looked at; null: not known yet.
 const chain::ScheduleState* Core::Impl::voters_of(const Arrival& arrival) const {
     const chain::BlockHeader& header = arrival.block->header;
-    const bool is_known = arrival.are_voters_known || chain_->schedules_below(header.previous);
+    const bool is_known = arrival.is_schedule_known || chain_->schedules_below(header.previous);
     return is_known ? &arrival.schedules : nullptr;
 }
 

@@ -241,9 +241,10 @@ class Core::Impl {
     bool certify_below(const chain::Witness& witness, Effects& out);
     [[nodiscard]] std::optional<chain::ScheduleState> schedules_below(
         const chain::BlockHeader& child) const;
-    // Whether no header that is not executed says who votes for a child with these schedules.
-    [[nodiscard]] bool are_voters_known(const chain::BlockHeader& child,
-                                        const chain::ScheduleState& below) const;
+    // Whether no header that is not executed says who makes and votes for a child with these
+    // schedules.
+    [[nodiscard]] bool knows_schedule_of(const chain::BlockHeader& child,
+                                         const chain::ScheduleState& below) const;
     [[nodiscard]] const chain::ScheduleState* voters_of(const Arrival& arrival) const;
     // Of a block whose parent leads to these schedules: whose its slot is, whether the header
     // says so, and whether the owner has signed it.

@@ -257,7 +257,7 @@ base::Result<void> Core::Impl::restore_agreement() {
     consensus_.restore_final(chain_->finalized()->id);
     for (const chain::ExecutedBlockPtr& block : chain_->held()) {
         if (auto restored = restore(block->block); !restored) return restored;
-        arrivals_.let_in(block->block->header, block->block->id);
+        arrivals_.let_in(block->block->header, block->block->id, /*is_schedule_known=*/true);
     }
     if (const auto& notarize = chain_->stored_notarize()) {
         if (auto good = check_stored(*notarize, Kind::notarize); !good) return good;

@@ -147,42 +147,70 @@ TEST_CASE("a third block of a slot is taken when another producer builds on it",
     CHECK(test.judged[0].verdict == p2p::Verdict::bad);
 }
 
-TEST_CASE("who makes a block does not name the voters of what builds on it", "[network]") {
+TEST_CASE("who makes a block names neither the producers nor the voters of what builds on it",
+          "[network]") {
     Divided test(false);
     test.cluster.tick_at(9);
+    const chain::ChainId chain_id = test.cluster[0].genesis().chain_id();
     const chain::BlockHeader& right = test.good->header;
+    const chain::Name other = test.child->header.producer;
+    const auto entry = [](chain::Name name, unsigned char key) {
+        const auto public_key = support::key_of(key).public_key();
+        return chain::ScheduleEntry{name, public_key, public_key};
+    };
     // None of these is executed: the first waits to be named, as a third of its slot. It claims
-    // that what it proposes itself is final.
-    chain::Schedule alone{
-        right.schedule_version,
-        {{right.producer, support::key_of(7).public_key(), support::key_of(7).public_key()}}};
+    // that what it proposes itself is final: both members with keys of its own.
     chain::Block bare = *test.good;
     bare.witness = {};
     chain::BlockHeader header = right;
-    header.schedule_change = alone;
+    header.schedule_change = {right.schedule_version, {entry(right.producer, 7), entry(other, 66)}};
     header.finalized.id.bytes.fill(std::byte{0xFF});
     chain::BlockPtr block;
     for (int depth = 0; depth < 3; ++depth) {
-        block = with_header(bare, header, support::key_of(7), test.cluster[0].genesis().chain_id());
+        block = with_header(bare, header, support::key_of(7), chain_id);
         test.send({Cluster::channel(0), block});
         header.schedule_change.reset();
         header.previous = block->id;
         ++header.height;
     }
     REQUIRE(test.judged.empty());
-    std::vector<p2p::input::Judged> said;
-    test.cluster[3].to_peers = [&](const p2p::Input& each) {
-        if (const auto* judged = std::get_if<p2p::input::Judged>(&each)) said.push_back(*judged);
-    };
-    chain::VoteData data = consensus::vote_data(chain::VoteKind::notarize, *block);
-    data.slot = chain::Slot{1} << 30U;
-    const auto digest = data.digest(test.cluster[0].genesis().chain_id());
-    const chain::Certificate forged{data, {{std::byte{1}}}, {support::key_of(7).sign(digest)}};
-    test.cluster[3].step(
-        node::input::FromPeers{p2p::effect::CertificateArrived{Cluster::channel(0), {}, forged}});
-    REQUIRE(said.size() == 1);
-    CHECK(said.front().item == p2p::Item::certificate);
-    CHECK(said.front().verdict == p2p::Verdict::bad);
+    SECTION("a certificate by them proves nothing") {
+        std::vector<p2p::input::Judged> said;
+        test.cluster[3].to_peers = [&](const p2p::Input& each) {
+            if (const auto* judged = std::get_if<p2p::input::Judged>(&each))
+                said.push_back(*judged);
+        };
+        chain::VoteData data = consensus::vote_data(chain::VoteKind::notarize, *block);
+        data.slot = chain::Slot{1} << 30U;
+        const auto digest = data.digest(chain_id);
+        const chain::Certificate forged{
+            data,
+            {{std::byte{0b11}}},
+            {support::key_of(7).sign(digest), support::key_of(66).sign(digest)}};
+        test.cluster[3].step(node::input::FromPeers{
+            p2p::effect::CertificateArrived{Cluster::channel(0), {}, forged}});
+        REQUIRE(said.size() == 1);
+        CHECK(said.front().item == p2p::Item::certificate);
+        CHECK(said.front().verdict == p2p::Verdict::bad);
+    }
+    SECTION("blocks in the name of another are no twins of what that one makes") {
+        header.slot = test.child->header.slot;
+        header.producer = other;
+        for (const unsigned tag : {1U, 2U}) {
+            header.action_root.bytes[0] = static_cast<std::byte>(tag);
+            test.send(
+                {Cluster::channel(0), with_header(bare, header, support::key_of(66), chain_id)});
+        }
+        // Nor does another producer build on what waits.
+        REQUIRE(test.judged.empty());
+        chain::BlockHeader own = right;
+        own.slot = test.child->header.slot;
+        own.producer = other;
+        test.send({Cluster::channel(0), with_header(bare, own, support::key_of(8), chain_id)});
+        // It was executed: its state is wrong.
+        REQUIRE(test.judged.size() == 1);
+        CHECK(test.judged.front().verdict == p2p::Verdict::bad);
+    }
 }
 
 TEST_CASE("of third blocks of a producer that come by themselves the last few wait", "[network]") {
@@ -292,13 +320,15 @@ TEST_CASE("of a slot two blocks are let in, however many slots came after it", "
         return made;
     };
     header.slot = 4;
-    arrivals.let_in(header, id(1));
-    CHECK_FALSE(arrivals.has_twins(header, id(3)));
-    arrivals.let_in(header, id(2));
-    CHECK(arrivals.has_twins(header, id(3)));
+    arrivals.let_in(header, id(1), true);
+    CHECK_FALSE(arrivals.has_twins(header, id(3), true));
+    arrivals.let_in(header, id(2), true);
+    CHECK(arrivals.has_twins(header, id(3), true));
     chain::BlockHeader later = header;
     for (later.slot = 5; later.slot < 5 + node::Arrivals::kSlotsMax; ++later.slot)
-        arrivals.let_in(later, id(1));
-    CHECK(arrivals.has_twins(header, id(3)));
-    CHECK_FALSE(arrivals.has_twins(later, id(3)));
+        arrivals.let_in(later, id(1), true);
+    CHECK(arrivals.has_twins(header, id(3), true));
+    CHECK_FALSE(arrivals.has_twins(later, id(3), true));
+    // Those of a schedule that nobody has checked are counted apart.
+    CHECK_FALSE(arrivals.has_twins(header, id(3), false));
 }
