@@ -3,6 +3,7 @@
 #include "base/check.hpp"
 #include "chain/execution/schedule_rows.hpp"
 #include "chain/state/merkle.hpp"
+#include "chain/state/transaction_root.hpp"
 #include "chain/types/exception.hpp"
 
 #include <fmt/format.h>
@@ -99,12 +100,9 @@ base::Result<BlockHeader> PendingBlock::close(const Progress& progress) {
     if (!root) return base::fail(std::move(root).error());
     header.finality_root = *root;
 
-    std::vector<Digest> receipt_digests;
-    receipt_digests.reserve(receipts_.size());
-    for (const TransactionReceipt& receipt : receipts_) {
-        receipt_digests.push_back(receipt.digest());
-    }
-    header.transaction_root = merkle_root(receipt_digests);
+    const auto transactions = transaction_root(receipts_);
+    CHECK(transactions.has_value());
+    header.transaction_root = *transactions;
     header.action_root = merkle_root(action_digests_);
 
     if (progress.trusted_digest) {

@@ -1,4 +1,4 @@
-#include "chain/state/merkle.hpp"
+#include "chain/state/transaction_root.hpp"
 #include "chain/types/rule.hpp"
 #include "consensus/certificate.hpp"
 #include "genesis/snapshot_agreement.hpp"
@@ -87,16 +87,9 @@ class AgreementCheck {
                                       "links lead to another",
                                       header.schedule_version));
         }
-        std::vector<chain::Digest> digests;
-        digests.reserve(block.transactions.size());
-        for (const chain::TransactionReceipt& receipt : block.transactions) {
-            // A digest in the place of its transaction gives the same root.
-            if (!std::holds_alternative<chain::PackedTransaction>(receipt.transaction)) {
-                return refuse(header, "a receipt has no transaction");
-            }
-            digests.push_back(receipt.digest());
-        }
-        if (chain::merkle_root(digests) != header.transaction_root) {
+        const auto root = chain::transaction_root(block.transactions);
+        if (!root) return refuse(header, "a receipt has no transaction");
+        if (*root != header.transaction_root) {
             return refuse(header, "its transactions are not those of its header");
         }
         if (header.height == 1) return check_genesis(block);

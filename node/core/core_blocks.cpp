@@ -1,5 +1,5 @@
 #include "base/check.hpp"
-#include "chain/state/merkle.hpp"
+#include "chain/state/transaction_root.hpp"
 #include "chain/types/rule.hpp"
 #include "consensus/recent.hpp"
 #include "node/core/core_impl.hpp"
@@ -15,14 +15,7 @@ namespace node {
 using p2p::Verdict;
 
 bool has_its_body(const chain::Block& block) {
-    std::vector<base::Hash256> leaves;
-    leaves.reserve(block.transactions.size());
-    for (const chain::TransactionReceipt& receipt : block.transactions) {
-        // A digest in the place of its transaction gives the same root.
-        if (!std::holds_alternative<chain::PackedTransaction>(receipt.transaction)) return false;
-        leaves.push_back(receipt.digest());
-    }
-    return chain::merkle_root(leaves) == block.header.transaction_root;
+    return chain::transaction_root(block.transactions) == block.header.transaction_root;
 }
 
 // Whose slot it is and whether he signed it is looked at before anything else is paid for: a block
@@ -53,13 +46,12 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     const bool is_below_certified =
         arrived.is_certified && !chain::is_left_out(chain::Rule::third_below_certified);
     const bool is_certified = is_below_certified || consensus_.is_certified(block.id);
-    const bool is_schedule_known = knows_schedule_of(block.header, *below);
     const bool is_third = !chain::is_left_out(chain::Rule::two_of_a_slot) && !is_certified &&
-                          arrivals_.has_twins(block.header, block.id, is_schedule_known);
-    if (auto good = check_owner(block.header, *below); !good) {
+                          arrivals_.has_twins(block.header, block.id, below->is_known);
+    if (auto good = check_owner(block.header, below->schedules); !good) {
         return refuse_id(good.error().detail);
     }
-    if (!is_signed(block, *below)) {
+    if (!is_signed(block, below->schedules)) {
         return answer_with(Verdict::bad, "the producer's signature is wrong");
     }
     const bool is_wanted = is_certified || may_wait(block.id, arrived.is_sync);
@@ -74,8 +66,8 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     }
     Arrival arrival;
     arrival.block = arrived.block;
-    arrival.schedules = chain::with_proposal(*below, block.header);
-    arrival.is_schedule_known = is_schedule_known;
+    arrival.schedules = chain::with_proposal(below->schedules, block.header);
+    arrival.is_schedule_known = below->is_known;
     arrival.channel = arrived.channel;
     arrival.is_sync = arrived.is_sync;
     if (is_third) arrival.gives_up_at = now_ + kNamedWithin;
@@ -162,32 +154,26 @@ bool Core::Impl::certify_below(const chain::Witness& witness, Effects& out) {
         const Arrivals::Key named{brought->data.height, brought->data.block_id};
         if (arrivals_.uncertified(named).empty()) continue;
         const chain::ScheduleState* voters = voters_of(*arrivals_.find(named));
-        if (voters == nullptr) continue;
-        const chain::ScheduleState schedules = *voters;
-        if (verify(*brought, schedules, out)) did_any_wait |= certify(named, out);
+        if (voters != nullptr && verify(*brought, *voters, out))
+            did_any_wait |= certify(named, out);
     }
     return did_any_wait;
 }
 
-// Of a child of this header's parent; nothing: that is not here.
-std::optional<chain::ScheduleState> Core::Impl::schedules_below(
+// Nothing: its parent is not here.
+std::optional<Core::Impl::Below> Core::Impl::schedules_below(
     const chain::BlockHeader& child) const {
-    if (auto known = chain_->schedules_below(child.previous)) return known;
+    if (auto executed = chain_->schedules_below(child.previous)) return Below{*executed, true};
     const Arrival* parent = arrivals_.find({child.height - 1, child.previous});
     if (parent == nullptr) return std::nullopt;
-    return chain::schedules_below(parent->schedules, parent->block->header);
+    const chain::ScheduleState& above = parent->schedules;
+    Below below{chain::schedules_below(above, parent->block->header), parent->is_schedule_known};
+    below.is_known &=
+        below.schedules.active == above.active && below.schedules.pending() == above.pending();
+    return below;
 }
 
-bool Core::Impl::knows_schedule_of(const chain::BlockHeader& child,
-                                   const chain::ScheduleState& below) const {
-    if (chain_->schedules_below(child.previous)) return true;
-    const Arrival* parent = arrivals_.find({child.height - 1, child.previous});
-    return parent != nullptr && parent->is_schedule_known &&
-           below.active == parent->schedules.active &&
-           below.pending() == parent->schedules.pending();
-}
-
-// Under which certificates of a block that waits are looked at; null: not known yet.
+// Whose votes make a certificate of a block that waits; null: not known yet.
 const chain::ScheduleState* Core::Impl::voters_of(const Arrival& arrival) const {
     const chain::BlockHeader& header = arrival.block->header;
     const bool is_known = arrival.is_schedule_known || chain_->schedules_below(header.previous);

@@ -239,12 +239,12 @@ class Core::Impl {
     bool release(const Arrivals::Key& named, Effects& out);
     bool release_below(const chain::Block& block, Effects& out);
     bool certify_below(const chain::Witness& witness, Effects& out);
-    [[nodiscard]] std::optional<chain::ScheduleState> schedules_below(
-        const chain::BlockHeader& child) const;
-    // Whether no header that is not executed says who makes and votes for a child with these
-    // schedules.
-    [[nodiscard]] bool knows_schedule_of(const chain::BlockHeader& child,
-                                         const chain::ScheduleState& below) const;
+    // What a child of this header's parent is under.
+    struct Below {
+        chain::ScheduleState schedules;
+        bool is_known;  // As Arrival::is_schedule_known.
+    };
+    [[nodiscard]] std::optional<Below> schedules_below(const chain::BlockHeader& child) const;
     [[nodiscard]] const chain::ScheduleState* voters_of(const Arrival& arrival) const;
     // Of a block whose parent leads to these schedules: whose its slot is, whether the header
     // says so, and whether the owner has signed it.
