@@ -1,5 +1,5 @@
-# batch(<list of sources> <target>)   makes it a list of files that include several of them each, where the
-# option BOR_BATCHES is on: a third of the compiler's time (cmake/batches.py).
+# batch(<list of sources> <target>)   where the option BOR_BATCHES is on, the list becomes one of files that
+# include several of the sources each, which takes half of the compiler's time (cmake/batches.py).
 function(batch list target)
   if(NOT BOR_BATCHES)
     return()

@@ -94,7 +94,7 @@ chain::BlockPtr hollow(const chain::Block& block) {
     return chain::make_block({block.header, block.signature}, receipts, block.witness);
 }
 
-// The first one of them, from this place on, that has a transaction.
+// The place of the first of these blocks, from this one on, that has a transaction.
 std::size_t with_transaction(const std::vector<chain::BlockPtr>& blocks, std::size_t from) {
     while (blocks.at(from)->transactions.empty())
         ++from;

@@ -158,8 +158,8 @@ TEST_CASE("who makes a block names neither the producers nor the voters of what 
         const auto public_key = support::key_of(key).public_key();
         return chain::ScheduleEntry{name, public_key, public_key};
     };
-    // None of these is executed: the first waits to be named, as a third of its slot. It claims
-    // that what it proposes itself is final: both members with keys of its own.
+    // None of these is executed: the first waits to be named, as a third of its slot. It proposes
+    // two members with keys of its own, and claims that this is final.
     chain::Block bare = *test.good;
     bare.witness = {};
     chain::BlockHeader header = right;

@@ -10,7 +10,7 @@ namespace sim::full {
 // What a Byzantine member serves of final blocks: copies with the right ids, and here and there
 // with another producer signature, without a transaction, or with a certificate of which a
 // signature is another. What is to be checked before it is executed must not pass; what is stored
-// unchecked (trust = certified) must be found and mended. What others draw stays as it is.
+// unchecked (trust = certified) must be found and mended. It has dice of its own.
 class Miscopier {
   public:
     explicit Miscopier(std::uint64_t seed);
