@@ -34,14 +34,14 @@ def flags_by_file(build):
         words = shlex.split(entry["command"])
         found = [w for w in words if w.startswith(("-I", "-D", "-std="))]
         found += [x for w, v in zip(words, words[1:]) if w == "-isystem" for x in (w, v)]
-        for file in batched(entry["file"]):
+        for file in batched(entry["file"], build):
             flags[os.path.relpath(file)] = tuple(found)
     return flags
 
 
-def batched(file):
+def batched(file, build):
     """The sources that a file of cmake/batches.py includes; any other file itself."""
-    if "/batches/" not in file:
+    if not os.path.relpath(file, build).startswith("batches/"):
         return [file]
     text = open(file).read()
     return [os.path.normpath(os.path.join(os.path.dirname(file), name))
