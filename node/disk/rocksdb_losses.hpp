@@ -1,6 +1,6 @@
 #pragma once
 
-#include "node/disk/rocksdb_internal.hpp"
+#include "node/disk/file.hpp"
 
 #include <rocksdb/env.h>
 
@@ -22,30 +22,32 @@ namespace node {
 [[nodiscard]] std::optional<std::string> missing_log(rocksdb::Env& env,
                                                      const std::string& directory);
 
-// RocksDB's log, as it would write it by itself, which remembers what was lost.
+// RocksDB's log, which remembers what was lost: the file LOG of its directory, and LOG.old, which
+// was LOG before this start, or until LOG had 4 MiB. What cannot be written is left out: RocksDB's
+// own (7.8) ends the process, by an assertion, at its second line on a full disk.
 //
 // Thread: any.
 class LossLog final : public rocksdb::Logger {
   public:
-    // Before the database opens; `into` is that one's log where it can be made.
-    explicit LossLog(std::shared_ptr<rocksdb::Logger> into) : into_(std::move(into)) {}
+    // Before the database opens. An empty `directory`: nothing is written.
+    explicit LossLog(const std::string& directory);
 
     using rocksdb::Logger::Logv;
     void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override
         __attribute__((format(printf, 3, 0)));
-    void LogHeader(const char* format, va_list arguments) override
-        __attribute__((format(printf, 2, 0)));
+    void Logv(const char* format, va_list arguments) override __attribute__((format(printf, 2, 0)));
     [[nodiscard]] size_t GetLogFileSize() const override;
-    void Flush() override;
 
     // What was lost until now; later lines are not looked at.
     [[nodiscard]] std::vector<std::string> take();
 
   private:
-    void look_at(const char* format, va_list arguments) __attribute__((format(printf, 2, 0)));
+    void start_file();
 
-    std::shared_ptr<rocksdb::Logger> into_;
-    std::mutex mutex_;
+    std::string path_;  // Empty: no file.
+    mutable std::mutex mutex_;
+    File file_;
+    std::uint64_t size_ = 0;
     bool listens_ = true;
     std::vector<std::string> losses_;
 };

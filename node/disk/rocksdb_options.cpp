@@ -56,8 +56,6 @@ rocksdb::DBOptions database_options(const RocksDbStorage::Options& options,
     // peers have it. To refuse the whole storage would cost a node where a bit costs a block.
     made.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
     made.bytes_per_sync = 1024 * 1024;
-    made.keep_log_file_num = 4;
-    made.max_log_file_size = 4 * 1024 * 1024;
     made.stats_dump_period_sec = 0;
     made.max_manifest_file_size = 16 * 1024 * 1024;
     return made;

@@ -83,12 +83,13 @@ class RocksDbStorage::Database : base::Pinned {
 
     base::Result<void> open() {
         // RocksDB 7.8 ends the process by an assertion if the disk is full while it opens.
-        if (auto room = check_room(); !room) return room;
+        if (auto room = check_room(0); !room) return room;
+        // For the log; what is wrong with the directory is told when the database opens in it.
+        env().CreateDirIfMissing(options_.directory).PermitUncheckedError();
         rocksdb::DBOptions options = database_options(options_, cache_);
         auto missing = missing_log(env(), options_.directory);
-        std::shared_ptr<rocksdb::Logger> own;
-        if (!rocksdb::CreateLoggerFromOptions(options_.directory, options, &own).ok()) own.reset();
-        const auto log = std::make_shared<LossLog>(std::move(own));
+        const auto log =
+            std::make_shared<LossLog>(options_.env == nullptr ? options_.directory : "");
         options.info_log = log;
         std::vector<rocksdb::ColumnFamilyDescriptor> families;
         families.reserve(base::kFamilies + 1);
@@ -156,22 +157,26 @@ class RocksDbStorage::Database : base::Pinned {
         return options_.env == nullptr ? *rocksdb::Env::Default() : *options_.env;
     }
 
-    base::Result<void> check_room() const {
+    // For a commit of this size. A log that could not be written must not come: RocksDB 7.8 ends
+    // the process at the next write to it, where it had nothing in memory to save.
+    base::Result<void> check_room(std::size_t bytes) const {
         const std::optional<std::uint64_t> free = free_bytes();
-        if (!free || *free >= options_.free_bytes_min) return {};
+        const std::uint64_t needed = options_.free_bytes_min + bytes;
+        if (!free || *free >= needed) return {};
         return base::fail(base::Errc::unavailable,
                           fmt::format("no space is left on the device of {}: {} bytes are free, {} "
                                       "are needed to go on; free some",
                                       options_.directory,
                                       *free,
-                                      options_.free_bytes_min));
+                                      needed));
     }
 
     base::Result<void> commit(const base::Batch& batch, bool sync) {
+        const std::size_t size = room_for(batch);
         if (!batch.changes.empty()) {
-            if (auto room = check_room(); !room) return room;
+            if (auto room = check_room(size); !room) return room;
         }
-        rocksdb::WriteBatch writes(room_for(batch));
+        rocksdb::WriteBatch writes(size);
         for (const base::Batch::Change& change : batch.changes) {
             const rocksdb::Status added =
                 change.value

@@ -3,6 +3,7 @@
 #include "base/codec.hpp"
 #include "base/rng.hpp"
 #include "node/disk/file.hpp"
+#include "node/disk/rocksdb_losses.hpp"
 #include "tests/support/memory_storage.hpp"
 #include "tests/support/temporary_directory.hpp"
 
@@ -349,6 +350,66 @@ TEST_CASE("a full disk refuses commits as a whole, and takes them again when the
     if (!again) FAIL(again.error().detail);
     CHECK(text(storage->get(Family::state, base::as_bytes("after"))) == "2");
     CHECK(text(storage->get(Family::state, base::as_bytes("before"))) == "1");
+}
+
+// RocksDB 7.8 ends the process at the next write to a log that the disk cut short.
+TEST_CASE("a commit that is larger than the room is refused before the log takes a part of it") {
+    const SmallDisk disk(24 * 1024 * 1024);
+    if (!disk.mounted()) {
+        WARN("needs the right to mount a tmpfs; not run");
+        return;
+    }
+    const auto storage = open(disk / "db");
+    REQUIRE(storage->commit(one("before", "1"), true));
+    REQUIRE(storage->flush());
+    const std::string ballast = disk / "ballast";
+    const auto free = std::filesystem::space(disk / "db").available;
+    REQUIRE(node::write_file_atomically(ballast, base::Bytes(free - 5 * 1024 * 1024)));
+    const std::string big(6 * 1024 * 1024, 'x');
+    for (int i = 0; i < 3; ++i) {
+        const auto refused = storage->commit(one("big", big), true);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error().code == base::Errc::unavailable);
+        CHECK(refused.error().detail.find("no space") != std::string::npos);
+    }
+    CHECK(storage->commit(one("small", "2"), true));
+    std::filesystem::remove(ballast);
+    CHECK(storage->commit(one("big", big), true));
+    CHECK(text(storage->get(Family::state, base::as_bytes("small"))) == "2");
+}
+
+TEST_CASE("RocksDB's log goes on at 0 bytes of room, and keeps two files of at most 4 MiB") {
+    const SmallDisk disk(24 * 1024 * 1024);
+    if (!disk.mounted()) {
+        WARN("needs the right to mount a tmpfs; not run");
+        return;
+    }
+    const std::string path = disk / "LOG";
+    const auto say = [](node::LossLog& log, char what) {
+        rocksdb::Info(&log, "%s", std::string(1000, what).c_str());
+    };
+    const std::string ballast = disk / "ballast";
+    {
+        node::LossLog log(disk / "");
+        say(log, 'a');
+        const auto free = std::filesystem::space(disk / "").available;
+        REQUIRE(node::write_file_atomically(ballast, base::Bytes(free)));
+        for (int i = 0; i < 20; ++i)
+            say(log, 'b');
+        std::filesystem::remove(ballast);
+        say(log, 'c');
+        const std::string written(base::as_text(node::read_file(path, 1 << 20).value()));
+        CHECK(written.find("aaa") != std::string::npos);
+        CHECK(written.ends_with("ccc\n"));
+        CHECK(log.GetLogFileSize() == written.size());
+        for (int i = 0; i < 10'000; ++i)
+            say(log, 'd');
+    }
+    CHECK(std::filesystem::file_size(path) < 4 * 1024 * 1024 + 2048);
+    CHECK(std::filesystem::file_size(path + ".old") < 4 * 1024 * 1024 + 2048);
+    CHECK(std::filesystem::file_size(path + ".old") >= 4 * 1024 * 1024);
+    const node::LossLog again(disk / "");
+    CHECK(std::filesystem::file_size(path) == 0);
 }
 
 TEST_CASE("on a full disk nothing is opened, and all is there when there is room") {
