@@ -45,11 +45,15 @@ Consensus::Consensus(Options options, TreeBase base, Journals journals)
     set_delay({});
 }
 
-void Consensus::restore(const chain::BlockPtr& block) {
+void Consensus::restore_spared(const chain::BlockPtr& block) {
     const BlockNode* parent = tree_.find(block->header.previous);
     CHECK(parent != nullptr);
-    BlockNode& node =
-        tree_.insert(block, chain::with_proposal(schedules_below(*parent), block->header));
+    tree_.insert(block, chain::with_proposal(schedules_below(*parent), block->header));
+}
+
+void Consensus::restore(const chain::BlockPtr& block) {
+    restore_spared(block);
+    const BlockNode& node = *tree_.find(block->id);
     if (const auto& justify = block->witness.justify) {
         if (BlockNode* certified = tree_.find(justify->data.block_id)) {
             tree_.certify(*certified, *justify);

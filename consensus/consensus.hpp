@@ -247,6 +247,8 @@ class Consensus {
     // checked by the caller with verify() under schedules_of() its data.
     // A block that was adopted, parents first: those between the base and the final one too.
     void restore(const chain::BlockPtr& block);
+    // One up to the final block whose witness was not checked: nothing that it says is believed.
+    void restore_spared(const chain::BlockPtr& block);
     // A certificate that was kept: the newest NOTARIZE, and the COMMIT of the final block.
     void restore(const chain::Certificate& certificate);
     // The final block that was stored: where a recovery begins, none of its certificates is COMMIT.

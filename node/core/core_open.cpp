@@ -248,8 +248,15 @@ Core::Impl::Impl(const Options& options,
 // Whoever may change the files of a node must not make it believe that something is final (spec
 // 10): what was checked before it was stored is checked again.
 base::Result<void> Core::Impl::restore_agreement() {
-    for (const chain::BlockPtr& block : chain_->above_base())
-        if (auto restored = restore(block); !restored) return restored;
+    for (const chain::BlockPtr& block : chain_->above_base()) {
+        // Its witness is not checked yet: what becomes final in the middle of a range may leave
+        // such blocks above the base.
+        if (unchecked_.find(block->header.height) != nullptr) {
+            consensus_.restore_spared(block);
+        } else if (auto restored = restore(block); !restored) {
+            return restored;
+        }
+    }
     if (const auto& final = chain_->final_certificate()) {
         if (auto good = check_stored(*final, Kind::commit); !good) return good;
         consensus_.restore(*final);
@@ -327,12 +334,12 @@ void Core::Impl::check_lock(const chain::ExecutedBlock& block) {
 }
 
 base::Result<void> Core::Impl::start(const std::vector<consensus::KeyTag>& to_mend, Effects& out) {
+    if (auto loaded = unchecked_.load(environment_.storage); !loaded) return loaded;
     if (auto restored = restore_agreement(); !restored) return restored;
     pool_head_ = shown_head_ = consensus_.head();
     auto earliest = chain::BlockReader(environment_.storage).earliest();
     if (!earliest) return fail(std::move(earliest).error());
     earliest_height_ = earliest->value_or(1);
-    if (auto loaded = unchecked_.load(environment_.storage); !loaded) return loaded;
     if (auto loaded = load_stopped(out); !loaded) return loaded;
     if (auto loaded = load_pool(out); !loaded) return loaded;
     if (auto loaded = load_evidence(); !loaded) return loaded;

@@ -19,14 +19,18 @@ const transport::ChannelId kOther{6};
 
 // A chain of four validators, and an observer that has nothing of it.
 struct Play {
-    Play() {
+    // In slot `unheard` no node hears another.
+    explicit Play(std::uint64_t repetitions = 1, chain::Slot unheard = 0)
+        : cluster(4, 0, 120, 500, repetitions) {
         cluster.tick_at(1);
         for (chain::Slot slot = 2; slot <= 40; ++slot) {
             if (slot % 3 == 0) {
                 const auto name = "user" + std::string(1, static_cast<char>('a' + slot / 3));
                 (void)cluster[0].submit(cluster[0].new_account("bank", name));
             }
+            if (slot == unheard) cluster.drops = [](std::size_t, std::size_t) { return true; };
             cluster.tick_at(slot);
+            cluster.drops = nullptr;
         }
         const auto& source = cluster[0].view();
         last = static_cast<chain::Height>(chain::ids_below(source.finalized->header));
@@ -64,7 +68,7 @@ struct Play {
         return chain::BlockReader(observer.storage()).at(height).value();
     }
 
-    Cluster cluster{4};
+    Cluster cluster;
     chain::Height last = 0;  // That can be proved: below the newest final block.
     support::Observer observer{cluster[0].genesis()};
 };
@@ -81,6 +85,14 @@ chain::BlockPtr witnessed_wrongly(const chain::Block& block) {
     chain::Witness witness = block.witness;
     REQUIRE(witness.finalized.has_value());
     witness.finalized->signatures.front() = support::key_of(50).sign(block.header.state_digest);
+    return chain::make_block({block.header, block.signature}, block.transactions, witness);
+}
+
+// So that of the block that it builds on.
+chain::BlockPtr justified_wrongly(const chain::Block& block) {
+    chain::Witness witness = block.witness;
+    REQUIRE(witness.justify.has_value());
+    witness.justify->signatures.front() = support::key_of(50).sign(block.header.state_digest);
     return chain::make_block({block.header, block.signature}, block.transactions, witness);
 }
 
@@ -283,6 +295,47 @@ TEST_CASE("what the agreement believes after a restart is checked before it is s
     play.give(good);
     CHECK(play.final_height() >= play.last - 3);
     CHECK(play.observer.view().trouble.empty());
+}
+
+TEST_CASE("a restart does not believe what was not checked, where a range ended early",
+          "[ranges]") {
+    // Nobody hears of the first of a producer's two blocks before the second.
+    Play play(2, 20);
+    play.observer.holds_checks = true;
+    const auto all = play.range(2, play.last);
+    const auto final_of = [&](std::size_t place) {
+        return chain::height_of(all.blocks[place]->header.finalized.id) - 2;
+    };
+    std::size_t checked = 3;
+    while (final_of(checked) + 1 == checked)
+        ++checked;
+    const std::size_t base = final_of(checked);
+    REQUIRE(base + 2 == checked);
+    // The witness of the second is the first one that is checked.
+    REQUIRE(final_of(checked + 1) == checked);
+    auto range = play.range(2, all.blocks[checked + 2]->header.height);
+    REQUIRE(final_of(final_of(checked + 2)) == checked);
+    const chain::BlockPtr right = range.blocks[base + 1];
+    REQUIRE(right->header.justify.id == range.blocks[base]->id);
+    range.blocks[base + 1] = justified_wrongly(*right);
+    range.blocks[checked + 2] = signed_wrongly(*range.blocks[checked + 2]);
+    play.give(range);
+    // The agreement's base is the block that the wrong certificate is of.
+    REQUIRE(play.final_height() == range.blocks[checked]->header.height);
+    CHECK(play.rows() == 1);
+    play.observer.stop();
+    play.observer.holds_checks = false;
+    play.observer.start();
+    CHECK(play.observer.view().trouble.empty());
+    CHECK(play.final_height() == range.blocks[checked]->header.height);
+    play.give(p2p::effect::PeerReady{kOther, {}, {}});
+    CHECK(play.observer.wanted == std::vector<chain::BlockId>{right->id});
+    play.give(p2p::effect::MendArrived{kOther, right});
+    CHECK(play.rows() == 0);
+    auto good = play.range(play.final_height() + 1, play.last);
+    good.channel = kOther;
+    play.give(good);
+    CHECK(play.final_height() >= play.last - 3);
 }
 
 TEST_CASE("a restart before the check goes on with it; one before the end fetches again",
