@@ -86,6 +86,10 @@ base::Batch ChainManager::make_loaded(const Loaded& loaded) {
     for (const BlockPtr& block : loaded.above) {
         append_without_traces(batch, *block);
     }
+    // Whether the base's witness is whole cannot be told without its parent. Nobody gets that block
+    // by its height, so that nobody is charged for it.
+    const Height base = loaded.base.block->header.height;
+    if (base > 1) append_floor(batch, {base + 1, 0, base + 1, {base}});
     const Block& last = loaded.above.empty() ? *loaded.base.block : *loaded.above.back();
     append_state_block(batch, {last.header.height, last.id}, loaded.lanes);
     append_schedules(batch, loaded.schedules, loaded.base);

@@ -294,13 +294,15 @@ void Core::Impl::on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) co
     effect::ReadBlocks read{wanted};
     read.wanted.ids.clear();
     std::size_t bytes = 0;
-    // What is not checked is as good as absent.
-    if (wanted.is_for_peer && wanted.ids.empty() && wanted.from < unchecked_.checked_from()) {
+    // What is not checked is as good as absent; so is a block that stays below the earliest one.
+    const chain::Height served_from = std::max(earliest_height_, unchecked_.checked_from());
+    if (wanted.is_for_peer && wanted.ids.empty() && wanted.from < served_from) {
         return tell(p2p::input::BlocksRead{wanted.ticket, {}}, out);
     }
     for (const chain::BlockId& id : wanted.ids) {
         const auto block = chain_->find(id);
         if (unchecked_.find(chain::height_of(id)) != nullptr || is_spared(id)) continue;
+        if (wanted.is_for_peer && chain::height_of(id) < earliest_height_) continue;
         if (block == nullptr) {
             read.wanted.ids.push_back(id);
         } else if (bytes < wanted.bytes_max) {

@@ -105,8 +105,27 @@ TEST_CASE("a node begins with a snapshot, and the next one with a snapshot of th
     cluster.run(10, 20);
     join(cluster, 4, take(cluster, 0));
     CHECK(cluster[4].view().finalized->id == cluster[0].view().finalized->id);
-    CHECK(chain::BlockReader(cluster[4].storage()).earliest().value() ==
-          cluster[0].view().finalized->header.height - 1);
+    // The base of the agreement, whose witness nobody could check, is there and served to nobody.
+    const chain::Height base = cluster[0].view().finalized->header.height - 1;
+    const chain::BlockReader stored(cluster[4].storage());
+    CHECK(stored.earliest().value() == base + 1);
+    REQUIRE(stored.at(base).value() != nullptr);
+    const auto finds = [&](p2p::effect::ReadBlocks wanted) {
+        bool is_held = false;
+        const auto listens = std::exchange(cluster[4].to_peers, [&](const p2p::Input& said) {
+            const auto* read = std::get_if<p2p::input::BlocksRead>(&said);
+            is_held = is_held || (read != nullptr && !read->blocks.empty());
+        });
+        cluster[4].reads.clear();
+        wanted.is_for_peer = true;
+        cluster[4].step(node::input::FromPeers{std::move(wanted)});
+        cluster[4].to_peers = listens;
+        return is_held || !cluster[4].reads.empty();
+    };
+    CHECK_FALSE(finds({.ticket = 1, .from = base, .to = base + 1, .ids = {}}));
+    CHECK(finds({.ticket = 2, .from = base + 1, .to = base + 1, .ids = {}}));
+    CHECK_FALSE(finds({.ticket = 3, .from = 0, .to = 0, .ids = {stored.at(base).value()->id}}));
+    CHECK(finds({.ticket = 4, .from = 0, .to = 0, .ids = {stored.at(base + 1).value()->id}}));
     (void)cluster[0].submit(cluster[0].new_account("bank", "bob"));
     cluster.run(21, 30);
     check_same(cluster, 0, 4);
