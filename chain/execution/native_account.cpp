@@ -4,6 +4,8 @@
 #include "chain/execution/native_steps.hpp"
 #include "chain/vm/vm.hpp"
 
+#include <fmt/format.h>
+
 namespace chain::native {
 
 namespace {
@@ -87,6 +89,16 @@ bool pay_for_entries(ApplyContext& context, const Authority& authority) {
 
 bool check_references(ApplyContext& context, const Authority& authority) {
     if (!pay_for_entries(context, authority)) return false;
+    // A recovery carries the authority of each member (spec 04): one or two members must not make
+    // it larger than a node reads. About 460 keys of 34 bytes fit.
+    constexpr std::size_t kAuthorityBytesMax = std::size_t{16} * 1024;
+    if (const std::size_t size = pack(authority).size(); size > kAuthorityBytesMax) {
+        return invalid(context,
+                       fmt::format("an authority of {} bytes; it has at most {}: name an account "
+                                   "in the place of keys",
+                                   size,
+                                   kAuthorityBytesMax));
+    }
     // An account and a permission to look up for each.
     const std::uint64_t look_up = 2 * context.transaction().prices()[Cost::state].of(0);
     if (!pay(context, look_up * authority.accounts.size())) return false;

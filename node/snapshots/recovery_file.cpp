@@ -24,7 +24,7 @@ base::Result<genesis::Recovery> read_recovery_file(const std::filesystem::path& 
                                                    const std::vector<base::Hash256>& recoveries,
                                                    const chain::ChainId& chain_id,
                                                    FileCalls& calls) {
-    constexpr std::size_t kBytesMax = std::size_t{1} << 20U;
+    constexpr std::size_t kBytesMax = std::size_t{16} << 20U;  // As bor-cli reads and writes.
     const auto bytes = read_file(path.string(), kBytesMax, calls);
     if (!bytes) return fail(bytes.error());
     const auto invalid = [&](const std::string& reason) {

@@ -224,6 +224,18 @@ TEST_CASE("Updating permissions keeps the tree in order") {
     stranger.accounts[0].permission = {name("bob"), name("nosuch")};
     CHECK(text(update("alice", "a", "active", stranger)) ==
           "permission '{\"actor\":\"bob\",\"permission\":\"nosuch\"}' does not exist");
+    const auto of_keys = [](int count) {
+        Authority authority;
+        authority.threshold = 1;
+        for (int i = 0; i < count; ++i) {
+            authority.keys.push_back({public_key("key " + std::to_string(i)), 1});
+        }
+        std::ranges::sort(authority.keys, {}, &chain::KeyWeight::key);
+        return authority;
+    };
+    CHECK(text(update("alice", "a", "active", of_keys(500)))
+              .starts_with("an authority of 18008 bytes; it has at most 16384: "));
+    REQUIRE(chain.push(update("alice", "c", "active", of_keys(400)), {"alice"}).succeeded());
     REQUIRE(chain.push(update("alice", "a", "active", key), {"alice"}).succeeded());
     REQUIRE(chain.push(update("alice", "b", "a", key), {"alice"}).succeeded());
     CHECK(text(update("alice", "b", "active", key)) ==
