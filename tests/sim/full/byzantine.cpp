@@ -44,10 +44,12 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     if (copy.percent(kCopySeedsPercent)) miscopier_ = std::make_unique<Miscopier>(seed);
     if (flood.percent(kFloodSeedsPercent)) flooder_ = std::make_unique<Flooder>(fleet, seed);
     if (Claimant::is_in(fleet.world(), seed)) claimant_ = std::make_unique<Claimant>(seed);
+    if (Usurper::is_in(fleet.world(), seed)) usurper_ = std::make_unique<Usurper>(fleet, seed);
     if (fleet.world().elects_itself) candidates_ = std::make_unique<Candidates>(fleet);
     if (splitter_ != nullptr) {
         miscopier_.reset();
         claimant_.reset();
+        usurper_.reset();
         flooder_.reset();
     }
     for (std::size_t i = 0; i < fleet.world().machines(); ++i) {
@@ -249,6 +251,10 @@ void Byzantine::keep_block(std::size_t machine,
             fleet_.at(std::chrono::microseconds(1),
                       [this, machine, block] { splitter_->split(machine, block, *variants_); });
             continue;
+        }
+        if (usurper_ != nullptr) {
+            fleet_.at(std::chrono::microseconds(1),
+                      [this, machine, block] { usurper_->usurp(machine, block); });
         }
         // At once: a moment later another block is final there.
         if (dice_.percent(forges_ / 4)) forge_header(fleet_.world().member_of(machine));

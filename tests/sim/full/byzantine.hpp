@@ -8,6 +8,7 @@
 #include "tests/sim/full/impostor.hpp"
 #include "tests/sim/full/miscopier.hpp"
 #include "tests/sim/full/splitter.hpp"
+#include "tests/sim/full/usurper.hpp"
 #include "tests/sim/full/variants.hpp"
 
 #include <map>
@@ -48,6 +49,10 @@ class Byzantine {
     [[nodiscard]] std::uint64_t miscopies() const { return miscopier_ ? miscopier_->copies() : 0; }
     // How often a final block was claimed that is none.
     [[nodiscard]] std::uint64_t claims() const { return claimant_ ? claimant_->claims() : 0; }
+    // How often they named producers and voters of their own.
+    [[nodiscard]] std::uint64_t usurpations() const {
+        return usurper_ ? usurper_->usurpations() : 0;
+    }
     // Each of the others gets blocks of its own.
     [[nodiscard]] bool splits() const { return splitter_ != nullptr; }
     // Accounts of their own for which they said `ready`.
@@ -89,6 +94,7 @@ class Byzantine {
     std::unique_ptr<Flooder> flooder_;        // Null: they do not flood.
     std::unique_ptr<Miscopier> miscopier_;    // Null: they serve what they have.
     std::unique_ptr<Claimant> claimant_;      // Null: they say what they have.
+    std::unique_ptr<Usurper> usurper_;        // Null: they leave schedules to the chain.
     std::unique_ptr<Divider> divider_;        // Null: nobody is divided.
     std::unique_ptr<Splitter> splitter_;      // Null: nobody is split.
     std::unique_ptr<Candidates> candidates_;  // Null: they vote for members.

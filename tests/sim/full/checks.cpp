@@ -300,6 +300,7 @@ void Fleet::conclude() {
     if (byzantine_ != nullptr) outcome_.counts["floods"] = byzantine_->floods();
     if (byzantine_ != nullptr) outcome_.counts["miscopied"] = byzantine_->miscopies();
     if (byzantine_ != nullptr) outcome_.counts["claims"] = byzantine_->claims();
+    if (byzantine_ != nullptr) outcome_.counts["usurpations"] = byzantine_->usurpations();
     if (byzantine_ != nullptr) outcome_.counts["dated_ahead"] = byzantine_->dated();
     if (byzantine_ != nullptr) outcome_.counts["candidates"] = byzantine_->candidates();
     if (world_.byzantine.size() > 1) outcome_.counts["colluding"] = 1;
