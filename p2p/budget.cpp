@@ -44,7 +44,7 @@ constexpr Rate kAcceptedClocks{2 * kKeys + 1, 10 * kKeys + 64};
 // is not counted. Clocks: those of 2 n keys, our own among them, and to who has just come the
 // newest of its own keys, at most kVoteKeysMax, and of ours.
 // Requests: for blocks by asked_blocks(); for transactions as many as a peer offers some, and as
-// it pushes blocks that name some.
+// it pushes blocks that name some, and kAskedAgain for what another did not send.
 // That holds for any senders, and so for f of n. What the burst is greater by lets pass what a slow
 // line holds up for a second or two.
 //
@@ -65,7 +65,7 @@ constexpr bool is_any_relay_accepted(std::uint64_t slots) {
     return is_above(accepted_headers(slots), relayed_headers(slots), {2 * slots, 2}) &&
            is_above(accepted_blocks(slots), relayed_blocks(slots), {2 * slots, 2}) &&
            is_above(accepted_requests(slots),
-                    asked_blocks(slots),
+                    sum(asked_blocks(slots), kAskedAgain),
                     sum(accepted_notices(slots), accepted_blocks(slots))) &&
            is_above(
                accepted_votes(slots), times(kKeys, relayed_votes_of_key(slots)), {4 * slots, 4});

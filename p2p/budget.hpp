@@ -62,6 +62,8 @@ inline constexpr TokenBucket::Rate kRelayedClocksOfKey{2, 8};
 [[nodiscard]] constexpr TokenBucket::Rate asked_blocks(std::uint64_t slots) {
     return {20 + 2 * slots, 80 + 2 * slots};
 }
+// And for transactions that others offered, too, and did not send.
+inline constexpr TokenBucket::Rate kAskedAgain{4, 1};
 // Transactions that blocks name; at once more than a block may have.
 inline constexpr TokenBucket::Rate kAcceptedNames{40'000, 80'000};
 static_assert(kAcceptedNames.burst > chain::kBlockTransactionsMax);

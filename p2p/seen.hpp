@@ -125,6 +125,8 @@ class SeenTable : base::Pinned {
         bytes_ += bytes;
         return entry;
     }
+    // The entry that was inserted before all others; null: there is none.
+    [[nodiscard]] Entry* oldest() { return oldest_ == nullptr ? nullptr : &current(*oldest_); }
     void erase(const base::Hash256& id) {
         const auto at = entries_.find(id);
         if (at == entries_.end()) return;

@@ -3,6 +3,8 @@
 #include "p2p/peer_shares.hpp"
 #include "transport/number.hpp"
 
+#include <map>
+#include <tuple>
 #include <utility>
 
 namespace p2p {
@@ -12,12 +14,15 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kTransactionsMax = 65'536;
 constexpr std::size_t kTransactionBytesMax = 32U << 20U;
-constexpr std::size_t kAskedMax = 16'384;
+// Of one peer, so that none has the room of others; as many as one request may name.
+constexpr std::size_t kAskedOfPeerMax = kIdsMax;
+constexpr std::size_t kAskedMax = kPeersMax * kAskedOfPeerMax;
 constexpr std::size_t kJudgingMax = 8'192;          // Of one peer, with the ledger.
 constexpr std::size_t kAnswerBytesMax = 1U << 20U;  // To one request.
 constexpr std::size_t kOffersAtReady = 1'024;
 constexpr base::Duration kOfferDelay = milliseconds(50);
-constexpr base::Duration kAskAgain = milliseconds(1'000);
+constexpr base::Duration kAskAgain = milliseconds(1'000);  // Another peer.
+constexpr base::Duration kLookEvery = milliseconds(1'000) / kAskedAgain.per_second;
 
 }  // namespace
 
@@ -55,7 +60,7 @@ void TransactionGossip::send(Peer& peer, SeenTable<State>::Entry& entry, Mark ma
 
 void TransactionGossip::on_transaction(Peer& peer, chain::PackedTransaction transaction) {
     const base::Hash256 id = transaction.packed_digest();
-    asked_.erase(id);
+    if (auto* asked = asked_.find(id)) end_asking(*asked);
     if (auto* entry = transactions_.find(id); entry != nullptr) {
         entry->holders.add(peer.slot);
         ++peers_.duplicates_dropped;
@@ -75,13 +80,69 @@ void TransactionGossip::on_offer(Peer& peer, const std::vector<base::Hash256>& i
             entry->holders.add(peer.slot);
             continue;
         }
-        auto* asked = asked_.find(id);
-        if (asked != nullptr && peers_.now() < asked->value.at + kAskAgain) continue;
-        if (asked == nullptr) asked = &asked_.insert(id, {});
-        asked->value.at = peers_.now();
+        if (auto* asked = asked_.find(id); asked != nullptr) {
+            asked->holders.add(peer.slot);
+            continue;
+        }
+        if (asked_of_.at(peer.slot) >= kAskedOfPeerMax) continue;
+        begin_asking(asked_.insert(id, {}), peer.slot);
         request.ids.push_back(id);
     }
     if (!request.ids.empty()) peers_.send(peer, request);
+}
+
+void TransactionGossip::begin_asking(SeenTable<Asked>::Entry& entry, PeerSlot slot) {
+    entry.value = {slot, peers_.now()};
+    entry.holders.add(slot);
+    entry.told.add(slot);
+    ++asked_of_.at(slot);
+}
+
+void TransactionGossip::end_asking(const SeenTable<Asked>::Entry& entry) {
+    // Who is gone is counted no more, and its slot may be another's.
+    const PeerSlot slot = entry.value.of;
+    if (entry.told.has(slot)) --asked_of_.at(slot);
+    asked_.erase(entry.id);
+}
+
+// Nobody offers a transaction twice: who offers it first and does not send it, or goes, must not
+// keep it from us. The oldest questions come first.
+void TransactionGossip::ask_others() {
+    if (peers_.now() < look_at_) return;
+    look_at_ = peers_.now() + kLookEvery;
+    std::map<PeerSlot, Request> requests;
+    while (auto* late = asked_.oldest()) {
+        if (peers_.now() < late->value.at + kAskAgain) break;
+        const auto [id, holders, told] = std::tuple(late->id, late->holders, late->told);
+        end_asking(*late);
+        const auto next = next_to_ask(holders, told);
+        if (!next || transactions_.look(id) != nullptr) continue;
+        auto& asked = asked_.insert(id, {});
+        asked.holders = holders;
+        asked.told = told;
+        begin_asking(asked, *next);
+        requests.try_emplace(*next, Request{Wanted::transactions, {}})
+            .first->second.ids.push_back(id);
+    }
+    for (const auto& [slot, request] : requests) {
+        if (Peer* peer = peers_.at(slot)) peers_.send(*peer, request);
+    }
+}
+
+std::optional<PeerSlot> TransactionGossip::next_to_ask(PeerSet holders, PeerSet asked) const {
+    std::optional<PeerSlot> next;
+    holders.remove(asked);
+    holders.for_each([&](PeerSlot slot) {
+        if (asked_of_.at(slot) >= kAskedOfPeerMax) return;
+        if (!next || asked_of_.at(slot) < asked_of_.at(*next)) next = slot;
+    });
+    return next;
+}
+
+void TransactionGossip::forget(PeerSlot slot) {
+    transactions_.forget(slot);
+    asked_.forget(slot);
+    asked_of_.at(slot) = 0;
 }
 
 void TransactionGossip::on_request(Peer& peer,
@@ -135,6 +196,7 @@ void TransactionGossip::offer(Peer& peer, std::vector<base::Hash256> ids) {
 }
 
 void TransactionGossip::on_time() {
+    ask_others();
     if (!offer_at_ || peers_.now() < *offer_at_) return;
     offer_at_.reset();
     const std::vector<base::Hash256> ids = std::exchange(to_offer_, {});

@@ -2,6 +2,8 @@
 
 #include "p2p/peers.hpp"
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -27,7 +29,7 @@ class TransactionGossip {
     [[nodiscard]] SharedBytes find(const base::Hash256& id) const;
     // Whether the peer surely has it.
     [[nodiscard]] bool has(const Peer& peer, const base::Hash256& id) const;
-    void forget(PeerSlot slot) { transactions_.forget(slot); }
+    void forget(PeerSlot slot);
 
   private:
     struct State {
@@ -35,15 +37,24 @@ class TransactionGossip {
         bool is_good = false;
     };
     struct Asked {
-        base::Timestamp at;
+        PeerSlot of = 0;
+        base::Timestamp at{};
     };
 
     void send(Peer& peer, SeenTable<State>::Entry& entry, Mark mark);
     void offer(Peer& peer, std::vector<base::Hash256> ids);
+    void begin_asking(SeenTable<Asked>::Entry& entry, PeerSlot slot);
+    void end_asking(const SeenTable<Asked>::Entry& entry);
+    // What did not come is asked of the next one that offered it.
+    void ask_others();
+    [[nodiscard]] std::optional<PeerSlot> next_to_ask(PeerSet holders, PeerSet asked) const;
 
     Peers& peers_;
     SeenTable<State> transactions_;
-    SeenTable<Asked> asked_;  // Offered to us, and asked for.
+    // Offered to us, and asked for, the oldest question first. Holders offered it, told are asked.
+    SeenTable<Asked> asked_;
+    std::array<std::size_t, kPeersMax> asked_of_{};  // How many of them, by peer.
+    base::Timestamp look_at_{};                      // For what did not come.
     std::vector<base::Hash256> to_offer_;
     std::optional<base::Timestamp> offer_at_;
 };
