@@ -64,9 +64,19 @@ bool BlockGossip::is_known(const chain::BlockId& id) const {
     return state != nullptr && (state->stage == Stage::delivered || state->stage == Stage::good);
 }
 
+bool BlockGossip::is_judging(const chain::BlockId& id) const {
+    const State* state = blocks_.look(id);
+    return state != nullptr && state->stage == Stage::delivered;
+}
+
 void BlockGossip::note_delivered(const chain::BlockId& id) {
     Entry& entry = heard(id);
     if (entry.value.stage != Stage::good) entry.value.stage = Stage::delivered;
+    wanted_.erase(id);
+}
+
+void BlockGossip::note_good(const chain::BlockId& id) {
+    heard(id).value.stage = Stage::good;
     wanted_.erase(id);
 }
 
@@ -76,10 +86,8 @@ BlockGossip::Entry& BlockGossip::heard(const chain::BlockId& id) {
 }
 
 void BlockGossip::on_ledger() {
-    for (const chain::BlockId& id : ledger_.branch) {
-        heard(id).value.stage = Stage::good;
-        wanted_.erase(id);
-    }
+    for (const chain::BlockId& id : ledger_.branch)
+        note_good(id);
 }
 
 // --- Passing on ---

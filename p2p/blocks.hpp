@@ -57,8 +57,11 @@ class BlockGossip {
     [[nodiscard]] bool is_as_asked(Peer& peer, const Envelope& envelope, const Blocks& blocks);
     // Whether the ledger has it or was handed it.
     [[nodiscard]] bool is_known(const chain::BlockId& id) const;
-    // The sync manager handed it over, or takes it back.
+    // Whether the ledger was handed it and has not answered.
+    [[nodiscard]] bool is_judging(const chain::BlockId& id) const;
+    // The sync manager handed it over, and it is good, or is taken back.
     void note_delivered(const chain::BlockId& id);
+    void note_good(const chain::BlockId& id);
     void take_back(const chain::BlockId& id) { blocks_.erase(id); }
     void forget(PeerSlot slot);
 

@@ -20,6 +20,7 @@ constexpr base::Duration kProgressEvery = seconds(5);
 constexpr base::Duration kWarnEvery = seconds(10);
 // Without any peer for so long, keys of all of them may have changed.
 constexpr base::Duration kAloneFor = seconds(30);
+constexpr int kUnsure = 10;                 // Points.
 constexpr chain::Height kIdsAhead = 8'192;  // Ids of higher blocks are of no use yet.
 
 // The lowest block that it stores.
@@ -219,8 +220,12 @@ void CatchUp::hand_over() {
     for (SyncManager::Delivery& delivery : taken.deliveries) {
         const chain::BlockPtr block = delivery.blocks.back();
         const Peer* peer = peers_.at(delivery.slot);
+        if (blocks_.is_judging(block->id)) {
+            sync_.note_other_copy(block->id);
+            continue;
+        }
         if (blocks_.is_known(block->id)) {
-            (void)sync_.on_judged(block->id);
+            sync_.on_judged(block->id);
             continue;
         }
         blocks_.note_delivered(block->id);
@@ -238,29 +243,38 @@ void CatchUp::hand_over() {
 
 bool CatchUp::on_judged(const input::Judged& judged) {
     if (judged.item != Item::block || !sync_.is_judging(judged.id)) return false;
-    const std::optional<PeerSlot> from = sync_.on_judged(judged.id);
-    if (judged.verdict != Verdict::good && judged.verdict != Verdict::duplicate) {
-        blocks_.take_back(judged.id);
-        if (from && judged.verdict == Verdict::early) {
-            warn(fmt::format("block {} of {} is not taken yet: {}",
-                             chain::height_of(judged.id),
-                             name_of(*from),
-                             judged.text));
-            sync_.on_early(peers_.now(), *from, ledger_.finalized);
-        } else if (from) {
-            Peer* peer = peers_.at(*from);
-            if (judged.verdict == Verdict::unsure) {
-                apply({*from, 10, Reason::bad_block, judged.text});
-            } else if (peer != nullptr) {
-                peers_.close_for(*peer, judged);
-            }
-            peers_.log().warn(
-                "sync: block {} is not taken: {}", chain::height_of(judged.id), judged.text);
-            sync_.start(peers_.now(), ledger_.finalized);
-        }
+    const SyncManager::Answered answered = sync_.on_judged(judged.id);
+    const bool is_taken = judged.verdict == Verdict::good || judged.verdict == Verdict::duplicate;
+    if (!answered.is_other_copy && is_taken) blocks_.note_good(judged.id);
+    if (!answered.is_other_copy && !is_taken) blocks_.take_back(judged.id);
+    if (!is_taken && answered.is_of_round) {
+        // Who sent another copy answers to the gossip of blocks.
+        refuse(judged, answered.is_other_copy ? nullptr : peers_.find(judged.channel));
     }
     pump();
-    return true;
+    return !answered.is_other_copy;
+}
+
+// Charges who sent it, but nobody who came to its slot since.
+void CatchUp::refuse(const input::Judged& judged, Peer* sender) {
+    if (judged.verdict == Verdict::early) {
+        warn(fmt::format("block {} of {} is not taken yet: {}",
+                         chain::height_of(judged.id),
+                         sender == nullptr ? "another peer" : sender->address,
+                         judged.text));
+        if (sender != nullptr) {
+            return sync_.on_early(peers_.now(), sender->slot, ledger_.finalized);
+        }
+    } else {
+        peers_.log().warn(
+            "sync: block {} is not taken: {}", chain::height_of(judged.id), judged.text);
+        if (sender != nullptr && judged.verdict == Verdict::unsure) {
+            peers_.charge(*sender, kUnsure, Reason::bad_block, judged.text);
+        } else if (sender != nullptr) {
+            peers_.close_for(*sender, judged);
+        }
+    }
+    sync_.start(peers_.now(), ledger_.finalized);
 }
 
 void CatchUp::on_time() {
@@ -277,11 +291,6 @@ void CatchUp::on_time() {
     evaluate();
     pump();
     if (peers_.now() >= sample_.at + kSampleEvery) measure();
-}
-
-std::string CatchUp::name_of(PeerSlot slot) {
-    const Peer* peer = peers_.at(slot);
-    return peer == nullptr ? "a peer that is gone" : peer->address;
 }
 
 void CatchUp::warn(const std::string& text) {

@@ -33,7 +33,7 @@ class CatchUp {
     void on_blocks(Peer& peer, const Envelope& envelope, const Blocks& blocks);
     // For a question for which is_asked().
     void on_proof(Peer& peer, const Envelope& envelope, RangeProof proof);
-    // False: it is not a block of the sync manager's.
+    // False: it is not a copy of the sync manager's.
     bool on_judged(const input::Judged& judged);
     void on_time();
     void forget(PeerSlot slot);
@@ -76,7 +76,7 @@ class CatchUp {
     void pump();
     void hand_over();
     void apply(const SyncManager::Fault& fault);
-    [[nodiscard]] std::string name_of(PeerSlot slot);
+    void refuse(const input::Judged& judged, Peer* sender);
     // Of what a peer may cause as often as it likes.
     void warn(const std::string& text);
     // How fast the head rises; in the log it is once in a while.

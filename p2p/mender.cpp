@@ -28,14 +28,14 @@ void Mender::set_wanted(const input::MendBlocks& wanted) {
 
 bool Mender::is_asked(const Peer& peer, const Envelope& envelope) const {
     return std::ranges::any_of(wanted_, [&](const auto& item) {
-        return item.second.stage == Stage::asked && item.second.slot == peer.slot &&
+        return item.second.stage == Stage::asked && item.second.channel == peer.channel &&
                envelope.correlation == correlation_of(item.first);
     });
 }
 
 void Mender::on_blocks(Peer& peer, const Blocks& blocks) {
     for (auto& [id, want] : wanted_) {
-        if (want.stage != Stage::asked || want.slot != peer.slot) continue;
+        if (want.stage != Stage::asked || want.channel != peer.channel) continue;
         want.stage = Stage::idle;
         want.at = {};
         const auto found = std::ranges::find(
@@ -52,15 +52,18 @@ bool Mender::on_judged(const input::Judged& judged) {
     const auto at = wanted_.find(judged.id);
     if (at == wanted_.end() || at->second.stage != Stage::judging) return false;
     Want& want = at->second;
-    Peer* peer = peers_.at(want.slot);
-    if (peer != nullptr && peer->channel != judged.channel) return false;
+    if (want.channel != judged.channel) return false;
+    // It may be gone, and another in its slot.
+    Peer* peer = peers_.find(want.channel);
     want.stage = Stage::idle;
     if (judged.verdict == Verdict::good) {
         wanted_.erase(at);
-    } else if (judged.verdict == Verdict::bad && peer != nullptr) {
+    } else if (peer == nullptr) {
+        return true;
+    } else if (judged.verdict == Verdict::bad) {
         peers_.close(*peer, Reason::bad_block, judged.text);
     } else {
-        want.tried.remove(want.slot);  // It was not looked at.
+        want.tried.remove(peer->slot);  // It was not looked at.
     }
     return true;
 }
@@ -70,7 +73,7 @@ void Mender::on_time() {
     for (auto& [id, want] : wanted_) {
         if (want.stage == Stage::asked && peers_.now() >= want.at + kAnswer) {
             want.stage = Stage::idle;
-            if (Peer* peer = peers_.at(want.slot)) {
+            if (Peer* peer = peers_.find(want.channel)) {
                 peers_.charge(*peer, kLate, Reason::behind, "answers sync requests too late");
             }
         }
@@ -93,7 +96,7 @@ void Mender::ask(const chain::BlockId& id, Want& want) {
     }
     want.tried.add(chosen->slot);
     want.stage = Stage::asked;
-    want.slot = chosen->slot;
+    want.channel = chosen->channel;
     want.at = peers_.now();
     peers_.send(
         *chosen, SyncRequest{.from = height, .to = height}, {.correlation = correlation_of(id)});
@@ -102,7 +105,8 @@ void Mender::ask(const chain::BlockId& id, Want& want) {
 void Mender::forget(PeerSlot slot) {
     for (auto& [id, want] : wanted_) {
         want.tried.remove(slot);
-        if (want.slot == slot && want.stage == Stage::asked) want.stage = Stage::idle;
+        const bool is_asked = want.stage == Stage::asked;
+        if (is_asked && peers_.find(want.channel) == nullptr) want.stage = Stage::idle;
     }
 }
 

@@ -30,7 +30,7 @@ class Mender {
     struct Want {
         PeerSet tried{};
         Stage stage = Stage::idle;
-        PeerSlot slot = 0;  // Who is asked, or whose copy is judged.
+        ChannelId channel{};  // Who is asked, or whose copy is judged, be it gone.
         base::Timestamp at{};
     };
     void ask(const chain::BlockId& id, Want& want);

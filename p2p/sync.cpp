@@ -64,8 +64,7 @@ void SyncManager::start(base::Timestamp now, const BlockPoint& after) {
     ++round_;
     ranges_.clear();
     holes_.clear();
-    next_ = after.height + 1;
-    cursor_ = next_;
+    first_ = next_ = cursor_ = after.height + 1;
     tail_ = after;
     tail_slot_.reset();
 }
@@ -105,9 +104,8 @@ bool SyncManager::is_astray(base::Timestamp now) {
         doubt(*slot);
         return false;
     }
-    if (!tail_slot_) return false;
-    doubt(*tail_slot_);
-    return true;
+    if (tail_slot_) doubt(*tail_slot_);
+    return next_ != first_;
 }
 
 // Who was asked for the next block a while ago and has sent nothing: it holds all up, and not who
@@ -353,18 +351,14 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
             at->first,
             range.to,
             kRangeBytesMax);
-        range.next -= static_cast<chain::Height>(range.blocks.size());
-        range.blocks.clear();
-        cut(at, slot);
+        drop(at, slot);
         return Fault{slot, 0, Reason::flooding, text};
     }
     const std::uint64_t each = envelope.length / std::max<std::size_t>(1, blocks.blocks.size());
     for (const chain::BlockPtr& block : blocks.blocks) {
         if (auto fault = check(range, *block)) {
             // Nothing that came with a lie is of use.
-            range.next -= static_cast<chain::Height>(range.blocks.size());
-            range.blocks.clear();
-            cut(at, slot);
+            drop(at, slot);
             return fault;
         }
         range.blocks.push_back({block, each});
@@ -381,9 +375,7 @@ std::optional<SyncManager::Fault> SyncManager::on_blocks(base::Timestamp now,
         if (range.proof) {
             const std::string text =
                 fmt::format("proves block {} and sends blocks up to {}", range.to, range.next - 1);
-            range.next -= static_cast<chain::Height>(range.blocks.size());
-            range.blocks.clear();
-            cut(at, slot);
+            drop(at, slot);
             return Fault{slot, 0, Reason::bad_block, text};
         }
         const bool has_nothing = range.blocks.empty() && range.next == first;
@@ -422,6 +414,13 @@ void SyncManager::cut(std::map<chain::Height, Range>::iterator at, std::optional
     if (range.blocks.empty()) ranges_.erase(at);
 }
 
+void SyncManager::drop(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid) {
+    Range& range = at->second;
+    range.next -= static_cast<chain::Height>(range.blocks.size());
+    range.blocks.clear();
+    cut(at, avoid);
+}
+
 std::vector<SyncManager::Fault> SyncManager::on_time(base::Timestamp now) {
     std::vector<Fault> faults;
     for (auto at = ranges_.begin(); at != ranges_.end();) {
@@ -443,16 +442,14 @@ std::vector<SyncManager::Fault> SyncManager::on_time(base::Timestamp now) {
 void SyncManager::forget(PeerSlot slot) {
     for (auto at = ranges_.begin(); at != ranges_.end();) {
         const auto next = std::next(at);
-        if (!at->second.is_done && at->second.slot == slot) cut(at, {});
+        // What is held of it would be laid to the next peer of its slot.
+        if (at->second.slot == slot) drop(at, {});
         at = next;
     }
     speeds_.erase(slot);
     doubts_.erase(slot);
     if (only_ == slot) only_.reset();
     if (tail_slot_ == slot) tail_slot_.reset();
-    for (auto& [id, judging] : judging_) {
-        if (judging.slot == slot) judging.round = 0;
-    }
     for (auto& [from, hole] : holes_) {
         if (hole.avoid == slot) hole.avoid.reset();
     }
@@ -481,7 +478,7 @@ SyncManager::Delivery SyncManager::take_next(Range& range) {
     next_ = last.header.height + 1;
     Judging& judging = judging_[last.id];
     judging_bytes_ = judging_bytes_ - judging.bytes + bytes;
-    judging = {range.slot, bytes, round_};
+    judging = {.bytes = bytes, .round = round_};
     return delivery;
 }
 
@@ -500,8 +497,10 @@ SyncManager::Taken SyncManager::take() {
             const std::string text =
                 fmt::format("block {} builds on another block {} than ours", next_, tail_.height);
             taken.must_restart = true;
-            if (!tail_slot_) {
+            if (next_ == first_) {
                 taken.fault = Fault{range.slot, 0, Reason::forked, text};
+            } else if (!tail_slot_) {
+                // Who sent it is gone, and may have lied.
             } else if (*tail_slot_ == range.slot) {
                 taken.fault = Fault{range.slot, 0, Reason::unlinkable, text};
             } else if (only_ == tail_slot_) {
@@ -518,14 +517,19 @@ SyncManager::Taken SyncManager::take() {
     return taken;
 }
 
-std::optional<PeerSlot> SyncManager::on_judged(const chain::BlockId& id) {
+void SyncManager::note_other_copy(const chain::BlockId& id) {
+    const auto at = judging_.find(id);
+    if (at != judging_.end()) at->second.is_other_copy = true;
+}
+
+SyncManager::Answered SyncManager::on_judged(const chain::BlockId& id) {
     const auto at = judging_.find(id);
     if (at == judging_.end()) return {};
     const Judging judging = at->second;
     judging_bytes_ -= judging.bytes;
     judging_.erase(at);
-    if (judging.round != round_ || !is_active_) return {};
-    return judging.slot;
+    return {.is_of_round = judging.round == round_ && is_active_,
+            .is_other_copy = judging.is_other_copy};
 }
 
 }  // namespace p2p

@@ -18,7 +18,8 @@ namespace p2p {
 //
 // A range is what one peer is asked for at a time: its measured rate times its latency and a
 // quarter of a second. Memory is bounded: so many bytes are asked for or held, and so many are with
-// the ledger, whatever peers send. What is late or missing is asked of another.
+// the ledger, whatever peers send. What is late or missing is asked of another, and so is what is
+// held of a peer that goes: nobody would answer for it.
 //
 // That a block is final is the word of its sender alone, until the final block of the ledger rises.
 // Where two peers contradict each other one alone is asked. One whose blocks lead to nothing final
@@ -101,8 +102,14 @@ class SyncManager {
         bool must_restart = false;
     };
     [[nodiscard]] Taken take();
-    // The ledger's answer. Absent: not from here, or from before the last start.
-    [[nodiscard]] std::optional<PeerSlot> on_judged(const chain::BlockId& id);
+    // The ledger has another copy of this block, which take() gave: that one is what is judged.
+    void note_other_copy(const chain::BlockId& id);
+    struct Answered {
+        bool is_of_round = false;  // Handed over since the last start: start() again if not good.
+        bool is_other_copy = false;
+    };
+    // The ledger's answer.
+    Answered on_judged(const chain::BlockId& id);
     // Whether it was handed over and is not judged.
     [[nodiscard]] bool is_judging(const chain::BlockId& id) const { return judging_.contains(id); }
     // Gives late ranges to others; says whose they were.
@@ -138,9 +145,9 @@ class SyncManager {
         std::optional<PeerSlot> avoid;
     };
     struct Judging {
-        PeerSlot slot = 0;
         std::uint64_t bytes = 0;
         std::uint64_t round = 0;
+        bool is_other_copy = false;
     };
     struct Speed {
         std::uint64_t bytes_per_second = 1U << 20U;  // Until it is measured; smoothed.
@@ -162,6 +169,8 @@ class SyncManager {
                           chain::Height to);
     // The rest of a range that will not come goes to a hole.
     void cut(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
+    // And with it the blocks that are held of it.
+    void drop(std::map<chain::Height, Range>::iterator at, std::optional<PeerSlot> avoid);
     void finish(base::Timestamp now, Range& range);
     // Whether the first range has something that take() may give.
     [[nodiscard]] bool has_next(const Range& range) const;
@@ -179,10 +188,11 @@ class SyncManager {
     bool is_active_ = false;
     std::uint64_t round_ = 0;  // Counts start().
     base::Timestamp not_before_{};
-    chain::Height next_ = 0;    // To be handed over next.
-    chain::Height cursor_ = 0;  // First height never asked for in this round.
-    BlockPoint tail_;           // Handed over last, or where we began.
-    std::optional<PeerSlot> tail_slot_;
+    chain::Height first_ = 0;                // Of this round.
+    chain::Height next_ = 0;                 // To be handed over next.
+    chain::Height cursor_ = 0;               // First height never asked for in this round.
+    BlockPoint tail_;                        // Handed over last, or where we began.
+    std::optional<PeerSlot> tail_slot_;      // Absent: it is ours, or who sent it is gone.
     std::map<chain::Height, Range> ranges_;  // By first height.
     std::map<chain::Height, Hole> holes_;    // By first height.
     std::map<chain::BlockId, Judging> judging_;
