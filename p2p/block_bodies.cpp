@@ -10,6 +10,7 @@ namespace p2p {
 
 namespace {
 constexpr base::Duration kAssemblyPatience = std::chrono::milliseconds(300);
+constexpr base::Duration kTripsMax = std::chrono::milliseconds(500);
 // Points.
 constexpr int kNamesBadly = 25;
 constexpr int kOverBudget = 1;
@@ -44,6 +45,7 @@ bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
     const bool is_all_here = request.ids.empty();
     if (!is_all_here && (request.ids.size() > kIdsMax || assemblies_.contains(block->id))) {
         want_whole(peer, block->id);
+        give_up_other(peer, block->id);
         return false;
     }
     Assembly assembly{.from = peer.slot, .block = *block};
@@ -52,7 +54,9 @@ bool BlockGossip::assemble(Peer& peer, chain::BlockPtr& block) {
         block = std::make_shared<const chain::Block>(std::move(assembly.block));
         return true;
     }
-    assembly.due = peers_.now() + kAssemblyPatience + 2 * peer.round_trip_or({});
+    // What a peer's round trip is, the peer decides.
+    const base::Duration trips = 2 * peer.round_trip_or({});
+    assembly.due = peers_.now() + kAssemblyPatience + std::min(trips, kTripsMax);
     std::vector<Assemblies::Gone> gone;
     const bool is_kept = assemblies_.add(block->id, std::move(assembly), gone);
     for (const Assemblies::Gone& each : gone)
@@ -102,6 +106,18 @@ void BlockGossip::want_whole(const Peer& peer, const chain::BlockId& id) {
     must_ask_ = true;
 }
 
+// Of copies of one block by two peers one may name what does not exist, and it is not known which:
+// both are asked for the whole, at once.
+void BlockGossip::give_up_other(const Peer& peer, const chain::BlockId& id) {
+    const auto at = assemblies_.entries().find(id);
+    if (at == assemblies_.entries().end() || at->second.from == peer.slot) return;
+    const PeerSlot other = at->second.from;
+    fetch_whole(at);
+    for (const PeerSlot slot : {other, peer.slot})
+        wanted_.hurry(id, slot, peers_.now());
+}
+
+// Charges nobody: an honest peer, too, may have let go of what it named.
 void BlockGossip::fetch_whole(Assemblies::Entries::iterator at) {
     const auto [id, from] = std::pair(at->first, at->second.from);
     assemblies_.erase(at);

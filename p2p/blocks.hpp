@@ -100,6 +100,7 @@ class BlockGossip {
     void deliver(Peer& peer, const chain::BlockPtr& block);
     void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
     void want_whole(const Peer& peer, const chain::BlockId& id);
+    void give_up_other(const Peer& peer, const chain::BlockId& id);
     // What will be asked of whom, and how much more each may be asked for.
     struct Requests {
         std::map<PeerSlot, std::vector<chain::BlockId>> ids;

@@ -24,12 +24,12 @@ void Wants::add(const chain::BlockId& id, PeerSet from, base::Timestamp due) {
     });
 }
 
-void Wants::hurry(const chain::BlockId& id, PeerSlot child_from, base::Timestamp now) {
+void Wants::hurry(const chain::BlockId& id, PeerSlot sender, base::Timestamp now) {
     const auto at = entries_.find(id);
     if (at == entries_.end()) return;
     Want& want = current(at->second);
-    if (!want.candidates.has(child_from) || want.tried.has(child_from)) return;
-    want.first.add(child_from);
+    if (!want.candidates.has(sender) || want.tried.has(sender)) return;
+    want.first.add(sender);
     want.due = std::min(want.due, now);
 }
 

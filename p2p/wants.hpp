@@ -21,7 +21,7 @@ class Wants {
     struct Want {
         PeerSet candidates{};
         PeerSet tried{};
-        PeerSet first{};  // Peers that sent a child of the block: asked beside another peer.
+        PeerSet first{};  // In a hurry: one of them is asked beside another peer.
         base::Timestamp due{};
         std::uint64_t departures = 0;  // How many are known here.
         std::size_t beside = 0;        // How many more are asked at once, next time.
@@ -31,8 +31,9 @@ class Wants {
     // `from` show that they have it; nobody: whoever is known to. What is wanted already keeps its
     // time.
     void add(const chain::BlockId& id, PeerSet from, base::Timestamp due);
-    // This peer sent a child of the block: it is asked at once, whichever peer was asked before.
-    void hurry(const chain::BlockId& id, PeerSlot child_from, base::Timestamp now);
+    // This peer sent a child of the block, or a copy that cannot be put together: it is asked at
+    // once, whichever peer was asked before.
+    void hurry(const chain::BlockId& id, PeerSlot sender, base::Timestamp now);
     [[nodiscard]] Entries& entries() { return entries_; }
     // Without peers that are gone since it was looked at.
     Want& current(Want& want) const;

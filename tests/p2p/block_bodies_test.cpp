@@ -158,3 +158,70 @@ TEST_CASE("of a block that is dropped, or waits here, only the header is looked 
         CHECK(asks_for_transactions(test, channel));
     }
 }
+
+namespace {
+
+// Two that push the block of our head's child, and what each names in it.
+struct TwoCopies {
+    Stranger test;
+    ChannelId liar = test.greet();
+    ChannelId honest = test.greet({.number = 6});
+    chain::BlockPtr block =
+        block_on(*test.ledger.head, {.transactions = {transaction_of(1, kTransaction)}});
+
+    void push(ChannelId channel, std::uint32_t named) {
+        chain::Block copy = *block;
+        copy.transactions.clear();
+        test.say(channel, Blocks{{naming(copy, named, 1)}});
+    }
+    [[nodiscard]] std::size_t asked_for_whole(ChannelId channel) const {
+        std::size_t found = 0;
+        for (const auto& question : test.questions(channel))
+            found += question.ids == std::vector{block->id} ? 1U : 0U;
+        return found;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a copy that names what does not exist does not hold up the block of another peer",
+          "[p2p][bodies]") {
+    TwoCopies two;
+    const bool is_liar_first = GENERATE(true, false);
+    const bool is_header_first = GENERATE(true, false);
+    if (is_header_first) {
+        two.test.say(two.honest, HeaderPush{{two.block->header, two.block->signature}, {}});
+    }
+    if (is_liar_first) {
+        two.push(two.liar, 99);
+        two.push(two.honest, 1);
+    } else {
+        two.push(two.honest, 1);
+        two.push(two.liar, 99);
+    }
+    REQUIRE(two.asked_for_whole(two.honest) == 1);
+    CHECK(two.asked_for_whole(two.liar) == 1);
+    const auto question = two.test.questions(two.honest).front();
+    two.test.say(
+        two.honest, Blocks{{two.block}}, {.correlation = question.correlation, .flags = kFlagLast});
+    const auto arrived = two.test.effects<effect::BlockArrived>();
+    REQUIRE(arrived.size() == 1);
+    CHECK(arrived.front().channel == two.honest);
+    CHECK(two.test.status(two.honest).score == 100);
+}
+
+// A pushed block waits for transactions for two round trips; what those are, its sender decides.
+TEST_CASE("a peer with long round trips does not hold up its block for long", "[p2p][bodies]") {
+    TwoCopies two;
+    two.test.out.clear();
+    while (two.test.heartbeat(two.liar) == 0)
+        two.test.tick(milliseconds(100));
+    const std::int64_t asked = two.test.heartbeat(two.liar);
+    two.test.tick(milliseconds(900));
+    two.test.say(two.liar, TimeStamps{.origin = asked, .receive = asked, .transmit = asked});
+    REQUIRE(two.test.status(two.liar).round_trip >= milliseconds(500));
+    two.test.out.clear();
+    two.push(two.liar, 99);
+    two.test.tick(milliseconds(900));
+    CHECK(two.asked_for_whole(two.liar) == 1);
+}
