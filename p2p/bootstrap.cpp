@@ -17,6 +17,10 @@ constexpr std::uint32_t kPiecesMax = 64;
 constexpr std::size_t kPieceBytesMax = kSnapshotPageBytes + (64U << 10U);
 constexpr base::Duration kPatience = seconds(10);            // Since the last answer of this peer.
 constexpr base::Duration kLastPatience = milliseconds(500);  // Then another is asked, too.
+// For links, proof and manifest, then another source is tried; twice as long each time, for slow
+// lines. Without it a piece now and then would hold up the join.
+constexpr base::Duration kHistoryTime = seconds(60);
+constexpr std::uint32_t kHistoryDoublingsMax = 6;
 constexpr base::Duration kAgain = seconds(10);
 constexpr int kLate = 34;  // Points: three cost the connection.
 constexpr int kUseless = 20;
@@ -169,10 +173,16 @@ void Bootstrap::plan_history(base::Timestamp now,
                              Plan& plan) {
     const auto is_giver = [this](const Source* source) { return source->slot == giver_; };
     if (giver_ && std::ranges::none_of(sources, is_giver)) return look();
+    if (giver_ && sources.size() > 1 && now >= giver_until_) {
+        ++givers_[*giver_].late;
+        return look();
+    }
     if (!giver_) {
         const Source* source = freest(sources, {});
         if (source == nullptr) return;
         giver_ = source->slot;
+        const std::uint32_t late = std::min(givers_[*giver_].late, kHistoryDoublingsMax);
+        giver_until_ = now + kHistoryTime * (std::int64_t{1} << late);
     }
     while (open_of(*giver_) < kSnapshotRequestsMax) {
         const auto piece = next_of_history();

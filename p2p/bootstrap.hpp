@@ -167,6 +167,7 @@ class Bootstrap {
     std::uint32_t sources_ = 0;
 
     std::optional<PeerSlot> giver_;  // Of links, proof and manifest.
+    base::Timestamp giver_until_{};  // Then another gives them.
     std::array<Part, 3> parts_;
 
     std::uint32_t chunks_ = 0;

@@ -460,3 +460,36 @@ TEST_CASE("the last chunks of a slow peer are asked of another, too, and the fir
     CHECK(play.faults.empty());
     CHECK(play.desk.chunks_kept == 40);
 }
+
+TEST_CASE("who gives a small piece of the history now and then does not hold up the join") {
+    Play play(2);
+    play.pump();
+    REQUIRE(play.asked[1].empty());
+    const base::Timestamp begin = play.now;
+    while (play.asked[1].empty()) {
+        play.pass(milliseconds(9'900));
+        REQUIRE(play.now < begin + seconds(100));
+        if (!play.asked[1].empty()) break;
+        REQUIRE(play.answer(0, [](SnapshotChunk& chunk) {
+            chunk.count = 64;
+            chunk.bytes = base::Bytes{std::byte{1}};
+        }));
+    }
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.faults.empty());
+}
+
+TEST_CASE("who alone has a snapshot may take its time for the history") {
+    Play play(1);
+    play.desk.right.front().counts[SnapshotPart::links] = 40;
+    play.pump();
+    for (int i = 0; i < 41; ++i) {
+        play.pass(seconds(5));
+        REQUIRE(play.answer(0));
+    }
+    CHECK(play.checks == 1);
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.faults.empty());
+}
