@@ -108,7 +108,8 @@ using TransactionPtr = std::shared_ptr<const DecodedTransaction>;
 [[nodiscard]] TransactionPtr make_transaction(const SignedTransaction& transaction,
                                               Compression compression = Compression::none);
 
-// zlib with bounded output. malformed: no zlib stream, trailing bytes, or more than `limit`.
+// zlib with bounded output. malformed: no zlib stream, trailing bytes, more than `limit`, or a
+// stream that is longer than deflate makes one of the same content.
 [[nodiscard]] base::Result<base::Bytes> zlib_inflate(base::ByteView bytes, std::size_t limit);
 [[nodiscard]] base::Bytes zlib_deflate(base::ByteView bytes);
 

@@ -1,6 +1,8 @@
 #include "chain/types/exception.hpp"
 #include "chain/types/transaction.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #define ZLIB_CONST  // Its input is not written to.
 #include <zlib.h>
@@ -15,6 +17,12 @@ tl::unexpected<base::Error> bad_stream(std::string detail) {
 
 const Bytef* input_of(base::ByteView bytes) {
     return reinterpret_cast<const Bytef*>(bytes.data());
+}
+
+// What zlib's compressBound() says: deflate makes no more of `plain` bytes. Blocks are valid by it,
+// so it is no call, which another release of the library could answer otherwise.
+std::size_t deflated_bytes_max(std::size_t plain) {
+    return plain + (plain >> 12U) + (plain >> 14U) + (plain >> 25U) + 13;
 }
 
 // Ends the stream when it goes out of scope.
@@ -62,6 +70,15 @@ base::Result<base::Bytes> zlib_inflate(base::ByteView bytes, std::size_t limit) 
         if (status == Z_STREAM_END) break;
     }
     if (!inflater.consumed()) return bad_stream("bytes follow the zlib stream");
+    // Empty blocks inside have no end, and whoever signed the content would pay for them.
+    if (const std::size_t most = deflated_bytes_max(out.size()); bytes.size() > most) {
+        return bad_stream(
+            fmt::format("a zlib stream of {} bytes holds {}, for which at most {} are allowed "
+                        "(compressBound); send it without compression",
+                        bytes.size(),
+                        out.size(),
+                        most));
+    }
     return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <random>
 #include <string>
 
 namespace {
@@ -108,6 +109,42 @@ TEST_CASE("what does not inflate within the limit is refused") {
     CHECK_FALSE(zlib_inflate(stream, 100));
     CHECK_FALSE(zlib_inflate({}, 100));
     CHECK(zlib_inflate(zlib_deflate({}), 0).value().empty());
+}
+
+TEST_CASE("what deflate would not have made so long is refused") {
+    // A zlib stream is a header of two bytes, blocks, and a checksum. A stored block without
+    // content takes five bytes.
+    const auto lengthen = [](base::Bytes& stream, std::size_t blocks) {
+        const base::Bytes empty = base::from_hex("000000ffff").value();
+        for (std::size_t i = 0; i < blocks; ++i)
+            stream.insert(stream.begin() + 2, empty.begin(), empty.end());
+    };
+    const PackedTransaction good = PackedTransaction::pack(some_transaction(), Compression::zlib);
+    REQUIRE(decode_transaction(good));
+    PackedTransaction longer = good;
+    lengthen(longer.packed_trx, 1'000);
+    const auto refused = decode_transaction(longer);
+    REQUIRE_FALSE(refused);
+    CHECK(exception_of(refused.error()) == Exception::tx_decompression_error);
+    CHECK(refused.error().detail.find("(compressBound)") != std::string::npos);
+    PackedTransaction data = good;
+    data.packed_context_free_data = zlib_deflate(base::Bytes(1));
+    REQUIRE(decode_transaction(data));
+    lengthen(data.packed_context_free_data, 2);
+    CHECK_FALSE(decode_transaction(data));
+    // What does not compress at all stays within it, also where nothing is compressed.
+    for (const std::size_t bytes : {0U, 1U, 32U, 5'000U, 70'000U, 400'000U}) {
+        CAPTURE(bytes);
+        base::Bytes noise(bytes);
+        std::mt19937 random(1);
+        for (std::byte& byte : noise)
+            byte = std::byte{static_cast<std::uint8_t>(random())};
+        base::Bytes stream = zlib_deflate(noise);
+        CHECK(stream.size() >= noise.size());
+        CHECK(zlib_inflate(stream, bytes).value() == noise);
+        lengthen(stream, 30);
+        CHECK_FALSE(zlib_inflate(stream, bytes));
+    }
 }
 
 TEST_CASE("a packed transaction with trailing bytes, too many signatures or too long is refused") {
