@@ -443,13 +443,14 @@ void Runtime::carry_out(effect::Answer& answer) {
 
 void Runtime::carry_out(effect::Recover recover) {
     const bool is_block = recover.block != nullptr;
+    const base::crypto::PublicKey peer = recover.peer;
     auto job = [this, recover = std::move(recover)] {
         post(Input(input::Recovered{recover.ticket, recover_all(recover)}));
     };
     if (is_block) {
         workers_.post_urgent(std::move(job));
     } else {
-        workers_.post(std::move(job));
+        workers_.post_of_peer(peer, std::move(job));
     }
 }
 

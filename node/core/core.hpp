@@ -154,6 +154,7 @@ struct Recover {
     Ticket ticket = 0;
     chain::BlockPtr block;
     std::shared_ptr<const chain::PackedTransaction> transaction;  // If there is no block.
+    base::crypto::PublicKey peer = {};                            // Who sent the transaction.
 };
 // Read stored blocks for a peer, on a thread that may wait for the disk, and answer the
 // conversation with p2p::input::BlocksRead.

@@ -29,8 +29,12 @@ inline constexpr base::Duration kRefusedCost = std::chrono::milliseconds(200);
 // Old blocks that nobody has certified get a quarter of the time, after a little in one go.
 inline constexpr int kOldShare = 4;
 inline constexpr base::Duration kOldBurst = std::chrono::milliseconds(20);
-// Transactions of peers whose keys are being recovered.
-inline constexpr std::size_t kRecoveringMax = 8'192;
+// Transactions of peers whose keys are being recovered, and the signatures of those of one peer:
+// what it can make us do before it is charged for its first transaction.
+inline constexpr std::size_t kRecoveringMax = 16'384;
+inline constexpr std::size_t kRecoveringOfPeer = kRecoveringMax / 4;
+// What it takes to recover a key.
+inline constexpr base::Duration kRecoveryTime = std::chrono::microseconds(70);
 // How long a final block that our clock calls too early waits for another look.
 inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500);
 // How long a third block of a slot waits for what names it.
@@ -75,6 +79,7 @@ class Core::Impl {
         transport::ChannelId channel;
         base::Hash256 id;
         base::crypto::PublicKey peer;
+        std::size_t signatures = 0;
     };
     // Who answers for a transaction before its authorization was found good: nobody, an address
     // or a peer.
@@ -175,7 +180,11 @@ class Core::Impl {
     void on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out);
     void on_clock(const p2p::effect::ClockArrived& arrived, Effects& out);
     void on_read(const p2p::effect::ReadBlocks& wanted, Effects& out) const;
+    // Why none of it is recovered now; empty: it may be.
+    [[nodiscard]] std::string_view refusal_to_recover(const base::crypto::PublicKey& peer,
+                                                      std::size_t signatures) const;
     void on_recovered(const input::Recovered& recovered, Effects& out);
+    [[nodiscard]] Recovering end_recovery(Ticket ticket);
     void take_transaction(const Recovering& from,
                           const chain::PooledTransaction& entry,
                           Effects& out);
@@ -393,6 +402,7 @@ class Core::Impl {
     std::optional<UncheckedCheck> unchecked_check_;
     base::Timestamp ask_mended_at_{};
     std::map<Ticket, Recovering> recovering_;
+    std::map<base::crypto::PublicKey, std::size_t> recovering_of_;  // The signatures, by peer.
     std::set<base::Hash256> verified_;  // Certificates, each with the schedules that it is under.
     std::deque<base::Hash256> verified_order_;
     ProvedCertificates proved_certificates_;

@@ -101,20 +101,46 @@ void Core::Impl::on_header(const p2p::effect::HeaderArrived& arrived, Effects& o
 }
 
 void Core::Impl::on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out) {
-    if (recovering_.size() >= kRecoveringMax || !trouble_.empty()) {
-        judge({Item::transaction, arrived.id, arrived.channel, Verdict::unsure, "busy"}, out);
-        return;
+    // One that has none waits for a worker all the same.
+    const std::size_t signatures = std::max<std::size_t>(1, arrived.transaction.signatures.size());
+    const std::string_view refusal = refusal_to_recover(arrived.peer, signatures);
+    if (!refusal.empty()) {
+        const std::string text(refusal);
+        return judge({Item::transaction, arrived.id, arrived.channel, Verdict::unsure, text}, out);
     }
     const Ticket ticket = next_ticket_++;
-    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id, arrived.peer});
-    out.push_back(effect::Recover{
-        ticket, nullptr, std::make_shared<const chain::PackedTransaction>(arrived.transaction)});
+    recovering_of_[arrived.peer] += signatures;
+    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id, arrived.peer, signatures});
+    out.push_back(
+        effect::Recover{ticket,
+                        nullptr,
+                        std::make_shared<const chain::PackedTransaction>(arrived.transaction),
+                        arrived.peer});
+}
+
+std::string_view Core::Impl::refusal_to_recover(const base::crypto::PublicKey& peer,
+                                                std::size_t signatures) const {
+    if (recovering_.size() >= kRecoveringMax || !trouble_.empty()) return "busy";
+    if (unauthorized_.is_over(peer, now_)) return "its transactions failed too often";
+    const auto of_peer = recovering_of_.find(peer);
+    const std::size_t before = of_peer == recovering_of_.end() ? 0 : of_peer->second;
+    return before + signatures > kRecoveringOfPeer ? "busy with its transactions" : "";
+}
+
+Core::Impl::Recovering Core::Impl::end_recovery(Ticket ticket) {
+    const auto found = recovering_.find(ticket);
+    CHECK(found != recovering_.end());
+    Recovering ended = std::move(found->second);
+    recovering_.erase(found);
+    const auto of_peer = recovering_of_.find(ended.peer);
+    of_peer->second -= ended.signatures;
+    if (of_peer->second == 0) recovering_of_.erase(of_peer);
+    return ended;
 }
 
 void Core::Impl::on_recovered(const input::Recovered& recovered, Effects& out) {
-    if (const auto found = recovering_.find(recovered.ticket); found != recovering_.end()) {
-        const Recovering from = found->second;
-        recovering_.erase(found);
+    if (recovering_.contains(recovered.ticket)) {
+        const Recovering from = end_recovery(recovered.ticket);
         if (recovered.transactions && recovered.transactions->size() == 1) {
             take_transaction(from, recovered.transactions->front(), out);
         } else {

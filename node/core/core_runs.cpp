@@ -98,14 +98,16 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
     return {.waits = false, .failure = std::move(reason)};
 }
 
-// The time of what failed or was stopped counts against whoever is answerable for it.
+// The time of what failed or was stopped counts against whoever is answerable for it, and that of
+// its signatures. But for the first: an honest peer, too, passes on what a block has brought.
 void Core::Impl::charge(const chain::PooledTransaction& entry,
                         const Sender& sender,
                         base::Duration took) {
     if (pending_->facts().is_authorized) {
         failures_.charge(entry.transaction->content.first_authorizer(), took, now_);
     } else if (!std::holds_alternative<std::monostate>(sender)) {
-        unauthorized_.charge(sender, took, now_);
+        const std::size_t more = std::max<std::size_t>(1, entry.keys.size()) - 1;
+        unauthorized_.charge(sender, took + kRecoveryTime * more, now_);
     }
 }
 

@@ -157,6 +157,12 @@ class Machine {
         written_.clear();
         perform(node::Effects{});
     }
+    // The first of the recoveries that are held.
+    void finish_recovery() {
+        carry_out(held_recoveries.front());
+        held_recoveries.pop_front();
+        perform(node::Effects{});
+    }
 
     void step(const node::Input& input) {
         if (core_ == nullptr) return;
@@ -239,7 +245,9 @@ class Machine {
     bool holds_checks = false;                          // What is to be checked is not.
     std::size_t checks = 0;                             // Of what is stored.
     std::size_t recoveries = 0;                         // Of signatures, be it of many.
-    bool shown_twice = false;                           // Two blocks of one slot.
+    bool holds_recoveries = false;                      // Until finish_recovery().
+    std::deque<node::effect::Recover> held_recoveries;
+    bool shown_twice = false;  // Two blocks of one slot.
 
   private:
     void perform(const node::Effects& effects) {
@@ -271,7 +279,11 @@ class Machine {
         } else if (const auto* drop = std::get_if<node::effect::Dropped>(&effect)) {
             dropped.push_back(*drop);
         } else if (const auto* recover = std::get_if<node::effect::Recover>(&effect)) {
-            carry_out(*recover);
+            if (holds_recoveries) {
+                held_recoveries.push_back(*recover);
+            } else {
+                carry_out(*recover);
+            }
         } else if (const auto* said = std::get_if<node::effect::ToPeers>(&effect)) {
             if (to_peers) to_peers(said->said);
         } else if (const auto* accuse = std::get_if<node::effect::Accused>(&effect)) {

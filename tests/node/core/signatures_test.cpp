@@ -1,0 +1,108 @@
+#include <catch2/catch.hpp>
+
+// After Catch2, whose macros it uses.
+#include "tests/support/one_node.hpp"
+
+#include <map>
+#include <vector>
+
+// To recover the keys of signatures takes longer than anything else that a transaction of a peer
+// makes a node do before it is known to be authorised.
+
+namespace {
+
+using p2p::Verdict;
+
+constexpr std::size_t kMany = 64;         // Signatures: as many as a transaction may have.
+constexpr std::size_t kOfPeer = 4'096;    // Signatures of one peer under way.
+constexpr std::size_t kUntilIsOver = 46;  // 200 ms of 63 signatures of 70 us each.
+
+base::crypto::PublicKey peer_of(unsigned char number) {
+    return support::key_of(number).public_key();
+}
+
+// A node, and what it says of the transactions of its peers.
+struct Judge {
+    support::Machine node{support::genesis_of(1), support::key_of(7)};
+    std::map<base::Hash256, p2p::input::Judged> verdicts;
+
+    Judge() {
+        node.to_peers = [this](const p2p::Input& said) {
+            if (const auto* judged = std::get_if<p2p::input::Judged>(&said))
+                verdicts.insert_or_assign(judged->id, *judged);
+        };
+        node.start();
+        node.set_time(node.genesis().times.time_of(1).to_timestamp());
+        node.step(node::input::Tick{});
+    }
+    // What is said of it at once; nothing: it is being looked at.
+    std::optional<Verdict> send(const base::crypto::PublicKey& peer,
+                                const chain::PackedTransaction& packed) {
+        const base::Hash256 id = packed.packed_digest();
+        verdicts.erase(id);
+        node.step(node::input::FromPeers{p2p::effect::TransactionArrived{{}, id, packed, peer}});
+        const auto found = verdicts.find(id);
+        if (found == verdicts.end()) return {};
+        return found->second.verdict;
+    }
+    // newaccount in the bank's name with signatures of others.
+    [[nodiscard]] chain::PackedTransaction forged(const std::string& name) const {
+        chain::SignedTransaction content = node.new_account("bank", name)->content;
+        const auto digest = content.signing_digest(node.genesis().chain_id(), {});
+        content.signatures.clear();
+        for (std::size_t i = 0; i < kMany; ++i)
+            content.signatures.push_back(
+                support::key_of(static_cast<unsigned char>(100 + i)).sign(digest));
+        return chain::PackedTransaction::pack(content);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a peer is charged for signatures of what it may not do, then nothing is recovered",
+          "[core][signatures]") {
+    Judge judge;
+    std::size_t refused = 0;
+    for (char first = 'a'; first < 'c'; ++first) {
+        for (char second = 'a'; second <= 'z'; ++second) {
+            const std::string name = std::string("forg") + first + second;
+            const auto verdict = judge.send(peer_of(1), judge.forged(name));
+            REQUIRE(verdict.has_value());
+            CHECK(*verdict == (refused < kUntilIsOver ? Verdict::refused : Verdict::unsure));
+            if (*verdict == Verdict::refused) ++refused;
+        }
+    }
+    CHECK(refused == kUntilIsOver);
+    CHECK(judge.node.recoveries == kUntilIsOver);
+    CHECK(judge.send(peer_of(1), judge.node.new_account("bank", "alice")->packed) ==
+          Verdict::unsure);
+    CHECK(judge.send(peer_of(2), judge.node.new_account("bank", "alice")->packed) == Verdict::good);
+}
+
+TEST_CASE("a peer has a share of the signatures that are recovered", "[core][signatures]") {
+    Judge judge;
+    judge.node.holds_recoveries = true;
+    const chain::PackedTransaction one = judge.node.new_account("bank", "alice")->packed;
+    chain::PackedTransaction many = one;
+    many.signatures.resize(kMany, one.signatures.front());
+    chain::PackedTransaction none = one;
+    none.signatures.clear();
+    for (std::size_t i = 0; i < kOfPeer / kMany; ++i)
+        REQUIRE_FALSE(judge.send(peer_of(1), many));
+    CHECK(judge.send(peer_of(1), many) == Verdict::unsure);
+    CHECK(judge.send(peer_of(1), one) == Verdict::unsure);
+    // Others are let in, with what has no signature too.
+    for (std::size_t i = 0; i < kOfPeer; ++i)
+        REQUIRE_FALSE(judge.send(peer_of(2), none));
+    CHECK(judge.send(peer_of(2), none) == Verdict::unsure);
+    REQUIRE_FALSE(judge.send(peer_of(3), one));
+    CHECK(judge.node.held_recoveries.back().peer == peer_of(3));
+    // What is done makes room.
+    judge.node.finish_recovery();
+    CHECK_FALSE(judge.send(peer_of(1), many));
+    CHECK(judge.send(peer_of(1), one) == Verdict::unsure);
+    while (!judge.node.held_recoveries.empty())
+        judge.node.finish_recovery();
+    CHECK_FALSE(judge.send(peer_of(2), none));
+    CHECK_FALSE(judge.send(peer_of(3), one));
+}
