@@ -110,6 +110,11 @@ void Pool::expire(TimePoint now, std::vector<Evicted>& evicted) {
     }
 }
 
+const PooledTransaction* Pool::find(const TransactionId& id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : &entries_.at(found->second);
+}
+
 std::vector<const PooledTransaction*> Pool::in_order() const {
     std::vector<const PooledTransaction*> entries;
     entries.reserve(entries_.size());

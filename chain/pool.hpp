@@ -75,6 +75,8 @@ class Pool : base::Pinned {
     void expire(TimePoint now, std::vector<Evicted>& evicted);
 
     [[nodiscard]] bool contains(const TransactionId& id) const { return by_id_.contains(id); }
+    // Null: it is not there. Valid until the next change.
+    [[nodiscard]] const PooledTransaction* find(const TransactionId& id) const;
     // In order of their places; valid until the next change.
     [[nodiscard]] std::vector<const PooledTransaction*> in_order() const;
     [[nodiscard]] std::size_t size() const { return by_id_.size(); }

@@ -84,6 +84,15 @@ void Core::Impl::on_submit(const input::Submit& submit, Effects& out) {
         answer(submit.ticket, admitted.error(), out);
         return;
     }
+    if (waits_in_other_form(*submit.transaction)) {
+        const std::string id = base::to_hex(submit.transaction->id.bytes);
+        return answer(submit.ticket,
+                      base::Error{base::Errc::would_block,
+                                  "transaction " + id +
+                                      " waits with other signatures or another compression, "
+                                      "which may not be good; send again after the next block"},
+                      out);
+    }
     std::vector<chain::Pool::Evicted> evicted;
     auto added = pool_.add({submit.transaction, submit.keys}, evicted);
     drop(evicted, out);

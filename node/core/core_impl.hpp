@@ -188,6 +188,9 @@ class Core::Impl {
     void take_transaction(const Recovering& from,
                           const chain::PooledTransaction& entry,
                           Effects& out);
+    // With other signatures or another compression, which no signature covers. It may be false,
+    // and not have been run yet: the other one is not known then.
+    [[nodiscard]] bool waits_in_other_form(const chain::DecodedTransaction& transaction) const;
     void tell(p2p::Input said, Effects& out) const;
     void judge(p2p::input::Judged judged, Effects& out) const;
     void tell_ledger(Effects& out) const;

@@ -168,7 +168,8 @@ void Core::Impl::take_transaction(const Recovering& from,
     p2p::input::Judged judged{Item::transaction, from.id, from.channel, Verdict::good, ""};
     const chain::TransactionId id = entry.transaction->id;
     if (pool_.contains(id)) {
-        judged.verdict = Verdict::duplicate;
+        const bool is_other = waits_in_other_form(*entry.transaction);
+        judged.verdict = is_other ? Verdict::unsure : Verdict::duplicate;
         return judge(std::move(judged), out);
     }
     const Origin origin{.sender = from.peer};
@@ -194,6 +195,11 @@ void Core::Impl::take_transaction(const Recovering& from,
         }
     }
     judge(std::move(judged), out);
+}
+
+bool Core::Impl::waits_in_other_form(const chain::DecodedTransaction& transaction) const {
+    const chain::PooledTransaction* waiting = pool_.find(transaction.id);
+    return waiting != nullptr && waiting->transaction->packed != transaction.packed;
 }
 
 void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) {

@@ -106,3 +106,34 @@ TEST_CASE("a peer has a share of the signatures that are recovered", "[core][sig
     CHECK_FALSE(judge.send(peer_of(2), none));
     CHECK_FALSE(judge.send(peer_of(3), one));
 }
+
+TEST_CASE("a false form of a transaction does not stand for the true one", "[core][signatures]") {
+    Judge judge;
+    support::Machine& node = judge.node;
+    const auto at = [&](chain::Slot slot, int milliseconds) {
+        node.set_time(node.genesis().times.time_of(slot).to_timestamp() +
+                      std::chrono::milliseconds(milliseconds));
+        node.step(node::input::Tick{});
+    };
+    const chain::TransactionPtr good = node.new_account("bank", "alice");
+    chain::SignedTransaction content = good->content;
+    content.signatures = {
+        support::key_of(99).sign(content.signing_digest(node.genesis().chain_id(), {}))};
+    const chain::PackedTransaction bad = chain::PackedTransaction::pack(content);
+    // From now on nothing is run before the next slot.
+    at(1, 440);
+    node.timer.takes = {std::chrono::milliseconds(100)};
+    (void)node.submit(node.new_account("bank", "cut"));
+    CHECK(judge.send(peer_of(1), bad) == Verdict::good);
+    CHECK(judge.send(peer_of(1), bad) == Verdict::duplicate);
+
+    CHECK(judge.send(peer_of(2), good->packed) == Verdict::unsure);
+    const node::Ticket early = node.submit(good);
+    REQUIRE(node.answers.contains(early));
+    REQUIRE_FALSE(node.answers.at(early).outcome);
+    CHECK(node.answers.at(early).outcome.error().code == base::Errc::would_block);
+    at(2, 0);
+    CHECK(judge.send(peer_of(2), good->packed) == Verdict::good);
+    at(3, 0);
+    CHECK(support::Machine::has_account("alice", *node.view().head_state));
+}
