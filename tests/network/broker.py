@@ -27,6 +27,8 @@ import tempfile
 import threading
 import time
 
+from processes import has_ended
+
 PATIENCE = 60      # Seconds until something that must happen counts as failed.
 
 
@@ -48,14 +50,6 @@ def soon(what, happens, within=PATIENCE):
             return
         time.sleep(0.1)
     raise AssertionError('not within %d s: %s' % (within, what))
-
-
-def has_ended(pid):
-    try:
-        with open('/proc/%d/status' % pid, encoding='utf-8') as file:
-            return 'State:\tZ' in file.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
 
 
 @contextlib.contextmanager
@@ -220,12 +214,18 @@ def revoked(network):
     assert 'authorization' in refused.stderr.lower(), refused.stderr
     grants = json.loads(network.cli('-j', 'bps', 'grants', 'alice'))
     number = [str(each['id']) for each in grants if each['name'] == 'rights']
-    waits = subprocess.Popen(['kcat', '-b', network.address, '-C', '-t', 'rights', '-o', 'end'],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2)
+    path = os.path.join(network.dir, 'waits')
+    with open(path, 'wb') as file:
+        waits = subprocess.Popen(['kcat', '-b', network.address, '-C', '-t', 'rights', '-o', 'end'],
+                                 stdout=subprocess.DEVNULL, stderr=file)
+
+    def said():
+        with open(path, encoding='utf-8') as file:
+            return file.read().lower()
+    soon('the consumer waits', lambda: 'reached end' in said())
     network.cli('bps', 'revoke', 'alice', *number)
-    said = waits.communicate(timeout=PATIENCE)[1].lower()
-    assert 'authorization failed' in said, said
+    waits.wait(PATIENCE)
+    assert 'authorization failed' in said(), said()
     refused = network.kcat('-C', '-t', 'rights', '-o', 'beginning', '-e', check=False)
     assert refused.returncode != 0 and 'authorization' in refused.stderr.lower(), refused.stderr
     network.restart_as('alice')

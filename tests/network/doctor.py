@@ -17,6 +17,8 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from processes import has_ended
+
 PATIENCE = 40       # Seconds until a situation must be explained.
 
 
@@ -80,7 +82,7 @@ class Network:
             pid = self.pid(name)
             os.kill(pid, signal.SIGKILL)
             # Until then it holds its data directory.
-            return wait_for('%s to end' % name, lambda: (not os.path.exists('/proc/%d' % pid), None))
+            return wait_for('%s to end' % name, lambda: (has_ended(pid), None))
         # Perhaps faketime stands in front of it, and ends before it.
         child = self.children.pop(name)
         os.killpg(child.pid, signal.SIGKILL)

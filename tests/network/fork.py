@@ -55,8 +55,6 @@ def fork(net):
     for name in net.commands:
         net.stop(name)
     for name in TWINS:
-        process = '/proc/%d' % net.pid(name)
-        wait_for('the end of ' + name, lambda process=process: (not os.path.exists(process), process))
         shutil.copytree(home(net, name), home(net, name) + '-twin',
                         ignore=shutil.ignore_patterns('*.sock'))
     make_final(net, [*TWINS, ONE], stood)

@@ -17,6 +17,7 @@ import threading
 import time
 
 from members import FOUR, INTERVAL_MS, PERIOD, Failure, Load, Network, Node, check, wait_for
+from processes import has_ended
 
 ORGANISATION = 'borc'
 FIGURES = re.compile(r'block \d+ of \d+, \d+ blocks/s, \d+ [KM]iB/s, \d+ peers?')
@@ -55,7 +56,7 @@ class Joining:
         """The command that registers the node, word by word."""
         def look():
             return next((line.split() for line in list(self.said) if ' node add ' in line), None)
-        words = wait_for('%s to say which registration it waits for' % self.name, look, patience=20)
+        words = wait_for('%s to say which registration it waits for' % self.name, look)
         check(self.child.poll() is None, 'it does not wait: %s' % self.said)
         check(words[:3] == ['bor-cli', 'node', 'add'], 'no command: %s' % words)
         return words[1:]
@@ -101,7 +102,7 @@ def earliest(node):
 def prune(net):
     """The first node has nothing below its snapshot but what the snapshot needs."""
     made = net.nodes['bora'].ask('/v1/producer/create_snapshot')
-    wait_for('bora to prune', lambda: earliest(net.nodes['bora']) > 2, patience=30)
+    wait_for('bora to prune', lambda: earliest(net.nodes['bora']) > 2)
     return made['head_block_num'], made['head_block_id']
 
 
@@ -143,7 +144,7 @@ def joins(net, name, line, cut=False):
     check('begins with the snapshot of block=' in log, 'it did not begin with a snapshot: ' + log[-2000:])
     check(earliest(node) > 2, 'its earliest block is %d' % earliest(node))
     goal = net.nodes['bora'].final() + 5
-    wait_for('%s to follow' % name, lambda: node.final() >= goal, patience=20)
+    wait_for('%s to follow' % name, lambda: node.final() >= goal)
     print('  %s: at the head %.1f s after it was typed; %s' % (name, time.monotonic() - began, said[-1]))
     return joining, node
 
@@ -185,7 +186,7 @@ def run(net):
     for joining in net.joining:
         check('down' in joining.cli('network', 'down'), 'it is not down')
         wait_for('%s to end' % joining.name,
-                 lambda pid=joining.node().pid: not os.path.exists('/proc/%d' % pid))
+                 lambda pid=joining.node().pid: has_ended(pid))
 
 
 def main():

@@ -19,6 +19,8 @@ import threading
 import time
 import urllib.parse
 
+from processes import has_ended
+
 INTERVAL_MS = 200
 PERIOD = 12             # Slots from one chance to change the schedule to the next.
 ROTATIONS = 10
@@ -68,7 +70,7 @@ class Node:
             self.child = None
             return
         os.kill(self.pid, number)
-        wait_for('%s to end' % self.name, lambda: not os.path.exists('/proc/%d' % self.pid))
+        wait_for('%s to end' % self.name, lambda: has_ended(self.pid))
 
 
 class Network:
