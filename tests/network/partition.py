@@ -151,10 +151,19 @@ class Network:
         took = self.wait_final(list(self.children), goal)
         print('%s: healed, three more blocks are final at all after %.1f s' % (what, took), flush=True)
 
+    def settled(self, nodes, patience=30):
+        """What is final at these, when that has been so for a second."""
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            before = {i: self.final(i) for i in nodes}
+            time.sleep(1)
+            if {i: self.final(i) for i in nodes} == before:
+                return before
+        raise AssertionError('blocks become final at %s for %d s' % (nodes, patience))
+
     def stands_still(self, nodes, seconds):
         """Nothing that was not on its way when it began becomes final."""
-        time.sleep(1)
-        before = {i: self.final(i) for i in nodes}
+        before = self.settled(nodes)
         time.sleep(seconds)
         for i in nodes:
             if self.final(i) != before[i]:
