@@ -149,6 +149,16 @@ def count_on_chain(network):
     return seen, last
 
 
+def wait_for_head(network, patience=60):
+    """What is in a block by now becomes final."""
+    head = network.post('/v1/chain/get_info')['head_block_num']
+    deadline = time.monotonic() + patience
+    while network.post('/v1/chain/get_info')['last_irreversible_block_num'] < head:
+        if time.monotonic() > deadline:
+            raise AssertionError('block %d is not final after %d s' % (head, patience))
+        time.sleep(0.05)
+
+
 def rounds(network, count):
     final, sent = {}, 0
     for number in range(1, count + 1):
@@ -192,7 +202,7 @@ def story(network, count):
     network.up()
     set_up(network)
     final = rounds(network, count)
-    time.sleep(1)
+    wait_for_head(network)
     check_final(network, final, len(final))
     seen, last = count_on_chain(network)
     missing = set(final) - set(seen)
