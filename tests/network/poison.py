@@ -107,8 +107,11 @@ class Poisoned(Network):
         for name in self.names():
             tasks = '/proc/%d/task' % self.pid(name)
             for task in os.listdir(tasks):
-                with open('%s/%s/children' % (tasks, task), encoding='utf-8') as f:
-                    children = f.read().split()
+                try:
+                    with open('%s/%s/children' % (tasks, task), encoding='utf-8') as f:
+                        children = f.read().split()
+                except (FileNotFoundError, ProcessLookupError):
+                    continue        # The thread has ended.
                 if children:
                     raise AssertionError('%s has children: %s' % (name, children))
 
