@@ -55,10 +55,8 @@ class Cluster {
 // One of the standard streams is a file of its own meanwhile.
 class Redirected {
   public:
-    Redirected(int stream, const std::string& contents) : stream_(stream), kept_(::dup(stream)) {
-        path_ = (std::filesystem::temp_directory_path() /
-                 ("bor-cli-" + std::to_string(::getpid()) + "-" + std::to_string(stream)))
-                    .string();
+    Redirected(int stream, const std::string& contents)
+        : stream_(stream), kept_(::dup(stream)), path_(path_of(stream)) {
         std::fflush(nullptr);  // What others have written is theirs.
         std::ofstream(path_) << contents;
         const int file = ::open(path_.c_str(), O_RDWR | (stream == 0 ? 0 : O_APPEND));
@@ -66,6 +64,12 @@ class Redirected {
         ::close(file);
     }
     ~Redirected() { (void)text(); }
+
+    static std::string path_of(int stream) {
+        return (std::filesystem::temp_directory_path() /
+                ("bor-cli-" + std::to_string(::getpid()) + "-" + std::to_string(stream)))
+            .string();
+    }
     // What was written; the stream is as it was.
     std::string text() {
         if (kept_ < 0) return {};
@@ -329,7 +333,14 @@ TEST_CASE("an interrupt ends a reader in order", "[bps]") {
     REQUIRE(typed_at(cluster, {"bps", "produce", "orders"}, "one\n").status == 0);
     const pthread_t reader = ::pthread_self();
     std::thread other([&] {
-        std::this_thread::sleep_for(std::chrono::seconds(2));
+        // Until it has printed what is there, for a minute at most.
+        const std::string printed = Redirected::path_of(STDOUT_FILENO);
+        std::error_code is_missing;
+        for (int tries = 0; tries < 6'000; ++tries) {
+            const auto size = std::filesystem::file_size(printed, is_missing);
+            if (!is_missing && size > 0) break;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
         ::pthread_kill(reader, SIGINT);
     });
     const Outcome read = typed_at(cluster, {"bps", "consume", "orders"});
