@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 shared=$(mktemp -d)
 trap 'rm -rf "$shared"' EXIT
 
-machines() { "$here/vm/run.sh" --nodes 2 --cpus 1 --no-share --timeout 200 "$@"; }
+machines() { "$here/vm/run.sh" --nodes 2 --cpus 1 --no-share --timeout 600 "$@"; }
 
 echo "-- with doorbells"
 machines --ivshmem doorbell --iommu --modules "vfio-pci vfio_iommu_type1" -- \

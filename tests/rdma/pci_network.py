@@ -115,9 +115,8 @@ def stopped(nodes, name):
     nodes.children[name].send_signal(signal.SIGSTOP)
     try:
         time.sleep(10)
-        if nodes.kinds(other).get(name) == 'ntb':
-            raise AssertionError('%s still speaks by the window to %s, which stands still'
-                                 % (other, name))
+        network.wait_for('no window to %s, which stands still' % name, lambda: (
+            nodes.kinds(other).get(name) != 'ntb', nodes.reasons([other])))
     finally:
         nodes.children[name].send_signal(signal.SIGCONT)
     nodes.settled('the window again after 10 s of standing still', 'ntb')

