@@ -24,17 +24,22 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-class NoLog : public base::LogSink {
+// Keeps only whether wallets locked by themselves.
+class LockLog : public base::LogSink {
   public:
-    [[nodiscard]] bool enabled(base::Level /*level*/) const override { return false; }
-    void write(base::Level /*level*/, std::string_view /*c*/, std::string_view /*l*/) override {}
+    [[nodiscard]] bool enabled(base::Level /*level*/) const override { return true; }
+    void write(base::Level /*level*/, std::string_view /*c*/, std::string_view line) override {
+        if (line.find("locked all wallets") != std::string_view::npos) has_locked = true;
+    }
+
+    std::atomic<bool> has_locked = false;
 };
 
 struct Running {
     explicit Running(Options options)
         : daemon(std::move(options), base::Log(sink, "test"), [this] { stops.fetch_add(1); }) {}
 
-    NoLog sink;
+    LockLog sink;
     std::atomic<int> stops{0};
     Daemon daemon;
 };
@@ -44,6 +49,17 @@ Options on_unix(const Scratch& scratch) {
     options.wallet_dir = scratch.path();
     options.unix_socket_path = scratch.file("s.sock");
     return options;
+}
+
+// Whether `happens` becomes true, within a minute.
+template <class Condition>
+bool soon(Condition happens) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!happens()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
 }
 
 struct Answer {
@@ -169,10 +185,7 @@ TEST_CASE("a client can ask for the calls served and for the end") {
     CHECK(apis.back() == "/v1/wallet/unlock");
     CHECK(post(scratch, "/v1/keosd/stop").body == "{}");
     // The answer goes out first, so that it is not lost.
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (running.stops == 0 && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::yield();
-    CHECK(running.stops == 1);
+    CHECK(soon([&] { return running.stops == 1; }));
 }
 
 TEST_CASE("wallets lock by themselves, without a call") {
@@ -183,7 +196,7 @@ TEST_CASE("wallets lock by themselves, without a call") {
     REQUIRE(running.daemon.start());
     REQUIRE(post(scratch, "/v1/wallet/create", "\"w\"").status == 201);
     // Asking counts as a use, so nothing is asked until the timeout has passed.
-    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    CHECK(soon([&] { return running.sink.has_locked.load(); }));
     CHECK(post(scratch, "/v1/wallet/list_wallets").body == "[\"w\"]");
 }
 
