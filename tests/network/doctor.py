@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from processes import has_ended
 
-PATIENCE = 40       # Seconds until a situation must be explained.
+PATIENCE = 100      # Seconds until a situation must be explained.
 
 
 def remove_faketime_of_the_dead():

@@ -61,19 +61,25 @@ def attack(net, *words):
     with subprocess.Popen(['nice', '-n', '15', os.path.join(net.bin, 'bor-hostile'), *words],
                           stdout=subprocess.PIPE, text=True) as attacker:
         during = net.wait_to_be_final()
-        said = attacker.communicate(timeout=60)[0]
+        said = attacker.communicate(timeout=180)[0]
     print('  p99 of transfers to final: %.0f ms before, %.0f ms during' % (before, during))
     print('  ' + said.strip().replace('\n', '\n  '), flush=True)
     return said, attacker.returncode, during / before
 
 
 def check_waits(measure):
-    """Transfers wait at most WAIT_MAX times longer by measure(round). This machine does other things, too: the best of three counts."""
-    ratios = []
-    while len(ratios) < 3 and min(ratios, default=WAIT_MAX + 1) > WAIT_MAX:
-        ratios.append(measure(len(ratios)))
-    if min(ratios) > WAIT_MAX:
-        raise AssertionError('transfers wait %s times longer' % ratios)
+    """Transfers wait at most WAIT_MAX times longer by measure(round). This machine does other things, too, so that an
+    attack may not come about: the best of three counts."""
+    seen = []
+    for number in range(3):
+        try:
+            seen.append(measure(number))
+        except AssertionError as error:
+            seen.append(error)
+            continue
+        if seen[-1] <= WAIT_MAX:
+            return
+    raise AssertionError('transfers wait too many times longer, or there was no attack: %s' % seen)
 
 
 def unsigned_blocks(net):

@@ -134,7 +134,7 @@ class Network:
             raise AssertionError('two blocks are final at height %d' % height)
         return height
 
-    def wait_final(self, nodes, height, patience=30):
+    def wait_final(self, nodes, height, patience=60):
         start = time.monotonic()
         while time.monotonic() < start + patience:
             try:
