@@ -101,12 +101,13 @@ async function post(route, body) {
 
 // Waits until a transaction is final and returns its status.
 async function final(id) {
-  for (let i = 0; i < 200; i++) {
+  const deadline = Date.now() + 30000;
+  while (Date.now() < deadline) {
     const {json} = await post('/v1/chain/get_transaction_status', {id});
     if (json.state === 'IRREVERSIBLE') return json;
     await sleep(25);
   }
-  throw new Error(`transaction ${id} is not final after 5 s`);
+  throw new Error(`transaction ${id} is not final after 30 s`);
 }
 
 // The first text of the node's error, as a client sees it.

@@ -24,7 +24,7 @@ const text = async (id) => (await page.locator('#' + id).textContent()).trim();
 const number = async (id) => Number(await text(id));
 
 // Waits until the page shows it; fails with what it shows instead.
-async function shows(id, pattern, ms = 10000) {
+async function shows(id, pattern, ms = 30000) {
   const deadline = Date.now() + ms;
   while (!pattern.test(await text(id))) {
     assert.ok(Date.now() < deadline, `#${id} shows '${await text(id)}', not ${pattern}`);
@@ -150,7 +150,7 @@ test('search finds blocks, transactions and accounts', async () => {
   await page.goBack();
   await shows('found-title', /^Transaction$/);
   await page.click('#close');
-  await page.locator('#found').waitFor({state: 'hidden', timeout: 10000});
+  await page.locator('#found').waitFor({state: 'hidden', timeout: 30000});
 });
 
 test('no complaint of the browser, and no request to anybody else', async () => {

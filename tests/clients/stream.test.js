@@ -12,8 +12,8 @@ function follow(request, until) {
     const messages = [];
     const timer = setTimeout(() => {
       socket.terminate();
-      reject(new Error(`after 10 s: ${JSON.stringify(messages.slice(-2)).slice(0, 300)}`));
-    }, 10000);
+      reject(new Error(`after 30 s: ${JSON.stringify(messages.slice(-2)).slice(0, 300)}`));
+    }, 30000);
     const end = (reason) => {
       clearTimeout(timer);
       socket.close();
