@@ -27,7 +27,8 @@ class Variants {
     }
     void run() {
         const auto until = Clock::now() + plan_.time;
-        while (Clock::now() < until) {
+        const auto has_sent = [&] { return sent_ > 0 && channels_.size() == plan_.targets.size(); };
+        while (Clock::now() < until || (!has_sent() && Clock::now() < until + kLateMax)) {
             hear();
             const chain::Slot slot = slot_now();
             if (head_.height == 0 || slot <= last_ || slot <= head_.slot) continue;

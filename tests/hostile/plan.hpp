@@ -9,6 +9,10 @@
 
 namespace hostile {
 
+// On a busy machine an attack that has not come about when its time is over goes on, so long at
+// most.
+inline constexpr std::chrono::seconds kLateMax{20};
+
 // What the command line wants.
 struct Plan {
     genesis::Genesis genesis;

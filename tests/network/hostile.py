@@ -61,6 +61,8 @@ def attack(net, *words):
     with subprocess.Popen(['nice', '-n', '15', os.path.join(net.bin, 'bor-hostile'), *words],
                           stdout=subprocess.PIPE, text=True) as attacker:
         during = net.wait_to_be_final()
+        while attacker.poll() is None:
+            during = max(during, net.wait_to_be_final())
         said = attacker.communicate(timeout=180)[0]
     print('  p99 of transfers to final: %.0f ms before, %.0f ms during' % (before, during))
     print('  ' + said.strip().replace('\n', '\n  '), flush=True)
