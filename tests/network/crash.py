@@ -21,6 +21,8 @@ import time
 import urllib.error
 import urllib.request
 
+from processes import has_ended
+
 TOKEN = 'bank.token'
 UNIT = '0.0001 SYS'
 
@@ -52,10 +54,14 @@ class Network:
             return json.load(answer)
 
     def kill(self):
+        pid = self.file['validators'][0]['pid']
         try:
-            os.kill(self.file['validators'][0]['pid'], signal.SIGKILL)
+            os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+        # Until it has ended it holds its data directory.
+        while not has_ended(pid):
+            time.sleep(0.01)
 
     def start_and_kill(self, after):
         """Starts the node as `network up` does and kills it while it starts."""
