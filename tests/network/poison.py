@@ -246,14 +246,22 @@ def failure_in(trace):
 
 
 def deep(net):
-    for name, answer in send_to_all(net, net.poison(account='deep')).items():
-        if error_of(answer) != (3070002, 'stack overflow'):
-            raise AssertionError('%s: %s' % (name, answer))
+    # On a busy machine the time of a run may be over before: one of three tries has to go well.
+    for attempt in range(3):
+        failures = failures_of_deep(net, 600 + attempt)
+        if set(failures.values()) == {(3070002, 'stack overflow')}:
+            return
+    raise AssertionError('not a stack overflow: %s' % failures)
+
+
+def failures_of_deep(net, lifetime):
+    """Of a transaction that is sent to each node, and of two dry runs."""
+    answers = send_to_all(net, net.poison(account='deep', lifetime=lifetime))
+    failures = {name: error_of(answer) for name, answer in answers.items()}
     dry = {'transaction': net.poison(unsigned=True, account='deep')}
     for call in ('send_read_only_transaction', 'compute_transaction'):
-        trace = net.post('bora', '/v1/chain/' + call, dry)['processed']
-        if failure_in(trace) != (3070002, 'stack overflow'):
-            raise AssertionError('%s: %s' % (call, trace))
+        failures[call] = failure_in(net.post('bora', '/v1/chain/' + call, dry)['processed'])
+    return failures
 
 
 def flood_with(net, flood, prefix):
