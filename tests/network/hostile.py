@@ -16,6 +16,7 @@ from doctor import run
 RATE = 40           # Transfers a second.
 SECONDS = 6         # Of each measurement.
 KEYS = 4            # Nodes of one organisation: a key that is found out is banned for a while.
+NICENESS = (15, 5, 0)       # Of the attacker, round by round.
 WAIT_MAX = 2        # How many times longer transfers may wait to be final.
 LIAR = 'bord'       # Of the validators, who lies where one does.
 
@@ -54,11 +55,12 @@ def targets(net):
     return found
 
 
-def attack(net, *words):
+def attack(net, round_number, *words):
     """What bor-hostile says, its exit status, and how many times longer transfers wait meanwhile."""
     before = net.wait_to_be_final()
-    # As if on another machine: what it costs itself is not to be measured.
-    with subprocess.Popen(['nice', '-n', '15', os.path.join(net.bin, 'bor-hostile'), *words],
+    # As if on another machine: what it costs itself is not to be measured. A busy machine leaves nothing to who is
+    # as nice as at first.
+    with subprocess.Popen(['nice', '-n', str(NICENESS[round_number]), os.path.join(net.bin, 'bor-hostile'), *words],
                           stdout=subprocess.PIPE, text=True) as attacker:
         during = net.wait_to_be_final()
         while attacker.poll() is None:
@@ -73,7 +75,7 @@ def check_waits(measure):
     """Transfers wait at most WAIT_MAX times longer by measure(round). This machine does other things, too, so that an
     attack may not come about: the best of three counts."""
     seen = []
-    for number in range(3):
+    for number in range(len(NICENESS)):
         try:
             seen.append(measure(number))
         except AssertionError as error:
@@ -92,7 +94,7 @@ def unsigned_blocks(net):
             words += ['--key', net.register(KEYS * round_number + number)]
         for each in targets(net):
             words += ['--target', each]
-        said, status, ratio = attack(net, *words)
+        said, status, ratio = attack(net, round_number, *words)
         # Each key came to every validator, and was thrown out for what it sent.
         if status != 0 or said.count('bad_block') == 0 or \
                 ' over %d connections' % (KEYS * len(net.commands)) not in said:
@@ -112,8 +114,8 @@ def header_variants(net):
         if each in honest:
             words += ['--target', target]
 
-    def measure(_):
-        said, status, ratio = attack(net, *words)
+    def measure(round_number):
+        said, status, ratio = attack(net, round_number, *words)
         if status != 0 or ' over %d connections' % len(honest) not in said or said.startswith('0 '):
             raise AssertionError('it was no attack')
         return ratio
