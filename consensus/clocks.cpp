@@ -87,6 +87,14 @@ chain::Slot Consensus::lost_at(base::Timestamp now, chain::Slot theirs) const {
     return std::max(theirs, slot_shown(now + ahead_ + 2 * options_.clock_bound));
 }
 
+// What was seen of a lost key after the start.
+void Consensus::note_signed(OwnKey& own, chain::Slot slot) {
+    own.signed_until = std::max(own.signed_until, slot);
+    if (own.lost_until && own.lost_until != kLostSlot) {
+        own.lost_until = std::max(*own.lost_until, own.signed_until);
+    }
+}
+
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
 // way of others, of whom one repeats what it showed long ago.
 void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
@@ -97,8 +105,9 @@ void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
     floor_ = floor;
     const chain::Slot lost = lost_at(floor_at_, *floor_);
     for (OwnKey& own : own_) {
-        const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == lost_floor_;
-        if (own.lost_until && is_of_start) own.lost_until = lost;
+        const chain::Slot before = std::max(lost_floor_.value_or(0), own.signed_until);
+        const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == before;
+        if (own.lost_until && is_of_start) own.lost_until = std::max(lost, own.signed_until);
     }
     lost_floor_ = lost;
     if (is_open && options_.accept_amnesia) accept_amnesia(out);
@@ -112,7 +121,13 @@ void Consensus::on_clock(base::Timestamp now, const input::ClockHeard& heard, Ef
 }
 
 void Consensus::on_clock_set(base::Timestamp now, const input::ClockSet& set, Effects& out) {
+    const bool is_forward = set.ahead > ahead_;
     ahead_ = set.ahead;
+    // What a lost key had signed was told by this clock, too, while it was behind.
+    if (is_forward) {
+        for (OwnKey& own : own_)
+            if (own.lost_until) note_signed(own, lost_at(now, 0));
+    }
     // A block that one member dated ahead, taken while our clock was ahead too, keeps nobody
     // waiting.
     if (newest_slot_ > latest_slot(now)) newest_slot_ = slot_shown(now + ahead_);

@@ -332,6 +332,8 @@ class Consensus {
         // The journal of this key is lost: it signs only in slots above this; kLostSlot: which
         // that is only clocks will tell.
         std::optional<chain::Slot> lost_until = std::nullopt;
+        // Of a key that is lost: it may have signed up to this, whatever clocks tell of the start.
+        chain::Slot signed_until = 0;
     };
     // What one step binds us to: the records, and the messages that they allow.
     struct Promise {
@@ -462,6 +464,7 @@ class Consensus {
     // few clocks were heard.
     [[nodiscard]] std::optional<chain::Slot> latest_signed(base::Timestamp now) const;
     [[nodiscard]] chain::Slot lost_at(base::Timestamp now, chain::Slot theirs) const;
+    static void note_signed(OwnKey& own, chain::Slot slot);
 
     // --- Our keys (own_keys.cpp) ---
     // Null: this key must not vote.

@@ -173,10 +173,16 @@ bool says_more(const KeySafety& safety, const chain::VoteData& vote) {
 
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     OwnKey* own = find_own(vote.key);
-    if (own == nullptr || own->lost_until || is_left_out(Rule::own_vote_seen)) return;
-    if (!says_more(journals_.at(own->tag).safety(), vote.data)) return;
+    if (own == nullptr || is_left_out(Rule::own_vote_seen)) return;
+    if (own->lost_until) return note_signed(*own, vote.data.slot);
+    const KeySafety& safety = journals_.at(own->tag).safety();
+    if (!says_more(safety, vote.data)) return;
     // It may have promised something up to now that we do not know: it signs for later slots only.
     own->lost_until = floor_ ? lost_at(now, latest_signed(now).value_or(*floor_)) : kLostSlot;
+    note_signed(
+        *own,
+        std::max(
+            {vote.data.slot, safety.last_notarize.slot, safety.lock_slot, safety.produced_slot}));
     const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};
     effect::Persist persist;
     write_journal(own->tag, {&record, 1}, nullptr, persist);

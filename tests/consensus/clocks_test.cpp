@@ -182,6 +182,38 @@ TEST_CASE("a lost journal is told by clocks from when on it may sign", "[consens
     CHECK(v->keys()[0].lost == !v.options().accept_amnesia);
 }
 
+// On a machine whose clock is wrong at its start, where what it hears of clocks is old.
+TEST_CASE("a clock that is set forward does not make a lost journal vote again",
+          "[consensus][clocks]") {
+    const bool is_own_vote_seen = GENERATE(false, true);
+    Validator v;
+    const auto a = v.block(990, v.genesis());
+    const auto b = v.block(999, a, {.justify = a});
+    // It has signed COMMIT 999. The machine burns; the key is put on another one, whose clock shows
+    // slot 4 in slot 1001.
+    v.options().clock_bound = 100ms;
+    v.options().started = v.at(4);
+    v.restart(v.lost_journals(0));
+    v.hear_no_clocks();
+    (void)v.tick(4);
+    for (const unsigned member : {2U, 3U})
+        (void)v.step(v.at(4, 10), input::ClockHeard{voting(member), v.at(4, 10)});
+    REQUIRE(v->keys()[1].silent_until.value_or(0) == 4);
+    (void)v.tick(7);
+    if (is_own_vote_seen) {
+        (void)v.step(v.at(7, 20), input::OwnVoteSeen{Validator::vote(kCommit, b, 1)});
+        CHECK(v->keys()[1].silent_until.value_or(0) == 999);
+        CHECK(v->keys()[0].silent_until.value_or(0) == 4);
+    }
+    (void)v.step(v.at(7, 30), input::ClockSet{v.at(1004) - v.at(7)});
+    CHECK(v->keys()[1].silent_until.value_or(0) == 1004);
+    // Another block, of a slot above what the clocks of the start told, becomes final.
+    (void)v.step(v.at(8), input::BlockAdopted{a, false});
+    (void)v.step(v.at(8), input::CertificateReceived{v.certificate(kCommit, a)});
+    CHECK(v->finalized().slot == 990);
+    CHECK(v->keys()[1].lost);
+}
+
 // Member 2 is Byzantine: it repeats what member 3's clock showed long ago to a node that has just
 // started on a new disk, before anybody else is heard.
 TEST_CASE("an old statement of another's clock does not make a lost journal vote again",
