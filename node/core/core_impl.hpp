@@ -371,6 +371,7 @@ class Core::Impl {
     StoppedTransactions stopped_;
     FailureBudget<chain::Name> failures_;
     FailureBudget<Sender> unauthorized_;  // Of who sent them.
+    FailureBudget<Sender> in_vain_;       // For signatures of these but the first.
 
     std::deque<consensus::Effect> queue_;
     std::optional<effect::Write> barrier_;  // What must be durable before `queue_` goes on.

@@ -122,6 +122,9 @@ std::string_view Core::Impl::refusal_to_recover(const base::crypto::PublicKey& p
                                                 std::size_t signatures) const {
     if (recovering_.size() >= kRecoveringMax || !trouble_.empty()) return "busy";
     if (unauthorized_.is_over(peer, now_)) return "its transactions failed too often";
+    if (signatures > 1 && in_vain_.is_over(peer, now_)) {
+        return "its transactions with several signatures failed too often";
+    }
     const auto of_peer = recovering_of_.find(peer);
     const std::size_t before = of_peer == recovering_of_.end() ? 0 : of_peer->second;
     return before + signatures > kRecoveringOfPeer ? "busy with its transactions" : "";

@@ -98,8 +98,9 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
     return {.waits = false, .failure = std::move(reason)};
 }
 
-// The time of what failed or was stopped counts against whoever is answerable for it, and that of
-// its signatures. But for the first: an honest peer, too, passes on what a block has brought.
+// The time of what failed or was stopped counts against whoever is answerable for it. That of its
+// signatures but the first counts apart: a peer also passes on what another sent it, and must not
+// run out of its budget for all others by that.
 void Core::Impl::charge(const chain::PooledTransaction& entry,
                         const Sender& sender,
                         base::Duration took) {
@@ -107,7 +108,8 @@ void Core::Impl::charge(const chain::PooledTransaction& entry,
         failures_.charge(entry.transaction->content.first_authorizer(), took, now_);
     } else if (!std::holds_alternative<std::monostate>(sender)) {
         const std::size_t more = std::max<std::size_t>(1, entry.keys.size()) - 1;
-        unauthorized_.charge(sender, took + kRecoveryTime * more, now_);
+        unauthorized_.charge(sender, took, now_);
+        if (more > 0) in_vain_.charge(sender, kRecoveryTime * more, now_);
     }
 }
 
