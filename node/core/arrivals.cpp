@@ -8,18 +8,18 @@
 namespace node {
 
 std::size_t Arrivals::bytes_of(const chain::Block& block) {
-    constexpr std::size_t kHeaderBytes = 1'024;
-    std::size_t bytes = kHeaderBytes;
+    constexpr std::size_t kReceiptBytes = 1'024;
+    std::size_t bytes = kBlockBytes;
     for (const chain::TransactionReceipt& receipt : block.transactions) {
         const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
         // Twice: packed and, before long, decoded.
-        bytes += packed == nullptr ? kHeaderBytes : 2 * chain::packed_bytes(*packed);
+        bytes += packed == nullptr ? kReceiptBytes : 2 * chain::packed_bytes(*packed);
     }
     return bytes;
 }
 
 bool Arrivals::has_room_for(const chain::Block& block) const {
-    return entries_.size() < kBlocksMax && bytes_ + bytes_of(block) <= kBytesMax;
+    return bytes_ + bytes_of(block) <= kBytesMax;
 }
 
 std::optional<Arrivals::Key> Arrivals::in_the_way_of(const chain::Block& block) const {

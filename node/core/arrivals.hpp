@@ -41,14 +41,15 @@ struct Arrival {
 // The blocks that came and are not executed yet, by height and id, and the ids of those that
 // were refused, so that nobody makes us execute one twice.
 //
-// Bounded in blocks and bytes, where no producer keeps out the blocks of others; for those before
-// their slot to one a producer, and to two of one producer and slot: two are evidence, a further
-// one needs a certificate that names it or a block above it, or another producer's block on top of
-// it: a liar may have given other two to that one. Thread: core.
+// Bounded in bytes, of which each block counts for kBlockBytes at least, where no producer keeps
+// out the blocks of others; for those before their slot to one a producer, and to two of one
+// producer and slot: two are evidence, a further one needs a certificate that names it or a block
+// above it, or another producer's block on top of it: a liar may have given other two to that one.
+// Thread: core.
 class Arrivals : base::Pinned {
   public:
-    static constexpr std::size_t kBlocksMax = 4'096;
     static constexpr std::size_t kBytesMax = std::size_t{64} << 20U;
+    static constexpr std::size_t kBlockBytes = std::size_t{16} << 10U;  // Without its transactions.
     static constexpr std::size_t kRefusedMax = 4'096;
     static constexpr std::size_t kSlotsMax = 16'384;  // Whose blocks are counted.
     static constexpr std::size_t kThirdsLeast = 16;   // See the constructor.

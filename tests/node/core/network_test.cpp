@@ -312,7 +312,8 @@ TEST_CASE("blocks that one member dates years ahead take no room of others", "[n
     // More than may wait, each the child of the one before; slots of node 0 alone.
     chain::BlockPtr parent = cluster[3].view().head;
     const chain::ChainId chain_id = cluster[0].genesis().chain_id();
-    for (std::size_t i = 0; i < node::Arrivals::kBlocksMax + 100; ++i) {
+    constexpr std::size_t kBlocks = node::Arrivals::kBytesMax / node::Arrivals::kBlockBytes;
+    for (std::size_t i = 0; i < kBlocks + 100; ++i) {
         chain::SignedHeader header{parent->header, {}};
         header.header.slot = (parent->header.slot / 4 + (i == 0 ? 15'000'000 : 1)) * 4;
         header.header.height += 1;
@@ -322,7 +323,7 @@ TEST_CASE("blocks that one member dates years ahead take no room of others", "[n
         parent = chain::make_block(header, {}, {});
         send(parent);
     }
-    REQUIRE(said.size() == node::Arrivals::kBlocksMax + 100);
+    REQUIRE(said.size() == kBlocks + 100);
     CHECK(said.front().verdict == p2p::Verdict::early);
     said.clear();
     for (const chain::BlockPtr& block : cluster[0].finalized) {
@@ -453,6 +454,20 @@ TEST_CASE("where blocks wait to be executed no producer keeps out those of other
     REQUIRE(way.has_value());
     CHECK(arrivals.take(*way).block->header.producer == *chain::Name::from_string("bank"));
     CHECK(arrivals.has_room_for(*other));
+    SECTION("nor do many small ones of two keep out a large one of a third") {
+        node::Arrivals small(1);
+        for (chain::Slot at = 100; small.has_room_for(*arrive("bank", at, 0)); ++at) {
+            node::Arrival arrival;
+            arrival.block = arrive(at % 2 == 0 ? "bank" : "bourse", at, 0);
+            small.add(std::move(arrival));
+        }
+        const auto large = arrive("carol", 5'000, kBytes);
+        while (!small.has_room_for(*large)) {
+            const auto one = small.in_the_way_of(*large);
+            REQUIRE(one.has_value());
+            (void)small.take(*one);
+        }
+    }
 }
 
 TEST_CASE("what more than f validators call a key of a twin signs nothing more", "[network]") {

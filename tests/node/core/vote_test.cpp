@@ -69,7 +69,7 @@ TEST_CASE("a vote of an own key binds it, also of a slot that has not come", "[n
     };
     REQUIRE_FALSE(is_lost());
     CHECK(test.say(1'000, Listener::kOwn).verdict == p2p::Verdict::unsure);
-    test.cluster.tick_at(5);
+    test.cluster.run(5, 9);
     CHECK(is_lost());
 }
 
