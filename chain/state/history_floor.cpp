@@ -77,4 +77,12 @@ void append_floor(base::Batch& batch, const HistoryFloor& floor) {
     batch.put(Family::meta, floor_key(), out.take());
 }
 
+HistoryFloor lowered(HistoryFloor floor, Height blocks) {
+    if (floor.blocks <= blocks) return floor;
+    floor.blocks = blocks > 1 ? blocks : 0;
+    floor.swept = std::min(floor.swept, floor.blocks);
+    std::erase_if(floor.kept, [&](Height kept) { return kept >= blocks; });
+    return floor;
+}
+
 }  // namespace chain

@@ -26,6 +26,8 @@ inline constexpr std::size_t kKeptMax = 4'096;  // Blocks below the floor.
 // corrupt, unavailable: it cannot be read.
 [[nodiscard]] base::Result<HistoryFloor> read_floor(const base::StorageView& storage);
 void append_floor(base::Batch& batch, const HistoryFloor& floor);
+// After blocks from `blocks` up to the floor came back with their index, without traces.
+[[nodiscard]] HistoryFloor lowered(HistoryFloor floor, Height blocks);
 
 // The key of a block, and of its traces: big-endian, so that the order of keys is that of heights.
 [[nodiscard]] base::Bytes height_key(Height height);

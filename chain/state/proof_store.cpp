@@ -38,21 +38,29 @@ Bytes link_key(char kind, std::uint32_t version) {
     return key;
 }
 
+// Nothing: it is not stored.
+Result<std::optional<base::Hash256>> find_node(const base::StorageView& storage,
+                                               std::uint8_t level,
+                                               std::uint64_t position) {
+    auto value = storage.get(Family::index, node_key(level, position));
+    if (!value) return fail(std::move(value).error());
+    if (!value->has_value()) return std::optional<base::Hash256>();
+    auto node = base::to_hash<32>(**value);
+    if (!node) return fail(Errc::corrupt, "index: a node of the final ids is not 32 bytes");
+    return std::optional(*node);
+}
+
 Result<base::Hash256> read_node(const base::StorageView& storage,
                                 std::uint8_t level,
                                 std::uint64_t position) {
-    auto value = storage.get(Family::index, node_key(level, position));
-    if (!value) return fail(std::move(value).error());
-    if (!value->has_value()) {
-        return fail(Errc::not_found,
-                    fmt::format("no proof can be made: node {} of level {} of the final ids is not "
-                                "stored; this data directory begins later",
-                                position,
-                                level));
-    }
-    auto node = base::to_hash<32>(**value);
-    if (!node) return fail(Errc::corrupt, "index: a node of the final ids is not 32 bytes");
-    return *node;
+    auto node = find_node(storage, level, position);
+    if (!node) return fail(std::move(node).error());
+    if (*node) return **node;
+    return fail(Errc::not_found,
+                fmt::format("no proof can be made: node {} of level {} of the final ids is not "
+                            "stored; this data directory begins later",
+                            position,
+                            level));
 }
 
 tl::unexpected<base::Error> not_yet(Height height) {
@@ -140,6 +148,53 @@ void append_peaks(base::Batch& batch, const MountainRange& range) {
     }
 }
 
+Result<std::optional<base::Hash256>> OlderIds::find(std::uint8_t level,
+                                                    std::uint64_t position) const {
+    const auto fresh = fresh_.find({level, position});
+    if (fresh != fresh_.end()) return std::optional(fresh->second);
+    return find_node(*storage_, level, position);
+}
+
+Result<void> OlderIds::add(const BlockId& id, base::Batch& batch) {
+    std::uint8_t level = 0;
+    std::uint64_t position = height_of(id) - 1;
+    base::Hash256 node = merkle_leaf(id);
+    while (true) {
+        auto stored = find(level, position);
+        if (!stored) return fail(std::move(stored).error());
+        if (*stored && **stored == node) return {};  // So are those above it.
+        if (*stored) {
+            return fail(Errc::corrupt,
+                        fmt::format("block {} is not among the final ones of this data directory: "
+                                    "node {} of level {} of their ids is another",
+                                    height_of(id),
+                                    position,
+                                    level));
+        }
+        batch.put(Family::index, node_key(level, position), base::to_bytes(node.view()));
+        fresh_[{level, position}] = node;
+        // Its parent is complete with the left child, the later one, if it has a right one.
+        if (position % 2 == 1) return {};
+        auto right = find(level, position + 1);
+        if (!right) return fail(std::move(right).error());
+        if (!*right) return {};
+        node = merkle_node(node, **right);
+        position /= 2;
+        ++level;
+    }
+}
+
+Result<std::optional<ScheduleLink>> stored_link(const base::StorageView& storage,
+                                                std::uint32_t version) {
+    auto bytes = storage.get(Family::index, link_key('s', version));
+    if (!bytes) return fail(std::move(bytes).error());
+    if (!bytes->has_value()) return std::optional<ScheduleLink>();
+    auto link = unpack<ScheduleLink>(**bytes, "schedule link");
+    if (!link) return fail(Errc::corrupt, link.error().detail);
+    if (version_of(*link) == version) return std::optional(*std::move(link));
+    return fail(Errc::corrupt, fmt::format("index: the link to schedule {} is another", version));
+}
+
 Result<bool> has_link(const base::StorageView& storage, std::uint32_t version) {
     for (const char kind : {'s', 'r'}) {
         auto bytes = storage.get(Family::index, link_key(kind, version));
@@ -198,22 +253,13 @@ Result<std::optional<Link>> ProofMaker::link_from(
         return each.from.schedule_version == version && each.reset.schedule.version <= last;
     });
     if (recovery != recoveries.end()) return Found(*recovery);
-    auto bytes = storage_->get(Family::index, link_key('s', version + 1));
-    if (!bytes) return fail(std::move(bytes).error());
-    if (!bytes->has_value() && version == last) return Found();
-    if (!bytes->has_value()) {
-        return fail(Errc::not_found,
-                    fmt::format("no proof can be made: the link to schedule {} is not stored",
-                                version + 1));
-    }
-    auto link = unpack<ScheduleLink>(**bytes, "schedule link");
-    if (!link) return fail(Errc::corrupt, link.error().detail);
-    Link found = *std::move(link);
-    if (version_of(found) != version + 1) {
-        return fail(Errc::corrupt,
-                    fmt::format("index: the link to schedule {} is another", version + 1));
-    }
-    return Found(std::move(found));
+    auto link = stored_link(*storage_, version + 1);
+    if (!link) return fail(std::move(link).error());
+    if (*link) return Found(**std::move(link));
+    if (version == last) return Found();
+    return fail(
+        Errc::not_found,
+        fmt::format("no proof can be made: the link to schedule {} is not stored", version + 1));
 }
 
 template <class Take>

@@ -59,6 +59,31 @@ class ProofIndex {
 // that proofs of later blocks can be made.
 void append_link(base::Batch& batch, const Link& link);
 void append_peaks(base::Batch& batch, const MountainRange& range);
+// For who fills a history downwards: makes the nodes of the range over older ids, and compares them
+// with those that are stored. One owner.
+class OlderIds {
+  public:
+    // `storage` outlives this and shows what was committed.
+    explicit OlderIds(const base::StorageView& storage) : storage_(&storage) {}
+
+    // What was added so far is in the storage now.
+    void begin_batch() { fresh_.clear(); }
+    // The next id downwards; the one of the block above was added or is stored. corrupt: another
+    // one has its place.
+    base::Result<void> add(const BlockId& id, base::Batch& batch);
+
+  private:
+    // Nothing: it is not stored.
+    [[nodiscard]] base::Result<std::optional<base::Hash256>> find(std::uint8_t level,
+                                                                  std::uint64_t position) const;
+
+    const base::StorageView* storage_;
+    std::map<std::pair<std::uint8_t, std::uint64_t>, base::Hash256> fresh_;
+};
+
+// The link to the schedule of this version; nothing: none is stored, as of one of a recovery.
+[[nodiscard]] base::Result<std::optional<ScheduleLink>> stored_link(
+    const base::StorageView& storage, std::uint32_t version);
 // Whether the link to this schedule is stored.
 [[nodiscard]] base::Result<bool> has_link(const base::StorageView& storage, std::uint32_t version);
 // The recoveries that the stored chain went through, in the order of their schedules' versions.

@@ -183,6 +183,20 @@ TEST_CASE("the floor is stored and read strictly") {
     CHECK(BlockReader(f.storage).at(9).error().code == base::Errc::corrupt);
 }
 
+TEST_CASE("a floor is lowered when blocks came back, and never raised by it") {
+    const chain::HistoryFloor floor{.blocks = 9, .traces = 12, .swept = 5, .kept = {2, 6}};
+    CHECK(chain::lowered(floor, 7) ==
+          chain::HistoryFloor{.blocks = 7, .traces = 12, .swept = 5, .kept = {2, 6}});
+    // The index has rows of them again.
+    CHECK(chain::lowered(floor, 3) ==
+          chain::HistoryFloor{.blocks = 3, .traces = 12, .swept = 3, .kept = {2}});
+    CHECK(chain::lowered(floor, 1) ==
+          chain::HistoryFloor{.blocks = 0, .traces = 12, .swept = 0, .kept = {}});
+    CHECK(chain::lowered(floor, 9) == floor);
+    CHECK(chain::lowered(floor, 40) == floor);
+    CHECK(chain::lowered({}, 1) == chain::HistoryFloor{});
+}
+
 TEST_CASE("damage is told as damage") {
     Fixture f;
     f.add_final(block_at(1));
