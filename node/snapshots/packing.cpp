@@ -30,30 +30,36 @@ std::size_t packed_bytes_max(std::size_t size) {
     return ZSTD_compressBound(size);
 }
 
-base::Result<base::Bytes> unpack_chunk(base::ByteView packed, std::size_t size) {
+base::Result<base::Bytes> unpack_frame(base::ByteView packed, std::size_t size) {
     const unsigned long long stated = ZSTD_getFrameContentSize(packed.data(), packed.size());
-    if (stated == ZSTD_CONTENTSIZE_ERROR) {
-        return fail(Errc::malformed, "chunk: it is no zstd frame");
+    if (stated == ZSTD_CONTENTSIZE_ERROR) return fail(Errc::malformed, "it is no zstd frame");
+    if (stated == ZSTD_CONTENTSIZE_UNKNOWN) {
+        return fail(Errc::malformed,
+                    fmt::format("its frame does not say that it has {} bytes", size));
     }
-    if (stated == ZSTD_CONTENTSIZE_UNKNOWN || stated != size) {
-        return fail(
-            Errc::malformed,
-            stated == ZSTD_CONTENTSIZE_UNKNOWN
-                ? fmt::format("chunk: its frame does not say that it has {} bytes", size)
-                : fmt::format("chunk: its frame has {} bytes, the manifest says {}", stated, size));
+    if (stated != size) {
+        return fail(Errc::malformed,
+                    fmt::format("its frame has {} bytes, {} were announced", stated, size));
     }
     const std::size_t frame = ZSTD_findFrameCompressedSize(packed.data(), packed.size());
-    if (ZSTD_isError(frame) != 0 || frame != packed.size()) {
-        return fail(Errc::malformed,
-                    ZSTD_isError(frame) != 0 ? "chunk: its zstd frame is cut short or damaged"
-                                             : "chunk: something follows its zstd frame");
+    if (ZSTD_isError(frame) != 0) {
+        return fail(Errc::malformed, "its zstd frame is cut short or damaged");
+    }
+    if (frame != packed.size()) {
+        return fail(Errc::malformed, "something follows its zstd frame");
     }
     base::Bytes bytes(size);
     const std::size_t done =
         ZSTD_decompress(bytes.data(), bytes.size(), packed.data(), packed.size());
     if (ZSTD_isError(done) != 0 || done != size) {
-        return fail(Errc::malformed, "chunk: its zstd frame is damaged");
+        return fail(Errc::malformed, "its zstd frame is damaged");
     }
+    return bytes;
+}
+
+base::Result<base::Bytes> unpack_chunk(base::ByteView packed, std::size_t size) {
+    auto bytes = unpack_frame(packed, size);
+    if (!bytes) return fail(bytes.error().code, "chunk: " + bytes.error().detail);
     return bytes;
 }
 

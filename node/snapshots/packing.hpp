@@ -12,7 +12,10 @@ namespace node {
 //
 // Pure; any thread.
 [[nodiscard]] base::Bytes pack_chunk(base::ByteView bytes);
-// Takes no more memory than the content. malformed: anything but one whole frame of `size` bytes.
+// Any such frame. Takes no more memory than the content. malformed: as below.
+[[nodiscard]] base::Result<base::Bytes> unpack_frame(base::ByteView packed, std::size_t size);
+// The same of a chunk, which an error names. malformed: anything but one whole frame of `size`
+// bytes.
 [[nodiscard]] base::Result<base::Bytes> unpack_chunk(base::ByteView packed, std::size_t size);
 // The most that pack_chunk() makes of so many bytes, for who reads a stranger's.
 [[nodiscard]] std::size_t packed_bytes_max(std::size_t size);

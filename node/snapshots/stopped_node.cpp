@@ -1,9 +1,6 @@
 #include "node/snapshots/stopped_node.hpp"
 
-#include "node/disk/data_directory.hpp"
 #include "node/disk/file.hpp"
-#include "node/disk/rocksdb_storage.hpp"
-#include "node/snapshots/genesis_file.hpp"
 #include "node/snapshots/needed_snapshot.hpp"
 #include "node/snapshots/snapshot_writer.hpp"
 
@@ -86,13 +83,11 @@ fs::path snapshots_in(const fs::path& data_dir) {
     return data_dir / "snapshots";
 }
 
-base::Result<SnapshotStore::Listed> create_snapshot(const fs::path& data_dir,
-                                                    const base::Log& log,
-                                                    const Disk& disk) {
+base::Result<StoppedNode> open_stopped_node(const fs::path& data_dir, const Disk& disk) {
     FileCalls& files = disk.files;
-    const auto directory = hold(data_dir, files);
+    auto directory = hold(data_dir, files);
     if (!directory) return fail(directory.error());
-    const auto file = read_genesis(data_dir, {}, files);
+    auto file = read_genesis(data_dir, {}, files);
     if (!file) return fail(file.error());
     if (!files.exists(directory->state().string())) {
         return fail(Errc::not_found,
@@ -101,18 +96,27 @@ base::Result<SnapshotStore::Listed> create_snapshot(const fs::path& data_dir,
     RocksDbStorage::Options database;
     database.directory = directory->state().string();
     database.env = disk.env;
-    const auto storage = RocksDbStorage::open(database);
+    auto storage = RocksDbStorage::open(database);
     if (!storage) return fail(storage.error());
-    const auto store = SnapshotStore::open(snapshots_in(data_dir), log, files);
+    return StoppedNode{*std::move(directory), *std::move(file), *std::move(storage)};
+}
+
+base::Result<SnapshotStore::Listed> create_snapshot(const fs::path& data_dir,
+                                                    const base::Log& log,
+                                                    const Disk& disk) {
+    const auto node = open_stopped_node(data_dir, disk);
+    if (!node) return fail(node.error());
+    const base::Storage& storage = *node->storage;
+    const auto store = SnapshotStore::open(snapshots_in(data_dir), log, disk.files);
     if (!store) return fail(store.error());
-    const auto capture = capture_final((*storage)->snapshot());
+    const auto capture = capture_final(storage.snapshot());
     if (!capture) return fail(capture.error());
     const std::atomic<bool> never = false;
     SnapshotWriter writer(
-        **store, [&] { return (*storage)->snapshot(); }, never);
+        **store, [&] { return storage.snapshot(); }, never);
     // Nothing becomes final any more: what there is no proof for now, there never is.
     auto made = writer.write(*capture,
-                             {.chain_id = file->genesis.chain_id(),
+                             {.chain_id = node->file.genesis.chain_id(),
                               .bytes_per_second = 0,
                               .keep = true,
                               .proof_patience = std::chrono::milliseconds(0)});

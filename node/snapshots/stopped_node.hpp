@@ -1,10 +1,24 @@
 #pragma once
 
+#include "node/disk/data_directory.hpp"
+#include "node/disk/rocksdb_storage.hpp"
+#include "node/snapshots/genesis_file.hpp"
 #include "node/snapshots/snapshot_store.hpp"
 
 #include <filesystem>
+#include <memory>
 
 namespace node {
+
+// The data directory of a node that does not run, held against its start.
+struct StoppedNode {
+    DataDirectory directory;
+    GenesisFile file;
+    std::unique_ptr<RocksDbStorage> storage;
+};
+// invalid: it runs. not_found: there is no such directory, or no state in it.
+[[nodiscard]] base::Result<StoppedNode> open_stopped_node(const std::filesystem::path& data_dir,
+                                                          const Disk& disk = {});
 
 // What is done with the snapshots of a node that does not run. invalid: it runs.
 

@@ -281,7 +281,7 @@ TEST_CASE("fault: a chunk that is not what the manifest says", "[faults]") {
         change = [&](auto& bytes, const auto& info) {
             const std::uint32_t other = *lied == 0 ? 1 : 0;
             bytes = node::pack_chunk(*folder.chunk(other));
-            why = fmt::format("chunk: its frame has {} bytes, the manifest says {}",
+            why = fmt::format("chunk: its frame has {} bytes, {} were announced",
                               folder.manifest().chunks[other].bytes,
                               info.bytes);
         };
@@ -297,8 +297,8 @@ TEST_CASE("fault: a chunk that is not what the manifest says", "[faults]") {
     SECTION("a zstd bomb: 4 GiB in 17 bytes") {
         change = [&](auto& bytes, const auto& info) {
             bytes = base::from_hex("28b52ffde00000000001000000").value();
-            why = fmt::format("chunk: its frame has 4294967296 bytes, the manifest says {}",
-                              info.bytes);
+            why =
+                fmt::format("chunk: its frame has 4294967296 bytes, {} were announced", info.bytes);
         };
     }
     SECTION("a bomb that says the right length") {
