@@ -376,6 +376,7 @@ std::vector<Command> all_commands() {
     add_fork_proof_command(commands);
     add_recover_commands(commands);
     add_snapshot_commands(commands);
+    add_archive_commands(commands);
     add_bps_commands(commands);
     add_completion_commands(commands);
     std::ranges::sort(commands, {}, &Command::name);

@@ -107,6 +107,7 @@ void add_proof_commands(std::vector<Command>& commands);
 void add_fork_proof_command(std::vector<Command>& commands);
 void add_recover_commands(std::vector<Command>& commands);
 void add_snapshot_commands(std::vector<Command>& commands);
+void add_archive_commands(std::vector<Command>& commands);
 void add_bps_commands(std::vector<Command>& commands);
 void add_completion_commands(std::vector<Command>& commands);
 

@@ -70,15 +70,15 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 # The command line against a node; a full disk; four validators as processes: parted and healed in network
 # namespaces; what doctor says; who joins, enters, leaves and goes on with other keys; journals lost,
 # new disks, lists of who may connect, a recovery; a registered node that means harm; two chains by twins of
-# two validators; shared memory and TCP in turns; snapshots and a node that begins with one, joined by a
-# line from one to the next; whom a blank node believes; brokers of Kafka's clients; contracts that loop,
-# fail and recurse; contracts that others compiled.
+# two validators; shared memory and TCP in turns; old blocks from an archive; snapshots and a node that
+# begins with one, joined by a line from one to the next; whom a blank node believes; brokers of Kafka's
+# clients; contracts that loop, fail and recurse; contracts that others compiled.
 # Two at a time, each with a loopback of its own, so that no port of one is taken by another; those that
 # compare times run alone.
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
   export -f network_test
-  printf '%s\n' operating pruning snapshot_join members snapshots doctor partition clocks fork transports \
+  printf '%s\n' operating pruning archive snapshot_join members snapshots doctor partition clocks fork transports \
     invite full_disk believed broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
