@@ -131,11 +131,12 @@ base::Result<void> list(const Session& session, const Arguments& arguments) {
                          {"chain_id", base::to_hex(head->chain_id.view())}});
     }
     if (session.json) return print_json(files);
-    for (const Json& file : files)
+    for (const Json& file : files) {
         fmt::print("{}  {:>10} KiB  {}\n",
                    shown(file, "name"),
                    number_of(file, "bytes") >> 10U,
                    shown(file, "last_id"));
+    }
     if (files.empty()) fmt::print("no files of an archive\n");
     return {};
 }

@@ -23,11 +23,12 @@ namespace {
 
 class Export {
   public:
-    Export(const base::StorageView& storage,
-           const chain::ChainId& chain_id,
-           const ArchiveFolder& folder,
-           const ShowArchiveFile& show)
-        : storage_(storage), reader_(storage), chain_id_(chain_id), folder_(folder), show_(show) {}
+    Export(const ArchiveSource& source, const ArchiveFolder& folder, const ShowArchiveFile& show)
+        : storage_(source.storage),
+          reader_(source.storage),
+          chain_id_(source.chain_id),
+          folder_(folder),
+          show_(show) {}
 
     base::Result<Exported> run(const ArchiveRange& range) {
         if (auto good = choose(range); !good) return fail(good.error());
@@ -165,8 +166,7 @@ class Export {
 
 }  // namespace
 
-base::Result<Exported> export_archive(const base::StorageView& storage,
-                                      const chain::ChainId& chain_id,
+base::Result<Exported> export_archive(const ArchiveSource& source,
                                       const fs::path& to,
                                       const ArchiveRange& range,
                                       FileCalls& files,
@@ -175,7 +175,7 @@ base::Result<Exported> export_archive(const base::StorageView& storage,
     if (auto clean = remove_unfinished(to, files); !clean) return fail(clean.error());
     const auto folder = ArchiveFolder::open(to, files);
     if (!folder) return fail(folder.error());
-    return Export(storage, chain_id, *folder, show).run(range);
+    return Export(source, *folder, show).run(range);
 }
 
 base::Result<Exported> export_archive(const fs::path& data_dir,
@@ -190,7 +190,7 @@ base::Result<Exported> export_archive(const fs::path& data_dir,
     const auto is_there = chain::ChainManager::holds_chain(*view, chain_id);
     if (!is_there) return fail(is_there.error());
     if (!*is_there) return fail(Errc::not_found, data_dir.string() + " has no chain yet");
-    return export_archive(*view, chain_id, to, range, disk.files, show);
+    return export_archive({*view, chain_id}, to, range, disk.files, show);
 }
 
 }  // namespace node

@@ -21,14 +21,17 @@ struct Exported {
     std::size_t files = 0;   // That were written now; others were there.
     chain::BlockId last_id;  // Of the block `to`.
 };
+struct ArchiveSource {
+    const base::StorageView& storage;
+    chain::ChainId chain_id;
+};
 // Told of each file that is durable.
 using ShowArchiveFile = std::function<void(const ArchiveFile&)>;
 
 // Writes final blocks as they are stored into a folder, which is made; heights that are there stay
 // as they are, so that an export that was cut short goes on. invalid: a height of the range is not
 // stored, its signatures are not checked yet, or it would not fit to what is there.
-[[nodiscard]] base::Result<Exported> export_archive(const base::StorageView& storage,
-                                                    const chain::ChainId& chain_id,
+[[nodiscard]] base::Result<Exported> export_archive(const ArchiveSource& source,
                                                     const std::filesystem::path& to,
                                                     const ArchiveRange& range,
                                                     FileCalls& files,

@@ -39,6 +39,17 @@ base::Result<void> check_genesis(const chain::Block& block) {
     return fail(Errc::invalid, "it is the first one, and has a signature or a certificate");
 }
 
+// About what it takes in a batch.
+std::size_t packed_bytes(const chain::Block& block) {
+    std::size_t bytes = 0;
+    for (const chain::TransactionReceipt& receipt : block.transactions) {
+        const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
+        if (packed == nullptr) continue;
+        bytes += packed->packed_trx.size() + packed->packed_context_free_data.size();
+    }
+    return bytes;
+}
+
 class Filling {
   public:
     Filling(base::Storage& storage,
@@ -212,21 +223,7 @@ class Filling {
     base::Result<void> store(Height lowest, const ShowFilled& show) {
         while (done_.earliest > lowest) {
             base::Batch batch;
-            ids_.begin_batch();
-            // Of a snapshot only the peaks over the ids are there, not all below them.
-            if (auto added = ids_.add(lowest_stored_->id, batch); !added) return added;
-            std::size_t blocks = 0;
-            for (std::size_t bytes = 0; done_.earliest - blocks > lowest; ++blocks) {
-                if (blocks == kBatchBlocks || bytes >= kBatchBytes) break;
-                const BlockPtr& block = window_.back();
-                if (auto added = ids_.add(block->id, batch); !added) return added;
-                const std::size_t rows = batch.changes.size();
-                chain::append_without_traces(batch, *block);
-                for (std::size_t i = rows; i < batch.changes.size(); ++i)
-                    bytes += batch.changes[i].value->size();
-                lowest_stored_ = block;
-                window_.pop_back();
-            }
+            if (auto put = put_next(lowest, batch); !put) return put;
             const Height earliest = lowest_stored_->header.height;
             const auto floor = chain::read_floor(storage_);
             if (!floor) return fail(floor.error());
@@ -237,6 +234,23 @@ class Filling {
             show(earliest);
         }
         return {};
+    }
+
+    // As many blocks as a batch may have, down to `lowest`.
+    base::Result<void> put_next(Height lowest, base::Batch& batch) {
+        ids_.begin_batch();
+        // Of a snapshot only the peaks over the ids are there, not all below them.
+        auto added = ids_.add(lowest_stored_->id, batch);
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; added && i < kBatchBlocks && bytes < kBatchBytes; ++i) {
+            if (lowest_stored_->header.height == lowest) break;
+            lowest_stored_ = window_.back();
+            window_.pop_back();
+            added = ids_.add(lowest_stored_->id, batch);
+            chain::append_without_traces(batch, *lowest_stored_);
+            bytes += packed_bytes(*lowest_stored_);
+        }
+        return added;
     }
 
     base::Storage& storage_;

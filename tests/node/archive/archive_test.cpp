@@ -138,6 +138,27 @@ TEST_CASE("wherever filling ends the history has no gap, and it goes on there") 
     }
 }
 
+TEST_CASE("a large file comes back in batches of a thousand blocks, one below the other") {
+    support::OneNode node;
+    for (chain::Slot slot = 1; slot <= 1'100; ++slot)
+        node.tick_at(slot);
+    Archive archive;
+    REQUIRE(archive.fill(node.storage(), node.genesis().chain_id(), {}));
+    REQUIRE(archive.open().files().size() == 1);
+    const auto target = pruned(node.storage(), {.blocks = 1'091, .traces = 1'091, .swept = 1'091});
+    std::vector<Height> durable;
+    const auto filled =
+        node::import_archive(*target, node.genesis(), archive.open(), 1, [&](Height earliest) {
+            target->cut_power();
+            durable.push_back(chain::BlockReader(*target).earliest().value().value());
+            CHECK(durable.back() == earliest);
+        });
+    if (!filled) FAIL(filled.error().detail);
+    CHECK(durable == std::vector<Height>{91, 1});
+    check_contiguous(*target, 1);
+    CHECK(rows_of(*target, Family::index) == rows_of(node.storage(), Family::index));
+}
+
 TEST_CASE("a file that is cut short, damaged, or in the place of another is refused by name") {
     Fixture f;
     const base::Bytes good = f.archive.read(kMiddle);

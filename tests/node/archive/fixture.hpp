@@ -67,7 +67,8 @@ class Archive {
                                       const chain::ChainId& chain_id,
                                       const node::ArchiveRange& range) {
         return node::export_archive(
-            storage, chain_id, path_, range, node::system_calls(), [](const node::ArchiveFile&) {});
+            {storage, chain_id}, path_, range, node::system_calls(), [](const node::ArchiveFile&) {
+            });
     }
     [[nodiscard]] std::string path(const std::string& name = {}) const {
         return name.empty() ? path_.string() : (path_ / name).string();

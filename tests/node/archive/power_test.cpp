@@ -23,8 +23,7 @@ constexpr const char* kData = "/m/data";
 const auto kSilent = [](const node::ArchiveFile&) {};
 
 base::Result<node::Exported> export_all(Chain& chain, node::FileCalls& files) {
-    return node::export_archive(chain.node().storage(),
-                                chain.node().genesis().chain_id(),
+    return node::export_archive({chain.node().storage(), chain.node().genesis().chain_id()},
                                 kArchive,
                                 {.file_blocks = 5},
                                 files,
@@ -65,8 +64,7 @@ TEST_CASE("an export that ends anywhere leaves whole files and goes on there", "
             {
                 DiskCalls calls(files);
                 const auto done = node::export_archive(
-                    chain.node().storage(),
-                    chain.node().genesis().chain_id(),
+                    {chain.node().storage(), chain.node().genesis().chain_id()},
                     kArchive,
                     {.file_blocks = 5},
                     calls,
