@@ -87,7 +87,6 @@ chain::Slot Consensus::lost_at(base::Timestamp now, chain::Slot theirs) const {
     return std::max(theirs, slot_shown(now + ahead_ + 2 * options_.clock_bound));
 }
 
-// What was seen of a lost key after the start.
 void Consensus::note_signed(OwnKey& own, chain::Slot slot) {
     own.signed_until = std::max(own.signed_until, slot);
     if (own.lost_until && own.lost_until != kLostSlot) {
@@ -121,13 +120,7 @@ void Consensus::on_clock(base::Timestamp now, const input::ClockHeard& heard, Ef
 }
 
 void Consensus::on_clock_set(base::Timestamp now, const input::ClockSet& set, Effects& out) {
-    const bool is_forward = set.ahead > ahead_;
     ahead_ = set.ahead;
-    // What a lost key had signed was told by this clock, too, while it was behind.
-    if (is_forward) {
-        for (OwnKey& own : own_)
-            if (own.lost_until) note_signed(own, lost_at(now, 0));
-    }
     // A block that one member dated ahead, taken while our clock was ahead too, keeps nobody
     // waiting.
     if (newest_slot_ > latest_slot(now)) newest_slot_ = slot_shown(now + ahead_);

@@ -183,12 +183,15 @@ TEST_CASE("a lost journal is told by clocks from when on it may sign", "[consens
 }
 
 // On a machine whose clock is wrong at its start, where what it hears of clocks is old.
-TEST_CASE("a clock that is set forward does not make a lost journal vote again",
+TEST_CASE("a lost key waits for what it is seen to have signed, and for a clock that is set right",
           "[consensus][clocks]") {
     const bool is_own_vote_seen = GENERATE(false, true);
     Validator v;
     const auto a = v.block(990, v.genesis());
     const auto b = v.block(999, a, {.justify = a});
+    const auto silent_until = [&](std::size_t key) {
+        return v->keys()[key].silent_until.value_or(0);
+    };
     // It has signed COMMIT 999. The machine burns; the key is put on another one, whose clock shows
     // slot 4 in slot 1001.
     v.options().clock_bound = 100ms;
@@ -198,15 +201,16 @@ TEST_CASE("a clock that is set forward does not make a lost journal vote again",
     (void)v.tick(4);
     for (const unsigned member : {2U, 3U})
         (void)v.step(v.at(4, 10), input::ClockHeard{voting(member), v.at(4, 10)});
-    REQUIRE(v->keys()[1].silent_until.value_or(0) == 4);
+    REQUIRE(silent_until(1) == 4);
     (void)v.tick(7);
     if (is_own_vote_seen) {
         (void)v.step(v.at(7, 20), input::OwnVoteSeen{Validator::vote(kCommit, b, 1)});
-        CHECK(v->keys()[1].silent_until.value_or(0) == 999);
-        CHECK(v->keys()[0].silent_until.value_or(0) == 4);
+        CHECK(silent_until(1) == 999);
+        CHECK(silent_until(0) == 4);
+    } else {
+        (void)v.step(v.at(7, 30), input::ClockSet{v.at(1004) - v.at(7)});
+        CHECK(silent_until(1) == 1001);  // That was the slot when a quorum of clocks was heard.
     }
-    (void)v.step(v.at(7, 30), input::ClockSet{v.at(1004) - v.at(7)});
-    CHECK(v->keys()[1].silent_until.value_or(0) == 1004);
     // Another block, of a slot above what the clocks of the start told, becomes final.
     (void)v.step(v.at(8), input::BlockAdopted{a, false});
     (void)v.step(v.at(8), input::CertificateReceived{v.certificate(kCommit, a)});
