@@ -12,7 +12,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-using base::Errc;
 using base::Family;
 using Catch::Matchers::Contains;
 using chain::Height;

@@ -101,7 +101,8 @@ class Archive {
         }
         head.bytes = static_cast<std::uint32_t>(out.view().size());
         head.sha256 = base::crypto::sha256(out.view());
-        REQUIRE(node::write_archive_file(path_, {head, out.take()}, node::system_calls()));
+        const genesis::ArchiveContent content{head, out.take()};
+        REQUIRE(node::write_archive_file(path_, content, node::system_calls()));
     }
 
   private:
