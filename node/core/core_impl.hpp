@@ -254,7 +254,7 @@ class Core::Impl {
     // What a child of this header's parent is under.
     struct Below {
         chain::ScheduleState schedules;
-        bool is_known;  // As Arrival::is_schedule_known.
+        bool is_known = false;  // As Arrival::is_schedule_known.
     };
     [[nodiscard]] std::optional<Below> schedules_below(const chain::BlockHeader& child) const;
     [[nodiscard]] const chain::ScheduleState* voters_of(const Arrival& arrival) const;

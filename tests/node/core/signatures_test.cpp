@@ -50,9 +50,10 @@ struct Judge {
         chain::SignedTransaction content = node.new_account("bank", name)->content;
         const auto digest = content.signing_digest(node.genesis().chain_id(), {});
         content.signatures.clear();
-        for (std::size_t i = 0; i < kMany; ++i)
-            content.signatures.push_back(
-                support::key_of(static_cast<unsigned char>(100 + i)).sign(digest));
+        for (std::size_t i = 0; i < kMany; ++i) {
+            const auto key = support::key_of(static_cast<unsigned char>(100 + i));
+            content.signatures.push_back(key.sign(digest));
+        }
         return chain::PackedTransaction::pack(content);
     }
 };

@@ -32,7 +32,7 @@ std::vector<p2p::SharedBytes> Usurper::make(std::size_t member, const chain::Blo
     const std::size_t other = (member + 1 + dice_.below(members.size() - 1)) % members.size();
     std::vector<p2p::SharedBytes> said;
     const auto send = [&](const chain::BlockHeader& header, const base::crypto::PrivateKey& key) {
-        const auto made = chain::make_block(
+        auto made = chain::make_block(
             {header, key.sign(header.signing_digest(chain_id))}, block.transactions, block.witness);
         fleet_.note_forged(made->id);
         said.push_back(p2p::pack_message(p2p::Blocks{{made}}));
