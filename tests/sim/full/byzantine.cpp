@@ -18,8 +18,6 @@ constexpr int kVariantsSeedsPercent = 25;
 constexpr int kFloodSeedsPercent = 15;
 constexpr int kCopySeedsPercent = 30;
 constexpr int kVariantsPercent = 30;  // Of the blocks of those who make any.
-// A channel is spoken on before: the handshake is over.
-constexpr base::Duration kHandshake = milliseconds(400);
 
 }  // namespace
 
@@ -124,7 +122,7 @@ p2p::SharedBytes Byzantine::falsify(const p2p::SharedBytes& bytes) {
 void Byzantine::tell(const p2p::SharedBytes& bytes, int share) {
     for (auto& [id, end] : fleet_.ends()) {
         const bool is_ours = !fleet_.world().is_honest(end.node);
-        if (!is_ours || fleet_.now() < end.opened + kHandshake || !chance_.percent(share)) continue;
+        if (!is_ours || !fleet_.has_greeted(end) || !chance_.percent(share)) continue;
         fleet_.put_on_wire(end, bytes, base::Duration(0));
     }
 }
@@ -224,7 +222,7 @@ void Byzantine::spread_variants(std::size_t machine, const chain::BlockPtr& bloc
     fleet_.note_variants(made);
     const bool all_begin_with_one = dice_.percent(50);
     for (auto& [id, end] : fleet_.ends()) {
-        if (end.node != machine || fleet_.now() < end.opened + kHandshake) continue;
+        if (end.node != machine || !fleet_.has_greeted(end)) continue;
         if (!all_begin_with_one || dice_.percent(20)) dice_.shuffle(made);
         const std::size_t heard = 1 + dice_.below(made.size());
         for (std::size_t i = 0; i < heard; ++i) {

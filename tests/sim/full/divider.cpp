@@ -14,8 +14,6 @@ constexpr std::size_t kMade = 8;   // Of which some serve.
 constexpr chain::Slot kEarliest = 20;
 constexpr chain::Slot kLatest = 85;
 constexpr base::Duration kFast = std::chrono::microseconds(1);
-// A channel is spoken on before: the handshake is over.
-constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
 }  // namespace
 
@@ -100,7 +98,7 @@ std::optional<std::size_t> Divider::machine_of(chain::Name producer) const {
 
 Fleet::End* Divider::wire_to(std::size_t machine, std::size_t peer) {
     for (auto& [id, end] : fleet_.ends()) {
-        const bool is_open = !end.is_dead && fleet_.now() >= end.opened + kHandshake;
+        const bool is_open = !end.is_dead && fleet_.has_greeted(end);
         if (end.node == machine && end.peer == peer && is_open) return &end;
     }
     return nullptr;

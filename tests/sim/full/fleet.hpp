@@ -58,6 +58,11 @@ class Fleet : public Watch {
         base::Timestamp last_arrival{};  // At the other end: messages keep their order.
         bool is_dead = false;            // Something was lost.
     };
+    // A channel is spoken on only when its handshake is over.
+    [[nodiscard]] bool has_greeted(const End& end) const {
+        constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
+        return now_ >= end.opened + kHandshake;
+    }
     void at(base::Duration after, std::function<void()> action);
     // Puts a message onto this channel, whatever the node at its end thinks.
     void put_on_wire(End& end, const p2p::SharedBytes& bytes, base::Duration extra);

@@ -25,8 +25,6 @@ constexpr int kDatedPercent = 50;  // Of the answers with blocks of some height.
 // A multiple of the slots after which a schedule of up to ten begins anew.
 constexpr chain::Slot kTurns = 2'520;
 constexpr std::size_t kYears = 100'000;  // Of these, at most.
-// A channel is spoken on before: the handshake is over.
-constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
 }  // namespace
 
@@ -82,7 +80,7 @@ void Flooder::act() {
 void Flooder::tell(const p2p::SharedBytes& bytes) {
     for (auto& [id, end] : fleet_.ends()) {
         const bool is_ours = !fleet_.world().is_honest(end.node);
-        if (!is_ours || fleet_.now() < end.opened + kHandshake) continue;
+        if (!is_ours || !fleet_.has_greeted(end)) continue;
         fleet_.put_on_wire(end, bytes, base::Duration(0));
     }
 }
@@ -91,7 +89,7 @@ template <class Make>
 void Flooder::tell_each(std::size_t count, const Make& make) {
     for (auto& [id, end] : fleet_.ends()) {
         const bool is_ours = !fleet_.world().is_honest(end.node);
-        if (!is_ours || fleet_.now() < end.opened + kHandshake) continue;
+        if (!is_ours || !fleet_.has_greeted(end)) continue;
         for (std::size_t i = 0; i < count; ++i)
             fleet_.put_on_wire(end, make(), base::Duration(0));
     }
@@ -184,7 +182,7 @@ void Flooder::send_old_blocks() {
     if (view == nullptr || view->finalized->id != final_.id()) return;
     std::vector<transport::ChannelId> channels;
     for (auto& [id, end] : fleet_.ends()) {
-        if (end.node == machine_ && fleet_.now() >= end.opened + kHandshake) channels.push_back(id);
+        if (end.node == machine_ && fleet_.has_greeted(end)) channels.push_back(id);
     }
     if (channels.empty()) return;
     ++floods_;

@@ -9,8 +9,6 @@ namespace sim::full {
 namespace {
 
 constexpr std::uint64_t kImpostorSalt = 0x9E6C63D0876A9A35;
-// A channel is spoken on before: the handshake is over.
-constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
 // Another chain of the same members.
 chain::ChainId other_chain(chain::ChainId id) {
@@ -51,7 +49,7 @@ void Impostor::message_sent(const p2p::SharedBytes& bytes) {
 void Impostor::tell(const p2p::SharedBytes& bytes) {
     for (auto& [id, end] : fleet_.ends()) {
         const bool is_ours = !fleet_.world().is_honest(end.node);
-        if (!is_ours || fleet_.now() < end.opened + kHandshake || !dice_.percent(70)) continue;
+        if (!is_ours || !fleet_.has_greeted(end) || !dice_.percent(70)) continue;
         fleet_.put_on_wire(end, bytes, base::Duration(0));
     }
 }

@@ -12,8 +12,6 @@ constexpr std::uint64_t kSplitterSalt = 0xD6E8FEB86659FD93;
 constexpr int kSeedsPercent = 60;  // Of those with one Byzantine validator of four, without twin.
 constexpr std::size_t kValidators = 4;
 constexpr std::size_t kEach = 2;  // A third would wait.
-// A channel is spoken on before: the handshake is over.
-constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
 }  // namespace
 
@@ -28,7 +26,7 @@ void Splitter::split(std::size_t machine, const chain::BlockPtr& block, Variants
     if (view == nullptr || !fleet_.has_healed()) return;
     std::vector<Fleet::End*> ends;
     for (auto& [id, end] : fleet_.ends()) {
-        const bool is_open = !end.is_dead && fleet_.now() >= end.opened + kHandshake;
+        const bool is_open = !end.is_dead && fleet_.has_greeted(end);
         if (end.node == machine && is_open) ends.push_back(&end);
     }
     const std::size_t member = fleet_.world().member_of(machine);

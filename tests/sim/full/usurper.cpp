@@ -13,8 +13,6 @@ constexpr int kSeedsPercent = 20;
 constexpr int kBlocksPercent = 40;  // Of its own.
 constexpr int kDepth = 3;           // Blocks on top of each other.
 constexpr chain::Slot kYears = chain::Slot{1} << 30U;
-// A channel is spoken on before: the handshake is over.
-constexpr base::Duration kHandshake = std::chrono::milliseconds(400);
 
 }  // namespace
 
@@ -78,7 +76,7 @@ void Usurper::usurp(std::size_t machine, const chain::BlockPtr& block) {
     ++usurpations_;
     for (const p2p::SharedBytes& bytes : make(member, *block)) {
         for (auto& [id, end] : fleet_.ends()) {
-            const bool is_open = !end.is_dead && fleet_.now() >= end.opened + kHandshake;
+            const bool is_open = !end.is_dead && fleet_.has_greeted(end);
             if (end.node != machine || !is_open) continue;
             fleet_.put_on_wire(end, bytes, base::Duration(0));
         }
