@@ -69,6 +69,24 @@ struct Behind {
     }
 };
 
+// Two peers are asked for two ranges each; the first of them, with the lower ones, will go.
+struct BehindOneThatGoes : Behind {
+    struct Peers {
+        ChannelId gone;
+        std::vector<Asked> of_gone;
+        ChannelId honest;
+        std::vector<Asked> of_honest;
+    };
+    BehindOneThatGoes() {
+        peers.gone = greet(6);
+        peers.of_gone = asked(peers.gone);
+        peers.honest = greet(Stranger::kThem);
+        peers.of_honest = asked(peers.honest);
+        REQUIRE((peers.of_gone.size() == 2 && peers.of_honest.size() == 2));
+    }
+    Peers peers;
+};
+
 }  // namespace
 
 TEST_CASE("what is held of a peer that is gone is laid to nobody, and asked for again",
@@ -97,12 +115,8 @@ TEST_CASE("what is held of a peer that is gone is laid to nobody, and asked for 
 
 TEST_CASE("a bad block of a peer that is gone costs nobody who sent what is above it",
           "[p2p][blame]") {
-    Behind behind;
-    const ChannelId gone = behind.greet(6);
-    const auto of_gone = behind.asked(gone);
-    const ChannelId honest = behind.greet(Stranger::kThem);
-    const auto of_honest = behind.asked(honest);
-    REQUIRE((of_gone.size() == 2 && of_honest.size() == 2));
+    BehindOneThatGoes behind;
+    const auto& [gone, of_gone, honest, of_honest] = behind.peers;
     behind.answer(gone, of_gone[0]);
     behind.answer(gone, of_gone[1]);
     behind.answer(honest, of_honest[0]);
@@ -114,12 +128,8 @@ TEST_CASE("a bad block of a peer that is gone costs nobody who sent what is abov
 }
 
 TEST_CASE("who does not build on the block of a peer that is gone is not closed", "[p2p][blame]") {
-    Behind behind;
-    const ChannelId gone = behind.greet(6);
-    const auto of_gone = behind.asked(gone);
-    const ChannelId honest = behind.greet(Stranger::kThem);
-    const auto of_honest = behind.asked(honest);
-    REQUIRE((of_gone.size() == 2 && of_honest.size() == 2));
+    BehindOneThatGoes behind;
+    const auto& [gone, of_gone, honest, of_honest] = behind.peers;
     behind.answer(gone, of_gone[0]);
     const chain::Height last = of_gone[1].request.to;
     behind.answer(gone, of_gone[1], block_on(*behind.at(last - 1), {.slots = 7}));
