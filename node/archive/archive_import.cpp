@@ -2,6 +2,7 @@
 
 #include "base/check.hpp"
 #include "chain/chain_manager.hpp"
+#include "chain/pool.hpp"
 #include "chain/state/block_store.hpp"
 #include "chain/state/proof_store.hpp"
 #include "chain/state/state_manager.hpp"
@@ -40,12 +41,11 @@ base::Result<void> check_genesis(const chain::Block& block) {
 }
 
 // About what it takes in a batch.
-std::size_t packed_bytes(const chain::Block& block) {
+std::size_t bytes_of(const chain::Block& block) {
     std::size_t bytes = 0;
     for (const chain::TransactionReceipt& receipt : block.transactions) {
         const auto* packed = std::get_if<chain::PackedTransaction>(&receipt.transaction);
-        if (packed == nullptr) continue;
-        bytes += packed->packed_trx.size() + packed->packed_context_free_data.size();
+        if (packed != nullptr) bytes += chain::packed_bytes(*packed);
     }
     return bytes;
 }
@@ -248,7 +248,7 @@ class Filling {
             window_.pop_back();
             added = ids_.add(lowest_stored_->id, batch);
             chain::append_without_traces(batch, *lowest_stored_);
-            bytes += packed_bytes(*lowest_stored_);
+            bytes += bytes_of(*lowest_stored_);
         }
         return added;
     }
