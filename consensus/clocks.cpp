@@ -101,6 +101,16 @@ void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
     if (!floor_) floor_at_ = now;
     const auto floor = is_open ? latest_signed(floor_at_) : floor_;
     if (!floor) return;
+    if (!floor_ && options_.accept_amnesia) {
+        // A lost key goes on above this slot, for ever: one that a wrong clock alone has come to,
+        // ours or those of others, would keep it silent until then.
+        const base::Timestamp ours = floor_at_ + ahead_ + 2 * options_.clock_bound;
+        const bool is_near =
+            *floor <= slot_shown(ours + kDelayMax) && slot_shown(ours - kDelayMax) <= *floor;
+        const bool is_any_lost =
+            std::ranges::any_of(own_, [](const OwnKey& own) { return own.lost_until.has_value(); });
+        if (is_any_lost && !is_near) return;
+    }
     floor_ = floor;
     const chain::Slot lost = lost_at(floor_at_, *floor_);
     for (OwnKey& own : own_) {

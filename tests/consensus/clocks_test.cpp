@@ -170,16 +170,51 @@ TEST_CASE("a lost journal is told by clocks from when on it may sign", "[consens
     CHECK(all<effect::Alarm>(before).size() == 1);  // Of the one that votes.
     CHECK(all<effect::Persist>(before).empty());
     for (const unsigned member : {2U, 3U}) {
-        // They are far ahead of us.
-        const auto heard = v.step(v.at(3, 350), input::ClockHeard{voting(member), v.at(40, 350)});
+        // They are ahead of us.
+        const auto heard = v.step(v.at(3, 350), input::ClockHeard{voting(member), v.at(15, 350)});
         if (member == 2) CHECK(heard.empty());
         if (member == 3 && v.options().accept_amnesia) {
             CHECK(all<effect::Persist>(heard).size() == 1);
-            CHECK(v->journals().at(v.voting_tag()).safety().floor == 41);
+            CHECK(v->journals().at(v.voting_tag()).safety().floor == 16);
         }
     }
-    CHECK(v->clocks(v.at(3, 350)).floor == 41);
+    CHECK(v->clocks(v.at(3, 350)).floor == 16);
     CHECK(v->keys()[0].lost == !v.options().accept_amnesia);
+}
+
+// What is accepted is written for ever, up to a slot that clocks tell.
+TEST_CASE("a lost journal is not accepted while clocks differ", "[consensus][clocks]") {
+    const bool is_ours_ahead = GENERATE(false, true);
+    const auto others = is_ours_ahead ? base::Duration(-24h) : base::Duration(24h);
+    Validator v;
+    v.options().clock_bound = 100ms;
+    v.options().accept_amnesia = true;
+    v.options().started = v.at(200'000);
+    v.restart(v.lost_journals(40));
+    v.hear_no_clocks();
+    (void)v.tick(200'000);
+    const auto hear_others = [&](const base::Timestamp& now, base::Duration ahead) {
+        std::size_t pages = 0;
+        for (const unsigned member : {2U, 3U}) {
+            const auto heard = v.step(now, input::ClockHeard{voting(member), now + ahead});
+            pages += all<effect::Persist>(heard).size();
+        }
+        return pages;
+    };
+    CHECK(hear_others(v.at(200'000, 10), others) == 0);
+    CHECK(v->keys()[0].lost);
+    CHECK(v->keys()[1].waits);
+    CHECK_FALSE(v->clocks(v.at(200'000, 10)).floor);
+    SECTION("until ours is set") {
+        const auto set = v.step(v.at(200'003), input::ClockSet{others});
+        CHECK(all<effect::Persist>(set).size() == 1);
+        CHECK(v->journals().at(v.voting_tag()).safety().floor == v->clocks(v.at(200'003)).floor);
+    }
+    SECTION("until others are") {
+        CHECK(hear_others(v.at(200'003, 10), 0ms) == 1);
+        CHECK(v->journals().at(v.voting_tag()).safety().floor == 200'003);
+    }
+    CHECK_FALSE(v->keys()[0].lost);
 }
 
 // On a machine whose clock is wrong at its start, where what it hears of clocks is old.
