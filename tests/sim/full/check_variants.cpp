@@ -38,11 +38,13 @@ bool Fleet::may_be_named(const chain::BlockId& id) {
     });
 }
 
-// Its transactions are decoded, and their signatures looked at.
+// Its transactions are decoded, and their signatures looked at. What builds on a block that nobody
+// adopts, which may change the schedule, is counted apart: it must not take the places of others.
 void Fleet::note_work(std::size_t i, const chain::Block& block) {
     const auto& [slot, producer] = std::pair(block.header.slot, block.header.producer);
     if (!world_.is_honest(i) || !variants_.contains({slot, producer})) return;
-    auto& ids = worked_on_[{i, machines_[i]->life(), slot, producer}];
+    const bool is_on_forged = observer_.find(block.header.previous) == nullptr;
+    auto& ids = worked_on_[{i, machines_[i]->life(), slot, producer, is_on_forged}];
     ids.insert(block.id);
     if (ids.size() <= kEvidence) return;
     ++outcome_.counts["thirds"];

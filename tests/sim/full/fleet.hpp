@@ -249,8 +249,9 @@ class Fleet : public Watch {
     // Of Byzantine members, by slot and producer, in their order.
     std::map<std::pair<chain::Slot, chain::Name>, std::vector<chain::BlockId>> variants_;
     std::vector<chain::BlockId> forged_;
-    // Of those, what one life of a machine has worked on.
-    std::map<std::tuple<std::size_t, std::uint64_t, chain::Slot, chain::Name>,
+    // Of those, what one life of a machine has worked on: what builds on forged blocks, and the
+    // rest.
+    std::map<std::tuple<std::size_t, std::uint64_t, chain::Slot, chain::Name, bool>,
              std::set<chain::BlockId>>
         worked_on_;
     // On each channel: headers of one producer and slot, and votes of one key since some time.
