@@ -37,8 +37,8 @@ void print_validator(const Json& validator) {
     const bool connected = shown(validator, "connected") == "true";
     fmt::print("{:<13} {:<12} {:<16} {:<16} {:<14} {}\n",
                text_of(validator, "producer"),
-               voted == "true"    ? "voted"
-               : voted == "false" ? "not counted"
+               voted == "true"    ? "signed"
+               : voted == "false" ? "not in it"
                                   : "-",
                promise(validator, "last_vote"),
                promise(validator, "lock"),
@@ -56,7 +56,8 @@ void print_standby(const Json& candidate, const Json& answer) {
                shown(candidate, "votes"),
                shown(candidate, "registered") != "true" ? ", not registered"
                : shown(candidate, "ready") == "true"    ? ", ready"
-                                                        : ", not ready",
+                                                     : ", not ready: its node says so once it is "
+                                                       "synced and has producer-name and the key",
                has_enough
                    ? ""
                    : fmt::format("; it enters with {}, more than a third of the {} that are cast",
@@ -72,7 +73,7 @@ base::Result<void> validators(const Session& session, const Arguments& /*argumen
     if (session.json) return print_json(*candidates);
     fmt::print("{:<13} {:<12} {:<16} {:<16} {:<14} {}\n",
                "validator",
-               "final",
+               "certificate",
                "last vote",
                "lock",
                "connection",
