@@ -30,11 +30,16 @@ inline constexpr base::Duration kRefusedCost = std::chrono::milliseconds(200);
 inline constexpr int kOldShare = 4;
 inline constexpr base::Duration kOldBurst = std::chrono::milliseconds(20);
 // Transactions of peers whose keys are being recovered, and the signatures of those of one peer:
-// what it can make us do before it is charged for its first transaction.
+// what it can make us do before it is charged for its first transaction. Of a transaction each
+// signature but the first counts more often: they are rare, and come for nothing to a liar.
 inline constexpr std::size_t kRecoveringMax = 16'384;
 inline constexpr std::size_t kRecoveringOfPeer = kRecoveringMax / 4;
+inline constexpr std::size_t kFurtherSignature = 8;
 // What it takes to recover a key.
 inline constexpr base::Duration kRecoveryTime = std::chrono::microseconds(70);
+// What signatures in vain may take a minute is shared out in windows, so that the nodes of one
+// organisation cannot take it all at once.
+inline constexpr std::chrono::milliseconds kInVainWindow{2'000};
 // How long a final block that our clock calls too early waits for another look.
 inline constexpr base::Duration kLookAgainAfter = std::chrono::milliseconds(500);
 // How long a third block of a slot waits for what names it.
@@ -79,7 +84,7 @@ class Core::Impl {
         transport::ChannelId channel;
         base::Hash256 id;
         base::crypto::PublicKey peer;
-        std::size_t signatures = 0;
+        std::size_t share = 0;  // Of kRecoveringOfPeer.
     };
     // Who answers for a transaction before its authorization was found good: nobody, an address
     // or a peer.
@@ -183,6 +188,9 @@ class Core::Impl {
     // Why none of it is recovered now; empty: it may be.
     [[nodiscard]] std::string_view refusal_to_recover(const base::crypto::PublicKey& peer,
                                                       std::size_t signatures) const;
+    [[nodiscard]] static std::size_t share_of(std::size_t signatures) {
+        return 1 + (signatures - 1) * kFurtherSignature;
+    }
     void on_recovered(const input::Recovered& recovered, Effects& out);
     [[nodiscard]] Recovering end_recovery(Ticket ticket);
     void take_transaction(const Recovering& from,
@@ -406,7 +414,7 @@ class Core::Impl {
     std::optional<UncheckedCheck> unchecked_check_;
     base::Timestamp ask_mended_at_{};
     std::map<Ticket, Recovering> recovering_;
-    std::map<base::crypto::PublicKey, std::size_t> recovering_of_;  // The signatures, by peer.
+    std::map<base::crypto::PublicKey, std::size_t> recovering_of_;  // The shares.
     std::set<base::Hash256> verified_;  // Certificates, each with the schedules that it is under.
     std::deque<base::Hash256> verified_order_;
     ProvedCertificates proved_certificates_;

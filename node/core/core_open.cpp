@@ -147,6 +147,14 @@ base::Result<StoredPool> read_pool(const base::StorageView& storage) {
     return pool;
 }
 
+// What comes to a window of so much a minute. Zero stays zero: there is no limit.
+std::chrono::milliseconds of_window(std::chrono::milliseconds minute,
+                                    std::chrono::milliseconds window) {
+    if (minute.count() <= 0) return minute;
+    constexpr std::chrono::milliseconds kMinute = std::chrono::minutes(1);
+    return std::max(std::chrono::milliseconds(1), minute * window.count() / kMinute.count());
+}
+
 }  // namespace
 
 chain::ChainIdentity identity_of(const genesis::Genesis& genesis) {
@@ -239,7 +247,9 @@ Core::Impl::Impl(const Options& options,
       timer_(environment.timer == nullptr ? no_timer_ : *environment.timer),
       failures_(options.failures_per_minute),
       unauthorized_(options.failures_per_minute),
-      in_vain_(options.failures_per_minute),
+      in_vain_(of_window(options.failures_per_minute, kInVainWindow),
+               FailureBudget<Sender>::kPayersMax,
+               kInVainWindow),
       duties_(own_keys_, options.producers),
       arrivals_(options.genesis.parameters.repetitions),
       shown_final_(chain_->finalized()),

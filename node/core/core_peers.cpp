@@ -109,8 +109,9 @@ void Core::Impl::on_transaction(const p2p::effect::TransactionArrived& arrived, 
         return judge({Item::transaction, arrived.id, arrived.channel, Verdict::unsure, text}, out);
     }
     const Ticket ticket = next_ticket_++;
-    recovering_of_[arrived.peer] += signatures;
-    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id, arrived.peer, signatures});
+    const std::size_t share = share_of(signatures);
+    recovering_of_[arrived.peer] += share;
+    recovering_.emplace(ticket, Recovering{arrived.channel, arrived.id, arrived.peer, share});
     out.push_back(
         effect::Recover{ticket,
                         nullptr,
@@ -127,7 +128,7 @@ std::string_view Core::Impl::refusal_to_recover(const base::crypto::PublicKey& p
     }
     const auto of_peer = recovering_of_.find(peer);
     const std::size_t before = of_peer == recovering_of_.end() ? 0 : of_peer->second;
-    return before + signatures > kRecoveringOfPeer ? "busy with its transactions" : "";
+    return before + share_of(signatures) > kRecoveringOfPeer ? "busy with its transactions" : "";
 }
 
 Core::Impl::Recovering Core::Impl::end_recovery(Ticket ticket) {
@@ -136,7 +137,7 @@ Core::Impl::Recovering Core::Impl::end_recovery(Ticket ticket) {
     Recovering ended = std::move(found->second);
     recovering_.erase(found);
     const auto of_peer = recovering_of_.find(ended.peer);
-    of_peer->second -= ended.signatures;
+    of_peer->second -= ended.share;
     if (of_peer->second == 0) recovering_of_.erase(of_peer);
     return ended;
 }

@@ -13,8 +13,9 @@
 namespace node {
 
 // How much time of this node the failing transactions of each payer may take (spec 10, "an account
-// whose transactions fail or time out"): an allowance a minute, which refills evenly. What goes
-// beyond it is a debt, so that over an hour nobody takes more than 60 allowances and one run.
+// whose transactions fail or time out"): an allowance a window of time, a minute if nothing is
+// said, which refills evenly. What goes beyond it is a debt, so that over an hour nobody takes more
+// than an hour's allowances, one more and one run.
 //
 // Bounded: `payers_max` payers are known; of more, the one is forgotten that is free first.
 // Pure: time is an argument. Thread: one.
@@ -22,17 +23,19 @@ template <class Payer>
 class FailureBudget : base::Pinned {
   public:
     using Milliseconds = std::chrono::milliseconds;
-    // More than a minute a minute is no limit.
-    static constexpr Milliseconds kAllowanceMax = std::chrono::minutes(1);
+    static constexpr Milliseconds kMinute = std::chrono::minutes(1);
+    static constexpr std::size_t kPayersMax = 4'096;
 
-    // An allowance of zero: there is no limit.
-    explicit FailureBudget(Milliseconds allowance, std::size_t payers_max = 4'096)
-        : allowance_(std::min(allowance, kAllowanceMax)), payers_max_(payers_max) {}
+    // An allowance of zero: there is no limit; nor is there by one of the whole window.
+    explicit FailureBudget(Milliseconds allowance,
+                           std::size_t payers_max = kPayersMax,
+                           Milliseconds window = kMinute)
+        : allowance_(std::min(allowance, window)), payers_max_(payers_max), window_(window) {}
 
     // Nothing is left to it at `now`: it has to wait.
     [[nodiscard]] bool is_over(const Payer& payer, base::Timestamp now) const {
         const auto found = full_at_.find(payer);
-        return found != full_at_.end() && found->second >= now + kRefill;
+        return found != full_at_.end() && found->second >= now + window_;
     }
 
     // A transaction of the payer failed after it had run for `time`.
@@ -55,16 +58,14 @@ class FailureBudget : base::Pinned {
     [[nodiscard]] std::size_t size() const { return full_at_.size(); }
 
   private:
-    static constexpr base::Duration kRefill = std::chrono::minutes(1);
-
     // How long the allowance needs to grow by `time`.
     [[nodiscard]] base::Duration refill_of(base::Duration time) const {
         // A day is as good as for ever, and stays far from the end of the type.
-        constexpr std::int64_t kMinutesMax = 24 * 60;
+        const std::int64_t windows_max = std::chrono::hours(24) / window_;
         const auto used = std::chrono::ceil<std::chrono::microseconds>(time);
         const std::chrono::microseconds whole = allowance_;
-        if (used / whole >= kMinutesMax) return kMinutesMax * kRefill;
-        return used / whole * kRefill + (used % whole).count() * kRefill / whole.count();
+        if (used / whole >= windows_max) return windows_max * window_;
+        return used / whole * window_ + (used % whole).count() * window_ / whole.count();
     }
     void forget_first() {
         full_at_.erase(order_.begin()->second);
@@ -73,6 +74,7 @@ class FailureBudget : base::Pinned {
 
     Milliseconds allowance_;
     std::size_t payers_max_;
+    base::Duration window_;
     std::map<Payer, base::Timestamp> full_at_;           // When the whole allowance is there again.
     std::set<std::pair<base::Timestamp, Payer>> order_;  // The same, first who is free first.
 };

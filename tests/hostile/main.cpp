@@ -1,6 +1,7 @@
 // bor-hostile: what a registered node may do to validators that it means to hold up.
 #include "base/crypto/hash.hpp"
 #include "tests/hostile/header_variants.hpp"
+#include "tests/hostile/many_signatures.hpp"
 #include "tests/hostile/plan.hpp"
 
 #include <fmt/format.h>
@@ -31,6 +32,9 @@ constexpr const char* kUsage =
     "   or: bor-hostile header-variants GENESIS SECONDS --key NODE_KEY_FILE --signing KEY_FILE "
     "[--target ADDRESS#KEY]...\n"
     "Good headers of a validator's own slots, 28 to each target, other ones to each.\n"
+    "   or: bor-hostile many-signatures GENESIS SECONDS [--key NODE_KEY_FILE]... "
+    "[--target ADDRESS#KEY]...\n"
+    "Transactions with 64 signatures of keys that may sign nothing, to all targets.\n"
     "Ends after SECONDS, or later where an attack takes longer, and says what was sent.\n";
 constexpr std::size_t kTransactions = 2'000;
 constexpr std::size_t kVolley = 60;  // Blocks that a peer's budget lets through at once.
@@ -172,6 +176,7 @@ void flood_with_blocks(const Plan& plan) {
 void attack(const std::vector<std::string>& words) {
     const Plan plan = read_plan(words);
     if (words[0] == "unsigned-blocks") return flood_with_blocks(plan);
+    if (words[0] == "many-signatures") return hostile::sign_in_vain(plan);
     if (words[0] != "header-variants") end("what is to be done?");
     if (!plan.signing) end("the validator's signing key is needed");
     hostile::vary_headers(plan);

@@ -34,12 +34,12 @@ class Attacked(doctor.Network):
             raise AssertionError('not all transfers are final: %s' % out)
         return out['final']['p99_ms']
 
-    def register(self, number):
+    def register(self, number, kind='hostile'):
         """A key of a node of bora, which is no validator."""
-        file = os.path.join(self.dir, 'hostile-%d.key' % number)
+        file = os.path.join(self.dir, '%s-%d.key' % (kind, number))
         if not os.path.exists(file):
             key = self.cli('key', 'create', '--r1', '--node', '--file', file).split()[-1]
-            name = 'hostile' + 'abcdefghijkl'[number]
+            name = kind + 'abcdefghijkl'[number]
             self.cli('node', 'add', 'bora', name, key, '--role', 'observer')
         return file
 
@@ -103,6 +103,21 @@ def unsigned_blocks(net):
     check_waits(measure)
 
 
+def many_signatures(net):
+    """Transactions with 64 signatures of keys that may sign nothing, from several nodes of one organisation."""
+    def measure(round_number):
+        words = ['many-signatures', os.path.join(net.dir, 'genesis.json'), str(SECONDS)]
+        for number in range(KEYS):
+            words += ['--key', net.register(KEYS * round_number + number, 'signer')]
+        for each in targets(net):
+            words += ['--target', each]
+        said, status, ratio = attack(net, round_number, *words)
+        if status != 0 or ' over %d connections' % (KEYS * len(net.commands)) not in said or said.startswith('0 '):
+            raise AssertionError('it was no attack')
+        return ratio
+    check_waits(measure)
+
+
 def header_variants(net):
     """A validator's good headers, 28 a slot to each other one, other ones to each: which pass them on."""
     net.stop(LIAR)
@@ -127,8 +142,8 @@ def header_variants(net):
             raise AssertionError('%s closes a connection: %s' % (each['name'], blamed[0]))
 
 
-# The second stops a validator.
-SITUATIONS = [unsigned_blocks, header_variants]
+# The last stops a validator.
+SITUATIONS = [unsigned_blocks, many_signatures, header_variants]
 
 
 if __name__ == '__main__':

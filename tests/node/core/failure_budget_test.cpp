@@ -81,3 +81,15 @@ TEST_CASE("few payers are known, and those who owe most are not forgotten", "[bu
     budget.charge("other", milliseconds(1), kStart + minutes(10));
     CHECK(budget.size() == 1);
 }
+
+TEST_CASE("a shorter window gives back sooner what it gave", "[budget]") {
+    constexpr milliseconds kWindow{2'000};
+    Budget budget(milliseconds(6), Budget::kPayersMax, kWindow);
+    const base::Timestamp now = kStart;
+    budget.charge("eve", milliseconds(6), now);
+    CHECK(budget.is_over("eve", now));
+    CHECK_FALSE(budget.is_over("eve", now + milliseconds(1)));
+    budget.charge("eve", milliseconds(3), now + milliseconds(1));
+    CHECK(budget.is_over("eve", now + milliseconds(1'000)));
+    CHECK_FALSE(budget.is_over("eve", now + milliseconds(1'001)));
+}
