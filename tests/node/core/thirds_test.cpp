@@ -117,6 +117,16 @@ TEST_CASE("a third block of a slot is taken when a certificate names one that bu
     CHECK(test.head() == test.child->id);
 }
 
+// Its place among those that wait others may take.
+TEST_CASE("a third block of a slot that is below a certified one waits for no child", "[network]") {
+    Divided test(false);
+    test.cluster[3].step(node::input::FromPeers{p2p::effect::CertificateArrived{
+        Cluster::channel(0), {}, *test.grandchild->witness.justify}});
+    test.send({Cluster::channel(0), test.good, false, true});
+    REQUIRE(test.judged.size() == 1);
+    CHECK(test.judged[0].verdict == p2p::Verdict::good);
+}
+
 TEST_CASE("a third block of a slot is taken when another producer builds on it", "[network]") {
     Divided test(false);
     test.cluster.tick_at(9);
