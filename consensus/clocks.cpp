@@ -95,11 +95,15 @@ void Consensus::note_signed(OwnKey& own, chain::Slot slot) {
 }
 
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
-// way of others, of whom one repeats what it showed long ago.
+// way of others, of whom one repeats what it showed long ago. A lost key goes by what is heard
+// later, too: where our own clock is behind, the floor is passed by blocks of long ago.
 void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
     const bool is_open = !floor_ || slot_shown(now + ahead_) <= *floor_;
+    const bool is_any_lost =
+        std::ranges::any_of(own_, [](const OwnKey& own) { return own.lost_until.has_value(); });
     if (!floor_) floor_at_ = now;
-    const auto floor = is_open ? latest_signed(floor_at_) : floor_;
+    const auto heard = is_open || is_any_lost ? latest_signed(floor_at_) : std::nullopt;
+    const auto floor = is_open ? heard : floor_;
     if (!floor) return;
     if (!floor_ && options_.accept_amnesia) {
         // A lost key goes on above this slot, for ever: one that a wrong clock alone has come to,
@@ -107,12 +111,10 @@ void Consensus::look_at_clocks(base::Timestamp now, Effects& out) {
         const base::Timestamp ours = floor_at_ + ahead_ + 2 * options_.clock_bound;
         const bool is_near =
             *floor <= slot_shown(ours + kDelayMax) && slot_shown(ours - kDelayMax) <= *floor;
-        const bool is_any_lost =
-            std::ranges::any_of(own_, [](const OwnKey& own) { return own.lost_until.has_value(); });
         if (is_any_lost && !is_near) return;
     }
     floor_ = floor;
-    const chain::Slot lost = lost_at(floor_at_, *floor_);
+    const chain::Slot lost = lost_at(floor_at_, std::max(*floor_, heard.value_or(0)));
     for (OwnKey& own : own_) {
         const chain::Slot before = std::max(lost_floor_.value_or(0), own.signed_until);
         const bool is_of_start = own.lost_until == kLostSlot || own.lost_until == before;

@@ -296,3 +296,63 @@ TEST_CASE("an old statement of another's clock does not make a lost journal vote
     const auto late = v.certify(kNotarize, c);
     CHECK(votes(late).empty());
 }
+
+// On a machine with a new disk whose clock is behind: what it fetches becomes final up to its own
+// clock, so that a key went on before the clock was set, and what honest clocks said meanwhile was
+// not listened to.
+TEST_CASE("a lost key does not vote again by the blocks of an hour that is long over",
+          "[consensus][clocks]") {
+    const bool is_attacked = GENERATE(false, true);
+    const bool is_set_first = GENERATE(false, true);
+    Validator v;
+    v.options().clock_bound = 100ms;
+    const auto x = v.block(6, v.genesis());
+    const auto b = v.block(1001, x, {.justify = x});
+    v.options().started = v.at(990);
+    v.restart(v.fresh_journals());
+    (void)v.tick(990);
+    (void)v.step(v.at(990, 10), input::BlockAdopted{x, false});
+    (void)v.step(v.at(990, 20), input::CertificateReceived{v.certificate(kNotarize, x)});
+    (void)v.step(v.at(990, 30), input::CertificateReceived{v.certificate(kCommit, x)});
+    (void)v.adopt(b);
+    const auto said = v.certify(kNotarize, b);
+    REQUIRE(votes(said) == Said{"COMMIT 1001"});
+    const chain::Vote before{all<effect::CastVote>(said)[0].data, voting(1), {}};
+
+    // The power goes everywhere in slot 1001. This machine gets a new disk; its clock shows slot 4
+    // in slot 1004.
+    Validator w;
+    w.options().clock_bound = 100ms;
+    w.options().started = w.at(4);
+    w.restart(w.lost_journals(0));
+    w.hear_no_clocks();
+    (void)w.tick(4);
+    const base::Duration right = w.at(1004) - w.at(4);
+    // Member 2 is Byzantine and there first; it repeats what member 3 said in slot 4.
+    const base::Duration first = is_attacked ? base::Duration{} : right;
+    for (const unsigned member : {2U, 3U})
+        (void)w.step(w.at(4, 10), input::ClockHeard{voting(member), w.at(4, 10) + first});
+    // A second later the honest ones are heard.
+    for (const unsigned member : {3U, 4U})
+        (void)w.step(w.at(6, 20), input::ClockHeard{voting(member), w.at(6, 20) + right});
+    if (is_set_first) (void)w.step(w.at(6, 30), input::ClockSet{right});
+    // It fetches the chain, as far as its clock has come.
+    (void)w.step(w.at(6, 40), input::BlockAdopted{x, false});
+    (void)w.step(w.at(6, 50), input::CertificateReceived{w.certificate(kNotarize, x)});
+    (void)w.step(w.at(6, 60), input::CertificateReceived{w.certificate(kCommit, x)});
+    CHECK(w->finalized().slot == 6);
+    CHECK(w->keys()[1].lost);
+    // The clock is set.
+    (void)w.step(w.at(8), input::ClockSet{right});
+    for (const unsigned member : {2U, 3U, 4U})
+        (void)w.step(w.at(8, 10), input::ClockHeard{voting(member), w.at(8, 10) + right});
+    // A block of slot 1009 by member 2, which builds on what is below b.
+    const auto c = w.block(1009, x, {.justify = x});
+    const auto voted = w.step(w.at(9, 20), input::BlockAdopted{c, false});
+    CHECK(votes(voted).empty());
+    for (const auto& vote : all<effect::CastVote>(voted)) {
+        auto evidence = chain::find_evidence(before, chain::Vote{vote.data, voting(1), {}});
+        CHECK_FALSE(evidence.has_value());
+        if (evidence) CHECK_FALSE(chain::check_form(*evidence).has_value());
+    }
+}
