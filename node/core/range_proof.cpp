@@ -18,7 +18,9 @@ std::optional<p2p::RangeProof> make_steps(const chain::ProofMaker& maker, std::u
     if (!newest) return std::nullopt;
     const std::uint32_t last = newest->certified.schedule_version;
     if (last < trusted) return std::nullopt;
-    auto links = maker.links(trusted, last);
+    // No more are read than are sent, and one: who asks pays for no more.
+    const auto enough = static_cast<std::uint32_t>(p2p::kRangeLinksMax + 1);
+    auto links = maker.links(trusted, last - trusted > enough ? trusted + enough : last);
     if (!links) return std::nullopt;
     proof.finality = *std::move(newest);
     proof.links = *std::move(links);
