@@ -217,7 +217,11 @@ void add_member_commands(std::vector<Command>& commands) {
         {"validators", "Show who agrees on blocks, and who would", {}, {}, validators});
     commands.push_back({"member list", "Show the members and their weights", {}, {}, member_list});
     commands.push_back({"member add", "Make an account a member", {member}, sends, member_add});
-    commands.push_back({"member remove", "Take a member out", {member}, sends, member_remove});
+    commands.push_back({"member remove",
+                        "Take a member out; its nodes are revoked at once",
+                        {member},
+                        sends,
+                        member_remove});
     commands.push_back({"member weight",
                         "Set how much a member's vote counts",
                         {member, {"weight", "a whole number; 1 at first"}},
@@ -238,7 +242,7 @@ void add_member_commands(std::vector<Command>& commands) {
          with_transaction_options({{"keep", 0, "SECONDS", "how long (default: 3600)"}}),
          node_rotate});
     commands.push_back(
-        {"node remove", "Revoke a node: it is disconnected", {node}, sends, node_remove});
+        {"node remove", "Revoke a node: it is disconnected at once", {node}, sends, node_remove});
 }
 
 }  // namespace cli

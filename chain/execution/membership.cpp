@@ -87,6 +87,15 @@ std::vector<MemberEntry> members(const StateView& state) {
     return list;
 }
 
+std::size_t count_members(const StateView& state, std::size_t limit) {
+    std::size_t count = 0;
+    RowScan rows(state, Table::member, {});
+    while (count < limit && rows.next()) {
+        ++count;
+    }
+    return count;
+}
+
 std::optional<Name> find_node_of(const StateView& state, const PublicKey& key) {
     const Value row = state.find(Table::node_key, node_key_key(key));
     if (!row) return std::nullopt;

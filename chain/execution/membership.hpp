@@ -58,6 +58,8 @@ struct MemberEntry {
 };
 // The members, by name.
 [[nodiscard]] std::vector<MemberEntry> members(const StateView& state);
+// How many there are, counted up to `limit`.
+[[nodiscard]] std::size_t count_members(const StateView& state, std::size_t limit);
 // Whose key it is, be it the present or the previous one; nothing: nobody's.
 [[nodiscard]] std::optional<Name> find_node_of(const StateView& state, const PublicKey& key);
 // Writes a node, and what finds it by its keys; erases it when `row` is null. The caller has

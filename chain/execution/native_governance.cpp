@@ -1,14 +1,18 @@
 #include "chain/execution/elections.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/execution/native_steps.hpp"
+#include "chain/execution/schedule_rows.hpp"
 
+#include <algorithm>
 #include <limits>
+#include <set>
 
 namespace chain::native {
 
 namespace {
 
-constexpr std::uint64_t kNodeUnits = 5'000;  // For a node that is looked at.
+constexpr std::uint64_t kNodeUnits = 5'000;   // For a node that is looked at.
+constexpr std::uint64_t kEntryUnits = 1'000;  // For a validator whose nodes are looked for.
 
 bool require_account(ApplyContext& context, Name account) {
     if (context.is_account(account)) return true;
@@ -29,16 +33,77 @@ bool require_free_key(ApplyContext& context, Name node, const PublicKey& key) {
         context, "key " + key.to_string() + " belongs to node " + owner->to_string() + " already");
 }
 
-// A member that leaves takes its nodes with it: none of its keys may connect any more.
-bool remove_nodes_of(ApplyContext& context, Name organisation) {
-    const auto nodes =
-        registered_nodes(context.state(), Name{}, std::numeric_limits<std::size_t>::max());
-    if (!nodes) return context.fail(nodes.error());
-    if (!pay(context, kNodeUnits * nodes->size())) return false;
-    for (const NodeEntry& entry : *nodes) {
-        if (entry.row.organisation == organisation) put_node(context.state(), entry.node, nullptr);
+std::optional<std::vector<NodeEntry>> all_nodes(ApplyContext& context) {
+    auto nodes = registered_nodes(context.state(), Name{}, std::numeric_limits<std::size_t>::max());
+    if (!nodes) {
+        context.fail(nodes.error());
+        return std::nullopt;
+    }
+    if (!pay(context, kNodeUnits * nodes->size())) return std::nullopt;
+    return *std::move(nodes);
+}
+
+using Owners = std::set<Name>;
+
+bool is_validators(const NodeRow& node) {
+    return (node.roles & kRoleValidator) != 0;
+}
+
+// Who has a node that may connect as a validator's.
+Owners owners_of(const std::vector<NodeEntry>& nodes) {
+    Owners owners;
+    for (const NodeEntry& entry : nodes) {
+        if (is_validators(entry.row)) owners.insert(entry.row.organisation);
+    }
+    return owners;
+}
+
+// Whether a quorum can connect still. Without one nothing becomes final, and no node that is
+// registered then may connect, as those that are final count: the change could not be taken back.
+bool keeps_quorum(ApplyContext& context,
+                  const std::string& change,
+                  const Owners& before,
+                  const Owners& after) {
+    const auto schedules = load_schedules(context.state());
+    if (!schedules) return context.fail(schedules.error());
+    for (const Schedule* schedule : {schedules->active.get(), schedules->proposed.get()}) {
+        // One validator agrees with itself.
+        if (schedule == nullptr || schedule->quorum() == 1) continue;
+        if (!pay(context, kEntryUnits * schedule->entries.size())) return false;
+        const auto count = [&](const Owners& owners) {
+            return static_cast<std::size_t>(std::ranges::count_if(
+                schedule->entries,
+                [&](const ScheduleEntry& entry) { return owners.contains(entry.producer); }));
+        };
+        const std::size_t left = count(after);
+        if (left >= schedule->quorum() || left >= count(before)) continue;
+        return invalid(
+            context,
+            change + " would leave " + std::to_string(left) + " of the " +
+                std::to_string(schedule->entries.size()) + " validators of schedule " +
+                std::to_string(schedule->version) + " with a registered validator's node, and " +
+                std::to_string(schedule->quorum()) +
+                " must agree: nothing would become final any more. Take validators whose nodes go "
+                "out of the schedule and wait until it has changed ('bor-cli validators'), or "
+                "register another node first ('bor-cli node add')");
     }
     return true;
+}
+
+// Whether a node may be replaced, or removed where `after` is null.
+bool may_replace(ApplyContext& context,
+                 const std::string& change,
+                 const NodeEntry& before,
+                 const NodeRow* after) {
+    const bool serves_on =
+        after != nullptr && is_validators(*after) && after->organisation == before.row.organisation;
+    if (!is_validators(before.row) || serves_on) return true;
+    auto nodes = all_nodes(context);
+    if (!nodes) return false;
+    const Owners owners = owners_of(*nodes);
+    std::erase_if(*nodes, [&](const NodeEntry& entry) { return entry.node == before.node; });
+    if (after != nullptr) nodes->push_back({before.node, *after});
+    return keeps_quorum(context, change, owners, owners_of(*nodes));
 }
 
 std::optional<NodeRow> find_node(ApplyContext& context, Name node) {
@@ -72,8 +137,27 @@ bool rmmember(ApplyContext& context) {
     if (!context.state().find(Table::member, member_key(data->name))) {
         return invalid(context, data->name.to_string() + " is no member");
     }
+    if (count_members(context.state(), 2) == 1) {
+        return invalid(context,
+                       data->name.to_string() +
+                           " is the last member: nobody could vote for validators or sign a "
+                           "recovery any more; make another account a member first "
+                           "('bor-cli member add')");
+    }
+    // A member that leaves takes its nodes with it: none of their keys may connect any more.
+    const auto nodes = all_nodes(context);
+    if (!nodes) return false;
+    const Owners before = owners_of(*nodes);
+    Owners after = before;
+    after.erase(data->name);
+    const std::string change =
+        "removing member " + data->name.to_string() + ", which revokes its nodes,";
+    if (!keeps_quorum(context, change, before, after)) return false;
     context.state().erase(Table::member, member_key(data->name));
-    return remove_nodes_of(context, data->name);
+    for (const NodeEntry& entry : *nodes) {
+        if (entry.row.organisation == data->name) put_node(context.state(), entry.node, nullptr);
+    }
+    return true;
 }
 
 bool setweight(ApplyContext& context) {
@@ -122,6 +206,12 @@ bool regnode(ApplyContext& context) {
     row.organisation = data->organisation;
     row.key = data->key;
     row.roles = data->roles;
+    if (context.state().find(Table::node, node_key(data->node))) {
+        const auto before = find_node(context, data->node);
+        if (!before) return false;
+        const std::string change = "registering node " + data->node.to_string() + " anew";
+        if (!may_replace(context, change, {data->node, *before}, &row)) return false;
+    }
     put_node(context.state(), data->node, &row);
     return true;
 }
@@ -131,6 +221,8 @@ bool rmnode(ApplyContext& context) {
     if (!data) return false;
     const auto node = find_node(context, data->name);
     if (!node || !require_owner_of(context, node->organisation)) return false;
+    const std::string change = "removing node " + data->name.to_string();
+    if (!may_replace(context, change, {data->name, *node}, nullptr)) return false;
     put_node(context.state(), data->name, nullptr);
     return true;
 }

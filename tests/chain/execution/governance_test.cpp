@@ -12,7 +12,8 @@ namespace {
 
 class Governed {
   public:
-    Governed() : chain(options()) {}
+    explicit Governed(std::vector<std::string> validators = {"v1", "v2", "v3", "v4"})
+        : chain(options(std::move(validators))) {}
 
     Failure act(const std::string& actor, std::string_view action, base::Bytes bytes) {
         return failure_of(
@@ -21,13 +22,26 @@ class Governed {
     Failure add_node(std::string_view node,
                      const std::string& key,
                      std::uint32_t roles = kRoleValidator,
-                     const std::string& actor = "eosio") {
+                     const std::string& actor = "eosio",
+                     const std::string& organisation = "v1") {
         base::Writer out;
-        encode(out, name("v1"));
+        encode(out, name(organisation));
         encode(out, name(node));
         encode(out, public_key(key));
         out.u32(roles);
         return act(actor, "regnode", out.take());
+    }
+    // Each with a node of its own: "n" and its name.
+    void add_nodes_of(const std::vector<std::string>& organisations) {
+        for (const std::string& each : organisations) {
+            REQUIRE(add_node("n" + each, "r1" + each, kRoleValidator, "eosio", each).code == 0);
+        }
+    }
+    Failure remove_member(const std::string& member) {
+        return act("eosio", "rmmember", data(name(member)));
+    }
+    Failure remove_node(const std::string& node) {
+        return act("eosio", "rmnode", data(name(node)));
     }
     Failure rotate(std::string_view node,
                    const std::string& key,
@@ -73,9 +87,9 @@ class Governed {
     Registry registry;
 
   private:
-    static TestChain::Options options() {
+    static TestChain::Options options(std::vector<std::string> validators) {
         TestChain::Options options = TestChain::open_options();
-        options.validators = {"v1", "v2", "v3", "v4"};
+        options.validators = std::move(validators);
         return options;
     }
 };
@@ -140,6 +154,7 @@ TEST_CASE("while a node's key rotates it has two, and never more") {
 
 TEST_CASE("a member that leaves takes its nodes along") {
     Governed net;
+    net.add_nodes_of({"v2", "v3", "v4"});
     REQUIRE(net.add_node("n1", "r1a").code == 0);
     const auto shown = members(net.chain.state(), Name{}, 100).value();
     REQUIRE(shown.size() == 5);
@@ -152,6 +167,88 @@ TEST_CASE("a member that leaves takes its nodes along") {
     CHECK(contains(net.act("eosio", "rmmember", data(name("v1"))), "is no member"));
     CHECK(members(net.chain.state(), Name{}, 100)->size() == 4);
     CHECK(members(net.chain.state(), name("v3"), 1)->at(0).name == name("v3"));
+}
+
+TEST_CASE("the last member stays") {
+    Governed net({"v1", "v2"});
+    REQUIRE(net.remove_member("v1").code == 0);
+    REQUIRE(net.remove_member("v2").code == 0);
+    CHECK(contains(net.remove_member("member"), "member is the last member"));
+    CHECK(members(net.chain.state(), Name{}, 9)->size() == 1);
+    REQUIRE(net.act("eosio", "addmember", data(name("v1"))).code == 0);
+    CHECK(net.remove_member("member").code == 0);
+}
+
+TEST_CASE("a quorum of the schedule keeps nodes that may connect") {
+    Governed net;
+    net.add_nodes_of({"v1", "v2", "v3", "v4"});
+    // Whose validator is in no schedule, or has another node, costs nothing.
+    REQUIRE(net.chain.create("other").succeeded());
+    net.add_nodes_of({"other"});
+    REQUIRE(net.add_node("second", "r1second").code == 0);
+    REQUIRE(net.remove_node("nv1").code == 0);
+    REQUIRE(net.remove_member("v4").code == 0);
+    CHECK(net.find("r1v4") == nullptr);
+    const Failure refused = net.remove_member("v3");
+    CHECK(contains(refused, "removing member v3, which revokes its nodes, would leave 2 of the 4"));
+    CHECK(contains(refused, "of schedule 0 with a registered validator's node, and 3 must agree"));
+    CHECK(contains(refused, "'bor-cli validators'"));
+    CHECK(contains(refused, "'bor-cli node add'"));
+    CHECK(net.find("r1v3") != nullptr);
+    CHECK(members(net.chain.state(), name("v3"), 1)->at(0).name == name("v3"));
+    CHECK(contains(net.remove_node("nv3"), "removing node nv3 would leave 2 of the 4"));
+    CHECK(contains(net.act("v3", "rmnode", data(name("nv3"))), "would leave 2 of the 4"));
+    CHECK(contains(net.add_node("nv3", "r1v3", kRoleObserver, "eosio", "v3"),
+                   "registering node nv3 anew would leave 2 of the 4"));
+    CHECK(contains(net.add_node("nv3", "r1v3", kRoleValidator, "eosio", "other"), "2 of the 4"));
+    CHECK(net.remove_member("member").code == 0);
+    CHECK(net.remove_node("nother").code == 0);
+    CHECK(net.add_node("nv3", "r1new", kRoleValidator, "eosio", "v3").code == 0);
+    // Another takes its place.
+    REQUIRE(net.add_node("nv4", "r1v4", kRoleValidator, "eosio", "v4").code == 0);
+    CHECK(net.remove_member("v3").code == 0);
+}
+
+TEST_CASE("once the schedule is smaller another member may go") {
+    Governed net;
+    net.add_nodes_of({"v1", "v2", "v3", "v4"});
+    REQUIRE(net.remove_member("v1").code == 0);
+    REQUIRE(contains(net.remove_member("v2"), "would leave 2 of the 4"));
+    const auto schedule = [](std::uint32_t version, const std::vector<std::string>& producers) {
+        Schedule result{.version = version, .entries = {}};
+        for (const std::string& each : producers) {
+            result.entries.push_back({name(each), public_key(each), public_key(each)});
+        }
+        return result;
+    };
+    SECTION("but while a change is pending, both of its schedules count") {
+        ScheduleState schedules = first_schedules(schedule(0, {"v1", "v2", "v3", "v4"}));
+        REQUIRE(net.add_node("n1", "r1v1").code == 0);
+        const Schedule proposed = schedule(1, {"v2", "v3", "v4"});
+        schedules.proposed = std::make_shared<const Schedule>(proposed);
+        schedules.proposed_at = 1;
+        put_schedules(net.chain.state(), schedules);
+        CHECK(contains(net.remove_member("v2"), "2 of the 3 validators of schedule 1"));
+    }
+    SECTION("and of two that are left both must agree") {
+        put_schedules(net.chain.state(), first_schedules(schedule(1, {"v3", "v4"})));
+        CHECK(net.remove_member("v2").code == 0);
+        CHECK(contains(net.remove_member("v3"), "would leave 1 of the 2 validators of schedule 1"));
+        // One alone agrees with itself, whoever may connect.
+        put_schedules(net.chain.state(), first_schedules(schedule(2, {"v4"})));
+        CHECK(net.remove_member("v3").code == 0);
+        CHECK(net.remove_member("v4").code == 0);
+    }
+}
+
+TEST_CASE("where validators' nodes are of others nothing is refused") {
+    Governed net;
+    REQUIRE(net.chain.create("host").succeeded());
+    net.add_nodes_of({"host"});
+    for (const char* member : {"v1", "v2", "v3", "v4"}) {
+        CHECK(net.remove_member(member).code == 0);
+    }
+    CHECK(net.remove_node("nhost").code == 0);
 }
 
 TEST_CASE("evidence takes a key's weight, and nothing else does") {
