@@ -163,6 +163,15 @@ bool setprods(ApplyContext& context) {
                        "a producer's authority must be one key whose weight reaches the "
                        "threshold: a block is signed with one key");
     }
+    if (data->entries.empty()) {
+        const auto fixed = load_fixed(context.state());
+        if (!fixed) return context.fail(fixed.error());
+        if (!*fixed) {
+            return invalid(context,
+                           "setprods without producers has no effect: elections decide already, "
+                           "as no producers are fixed");
+        }
+    }
     return propose_schedule(context, std::move(data->entries)).has_value();
 }
 

@@ -106,6 +106,17 @@ bool voteproducer(ApplyContext& context) {
     if (row.is_proxy && !data->proxy.empty()) {
         return invalid(context, "account registered as a proxy is not allowed to use a proxy");
     }
+    // As who has no stake in nodeos' system contract. A vote can always be taken back.
+    const bool votes = !data->proxy.empty() || !data->producers.empty();
+    const bool counts =
+        row.is_proxy || context.state().find(Table::member, member_key(data->voter)) != nullptr;
+    if (votes && !counts) {
+        return invalid(context,
+                       data->voter.to_string() +
+                           " is no member and no proxy, so its vote would count for nothing: "
+                           "members vote ('bor-cli member list'), and a proxy for those that name "
+                           "it");
+    }
     row.proxy = data->proxy;
     row.producers = data->producers;
     context.state().put(Table::producer, key, pack(row));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Four validators, and what happens to who they are while transfers go on: a blank fifth node
 joins, becomes a validator and another leaves, a dead one is replaced by a standby, one goes on with
-other keys, and one with ten of them in turns.
+other keys, one with ten of them in turns, and members are removed.
 
 usage: members.py --build BUILD_DIR [--only NAME]
 """
@@ -531,7 +531,25 @@ def many_rotations(net):
           % (ROTATIONS, len(journals), load.sent))
 
 
-SCENARIOS = [joining, schedule, standby, rotation, many_rotations]
+def removals(net):
+    """Members go one after the other, and never so many that no quorum may connect."""
+    net.goes_on()
+    net.vote(FOUR, FOUR)
+    net.wait_schedule(FOUR)
+    net.cli('member', 'remove', 'bord')
+    must_refuse(net, 'would leave 2 of the 4 validators', 'member', 'remove', 'borc')
+    must_refuse(net, 'would leave 2 of the 4 validators', 'node', 'remove', 'borc')
+    must_refuse(net, 'bord is no member and no proxy', 'system', 'voteproducer', 'prods', 'bord', 'bora')
+    net.goes_on()
+    net.change_votes(FOUR[:3], 'unapprove', 'bord')
+    net.wait_schedule(FOUR[:3])
+    # Of three each is needed: one that is to go leaves the schedule first.
+    must_refuse(net, 'would leave 2 of the 3 validators', 'member', 'remove', 'borc')
+    net.goes_on()
+    print('  bord is no member, and its node revoked; who is needed stays')
+
+
+SCENARIOS = [joining, schedule, standby, rotation, many_rotations, removals]
 
 
 def main():

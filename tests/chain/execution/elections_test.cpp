@@ -437,8 +437,11 @@ TEST_CASE("votes weigh what their members weigh, through proxies too") {
     REQUIRE(network.act("proxy", "regproxy", data(name("proxy"), std::uint8_t{0})).code == 0);
     CHECK(weight_of("v2") == 4);
     CHECK(cast() == 4);
-    // Who is no member has no weight.
-    REQUIRE(network.vote("proxy", "", {"v1"}).code == 0);
+    // Who is no member has no weight, and may but take back what it voted.
+    CHECK(network.vote("proxy", "", {"v1"})
+              .text.find("proxy is no member and no proxy, so its vote would count for nothing") !=
+          std::string::npos);
+    REQUIRE(network.vote("proxy", "", {}).code == 0);
     CHECK(weight_of("v1") == 4);
     CHECK(cast() == 4);
     // Who votes for nobody casts nothing.
@@ -566,6 +569,7 @@ TEST_CASE("setprods stops elections until it is called with nothing") {
     REQUIRE(network.vote("member", "", {"v3"}).code == 0);
     CHECK(network.election().empty());
     REQUIRE(network.fixes({}).code == 0);
+    CHECK(network.fixes({}).text.starts_with("setprods without producers has no effect"));
     // The others must be ready to come back.
     CHECK(network.election().empty());
     REQUIRE(network.act("v3", "ready", data(name("v3"))).code == 0);
