@@ -234,15 +234,6 @@ class Signers {
     std::size_t looked_at_ = 0;
 };
 
-base::Result<void> check_members(const std::vector<RecoveryMember>& members) {
-    const auto is_out_of_order = [](const RecoveryMember& a, const RecoveryMember& b) {
-        return a.name >= b.name;
-    };
-    if (members.empty()) return fail(Errc::invalid, "the recovery names no member");
-    if (std::ranges::adjacent_find(members, is_out_of_order) == members.end()) return {};
-    return fail(Errc::invalid, "the recovery's members are not in ascending order, each once");
-}
-
 base::Result<void> check_schedule(const chain::Schedule& schedule) {
     std::set<chain::Name> names;
     std::set<PublicKey> keys;
@@ -522,6 +513,21 @@ base::Result<void> check_answers(const Recovery& recovery,
         if (auto good = check_count(recovery, schedule); !good) return good;
     }
     return {};
+}
+
+base::Result<void> check_members(const std::vector<RecoveryMember>& members) {
+    const auto is_out_of_order = [](const RecoveryMember& a, const RecoveryMember& b) {
+        return a.name >= b.name;
+    };
+    if (members.empty()) return fail(Errc::invalid, "the recovery names no member");
+    if (members.size() > kRecoveryMembersMax) {
+        return fail(Errc::invalid,
+                    fmt::format("the recovery names {} members, at most {} are possible",
+                                members.size(),
+                                kRecoveryMembersMax));
+    }
+    if (std::ranges::adjacent_find(members, is_out_of_order) == members.end()) return {};
+    return fail(Errc::invalid, "the recovery's members are not in ascending order, each once");
 }
 
 base::Result<void> check_content(const Recovery& recovery,

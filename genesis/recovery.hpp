@@ -106,6 +106,8 @@ using CheckCertificate =
 // missing.
 [[nodiscard]] base::Result<void> check_answers(const Recovery& recovery,
                                                const CheckCertificate& check_certificate);
+// Whether a recovery can name these members, and be signed by them. invalid: says why not.
+[[nodiscard]] base::Result<void> check_members(const std::vector<RecoveryMember>& members);
 // Whether it has a schedule or times that can be, members, the version that follows, and answers
 // that are good: all that members should see before they sign. invalid: says what is missing.
 [[nodiscard]] base::Result<void> check_content(const Recovery& recovery,

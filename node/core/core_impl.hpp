@@ -165,6 +165,8 @@ class Core::Impl {
     // --- The answer to a recovery (core_recovery.cpp) ---
     void on_answer_recovery(Effects& out);
     void answer_recovery(Effects& out);
+    [[nodiscard]] base::Result<void> check_worth() const;
+    [[nodiscard]] base::Result<genesis::Recovery> recovery_start() const;
     [[nodiscard]] base::Result<genesis::Recovery> make_answer() const;
 
     // --- What peers say (core_peers.cpp) ---

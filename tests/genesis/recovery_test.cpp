@@ -94,6 +94,10 @@ TEST_CASE("a recovery needs more than two thirds of the members, each once") {
         CHECK(has(check(recovery, genesis).error().detail, "0 of 3 members"));
         recovery.members.clear();
         CHECK(has(check(recovery, genesis).error().detail, "no member"));
+        CHECK(has(genesis::check_members({}).error().detail, "no member"));
+        recovery.members.resize(genesis::kRecoveryMembersMax + 1);
+        CHECK(has(genesis::check_members(recovery.members).error().detail,
+                  "names 1025 members, at most 1024"));
     }
     SECTION("each of whom is named once") {
         recovery.members.push_back(recovery.members.back());

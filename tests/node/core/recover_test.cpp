@@ -246,6 +246,26 @@ TEST_CASE("a node without a key that can answer tells what it has", "[recover]")
     CHECK_FALSE(cluster[4].view().keys[0].stopped);
 }
 
+TEST_CASE("a key is not given up for a recovery that members could not sign", "[recover]") {
+    genesis::Genesis genesis = support::genesis_of(1);
+    const std::uint64_t first = chain::Name::from_string("zz").value().value;
+    const chain::Authority authority = genesis.members[0].authority;
+    while (genesis.members.size() <= genesis::kRecoveryMembersMax) {
+        const chain::Name name{first + (genesis.members.size() << 4U)};
+        genesis.members.push_back({name, authority, 1});
+    }
+    support::Machine machine(genesis, key_of(7));
+    machine.start();
+    machine.step(node::input::AnswerRecovery{});
+    REQUIRE(machine.view().answer != nullptr);
+    REQUIRE_FALSE(machine.view().answer->has_value());
+    const std::string why = machine.view().answer->error().detail;
+    INFO(why);
+    CHECK(why.starts_with("the recovery names 1025 members, at most 1024 are possible"));
+    CHECK(why.find("its keys sign on") != std::string::npos);
+    CHECK_FALSE(machine.view().keys.at(0).stopped);
+}
+
 TEST_CASE("a key whose journal is lost answers no recovery, though it has answered one",
           "[recover]") {
     Cluster cluster(4, 0, kPeriod);
