@@ -239,6 +239,7 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context,
     out.validators = std::move(*validators);
     out.convicted = *std::move(convicted);
     out.quorum = schedule->quorum();
+    out.has_member = chain::count_members(*view.final_state, 1) > 0;
     out.head = view.head->header.height;
     out.finalized = view.finalized->header.height;
     out.head_slot = view.head->header.slot;

@@ -56,6 +56,43 @@ bool is_reachable(const AgreementView& view, const ValidatorStatus& validator) {
     return is_final && validator.last_vote && !is_silent(view, validator, view.head);
 }
 
+void find_memberless(const AgreementView& view, std::vector<Finding>& out) {
+    if (view.has_member) return;
+    out.push_back({Kind::memberless,
+                   "",
+                   "The chain has no member, since all were removed ('bor-cli member remove'): "
+                   "nobody can vote for validators, or sign a recovery. Make an account a member "
+                   "while blocks become final ('bor-cli member add'); where none does any more, "
+                   "only a new chain is left."});
+}
+
+// Whose nodes may connect, or are seen to be.
+std::size_t admitted(const AgreementView& view) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(view.validators, [&](const ValidatorStatus& each) {
+            return each.has_node_key || is_reachable(view, each);
+        }));
+}
+
+// Named in one sentence, and before the nodes themselves: each alone could be done without.
+void find_too_few_admitted(const AgreementView& view, std::vector<Finding>& out) {
+    const std::size_t count = admitted(view);
+    if (count >= view.quorum) return;
+    out.push_back({Kind::revoked,
+                   "",
+                   fmt::format("Only {} of {} validators have a registered validator's node, or "
+                               "are seen here, and {} must agree: nothing becomes final, and a "
+                               "node that is registered now may connect only once that is final. "
+                               "The nodes of the others were removed ('bor-cli node remove', or "
+                               "'bor-cli member remove', which revokes all of a member), or never "
+                               "added for them. Where they cannot come back, recover with "
+                               "validators whose nodes 'bor-cli node list' shows (README, \"More "
+                               "than a third of the validators are lost for ever\").",
+                               count,
+                               view.validators.size(),
+                               view.quorum)});
+}
+
 void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
     const auto revoked = std::ranges::find_if(view.refusals, [](const std::string& text) {
         return text.find("revoked") != std::string::npos ||
@@ -148,8 +185,9 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
         names.push_back(name_of(each));
     }
     const std::size_t reached = view.validators.size() - names.size();
-    // Who is missing for a recovery was named with it.
+    // Who is missing for a recovery, or may not connect, was named with it.
     if (view.recovery && reached < view.quorum) return;
+    if (admitted(view) < view.quorum) return;
     if (reached < view.quorum && names.size() > 1) {
         out.push_back({Kind::partition,
                        "",
@@ -395,6 +433,8 @@ std::string_view to_string(Kind kind) {
             return "unsound";
         case Kind::amnesia:
             return "amnesia";
+        case Kind::memberless:
+            return "memberless";
         case Kind::revoked:
             return "revoked";
         case Kind::partition:
@@ -427,6 +467,8 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     find_own_clock(clocks, findings);
     find_forks(view, findings);
     find_unsound(view, findings);
+    find_memberless(view, findings);
+    find_too_few_admitted(view, findings);
     find_revoked(view, findings);
     find_followed(view, findings);
     find_recovery(view, findings);

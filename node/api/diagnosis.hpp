@@ -42,6 +42,7 @@ struct AgreementView {
     std::optional<FollowedRecovery> peers_recovery;
     std::vector<Conviction> convicted;  // Whose validators have no other keys yet.
     std::size_t quorum = 1;
+    bool has_member = true;  // The chain has one.
     chain::Height head = 0;
     chain::Height finalized = 0;
     chain::Slot head_slot = 0;
@@ -64,20 +65,21 @@ struct AgreementView {
 // One thing that is wrong.
 struct Finding {
     enum class Kind : std::uint8_t {
-        fork,       // Another node has another final block.
-        unsound,    // More validators were convicted than the agreement tolerates.
-        revoked,    // This node, or a validator's, is not in the registry any more.
-        recovery,   // Peers follow another chain since a recovery.
-        joining,    // This node has no history yet, and believes none of its peers one.
-        twin,       // A vote key is used twice.
-        partition,  // Too few validators can be reached.
-        down,       // A validator cannot be reached.
-        clock,      // Clocks differ too much.
-        lagging,    // A validator, or this node, is behind.
-        silent,     // A validator is connected and does not vote.
-        stale,      // What is final here is far behind the clock.
-        convicted,  // A validator's key counts no more.
-        amnesia,    // A key went on without what it had promised, and has no successor yet.
+        fork,        // Another node has another final block.
+        unsound,     // More validators were convicted than the agreement tolerates.
+        memberless,  // Nobody may vote, or sign a recovery.
+        revoked,     // This node, or a validator's, is not in the registry any more.
+        recovery,    // Peers follow another chain since a recovery.
+        joining,     // This node has no history yet, and believes none of its peers one.
+        twin,        // A vote key is used twice.
+        partition,   // Too few validators can be reached.
+        down,        // A validator cannot be reached.
+        clock,       // Clocks differ too much.
+        lagging,     // A validator, or this node, is behind.
+        silent,      // A validator is connected and does not vote.
+        stale,       // What is final here is far behind the clock.
+        convicted,   // A validator's key counts no more.
+        amnesia,     // A key went on without what it had promised, and has no successor yet.
     };
     Kind kind = Kind::down;
     std::string who;   // The validator; empty: this node.

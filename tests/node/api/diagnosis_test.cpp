@@ -303,6 +303,34 @@ TEST_CASE("a revoked key, as seen by its node and by others") {
     CHECK(has(only(view, Finding::Kind::revoked, "borc"), "borc cannot connect"));
 }
 
+TEST_CASE("a chain without members, and one whose validators may not connect") {
+    AgreementView view = four();
+    view.has_member = false;
+    const std::string memberless = only(view, Finding::Kind::memberless, "");
+    CHECK(has(memberless, "nobody can vote for validators, or sign a recovery"));
+    CHECK(has(memberless, "'bor-cli member add'"));
+
+    view = four();
+    for (const std::size_t i : {1U, 2U, 3U}) {
+        view.validators[i].connected = false;
+        view.validators[i].has_node_key = false;
+    }
+    CHECK(diagnose(view).empty());  // Their votes come.
+    view.lag_milliseconds = 30'000;
+    const auto findings = diagnose(view);
+    REQUIRE(findings.size() == 4);  // Each of the three follows; it is no partition.
+    CHECK(findings[0].kind == Finding::Kind::revoked);
+    CHECK(findings[0].who.empty());
+    CHECK(has(findings[0].text, "Only 1 of 4 validators have a registered validator's node"));
+    CHECK(has(findings[0].text, "'bor-cli member remove', which revokes all of a member"));
+    CHECK(why_finality_waits(view, findings) == findings[0].text);
+    CHECK(findings[3].who == "bord");
+    // One may be missing.
+    for (const std::size_t i : {1U, 2U})
+        view.validators[i].has_node_key = true;
+    CHECK(diagnose(view).front().who == "bord");
+}
+
 TEST_CASE("a key of this node that keeps still") {
     AgreementView view = four();
     view.validators[0].twin = true;
