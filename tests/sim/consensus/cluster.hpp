@@ -173,6 +173,9 @@ class Host {
     test::Logs early_logs_;  // A copy of the journals of long ago.
     std::optional<Stored> copy_;
     std::optional<consensus::Journals> known_before_;  // Something was lost.
+    // By key, of the page up to which writes were done when the power went. Of what came after it
+    // nothing has left: it may be lost with one of the two parts.
+    std::map<consensus::KeyTag, std::uint64_t> done_;
     bool is_mended_ = true;  // Rows and journals say the same, since the start.
     bool knew_all_ = true;   // No key was lost when the process ended.
     // The disk was put back as it was long ago. Since the start: who has said what it has seen of
