@@ -266,8 +266,10 @@ std::vector<std::string> wallet_words(const std::filesystem::path& dir) {
 
 // Until the first block after genesis is final, or the node ends, or patience does. Who answers
 // may be another node, whose port ours could not have: the chain tells.
-base::Result<void> wait_for_final(const std::string& url, const std::string& chain_id, pid_t pid) {
-    const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
+base::Result<void> wait_for_final(const std::string& url,
+                                  const std::string& chain_id,
+                                  pid_t pid,
+                                  std::chrono::steady_clock::time_point deadline) {
     while (std::chrono::steady_clock::now() < deadline) {
         if (!is_running(pid, "bor-node")) return fail(Errc::unavailable, "bor-node ended");
         const auto info = call(url, "/v1/chain/get_info", Json());
@@ -318,6 +320,12 @@ void stop_all(const NetworkFile& file) {
     stop_process(static_cast<pid_t>(file.wallet.pid), "bor-wallet", kStopPatience);
 }
 
+// The first error says what came after it, too.
+void add_failure(base::Result<void>& outcome, const base::Error& error) {
+    outcome = outcome ? fail(error)
+                      : fail(outcome.error().code, outcome.error().detail + "\n" + error.detail);
+}
+
 // Starts those that do not run, and waits until each of these has something final. One that cannot
 // be started, since its folder is gone, keeps no other down.
 base::Result<void> start_nodes(const std::filesystem::path& dir,
@@ -327,26 +335,43 @@ base::Result<void> start_nodes(const std::filesystem::path& dir,
     base::Result<void> outcome;
     for (NetworkFile::Validator& validator : file.validators) {
         if (is_running(static_cast<pid_t>(validator.pid), "bor-node")) continue;
-        if (auto done = start_node(dir, validator, more); done) {
+        auto done = check_folder(validator);
+        if (done) done = start_node(dir, validator, more);
+        if (done) {
             started.push_back(&validator);
-        } else if (outcome) {
-            outcome = fail(done.error());
+        } else {
+            add_failure(outcome, done.error());
         }
     }
+    const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
     for (const NetworkFile::Validator* validator : started) {
         const auto pid = static_cast<pid_t>(validator->pid);
-        if (auto is_final = wait_for_final(validator->http, file.chain_id, pid); !is_final) {
-            return fail(with_log(*validator, is_final.error().detail));
-        }
+        auto is_final = wait_for_final(validator->http, file.chain_id, pid, deadline);
+        if (!is_final) add_failure(outcome, with_log(*validator, is_final.error().detail));
     }
     return outcome;
+}
+
+// The wallet of a network that is there, unlocked.
+base::Result<void> start_wallet_again(const std::filesystem::path& dir, NetworkFile& file) {
+    const auto pid = start_detached(wallet_words(dir), dir / "wallet" / "log");
+    if (!pid) return fail(pid.error());
+    file.wallet.pid = *pid;
+    const std::string url = "unix://" + file.wallet.socket;
+    if (auto up = wait_for_socket(url, *pid); !up) return up;
+    const auto password = read_file(file.wallet.password_file);
+    if (!password) return fail(password.error());
+    (void)call(url,
+               "/v1/wallet/unlock",
+               Json::array({file.wallet.name, password->substr(0, password->find('\n'))}));
+    return {};
 }
 
 // The network that is already in this folder, started again on its data.
 base::Result<void> start_again(const Session& session,
                                const std::filesystem::path& dir,
                                const Arguments& arguments) {
-    auto file = NetworkFile::read(dir);
+    auto file = NetworkFile::read_running(dir);
     if (!file) return fail(file.error());
     const std::vector<std::string> more = arguments.all("node-option");
     const bool all_run = std::ranges::all_of(file->validators, [](const auto& each) {
@@ -359,23 +384,16 @@ base::Result<void> start_again(const Session& session,
                                 more.front()));
     }
     if (file->join) return go_on_joining(session, dir, *file, more);
+    base::Result<void> outcome;
     if (!is_running(static_cast<pid_t>(file->wallet.pid), "bor-wallet")) {
-        const auto pid = start_detached(wallet_words(dir), dir / "wallet" / "log");
-        if (!pid) return fail(pid.error());
-        file->wallet.pid = *pid;
-        const std::string url = "unix://" + file->wallet.socket;
-        if (auto up = wait_for_socket(url, *pid); !up) return up;
-        const auto password = read_file(file->wallet.password_file);
-        if (!password) return fail(password.error());
-        (void)call(url,
-                   "/v1/wallet/unlock",
-                   Json::array({file->wallet.name, password->substr(0, password->find('\n'))}));
+        outcome = start_wallet_again(dir, *file);
     }
-    auto up = start_nodes(dir, *file, more);
-    // Also if one does not come up: the others run, and must be found to be stopped.
+    // Also without the wallet: the chain needs none.
+    if (auto up = start_nodes(dir, *file, more); !up) add_failure(outcome, up.error());
     if (auto written = file->write(dir); !written) return written;
-    if (!up) return up;
-    return print_network(*file, session);
+    // Also if one does not come up: the others run.
+    (void)print_network(*file, session);
+    return outcome;
 }
 
 base::Result<void> start_broker(const Plan& plan, const NetworkFile& file) {
@@ -447,14 +465,17 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
 }
 
 base::Result<void> network_down(const Session& session, const Arguments& /*arguments*/) {
-    const auto file = NetworkFile::read(dir_of(session));
+    auto file = NetworkFile::read_running(dir_of(session));
     if (!file) return fail(file.error());
     stop_all(*file);
+    // One that is started again by another program, as systemd does, is up again.
+    file = NetworkFile::read_running(dir_of(session));
+    if (!file) return fail(file.error());
     return print_network(*file, session);
 }
 
 base::Result<void> network_status(const Session& session, const Arguments& /*arguments*/) {
-    const auto file = NetworkFile::read(dir_of(session));
+    const auto file = NetworkFile::read_running(dir_of(session));
     if (!file) return fail(file.error());
     return print_network(*file, session);
 }

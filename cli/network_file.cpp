@@ -2,6 +2,7 @@
 
 #include "cli/files.hpp"
 #include "cli/output.hpp"
+#include "cli/process.hpp"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,19 @@ base::Result<NetworkFile> NetworkFile::read(const std::filesystem::path& dir) {
     if (file.validators.empty()) {
         return base::fail(base::Errc::malformed,
                           fmt::format("{}/network.json names no validator", dir.string()));
+    }
+    return file;
+}
+
+base::Result<NetworkFile> NetworkFile::read_running(const std::filesystem::path& dir) {
+    auto file = read(dir);
+    if (!file) return file;
+    for (Validator& each : file->validators)
+        each.pid = process_on(each.data_dir, "bor-node", static_cast<pid_t>(each.pid));
+    if (!file->wallet.socket.empty()) {
+        file->wallet.pid = process_on(std::filesystem::path(file->wallet.socket).parent_path(),
+                                      "bor-wallet",
+                                      static_cast<pid_t>(file->wallet.pid));
     }
     return file;
 }

@@ -46,6 +46,8 @@ struct NetworkFile {
 
     // not_found: there is no such network; says how to make one. malformed: not that file.
     [[nodiscard]] static base::Result<NetworkFile> read(const std::filesystem::path& dir);
+    // The same, with the processes as they are now, not as they were started: 0 where none runs.
+    [[nodiscard]] static base::Result<NetworkFile> read_running(const std::filesystem::path& dir);
     [[nodiscard]] base::Result<void> write(const std::filesystem::path& dir) const;
 };
 

@@ -74,6 +74,22 @@ base::Result<void> start_node(const std::filesystem::path& dir,
     return {};
 }
 
+base::Result<void> check_folder(const NetworkFile::Validator& node) {
+    const auto folder = std::filesystem::path(node.data_dir).parent_path();
+    std::error_code error;
+    if (std::filesystem::exists(folder / "config" / "config.ini", error)) return {};
+    return fail(Errc::not_found,
+                fmt::format("{0} cannot be started: there is no {1}. If the folder {2} was moved, "
+                            "put it back; never an older copy, whose key could sign twice. If it "
+                            "is lost, its keys are: the others go on without {0} as long as they "
+                            "are more than two thirds ('bor-cli validators'), and members take it "
+                            "out of the schedule with 'bor-cli system voteproducer unapprove "
+                            "MEMBER {0}'",
+                            node.name,
+                            (folder / "config" / "config.ini").string(),
+                            folder.string()));
+}
+
 base::Error with_log(const NetworkFile::Validator& node, const std::string& what) {
     return {Errc::unavailable,
             fmt::format("{}: {}; its log ({}) ends with:\n{}",

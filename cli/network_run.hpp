@@ -28,6 +28,9 @@ namespace cli {
                                             NetworkFile::Validator& node,
                                             const std::vector<std::string>& more);
 
+// Whether the node's folder is there to be started. not_found: it is gone; says what can be done.
+[[nodiscard]] base::Result<void> check_folder(const NetworkFile::Validator& node);
+
 // What went wrong with a node, and how its log ends.
 [[nodiscard]] base::Error with_log(const NetworkFile::Validator& node, const std::string& what);
 

@@ -4,14 +4,20 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
-#include <iterator>
+#include <optional>
+#include <sstream>
 #include <thread>
 #include <unistd.h>
 
@@ -33,6 +39,49 @@ using base::fail;
     const int error = errno;
     [[maybe_unused]] const ssize_t told = ::write(report, &error, sizeof error);
     ::_exit(127);
+}
+
+// The command line of a process; empty while it becomes another program. Nothing: it has ended.
+std::optional<std::vector<std::string>> words_of(pid_t pid) {
+    std::ifstream in(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
+    if (!in) return std::nullopt;
+    std::vector<std::string> words;
+    for (std::string word; std::getline(in, word, '\0');)
+        words.push_back(word);
+    return words;
+}
+
+bool is_of(const std::vector<std::string>& words, const std::string& program) {
+    return !words.empty() && std::filesystem::path(words.front()).filename() == program;
+}
+
+// Whether one of the words is the directory, or an option with it ("--data-dir=DIR").
+bool names(const std::vector<std::string>& words, const std::filesystem::path& directory) {
+    return std::ranges::any_of(words, [&](const std::string& word) {
+        const std::size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+        const std::string value = equals == std::string::npos ? word : word.substr(equals + 1);
+        return std::filesystem::path(value).lexically_normal() == directory.lexically_normal();
+    });
+}
+
+// Who has locked the file, by /proc/locks: "1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF". To try
+// the lock would keep a node from starting meanwhile.
+std::vector<pid_t> holders_of(const std::filesystem::path& file) {
+    struct stat status {};
+    std::vector<pid_t> pids;
+    if (::stat(file.c_str(), &status) != 0) return pids;
+    const std::string wanted =
+        fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+    std::ifstream in("/proc/locks");
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream parts(line);
+        std::string number, kind, advice, access, place;
+        pid_t pid = 0;
+        parts >> number >> kind >> advice >> access >> pid >> place;
+        // What waits for a lock has "->" there, and does not hold it.
+        if (parts && kind == "FLOCK" && place == wanted) pids.push_back(pid);
+    }
+    return pids;
 }
 
 }  // namespace
@@ -81,14 +130,33 @@ bool is_running(pid_t pid, const std::string& program) {
     ::waitpid(pid, nullptr, WNOHANG);
     // A program that is just becoming another one has no command line for a moment.
     for (int tries = 0; tries < 20; ++tries) {
-        std::ifstream in(fmt::format("/proc/{}/cmdline", pid), std::ios::binary);
-        if (!in) return false;
-        const std::string line(std::istreambuf_iterator<char>(in), {});
-        const std::string first = line.substr(0, line.find('\0'));
-        if (!first.empty()) return std::filesystem::path(first).filename() == program;
+        const auto words = words_of(pid);
+        if (!words) return false;
+        if (!words->empty()) return is_of(*words, program);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     return false;
+}
+
+pid_t process_on(const std::filesystem::path& data_dir, const std::string& program, pid_t noted) {
+    const auto works_there = [&](pid_t pid) {
+        const auto words = words_of(pid);
+        return words && is_of(*words, program) && names(*words, data_dir);
+    };
+    if (is_running(noted, program) && works_there(noted)) return noted;
+    // Its command line need not name the directory: a configuration file can.
+    for (const pid_t pid : holders_of(data_dir / "lock")) {
+        if (is_running(pid, program)) return pid;
+    }
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+        const std::string number = entry.path().filename().string();
+        pid_t pid = 0;
+        const auto [end, bad] = std::from_chars(number.data(), number.data() + number.size(), pid);
+        const bool is_process = bad == std::errc{} && end == number.data() + number.size();
+        if (is_process && works_there(pid)) return pid;
+    }
+    return 0;
 }
 
 bool stop_process(pid_t pid, const std::string& program, std::chrono::seconds patience) {

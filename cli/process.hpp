@@ -23,6 +23,13 @@ namespace cli {
 // Whether a process runs whose command line begins with this program: pids are used again.
 [[nodiscard]] bool is_running(pid_t pid, const std::string& program);
 
+// The process of this program that works on this data directory, whoever started it: it holds the
+// file `lock` there, or names the directory in its command line. `noted` is looked at first; its
+// number may be another's by now. 0: there is none.
+[[nodiscard]] pid_t process_on(const std::filesystem::path& data_dir,
+                               const std::string& program,
+                               pid_t noted);
+
 // SIGTERM, then SIGKILL when it is still there after `patience`. False: it had to be killed.
 bool stop_process(pid_t pid, const std::string& program, std::chrono::seconds patience);
 

@@ -249,6 +249,73 @@ class Joining(Case):
         self.bad('is in use: it is not empty', '--dir', Network.path('wallet'), 'network', 'up', '--join', line)
 
 
+class Processes(Case):
+    """`network up`, `status` and `down` go by what runs on a data directory, whoever started it."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix='bor-processes-')
+
+    def tearDown(self):
+        Network.run('--dir', self.dir, 'network', 'down')
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+    def file(self):
+        with open(os.path.join(self.dir, 'network.json')) as f:
+            return json.load(f)
+
+    def network(self, *words):
+        return Network.run('--dir', self.dir, '-j', 'network', *words)
+
+    def running(self, *words):
+        return [(each['name'], each['running']) for each in json.loads(self.network(*words).stdout)]
+
+    def test_a_node_is_found_by_its_data_directory(self):
+        self.good('--dir', self.dir, 'network', 'up', '--block-interval', '100')
+        file = self.file()
+        self.assertEqual(self.running('down'), [('bora', False)])
+        # Its number is another node's by now.
+        file['validators'][0]['pid'] = Network.file['validators'][0]['pid']
+        file['wallet']['pid'] = Network.file['wallet']['pid']
+        with open(os.path.join(self.dir, 'network.json'), 'w') as f:
+            json.dump(file, f)
+        self.assertEqual(self.running('status'), [('bora', False)])
+        self.network('down')
+        self.good('get', 'info')
+        self.good('wallet', 'list')
+        # Started by hand, from its own folder, with a command line that does not name the directory in full.
+        node = os.path.join(self.dir, 'bora')
+        with open(os.path.join(node, 'log'), 'ab') as log:
+            child = subprocess.Popen([os.path.join(BIN_DIR, 'bor-node'), '--config-dir', 'config', '--data-dir', 'data'],
+                                     cwd=node, stdout=log, stderr=log)
+        try:
+            for _ in range(200):
+                if self.running('status') == [('bora', True)]:
+                    break
+                time.sleep(0.05)
+            up = json.loads(self.network('up').stdout)
+            self.assertEqual([(each['pid'], each['running']) for each in up], [(child.pid, True)])
+            self.assertEqual(self.running('down'), [('bora', False)])
+            child.wait(20)
+        finally:
+            child.kill()
+            child.wait()
+
+    def test_a_lost_folder_keeps_no_other_node_down(self):
+        self.good('--dir', self.dir, 'network', 'up', '-n', '4', '--block-interval', '200')
+        self.network('down')
+        lost = os.path.join(self.dir, 'borb')
+        os.rename(lost, lost + '.away')
+        done = self.network('up')
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('borb cannot be started: there is no ' + lost, done.stderr)
+        self.assertIn('put it back', done.stderr)
+        self.assertEqual(json.loads(done.stdout) and self.running('status'),
+                         [('bora', True), ('borb', False), ('borc', True), ('bord', True)])
+        os.rename(lost + '.away', lost)
+        self.good('--dir', self.dir, 'network', 'up')
+        self.assertEqual(dict(self.running('status'))['borb'], True)
+
+
 class Reading(Case):
     def test_info_and_blocks(self):
         info = self.data('get', 'info')
