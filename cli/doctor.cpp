@@ -1,9 +1,12 @@
+#include "cli/doctor.hpp"
+
 #include "chain/types/time.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -17,12 +20,6 @@ using base::fail;
 constexpr auto kWatch = std::chrono::seconds(2);
 constexpr std::uint64_t kLagMillisecondsMax = 10'000;
 constexpr std::uint64_t kFreeBytesMin = std::uint64_t{1} << 30U;
-
-struct Finding {
-    std::string name;
-    bool good = false;
-    std::string text;  // One sentence, with what to do when it is not good.
-};
 
 std::string for_people(std::int64_t seconds) {
     constexpr std::int64_t kMinute = 60;
@@ -242,8 +239,26 @@ void check_broker(const Session& session, std::vector<Finding>& out) {
                                number_of(*broker, "partitions"))});
 }
 
-Finding check_wallet(const Session& session) {
+// Whose keys vote: of it, too, when it keeps still.
+bool is_validator(const Session& session) {
+    const auto finality = call(session.url, "/v1/bor/finality", Json());
+    return finality && std::ranges::any_of(list_of(*finality, "validators"), [](const Json& each) {
+               return shown(each, "own") == "true";
+           });
+}
+
+// A validator's keys may be in the wallet; another node needs it for nothing. A node that does not
+// answer may be either.
+Finding check_wallet(const Session& session, bool is_needed) {
     const auto wallets = call(session.wallet_url, "/v1/wallet/list_wallets", Json());
+    if (!wallets && !is_needed) {
+        return {"wallet",
+                true,
+                fmt::format("No wallet daemon answers, and this node, which is no validator, needs "
+                            "none; commands that sign do: {}",
+                            wallets.error().detail),
+                true};
+    }
     if (!wallets) {
         return {"wallet",
                 false,
@@ -260,7 +275,9 @@ Finding check_wallet(const Session& session) {
             "The wallet daemon answers: {} wallets open, {} unlocked.", wallets->size(), unlocked)};
 }
 
-std::vector<Finding> examine(const Session& session) {
+}  // namespace
+
+std::vector<Finding> examine_node(const Session& session) {
     std::vector<Finding> findings;
     const auto info = call(session.url, "/v1/chain/get_info", Json());
     if (info) {
@@ -293,19 +310,25 @@ std::vector<Finding> examine(const Session& session) {
                  "The node does not answer: {}. If it has stopped, the end of its log says why",
                  info.error().detail)});
     }
-    findings.push_back(check_wallet(session));
     return findings;
 }
 
+namespace {
+
 base::Result<void> doctor(const Session& session, const Arguments& /*arguments*/) {
-    const std::vector<Finding> findings = examine(session);
+    std::vector<Finding> findings = examine_node(session);
+    const bool answers = findings.front().good;
+    findings.push_back(check_wallet(session, !answers || is_validator(session)));
     std::size_t bad = 0;
     Json json = Json::array();
     for (const Finding& finding : findings) {
         if (!finding.good) ++bad;
         json.push_back({{"check", finding.name}, {"good", finding.good}, {"text", finding.text}});
         if (session.json) continue;
-        fmt::print("{}  {:<9} {}\n", finding.good ? "good" : "BAD ", finding.name, finding.text);
+        const std::string_view verdict = !finding.good       ? "BAD "
+                                         : finding.is_remark ? "note"
+                                                             : "good";
+        fmt::print("{}  {:<9} {}\n", verdict, finding.name, finding.text);
     }
     if (session.json) (void)print_json(json);
     if (bad == 0) return {};

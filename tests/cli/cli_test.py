@@ -357,6 +357,8 @@ class Reading(Case):
         checks = self.data('-j', 'doctor')
         self.assertEqual([each for each in checks if not each['good']], [])
         self.bad('checks failed', '--url', 'http://127.0.0.1:1', 'doctor')
+        # The keys of this validator could be in the wallet.
+        self.bad('1 of ', '--wallet-url', 'unix:///nowhere', 'doctor')
 
 
 class Consortium(Case):

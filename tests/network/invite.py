@@ -168,8 +168,12 @@ def run(net):
         starts_at(line, net.nodes['bora'], height)
         first, node = joins(net, 'borj', line)
         knows_its_progress(node)
-        doctor = subprocess.run(first.words('-j', 'doctor'), capture_output=True, text=True, timeout=60)
+        # It is no validator: the wallet that it has not is no fault.
+        doctor = subprocess.run(first.words('-j', '--wallet-url', 'unix:///nowhere', 'doctor'),
+                                capture_output=True, text=True, timeout=60)
         findings = {each['check']: each for each in json.loads(doctor.stdout)}
+        check(findings['wallet']['good'] and 'no validator' in findings['wallet']['text'], 'doctor: %s' % findings)
+        check(doctor.returncode == 0, 'doctor: %s' % findings)
         check(findings['sync']['good'] and 'peers have as final' in findings['sync']['text'],
               'doctor: %s' % findings)
         starts_at(first.line(), node, newest(node))
