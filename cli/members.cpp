@@ -1,8 +1,11 @@
+#include "cli/members.hpp"
+
 #include "cli/output.hpp"
 #include "cli/transaction.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -156,6 +159,35 @@ base::Result<void> check_node_key(const std::string& text) {
                             text));
 }
 
+// To register a name again is to give it another key at once: with this key the node of now is cut
+// off, a validator's too, so nobody may do that by a name that happens to be taken.
+base::Result<void> check_unregistered(const Session& session,
+                                      const std::string& name,
+                                      const std::string& organisation,
+                                      const std::string& key,
+                                      std::uint32_t roles) {
+    const auto answer = call(session.url, "/v1/bor/validators", Json());
+    if (!answer) return fail(answer.error());
+    const Json* const node = find_node(*answer, name);
+    if (node == nullptr) return {};
+    std::vector<std::string> words;
+    for (const Json& role : list_of(*node, "roles"))
+        words.push_back(role.is_string() ? role.get<std::string>() : role.dump());
+    const auto present = roles_of(words);
+    const bool is_same = text_of(*node, "key") == key &&
+                         text_of(*node, "organisation") == organisation && present &&
+                         *present == roles;
+    if (is_same) return {};
+    return fail(
+        Errc::invalid,
+        fmt::format("{}; nothing is changed. Take another name for another node. To change "
+                    "the key, 'bor-cli node rotate {} KEY' lets the old one stay good for a "
+                    "while; --replace puts key, organisation and roles in place of these "
+                    "at once",
+                    registered_text(*node),
+                    name));
+}
+
 base::Result<void> node_list(const Session& session, const Arguments& /*arguments*/) {
     const auto answer = call(session.url, "/v1/bor/validators", Json());
     if (!answer) return fail(answer.error());
@@ -176,13 +208,17 @@ base::Result<void> node_add(const Session& session, const Arguments& arguments) 
     if (auto good = check_node_key(key); !good) return good;
     const auto roles = roles_of(arguments.all("role"));
     if (!roles) return fail(roles.error());
-    return send_one(session,
-                    arguments,
-                    "regnode",
-                    {{"organisation", arguments.at("organisation")},
-                     {"node", arguments.at("node")},
-                     {"key", key},
-                     {"roles", *roles}});
+    const std::string name = arguments.at("node");
+    const std::string organisation = arguments.at("organisation");
+    if (!arguments.has("replace")) {
+        auto good = check_unregistered(session, name, organisation, key, *roles);
+        if (!good) return good;
+    }
+    return send_one(
+        session,
+        arguments,
+        "regnode",
+        {{"organisation", organisation}, {"node", name}, {"key", key}, {"roles", *roles}});
 }
 
 base::Result<void> node_rotate(const Session& session, const Arguments& arguments) {
@@ -208,6 +244,26 @@ base::Result<void> node_remove(const Session& session, const Arguments& argument
 
 }  // namespace
 
+const Json* find_node(const Json& validators, std::string_view name) {
+    const Json& nodes = list_of(validators, "nodes");
+    const auto found = std::ranges::find_if(
+        nodes, [&](const Json& each) { return text_of(each, "node") == name; });
+    return found == nodes.end() ? nullptr : &*found;
+}
+
+std::string registered_text(const Json& node) {
+    std::string roles;
+    for (const Json& role : list_of(node, "roles")) {
+        if (!roles.empty()) roles += ", ";
+        roles += role.is_string() ? role.get<std::string>() : role.dump();
+    }
+    return fmt::format("the node {} is registered already, by {} as {}, with the key {}",
+                       text_of(node, "node"),
+                       text_of(node, "organisation"),
+                       roles,
+                       text_of(node, "key"));
+}
+
 void add_member_commands(std::vector<Command>& commands) {
     const std::vector<Option> sends = with_transaction_options({});
     const Positional member{"name", "the member's account"};
@@ -230,10 +286,14 @@ void add_member_commands(std::vector<Command>& commands) {
     commands.push_back({"node list", "Show the nodes that may connect", {}, {}, node_list});
     commands.push_back(
         {"node add",
-         "Register a node, or give one another key at once",
+         "Register a node",
          {{"organisation", "the account that it belongs to"}, node, key},
          with_transaction_options(
-             {{"role", 0, "ROLE", "validator (default), observer, broker or gateway; several"}}),
+             {{"role", 0, "ROLE", "validator (default), observer, broker or gateway; several"},
+              {"replace",
+               0,
+               "",
+               "also if the name is registered: key, organisation and roles change at once"}}),
          node_add});
     commands.push_back(
         {"node rotate",

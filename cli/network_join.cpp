@@ -1,6 +1,7 @@
 #include "cli/network_join.hpp"
 
 #include "cli/files.hpp"
+#include "cli/members.hpp"
 #include "cli/network_run.hpp"
 #include "cli/output.hpp"
 #include "cli/process.hpp"
@@ -64,6 +65,23 @@ base::Result<genesis::Genesis> fetch_genesis(const genesis::JoinLine& line) {
                                    base::to_hex(line.chain_id.view())));
     }
     return genesis;
+}
+
+// Asked of the node of the line: who took the name of another node would have it cut off.
+base::Result<void> check_name(const std::string& url, const std::string& name) {
+    const auto answer = call(url, "/v1/bor/validators", Json(), kAnswerPatience);
+    if (!answer) {
+        return fail(
+            Errc::unavailable,
+            fmt::format(
+                "whether the name {} is free cannot be seen: {}", name, answer.error().detail));
+    }
+    const Json* const node = find_node(*answer, name);
+    if (node == nullptr) return {};
+    return fail(Errc::invalid,
+                fmt::format("--name {}: {}; nothing was made. Give the new node another name",
+                            name,
+                            registered_text(*node)));
 }
 
 // --- The folder ----------------------------------------------------------------------------
@@ -166,24 +184,47 @@ void tell(const std::string& text) {
     std::fflush(stderr);
 }
 
-// Until the node is registered in a final block; whoever cuts this short calls again.
-void wait_for_registration(const NetworkFile& file, const std::string& organisation) {
+// Whoever is registered by the name of this node with another key; empty: nobody.
+std::string name_taken(const Json& validators, const std::string& name, const std::string& key) {
+    const Json* const node = find_node(validators, name);
+    if (node == nullptr || text_of(*node, "key") == key) return "";
+    return registered_text(*node);
+}
+
+// Until the node is registered in a final block; whoever cuts this short calls again. invalid: its
+// name is another's by now, so to register it would cut that one off.
+base::Result<void> wait_for_registration(const NetworkFile& file, const std::string& organisation) {
     const std::string& key = file.join->node_key;
+    const std::string& name = file.validators.front().name;
     const auto ask = [&] {
         return call(file.join->http, "/v1/bor/validators?state=final", Json(), kAnswerPatience);
     };
     auto answer = ask();
-    if (answer && is_registered(*answer, key)) return;
+    const auto check_taken = [&]() -> base::Result<void> {
+        const std::string taken = answer ? name_taken(*answer, name, key) : "";
+        if (taken.empty()) return {};
+        return fail(Errc::invalid,
+                    fmt::format("{}, and this node has the key {}. Remove its folder and join by "
+                                "another --name, or change the key with 'bor-cli node rotate {} "
+                                "{}' if that is this node, and call again",
+                                taken,
+                                key,
+                                name,
+                                key));
+    };
+    if (answer && is_registered(*answer, key)) return {};
+    if (auto good = check_taken(); !good) return good;
     tell(
         fmt::format("waiting until this node is registered; a member's operator does that with\n"
                     "  bor-cli node add {} {} {} --role observer",
                     organisation.empty() ? "ORGANISATION" : organisation,
-                    file.validators.front().name,
+                    name,
                     key));
     auto told_at = std::chrono::steady_clock::now();
     while (!answer || !is_registered(*answer, key)) {
         std::this_thread::sleep_for(kAskEvery);
         answer = ask();
+        if (auto good = check_taken(); !good) return good;
         if (std::chrono::steady_clock::now() < told_at + kRemindEvery) continue;
         told_at = std::chrono::steady_clock::now();
         tell(answer ? "still waiting for the registration"
@@ -191,6 +232,7 @@ void wait_for_registration(const NetworkFile& file, const std::string& organisat
                                   file.join->http));
     }
     tell("registered");
+    return {};
 }
 
 base::Result<void> watch(const NetworkFile& file) {
@@ -227,9 +269,19 @@ base::Result<void> carry_on(const Session& session,
                             const std::string& organisation) {
     NetworkFile::Validator& node = file.validators.front();
     if (!is_running(static_cast<pid_t>(node.pid), "bor-node")) {
+        if (const auto there = check_folder(node); !there) {
+            return fail(Errc::not_found,
+                        fmt::format("{} cannot be started: its folder {} is gone. Put it back, or "
+                                    "remove {} and join again with a new line ('bor-cli network "
+                                    "invite')",
+                                    node.name,
+                                    fs::path(node.data_dir).parent_path().string(),
+                                    dir.string()));
+        }
         // A node that was started before was registered.
         if (!fs::exists(fs::path(node.data_dir) / "genesis.json")) {
-            wait_for_registration(file, organisation);
+            auto registered = wait_for_registration(file, organisation);
+            if (!registered) return registered;
         }
         if (auto started = start_node(dir, node, more); !started) return started;
         if (auto written = file.write(dir); !written) return written;
@@ -268,6 +320,7 @@ base::Result<void> join_network(const Session& session,
     if (!genesis) return fail(genesis.error());
     const auto node = plan_node(dir, arguments);
     if (!node) return fail(node.error());
+    if (auto is_free = check_name(line->http_url(), node->name); !is_free) return is_free;
     auto written = write_node(dir, *node, config_of(*line, *node), *genesis);
     if (!written) return written;
     NetworkFile file;

@@ -112,7 +112,8 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
                        name_of(each),
                        fmt::format("{} cannot connect, since no key of a validator's node is "
                                    "registered for it: it was revoked, never added, or added "
-                                   "with another role ('bor-cli node add').",
+                                   "with another role ('bor-cli node add', for another role "
+                                   "with --replace).",
                                    name_of(each))});
     }
 }

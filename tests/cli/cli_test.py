@@ -244,6 +244,12 @@ class Joining(Case):
         self.refused('--n is for a new network', line, '-n', '4')
         self.refused('--broker is for a new network', line, '--broker', 'alice')
         self.refused('a name has up to 12', line, '--name', 'UP')
+        key = self.data('-j', 'key', 'create', '--r1', '--to-console')['public_key']
+        self.good('node', 'add', 'alice', 'taken', key, '--role', 'observer')
+        self.settle()
+        self.refused('--name taken: the node taken is registered already, by alice as observer, with the key ' + key,
+                     line, '--name', 'taken')
+        self.good('node', 'remove', 'taken')
         self.bad('--join is for a new network', 'network', 'up', '--join', line)
         self.bad('changes nothing: all nodes run already', 'network', 'up', '--node-option', '--log-level=debug')
         self.bad('is in use: it is not empty', '--dir', Network.path('wallet'), 'network', 'up', '--join', line)
@@ -375,10 +381,21 @@ class Consortium(Case):
         self.bad('is no member', 'member', 'remove', 'bob')
 
     def test_nodes(self):
-        key, other = (self.data('-j', 'key', 'create', '--r1', '--to-console')['public_key'] for _ in 'ab')
+        key, other, third = (self.data('-j', 'key', 'create', '--r1', '--to-console')['public_key'] for _ in 'abc')
         self.bad('is no key of a node', 'node', 'add', 'alice', 'machine', KEY)
         self.bad('is no role', 'node', 'add', 'alice', 'machine', key, '--role', 'king')
         self.good('node', 'add', 'alice', 'machine', key, '--role', 'observer')
+        self.settle()
+        # Its name is taken: with another key, organisation or role it would be cut off.
+        taken = 'the node machine is registered already, by alice as observer, with the key ' + key
+        self.bad(taken, 'node', 'add', 'alice', 'machine', third, '--role', 'observer')
+        self.bad('--replace', 'node', 'add', 'bob', 'machine', key, '--role', 'observer')
+        self.bad('bor-cli node rotate machine', 'node', 'add', 'alice', 'machine', key)
+        self.good('node', 'add', 'alice', 'machine', key, '--role', 'observer', '-x', '60')
+        self.good('node', 'add', 'alice', 'machine', third, '--role', 'observer', '--replace')
+        self.settle()
+        self.assertIn(third, self.good('node', 'list'))
+        self.good('node', 'add', 'alice', 'machine', key, '--role', 'observer', '--replace', '-x', '90')
         self.good('node', 'rotate', 'machine', other, '--keep', '60')
         self.settle()
         node = next(each for each in self.data('-j', 'node', 'list') if each['node'] == 'machine')
