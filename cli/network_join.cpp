@@ -1,5 +1,6 @@
 #include "cli/network_join.hpp"
 
+#include "cli/doctor.hpp"
 #include "cli/files.hpp"
 #include "cli/members.hpp"
 #include "cli/network_run.hpp"
@@ -13,6 +14,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -34,6 +36,7 @@ constexpr auto kAskEvery = milliseconds(500);  // Of the other node,
 constexpr auto kLookEvery = milliseconds(50);  // of our own.
 constexpr auto kTellEvery = seconds(1);
 constexpr auto kRemindEvery = seconds(10);
+constexpr auto kExamineAfter = seconds(10);  // Nothing has moved: what does the node find?
 
 // --- The line, and the genesis file --------------------------------------------------------
 
@@ -235,8 +238,31 @@ base::Result<void> wait_for_registration(const NetworkFile& file, const std::str
     return {};
 }
 
+// What the node itself finds wrong, each once: why nothing moves.
+void tell_findings(const std::string& url, std::set<std::string>& told) {
+    Session session;
+    session.url = url;
+    for (const Finding& each : examine_node(session)) {
+        if (each.good || !told.insert(each.name).second) continue;
+        tell(fmt::format("BAD   {:<9} {}", each.name, each.text));
+    }
+}
+
+// How far it is, without the speed and the peers: as long as it is the same, nothing moves.
+std::string progress_of(const Json& sync) {
+    const Json& snapshot = member_of(sync, "snapshot");
+    return fmt::format("{} {} {} {}",
+                       number_of(sync, "block_num"),
+                       text_of(snapshot, "stage"),
+                       number_of(snapshot, "block_num"),
+                       number_of(snapshot, "chunks"));
+}
+
 base::Result<void> watch(const NetworkFile& file) {
     const NetworkFile::Validator& node = file.validators.front();
+    std::string progress;
+    auto moved_at = std::chrono::steady_clock::now();
+    std::set<std::string> told_findings;
     std::string told;
     std::string told_stage;
     auto told_at = std::chrono::steady_clock::time_point();
@@ -256,6 +282,14 @@ base::Result<void> watch(const NetworkFile& file) {
                 told_at = std::chrono::steady_clock::now();
             }
             if (is_there) return {};
+            const auto now = std::chrono::steady_clock::now();
+            if (std::string present = progress_of(*sync); present != progress) {
+                progress = std::move(present);
+                moved_at = now;
+            } else if (now >= moved_at + kExamineAfter) {
+                tell_findings(node.http, told_findings);
+                moved_at = std::chrono::steady_clock::now();
+            }
         }
         std::this_thread::sleep_for(kLookEvery);
     }

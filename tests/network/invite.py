@@ -191,6 +191,22 @@ def run(net):
         check('down' in joining.cli('network', 'down'), 'it is not down')
         wait_for('%s to end' % joining.name,
                  lambda pid=joining.node().pid: has_ended(pid))
+    tells_why_it_waits(net, net.joining[0])  # Whose peer runs.
+
+
+def tells_why_it_waits(net, joining):
+    """Its key is revoked while it is down: it says so, once, and goes on waiting."""
+    name = joining.name
+    net.cli('node', 'remove', name)
+    wait_for('the registration of %s to end' % name, lambda: ' %s ' % name not in ' ' + net.cli('node', 'list'))
+    joining.type('network', 'up')
+    wait_for('%s to say why nothing moves' % name,
+             lambda: any(each.startswith('BAD   revoked ') for each in list(joining.said)))
+    time.sleep(15)
+    check(joining.child.poll() is None, '%s has given up: %s' % (name, joining.said))
+    check(sum(each.startswith('BAD   revoked ') for each in joining.said) == 1, 'told again: %s' % joining.said)
+    joining.cut()
+    joining.cli('network', 'down')
 
 
 def main():
