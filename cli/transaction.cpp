@@ -178,7 +178,33 @@ base::Result<void> broadcast(const Session& session,
     return send(session, path, body);
 }
 
+// What nodes do not agree on is taken, and may expire: whoever sends is told so before that.
+void warn_if_halted(const Json& info) {
+    const auto now = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    if (const std::string why = halted_text(info, {now.count()}); !why.empty()) {
+        fmt::print(stderr, "warning: {}\n", why);
+    }
+}
+
 }  // namespace
+
+std::string halted_text(const Json& info, chain::TimePoint now) {
+    constexpr std::int64_t kSecond = 1'000'000;
+    constexpr std::int64_t kLongest = 10 * kSecond;
+    const auto head = chain::TimePoint::from_string(text_of(info, "head_block_time"));
+    const auto final = chain::TimePoint::from_string(text_of(info, "last_irreversible_block_time"));
+    if (!head || !final) return "";
+    const bool is_halted = now.microseconds - head->microseconds > kLongest ||
+                           head->microseconds - final->microseconds > kLongest;
+    if (!is_halted) return "";
+    return fmt::format(
+        "this node has nothing newer than {} that is final ({} s ago by the clock of "
+        "this machine), so the transaction may expire before a block has it; "
+        "'bor-cli doctor' says why",
+        final->to_string(),
+        (now.microseconds - final->microseconds) / kSecond);
+}
 
 const std::vector<Option>& transaction_options() {
     static const std::vector<Option> kOptions{
@@ -354,6 +380,8 @@ base::Result<void> wallet_sign(const Session& session,
 }
 
 base::Result<void> push_packed(const Session& session, const chain::PackedTransaction& packed) {
+    // A node that does not answer says so below.
+    if (const auto info = call(session.url, "/v1/chain/get_info", Json())) warn_if_halted(*info);
     return send(session,
                 "/v1/chain/send_transaction2",
                 body_of_send(chain::abi::packed_transaction_to_json(packed)));
@@ -416,6 +444,7 @@ base::Result<void> send_transaction(const Session& session,
         transaction.context_free_data.emplace_back();
     }
     const bool unsigned_run = arguments.has("read-only") || arguments.has("dry-run");
+    if (!unsigned_run && !arguments.has("dont-broadcast")) warn_if_halted(*info);
     if (!arguments.has("skip-sign") && !unsigned_run) {
         if (auto done = sign(session, arguments, text_of(*info, "chain_id"), transaction); !done) {
             return done;

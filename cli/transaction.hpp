@@ -77,6 +77,10 @@ struct ActionName {
                                              const std::string& chain_id,
                                              chain::SignedTransaction& transaction);
 
+// Why what is sent now may come into no block, as get_info tells: the head is old, or what is final
+// is far behind it. Empty: neither.
+[[nodiscard]] std::string halted_text(const Json& info, chain::TimePoint now);
+
 // Sends it as it is and prints what happened.
 [[nodiscard]] base::Result<void> push_packed(const Session& session,
                                              const chain::PackedTransaction& packed);

@@ -49,6 +49,23 @@ TEST_CASE("every command has one name, a help and a function") {
     }
 }
 
+TEST_CASE("who sends is warned when nothing becomes final") {
+    const chain::TimePoint now = *chain::TimePoint::from_string("2026-01-01T00:01:00.000");
+    const auto told = [&](const std::string& head, const std::string& final) {
+        return halted_text({{"head_block_time", head}, {"last_irreversible_block_time", final}},
+                           now);
+    };
+    CHECK(told("2026-01-01T00:00:59.500", "2026-01-01T00:00:59.000").empty());
+    CHECK(told("2026-01-01T00:00:50.000", "2026-01-01T00:00:40.000").empty());
+    const std::string old = told("2026-01-01T00:00:49.500", "2026-01-01T00:00:49.000");
+    CHECK(old.find("2026-01-01T00:00:49.000") != std::string::npos);
+    CHECK(old.find("11 s ago") != std::string::npos);
+    CHECK(old.find("bor-cli doctor") != std::string::npos);
+    CHECK_FALSE(told("2026-01-01T00:00:59.500", "2026-01-01T00:00:49.000").empty());
+    // Of a node that does not tell, nothing is known.
+    CHECK(halted_text(Json::object(), now).empty());
+}
+
 TEST_CASE("the tree of cleos is there") {
     const std::vector<Command> commands = all_commands();
     for (const char* name : {"create key",
