@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 
 namespace cli {
@@ -29,6 +30,16 @@ base::Result<void> check_data_dir(const std::filesystem::path& directory) {
                             "(its option data-dir), or make that folder first",
                             directory.string(),
                             parent.string()));
+}
+
+// A wrong path would be found when the node calls its journal lost, and not before.
+void tell_if_made(const std::filesystem::path& directory) {
+    std::error_code error;
+    if (std::filesystem::exists(directory, error)) return;
+    fmt::print(stderr,
+               "note: there was no folder {0}; it is made, with the journal in it. It must be the "
+               "data directory (option data-dir) of the node that gets the key\n",
+               directory.string());
 }
 
 bool is_of_node(const Arguments& arguments) {
@@ -71,6 +82,7 @@ base::Result<void> create_key(const Session& session, const Arguments& arguments
     const std::string file = arguments.get("file");
     // The journal is what keeps the key from voting twice: it is born with the key.
     if (arguments.has("vote")) {
+        tell_if_made(arguments.get("journal"));
         auto made = make_journal(arguments.get("journal"), key.public_key());
         if (!made) return made;
     }

@@ -736,6 +736,8 @@ class Keys(Case):
     def test_each_vote_key_has_a_journal(self):
         data = Network.path('voter')
         journals = set()
+        made = Network.run('key', 'create', '--vote', '--journal', data, '--file', Network.path('zero.key'))
+        self.assertIn('there was no folder %s; it is made' % data, made.stderr)
         # Also for a node that runs: it does not look at it before it has the key.
         for name, directory in (('first.key', data), ('second.key', data),
                                 ('third.key', Network.file['validators'][0]['data_dir'])):
