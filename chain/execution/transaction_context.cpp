@@ -234,11 +234,12 @@ bool TransactionContext::fail_cpu_exceeded() {
 }
 
 bool TransactionContext::fail_too_long(std::string_view reason, std::uint64_t limit_us) {
+    // Where the clock reached it, the units say less: a time below its limit would puzzle.
     return fail(make_error(Exception::tx_cpu_usage_exceeded,
                            "transaction " + base::to_hex(decoded_.id.view()) +
-                               " was executing for too long " + std::to_string(cpu_used_us()) +
-                               "us reached " + std::string(reason) + " " +
-                               std::to_string(limit_us) + "us"));
+                               " was executing for too long " +
+                               std::to_string(std::max(cpu_used_us(), limit_us)) + "us reached " +
+                               std::string(reason) + " " + std::to_string(limit_us) + "us"));
 }
 
 bool TransactionContext::check_going() {

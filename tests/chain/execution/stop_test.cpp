@@ -128,5 +128,10 @@ TEST_CASE("the limit of a node has one text, whether clock or units reach it", "
     const Failure failure = failure_of(result);
     CHECK(failure.code == static_cast<std::uint64_t>(Exception::tx_cpu_usage_exceeded));
     CHECK(failure.text.ends_with("us reached node configured max-transaction-time 1000us"));
+    // By the clock it was as long, however little was metered.
+    constexpr std::string_view kTook = "was executing for too long ";
+    const std::size_t at = failure.text.find(kTook);
+    REQUIRE(at != std::string::npos);
+    CHECK(std::stoull(failure.text.substr(at + kTook.size())) >= 1'000);
     CHECK(result.facts.is_over_limit);
 }
