@@ -164,6 +164,19 @@ class Export {
     Exported done_;
 };
 
+// A folder with other things, of a snapshot say, would be neither that nor an archive.
+base::Result<void> check_own(const ArchiveFolder& folder) {
+    if (!folder.files().empty()) return {};
+    const auto names = list_directory(folder.path().string(), folder.calls());
+    if (!names) return fail(names.error());
+    if (names->empty()) return {};
+    return fail(Errc::invalid,
+                fmt::format("{} is no archive, and not empty: it has {}; name a folder that is an "
+                            "archive, or empty, or not there",
+                            folder.path().string(),
+                            names->front()));
+}
+
 }  // namespace
 
 base::Result<Exported> export_archive(const ArchiveSource& source,
@@ -175,6 +188,7 @@ base::Result<Exported> export_archive(const ArchiveSource& source,
     if (auto clean = remove_unfinished(to, files); !clean) return fail(clean.error());
     const auto folder = ArchiveFolder::open(to, files);
     if (!folder) return fail(folder.error());
+    if (auto good = check_own(*folder); !good) return fail(good.error());
     return Export(source, *folder, show).run(range);
 }
 

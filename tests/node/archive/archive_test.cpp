@@ -381,11 +381,25 @@ TEST_CASE("a file that was not finished is removed, what is somebody's stays") {
     Archive archive;
     fs::create_directories(archive.path());
     archive.write("0000000001-0000000007.blocks.next", base::as_bytes("x"));
+    REQUIRE(archive.fill(source.node.storage(), source.id(), {.to = 10}));
+    CHECK_FALSE(fs::exists(archive.path("0000000001-0000000007.blocks.next")));
+    archive.write("0000000001-0000000007.blocks.next", base::as_bytes("x"));
     archive.write("index.html", base::as_bytes("x"));
     REQUIRE(archive.fill(source.node.storage(), source.id(), {}));
     CHECK_FALSE(fs::exists(archive.path("0000000001-0000000007.blocks.next")));
     CHECK(fs::exists(archive.path("index.html")));
-    CHECK(archive.open().files().size() == 1);
+    CHECK(archive.open().files().size() == 2);
+}
+
+TEST_CASE("a folder of something else gets no archive") {
+    Chain& source = chain_here();
+    Archive archive;
+    fs::create_directories(archive.path());
+    archive.write("manifest", base::as_bytes("of a snapshot"));
+    const auto done = archive.fill(source.node.storage(), source.id(), {});
+    REQUIRE_FALSE(done);
+    CHECK_THAT(done.error().detail, Contains("is no archive, and not empty: it has manifest"));
+    CHECK(archive.open().files().empty());
 }
 
 TEST_CASE("names of files are read strictly") {
