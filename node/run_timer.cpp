@@ -2,6 +2,8 @@
 
 #include "node/worker_pool.hpp"
 
+#include <ctime>
+
 namespace node {
 
 namespace {
@@ -41,6 +43,12 @@ void ThreadRunTimer::disarm() {
 
 base::Duration ThreadRunTimer::reading() const {
     return std::chrono::duration_cast<base::Duration>(Clock::now().time_since_epoch());
+}
+
+base::Duration ThreadRunTimer::worked() const {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 void ThreadRunTimer::watch() {

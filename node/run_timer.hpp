@@ -27,6 +27,7 @@ class ThreadRunTimer final : public RunTimer {
     // After it the machine is not stopped, and nobody stops it before the next arm().
     void disarm() override;
     [[nodiscard]] base::Duration reading() const override;
+    [[nodiscard]] base::Duration worked() const override;
 
   private:
     using Clock = std::chrono::steady_clock;

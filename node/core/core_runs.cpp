@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <utility>
 
-// New transactions run here by the wall clock: it limits what they may take of this node, and
-// counts what the failing ones took. Nothing of it is consensus (spec 03).
+// New transactions run here by the wall clock: it limits what they may take of this node. What the
+// failing ones took counts by processor time: a busy machine is nobody's fault. Nothing of it is
+// consensus (spec 03).
 
 namespace node {
 
@@ -22,13 +23,23 @@ bool is_block_full(const chain::TraceException& except) {
            except.code == chain::Exception::block_net_usage_exceeded;
 }
 
-base::Error over_budget(const std::string& who, std::chrono::milliseconds allowance) {
+// Waiting for the disk takes no processor time, but the price of a read counts it.
+base::Duration billed(const chain::TransactionTrace& trace) {
+    return std::chrono::microseconds(trace.elapsed);
+}
+
+base::Error over_budget(const std::string& who,
+                        std::chrono::milliseconds allowance,
+                        base::Duration wait) {
     return chain::make_error(
         chain::Exception::tx_cpu_usage_exceeded,
-        fmt::format("{} has used up the {} ms a minute that this node gives to failing "
-                    "transactions (subjective-failure-ms-per-minute); send again later",
+        fmt::format("{} has used up the {} ms a minute of processor time that this node gives to "
+                    "failing transactions (subjective-failure-ms-per-minute): send again in {} s; "
+                    "a dry run (compute_transaction, 'bor-cli push action --dry-run') says why one "
+                    "fails, and takes nothing of it",
                     who,
-                    allowance.count()));
+                    allowance.count(),
+                    std::chrono::ceil<std::chrono::seconds>(wait).count()));
 }
 
 }  // namespace
@@ -38,10 +49,12 @@ base::Result<void> Core::Impl::admit(const chain::DecodedTransaction& transactio
     if (const base::Error* reason = stopped_.find(transaction.id)) return base::fail(*reason);
     const chain::Name payer = transaction.content.first_authorizer();
     const auto allowance = options_.failures_per_minute;
-    if (failures_.is_over(payer, now_)) {
-        return base::fail(over_budget("account " + payer.to_string(), allowance));
+    if (const auto wait = failures_.wait_of(payer, now_); wait > base::Duration{}) {
+        return base::fail(over_budget("account " + payer.to_string(), allowance, wait));
     }
-    if (unauthorized_.is_over(sender, now_)) return base::fail(over_budget("sender", allowance));
+    if (const auto wait = unauthorized_.wait_of(sender, now_); wait > base::Duration{}) {
+        return base::fail(over_budget("sender", allowance, wait));
+    }
     return {};
 }
 
@@ -71,13 +84,13 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
     if (is_pending_full_) return {.waits = true, .failure = {}};
     const chain::TransactionId id = entry.transaction->id;
     const RunLimit limit = limit_of(id);
-    const base::Duration began = timer_.reading();
+    const base::Duration began = timer_.worked();
     timer_.arm(limit.time);
     auto trace =
         std::make_shared<chain::TransactionTrace>(pending_->push(entry, environment_.limits));
     const bool was_stopped = timer_.has_fired();
     timer_.disarm();
-    const base::Duration took = timer_.reading() - began;
+    const base::Duration took = timer_.worked() - began;
     if (!trace->except) {
         succeed(entry, from, std::move(trace), out);
         return {};
@@ -87,7 +100,7 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
         is_pending_full_ = trace->except->code == chain::Exception::block_cpu_usage_exceeded;
         return {.waits = true, .failure = {}};
     }
-    charge(entry, from.sender, took);
+    charge(entry, from.sender, std::max<base::Duration>(took, billed(*trace)));
     if (limit.is_of_slot && was_stopped && pending_->facts().is_over_limit) {
         first_ = id;
         is_pending_full_ = true;

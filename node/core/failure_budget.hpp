@@ -34,8 +34,14 @@ class FailureBudget : base::Pinned {
 
     // Nothing is left to it at `now`: it has to wait.
     [[nodiscard]] bool is_over(const Payer& payer, base::Timestamp now) const {
+        return wait_of(payer, now) > base::Duration{};
+    }
+
+    // How long it has to wait; zero: not at all.
+    [[nodiscard]] base::Duration wait_of(const Payer& payer, base::Timestamp now) const {
         const auto found = full_at_.find(payer);
-        return found != full_at_.end() && found->second >= now + window_;
+        if (found == full_at_.end() || found->second < now + window_) return {};
+        return found->second - (now + window_) + base::Duration(1);
     }
 
     // A transaction of the payer failed after it had run for `time`.

@@ -24,6 +24,8 @@ class RunTimer : base::Pinned {
     virtual void disarm() = 0;
     // A stopwatch that only moves forward, from any start.
     [[nodiscard]] virtual base::Duration reading() const = 0;
+    // Another, of the time that the calling thread had a processor: it stands while others have it.
+    [[nodiscard]] virtual base::Duration worked() const = 0;
 };
 
 // No run is limited or measured: for whoever executes only what others have let through.
@@ -33,6 +35,7 @@ class NoRunTimer final : public RunTimer {
     [[nodiscard]] bool has_fired() const override { return false; }
     void disarm() override {}
     [[nodiscard]] base::Duration reading() const override { return {}; }
+    [[nodiscard]] base::Duration worked() const override { return {}; }
 };
 
 }  // namespace node

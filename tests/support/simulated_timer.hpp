@@ -22,18 +22,22 @@ class SimulatedTimer final : public node::RunTimer {
         }
         has_fired_ = time >= limit;
         reading_ += std::min(time, limit);
+        if (!is_machine_busy) worked_ += std::min(time, limit);
     }
     [[nodiscard]] bool has_fired() const override { return has_fired_; }
     void disarm() override { has_fired_ = false; }
     [[nodiscard]] base::Duration reading() const override { return reading_; }
+    [[nodiscard]] base::Duration worked() const override { return worked_; }
 
     std::deque<base::Duration> takes;   // Of the next runs, in their order;
     base::Duration usual{};             // of those after them.
     std::deque<base::Duration> limits;  // That were set.
     std::uint64_t runs = 0;
+    bool is_machine_busy = false;  // With others: the time passes, and none of it is the run's.
 
   private:
     base::Duration reading_{};
+    base::Duration worked_{};
     bool has_fired_ = false;
 };
 

@@ -182,11 +182,36 @@ TEST_CASE("failing transactions of an account take what it is allowed a minute",
     CHECK(over.exception == kOverBudget);
     CHECK(over.detail.find("account bank") != std::string::npos);
     CHECK(over.detail.find("subjective-failure-ms-per-minute") != std::string::npos);
+    // A moment is enough, since what was used refills evenly.
+    CHECK(over.detail.find("send again in 1 s") != std::string::npos);
+    CHECK(over.detail.find("--dry-run") != std::string::npos);
     CHECK(node.timer.runs == runs);
     // Some are allowed again before long; good ones cost nothing.
     node.tick_at(2);
     for (const std::string name : {"alice", "bob", "carol", "dave", "erin"})
         CHECK(was_good(node, node.submit(node.new_account(name))));
+}
+
+TEST_CASE("who is far over its allowance is told how long it waits", "[core][runs]") {
+    support::OneNode node;
+    node.tick_at(1);
+    // 348 ms, and 200 refill in a minute.
+    node.timer.takes = {milliseconds(149), milliseconds(50), milliseconds(149)};
+    for (int i = 0; i < 3; ++i)
+        (void)node.submit(failing(node));
+    const base::Error over = error_of(node, node.submit(node.new_account("alice")));
+    CHECK(over.exception == kOverBudget);
+    CHECK(over.detail.find("send again in 45 s") != std::string::npos);
+}
+
+TEST_CASE("a busy machine takes nothing of an account's allowance", "[core][runs]") {
+    support::OneNode node;
+    node.tick_at(1);
+    node.timer.usual = milliseconds(100);
+    node.timer.is_machine_busy = true;
+    for (int i = 0; i < 8; ++i)
+        (void)node.submit(failing(node));
+    CHECK(was_good(node, node.submit(node.new_account("alice"))));
 }
 
 TEST_CASE("before the authorization is found good its sender pays, not the account",

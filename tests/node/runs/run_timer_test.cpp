@@ -102,6 +102,18 @@ TEST_CASE("no stop comes after disarm()", "[timer]") {
     CHECK(seen > 0);
 }
 
+TEST_CASE("who waits does not work", "[timer]") {
+    CountingMachine machine;
+    node::ThreadRunTimer timer(machine);
+    const base::Duration before = timer.worked();
+    std::this_thread::sleep_for(milliseconds(200));
+    CHECK(timer.worked() - before < milliseconds(100));
+    const base::Duration idle = timer.worked();
+    while (timer.worked() < idle + milliseconds(1)) {
+    }
+    CHECK(timer.worked() > idle);
+}
+
 TEST_CASE("a limit of for ever is none", "[timer]") {
     CountingMachine machine;
     node::ThreadRunTimer timer(machine);

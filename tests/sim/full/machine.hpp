@@ -49,6 +49,7 @@ class ChanceTimer final : public node::RunTimer {
     [[nodiscard]] bool has_fired() const override { return has_fired_; }
     void disarm() override { has_fired_ = false; }
     [[nodiscard]] base::Duration reading() const override { return reading_; }
+    [[nodiscard]] base::Duration worked() const override { return reading_; }
 
   private:
     Chance chance_;
