@@ -371,7 +371,7 @@ class Consortium(Case):
     """Members, nodes, validators, proofs."""
 
     def test_members(self):
-        self.assertRegex(self.good('validators'), r'bora +voted .* this node')
+        self.assertRegex(self.good('validators'), r'bora +signed .* this node')
         self.assertIn('bora', self.good('member', 'list'))
         self.good('member', 'add', 'alice')
         self.good('member', 'weight', 'alice', '7')
