@@ -90,11 +90,11 @@ Core::Impl::Ran Core::Impl::run(const chain::PooledTransaction& entry,
         std::make_shared<chain::TransactionTrace>(pending_->push(entry, environment_.limits));
     const bool was_stopped = timer_.has_fired();
     timer_.disarm();
-    const base::Duration took = timer_.worked() - began;
     if (!trace->except) {
         succeed(entry, from, std::move(trace), out);
         return {};
     }
+    const base::Duration took = timer_.worked() - began;
     if (is_block_full(*trace->except) && !pending_->receipts().empty()) {
         // To try each of many with what little is left would take time that nobody is billed.
         is_pending_full_ = trace->except->code == chain::Exception::block_cpu_usage_exceeded;
