@@ -87,6 +87,7 @@ class Signer {
 
 void sign_in_vain(const Plan& plan) {
     std::vector<std::unique_ptr<Signer>> signers;
+    signers.reserve(plan.keys.size());
     for (const PrivateKey& key : plan.keys)
         signers.push_back(std::make_unique<Signer>(plan, key));
     const auto until = Clock::now() + plan.time;
