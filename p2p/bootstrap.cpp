@@ -12,8 +12,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Pieces of links, proof and manifest, as a node's limits of these files have them (256 MiB).
+// Pieces of proof and manifest, as a node's limits of these files have them (256 MiB).
 constexpr std::uint32_t kPiecesMax = 64;
+// Each change of the schedule leaves a link for ever. A node checks links as they come and holds
+// one piece of them in memory, so that only the disk limits how many there are (64 GiB).
+constexpr std::uint32_t kLinkPiecesMax = 16'384;
 constexpr std::size_t kPieceBytesMax = kSnapshotPageBytes + (64U << 10U);
 constexpr base::Duration kPatience = seconds(10);            // Since the last answer of this peer.
 constexpr base::Duration kLastPatience = milliseconds(500);  // Then another is asked, too.
@@ -21,6 +24,9 @@ constexpr base::Duration kLastPatience = milliseconds(500);  // Then another is 
 // lines. Without it a piece now and then would hold up the join.
 constexpr base::Duration kHistoryTime = seconds(60);
 constexpr std::uint32_t kHistoryDoublingsMax = 6;
+// Good links give their sender that much more time: who sends at this rate goes on to the end.
+// Proof and manifest give none: they are checked when all of them are here.
+constexpr std::int64_t kLinkBytesPerSecond = 64U << 10U;
 constexpr base::Duration kAgain = seconds(10);
 constexpr int kLate = 34;  // Points: three cost the connection.
 constexpr int kUseless = 20;
@@ -36,6 +42,10 @@ void remember(Set& set, Value value) {
 template <class Set>
 void forget_slot(Set& set, PeerSlot slot) {
     std::erase_if(set, [slot](const auto& item) { return item.first == slot; });
+}
+
+std::uint32_t pieces_max(SnapshotPart part) {
+    return part == SnapshotPart::links ? kLinkPiecesMax : kPiecesMax;
 }
 
 Bootstrap::Fault proof(PeerSlot slot, const std::string& text) {
@@ -152,13 +162,18 @@ void Bootstrap::ask(base::Timestamp now, PeerSlot slot, const SnapshotPiece& pie
     plan.asks.push_back({slot, correlation, {.piece = piece, .landing_token = 0}});
 }
 
-std::optional<SnapshotPiece> Bootstrap::next_of_history() const {
+// No piece is asked for far ahead of the first that is not kept: the node checks links in their
+// order, and what it cannot check yet must not fill its disk.
+std::optional<SnapshotPiece> Bootstrap::next_of_history() {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
-        const Part& part = parts_.at(i);
-        for (std::uint32_t index = 0; index < part.count.value_or(1); ++index) {
-            if (part.under_way.contains(index) || part.kept.contains(index)) continue;
-            return SnapshotPiece{target_.manifest, static_cast<SnapshotPart>(i), index};
-        }
+        Part& part = parts_.at(i);
+        std::uint32_t& index = part.wanted_from;
+        while (part.under_way.contains(index) || part.kept.contains(index))
+            ++index;
+        if (index >= part.count.value_or(1)) continue;
+        const bool is_far = !part.under_way.empty() &&
+                            index >= part.under_way.begin()->first + kSnapshotRequestsMax;
+        if (!is_far) return SnapshotPiece{target_.manifest, static_cast<SnapshotPart>(i), index};
     }
     return {};
 }
@@ -187,7 +202,7 @@ void Bootstrap::plan_history(base::Timestamp now,
     while (open_of(*giver_) < kSnapshotRequestsMax) {
         const auto piece = next_of_history();
         if (!piece) return;
-        parts_.at(static_cast<std::size_t>(piece->part)).under_way.insert(piece->index);
+        parts_.at(static_cast<std::size_t>(piece->part)).under_way[piece->index] = 0;
         ask(now, *giver_, *piece, plan);
     }
 }
@@ -323,14 +338,14 @@ Bootstrap::Arrived Bootstrap::on_history(PeerSlot slot, SnapshotChunk answer) {
     Part& part = parts_.at(static_cast<std::size_t>(answer.piece.part));
     const std::uint32_t count = answer.count;
     const bool may_be_none = answer.piece.part == SnapshotPart::links;
-    if (count > kPiecesMax || (count == 0 && !may_be_none)) {
+    if (count > pieces_max(answer.piece.part) || (count == 0 && !may_be_none)) {
         return {{},
                 proof(slot,
                       fmt::format("says that the {} of a snapshot has {} pieces; at most "
                                   "{} are allowed",
                                   to_string(answer.piece.part),
                                   count,
-                                  kPiecesMax))};
+                                  pieces_max(answer.piece.part)))};
     }
     if (part.count && *part.count != count) {
         return {{}, proof(slot, "contradicts itself on how many pieces a snapshot has")};
@@ -341,6 +356,7 @@ Bootstrap::Arrived Bootstrap::on_history(PeerSlot slot, SnapshotChunk answer) {
         if (is_history_kept()) stage_ = Stage::checking;
         return {};
     }
+    part.under_way[answer.piece.index] = answer.bytes.size();
     return {effect::KeepSnapshot{
                 answer.piece, count, std::make_shared<const base::Bytes>(std::move(answer.bytes))},
             {}};
@@ -388,11 +404,16 @@ std::vector<Bootstrap::Fault> Bootstrap::on_kept(base::Timestamp now,
     if (kept.piece.part != SnapshotPart::chunk) {
         if (stage_ != Stage::history) return {};
         Part& part = parts_.at(static_cast<std::size_t>(kept.piece.part));
-        part.under_way.erase(index);
+        const auto came = part.under_way.extract(index);
         if (kept.verdict != SnapshotVerdict::good) {
+            part.wanted_from = std::min(part.wanted_from, index);
             return blame(now, kept.verdict, kept.text, giver_, sources);
         }
         part.kept.insert(index);
+        if (kept.piece.part == SnapshotPart::links && !came.empty()) {
+            const auto bytes = static_cast<std::int64_t>(came.mapped());
+            giver_until_ += milliseconds(bytes * 1'000 / kLinkBytesPerSecond);
+        }
         if (is_history_kept()) stage_ = Stage::checking;
         return {};
     }

@@ -118,8 +118,10 @@ class Bootstrap {
     // Links, proof or manifest, as they come from giver_.
     struct Part {
         std::optional<std::uint32_t> count;  // Known with the first piece.
-        std::set<std::uint32_t> under_way;   // Asked for, or with the node.
+        // Asked for, or with the node, and how many bytes came of it.
+        std::map<std::uint32_t, std::size_t> under_way;
         std::set<std::uint32_t> kept;
+        std::uint32_t wanted_from = 0;  // All below it are one of these.
     };
     struct Giver {
         base::Timestamp heard{};  // When the last answer came.
@@ -135,7 +137,7 @@ class Bootstrap {
     void plan_history(base::Timestamp now, const std::vector<const Source*>& sources, Plan& plan);
     void plan_chunks(base::Timestamp now, const std::vector<const Source*>& sources, Plan& plan);
     void plan_last(base::Timestamp now, const std::vector<const Source*>& sources, Plan& plan);
-    [[nodiscard]] std::optional<SnapshotPiece> next_of_history() const;
+    [[nodiscard]] std::optional<SnapshotPiece> next_of_history();
     [[nodiscard]] bool is_history_kept() const;
     [[nodiscard]] const Source* freest(const std::vector<const Source*>& sources,
                                        std::optional<std::uint32_t> not_asked) const;

@@ -231,6 +231,55 @@ TEST_CASE("a proof or manifest that is larger than may be, or has no end, costs 
     }
 }
 
+TEST_CASE("a claim of more links than may be costs its sender, one of as many is no load") {
+    for (const std::uint32_t count : {16'385U, 0xFFFF'FFFFU}) {
+        Play play(2);
+        play.pump();
+        REQUIRE(play.answer(0, [count](SnapshotChunk& chunk) { chunk.count = count; }));
+        REQUIRE(play.faults.size() == 1);
+        CHECK(play.faults[0].slot == 0);
+        CHECK(play.faults[0].text == "says that the links of a snapshot has " +
+                                         std::to_string(count) +
+                                         " pieces; at most 16384 are allowed");
+        play.run();
+        CHECK(play.is_loading(TestSnapshot::of(100)));
+    }
+    Play play(1);
+    play.desk.right.front().counts[SnapshotPart::links] = 16'384;
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.faults.empty());
+}
+
+TEST_CASE("no link is asked for far ahead of one that does not come") {
+    Play play(1);
+    play.desk.right.front().counts[SnapshotPart::links] = 100;
+    play.pump();
+    REQUIRE(play.answer(0));
+    // The next one is held back; all others come.
+    const Bootstrap::Ask held = [&] {
+        auto& asked = play.asked[0];
+        const auto at = std::ranges::find_if(asked, [](const Bootstrap::Ask& ask) {
+            return ask.request.piece ==
+                   SnapshotPiece{ask.request.piece.manifest, SnapshotPart::links, 1};
+        });
+        REQUIRE(at != asked.end());
+        const Bootstrap::Ask ask = *at;
+        asked.erase(at);
+        return ask;
+    }();
+    while (play.answer(0)) {
+    }
+    const auto& kept = play.desk.kept[TestSnapshot::of(100).point.manifest];
+    CHECK(kept.contains({SnapshotPart::links, 4}));
+    CHECK_FALSE(kept.contains({SnapshotPart::links, 5}));
+    CHECK(kept.contains({SnapshotPart::manifest, 0}));
+    play.asked[0].push_back(held);
+    play.run();
+    CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.faults.empty());
+}
+
 TEST_CASE("a wrong proof costs its sender, and another is asked") {
     Play play(3);
     play.pump();
@@ -477,6 +526,22 @@ TEST_CASE("who gives a small piece of the history now and then does not hold up 
     }
     play.run();
     CHECK(play.is_loading(TestSnapshot::of(100)));
+    CHECK(play.faults.empty());
+}
+
+TEST_CASE("who goes on giving links is not left for another, however many they are") {
+    Play play(2);
+    play.desk.right.front().counts[SnapshotPart::links] = 70;
+    play.desk.right.front().link_piece_bytes = kSnapshotPageBytes;
+    play.pump();
+    REQUIRE(play.asked[1].empty());
+    // A line of 512 KiB a second: ten minutes for all.
+    while (play.bootstrap.stage() == Stage::history) {
+        play.pass(seconds(8));
+        REQUIRE(play.asked[1].empty());
+        REQUIRE(play.answer(0));
+    }
+    CHECK(play.desk.kept[TestSnapshot::of(100).point.manifest].size() == 73);
     CHECK(play.faults.empty());
 }
 

@@ -2,6 +2,7 @@
 
 #include "p2p/network.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +19,7 @@ struct TestSnapshot {
                                                     {SnapshotPart::proof, 2},
                                                     {SnapshotPart::manifest, 1},
                                                     {SnapshotPart::chunk, 40}};
+    std::size_t link_piece_bytes = 0;  // At least.
 
     static TestSnapshot of(chain::Height height, std::uint8_t number = 1) {
         TestSnapshot snapshot;
@@ -28,7 +30,9 @@ struct TestSnapshot {
     [[nodiscard]] base::Bytes piece(SnapshotPart part, std::uint32_t index) const {
         const std::string text = std::string(to_string(part)) + " " + std::to_string(index) +
                                  " of " + std::to_string(point.height);
-        return base::to_bytes(base::as_bytes(text));
+        base::Bytes bytes = base::to_bytes(base::as_bytes(text));
+        if (part == SnapshotPart::links) bytes.resize(std::max(bytes.size(), link_piece_bytes));
+        return bytes;
     }
     [[nodiscard]] SnapshotChunk answer(const SnapshotPiece& asked) const {
         SnapshotChunk chunk{.piece = asked, .is_known = true, .count = counts.at(asked.part)};

@@ -276,3 +276,18 @@ TEST_CASE("killed at 90 % of the chunks a joiner fetches at most 16 of them agai
     CHECK(again <= 16);
     CHECK(test.world.closes.empty());
 }
+
+// A link is made for each change of the schedule, and kept for ever: 4 MiB of them are a piece.
+TEST_CASE("a new node joins a chain whose schedule has changed often") {
+    const std::uint32_t pieces = GENERATE(64U, 65U);
+    Joining test(3);
+    test.snapshot.counts[SnapshotPart::links] = pieces;
+    for (Node* node : {&test.world[1], &test.world[2], &test.world[3]})
+        node->desk.ours = {test.snapshot};
+    test.world[0].desk.right = {test.snapshot};
+    test.join();
+    test.world.run(seconds(600));
+    INFO(pieces << " pieces; " << (test.world.closes.empty() ? "" : test.world.closes.front()));
+    CHECK(test.world[0].desk.loaded == test.snapshot.point);
+    CHECK(test.world.closes.empty());
+}
