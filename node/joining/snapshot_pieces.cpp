@@ -33,9 +33,7 @@ base::Result<base::Bytes> read_page(const fs::path& path,
 
 // None is right for a folder that is there: when it is removed its name goes first.
 base::Result<std::uint32_t> count_links(const fs::path& folder, FileCalls& files) {
-    std::uint32_t count = 0;
-    while (files.exists((folder / links_file_name(count)).string()))
-        ++count;
+    const auto count = static_cast<std::uint32_t>(count_link_parts(folder, files));
     if (files.exists((folder / SnapshotFolder::kManifest).string())) return count;
     return fail(Errc::not_found, folder.string() + " was removed");
 }

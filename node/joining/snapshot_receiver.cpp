@@ -146,10 +146,33 @@ p2p::input::SnapshotKept SnapshotReceiver::keep(const p2p::effect::KeepSnapshot&
     if (piece.piece.manifest != looked_at_.manifest) {
         return {piece.piece, SnapshotVerdict::unavailable, "another one is fetched"};
     }
-    auto done =
-        write_page(path_of(looked_at_) / file_of(piece.piece), piece.piece, *piece.bytes, files());
-    if (done) return {piece.piece, SnapshotVerdict::good, {}};
-    return {piece.piece, SnapshotVerdict::unavailable, done.error().detail};
+    const fs::path path = path_of(looked_at_);
+    auto done = write_page(path / file_of(piece.piece), piece.piece, *piece.bytes, files());
+    if (!done) return {piece.piece, SnapshotVerdict::unavailable, done.error().detail};
+    if (piece.piece.part == SnapshotPart::links) {
+        unfollowed_.insert(piece.piece.index);
+        if (auto good = follow_links(path); !good) {
+            return {piece.piece, blame(path, good.error()), good.error().detail};
+        }
+    }
+    return {piece.piece, SnapshotVerdict::good, {}};
+}
+
+// There may be many GiB of links: who sends wrong ones is found out at the first, and fills no
+// disk.
+base::Result<void> SnapshotReceiver::follow_links(const fs::path& path) {
+    if (!walk_) walk_.emplace(options_.trust.chain);
+    while (unfollowed_.contains(followed_)) {
+        const auto done = follow_part(path, followed_, *walk_, files());
+        if (!done) return fail(done.error());
+        if (!*done) {
+            return fail(Errc::unavailable,
+                        (path / links_file_name(followed_)).string() +
+                            " is not there any more, though it was written");
+        }
+        unfollowed_.erase(followed_++);
+    }
+    return {};
 }
 
 p2p::input::SnapshotKept SnapshotReceiver::keep_chunk(const p2p::effect::KeepSnapshot& piece) {
@@ -219,6 +242,9 @@ p2p::input::SnapshotChecked SnapshotReceiver::check(const p2p::SnapshotPoint& sn
     };
     set_checked(nullptr);
     looked_at_ = snapshot;
+    walk_.reset();
+    followed_ = 0;
+    unfollowed_.clear();
     if (auto begun = begin(path); !begun) {
         return say(SnapshotVerdict::unavailable, begun.error().detail);
     }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace node {
@@ -45,7 +46,8 @@ class SnapshotReceiver : base::Pinned {
     [[nodiscard]] static std::optional<p2p::SnapshotPoint> begun_in(
         const std::filesystem::path& directory, FileCalls& files = system_calls());
 
-    // Links, proof and manifest, unchecked.
+    // Links, proof and manifest. Links are checked, each part when those before it are here; proof
+    // and manifest are not.
     [[nodiscard]] p2p::input::SnapshotKept keep(const p2p::effect::KeepSnapshot& piece);
     // A chunk of the snapshot that was checked last.
     [[nodiscard]] p2p::input::SnapshotKept keep_chunk(const p2p::effect::KeepSnapshot& piece);
@@ -78,6 +80,7 @@ class SnapshotReceiver : base::Pinned {
     [[nodiscard]] base::Result<void> take_over_chunks(const SnapshotFolder& folder) const;
     [[nodiscard]] p2p::SnapshotVerdict blame(const std::filesystem::path& path,
                                              const base::Error& error) const;
+    base::Result<void> follow_links(const std::filesystem::path& path);
     base::Result<void> fill(StateBuild& state, const SnapshotFolder& folder) const;
     [[nodiscard]] p2p::SnapshotVerdict blame_chunks(const SnapshotFolder& folder) const;
 
@@ -85,6 +88,10 @@ class SnapshotReceiver : base::Pinned {
     const SnapshotStore& store_;
     const base::Log log_;
     p2p::SnapshotPoint looked_at_;  // Last.
+    // Of this one, as its links come.
+    std::optional<genesis::LinkWalk> walk_;
+    std::uint32_t followed_ = 0;          // Parts, from 0 on.
+    std::set<std::uint32_t> unfollowed_;  // Parts that came and were not followed.
     mutable std::mutex mutex_;
     std::shared_ptr<const Checked> checked_;
     std::atomic<bool> is_stopped_ = false;

@@ -24,7 +24,63 @@ base::Result<base::Bytes> read_part(const fs::path& path, std::size_t bytes_max,
     return read;
 }
 
+// Nothing: there are not so many.
+base::Result<std::optional<base::Bytes>> links_part(const fs::path& folder,
+                                                    std::size_t part,
+                                                    FileCalls& files) {
+    auto bytes = read_part(folder / links_file_name(part), genesis::kLinksBytesMax, files);
+    if (!bytes && bytes.error().code == Errc::not_found) return std::nullopt;
+    if (!bytes) return fail(bytes.error());
+    return *std::move(bytes);
+}
+
+base::Result<std::vector<chain::Link>> unpack_part(const fs::path& folder,
+                                                   std::size_t part,
+                                                   base::ByteView bytes) {
+    auto links = genesis::unpack_links(bytes);
+    if (links) return links;
+    return fail(links.error().code,
+                (folder / links_file_name(part)).string() + ": " + links.error().detail);
+}
+
 }  // namespace
+
+base::Result<std::optional<base::Hash256>> follow_part(const fs::path& folder,
+                                                       std::size_t part,
+                                                       genesis::LinkWalk& walk,
+                                                       FileCalls& files) {
+    const auto bytes = links_part(folder, part, files);
+    if (!bytes) return fail(bytes.error());
+    if (!*bytes) return std::nullopt;
+    const auto links = unpack_part(folder, part, **bytes);
+    if (!links) return fail(links.error());
+    for (const chain::Link& link : *links) {
+        if (auto taken = walk.take(link); !taken) {
+            return fail(taken.error().code,
+                        (folder / links_file_name(part)).string() + ": " + taken.error().detail);
+        }
+    }
+    return base::crypto::sha256(**bytes);
+}
+
+// There may be thousands, and each piece for a peer asks anew: so the end is searched for.
+std::size_t count_link_parts(const fs::path& folder, FileCalls& files) {
+    const auto has = [&](std::size_t part) {
+        return files.exists((folder / links_file_name(part)).string());
+    };
+    if (!has(0)) return 0;
+    std::size_t there = 0;  // This part is there, `none` is not.
+    std::size_t none = 1;
+    while (has(none)) {
+        there = none;
+        none *= 2;
+    }
+    while (none - there > 1) {
+        const std::size_t middle = there + (none - there) / 2;
+        (has(middle) ? there : none) = middle;
+    }
+    return none;
+}
 
 std::string links_file_name(std::size_t part) {
     return fmt::format("links-{}.bin", part);
@@ -70,52 +126,28 @@ base::Result<genesis::ProofPart> SnapshotFolder::proof() const {
     return part;
 }
 
-base::Result<std::optional<base::Bytes>> SnapshotFolder::links_part(std::size_t part) const {
-    auto bytes = read_part(path_ / links_file_name(part), genesis::kLinksBytesMax, *files_);
-    if (!bytes && bytes.error().code == Errc::not_found) return std::nullopt;
-    if (!bytes) return fail(bytes.error());
-    return *std::move(bytes);
-}
-
-base::Result<std::vector<chain::Link>> SnapshotFolder::unpack_part(std::size_t part,
-                                                                   base::ByteView bytes) const {
-    auto links = genesis::unpack_links(bytes);
-    if (links) return links;
-    return fail(links.error().code,
-                (path_ / links_file_name(part)).string() + ": " + links.error().detail);
-}
-
 base::Result<std::vector<base::Hash256>> SnapshotFolder::follow_links(
     genesis::LinkWalk& walk, const IsStopped& is_stopped) const {
     std::vector<base::Hash256> parts;
     while (true) {
         if (is_stopped && is_stopped()) return fail(stopped_early());
-        const auto bytes = links_part(parts.size());
-        if (!bytes) return fail(bytes.error());
-        if (!*bytes) return parts;
-        const auto links = unpack_part(parts.size(), **bytes);
-        if (!links) return fail(links.error());
-        for (const chain::Link& link : *links) {
-            if (auto taken = walk.take(link); !taken) {
-                return fail(
-                    taken.error().code,
-                    (path_ / links_file_name(parts.size())).string() + ": " + taken.error().detail);
-            }
-        }
-        parts.push_back(base::crypto::sha256(**bytes));
+        const auto followed = follow_part(path_, parts.size(), walk, *files_);
+        if (!followed) return fail(followed.error());
+        if (!*followed) return parts;
+        parts.push_back(**followed);
     }
 }
 
 base::Result<std::vector<chain::Link>> SnapshotFolder::followed_links(
     std::size_t part, const base::Hash256& sha256) const {
-    const auto bytes = links_part(part);
+    const auto bytes = links_part(path_, part, *files_);
     if (!bytes) return fail(bytes.error());
     if (!*bytes || base::crypto::sha256(**bytes) != sha256) {
         return fail(Errc::invalid,
                     (path_ / links_file_name(part)).string() +
                         " changed while the snapshot was loaded; begin anew");
     }
-    return unpack_part(part, **bytes);
+    return unpack_part(path_, part, **bytes);
 }
 
 fs::path SnapshotFolder::chunk_path(std::size_t index) const {

@@ -64,11 +64,6 @@ class SnapshotFolder {
     [[nodiscard]] base::Result<std::uint64_t> packed_bytes() const;
 
   private:
-    // Nothing: there are not so many.
-    [[nodiscard]] base::Result<std::optional<base::Bytes>> links_part(std::size_t part) const;
-    [[nodiscard]] base::Result<std::vector<chain::Link>> unpack_part(std::size_t part,
-                                                                     base::ByteView bytes) const;
-
     SnapshotFolder(FileCalls& files,
                    std::filesystem::path path,
                    genesis::Manifest manifest,
@@ -81,6 +76,15 @@ class SnapshotFolder {
     base::Hash256 id_;
 };
 
+// Takes the links of one part over, which may lie in a folder that is not whole yet; SHA-256 of the
+// part. Nothing: there are not so many.
+[[nodiscard]] base::Result<std::optional<base::Hash256>> follow_part(
+    const std::filesystem::path& folder,
+    std::size_t part,
+    genesis::LinkWalk& walk,
+    FileCalls& files);
+// How many parts of links lie in a folder, from 0 on.
+[[nodiscard]] std::size_t count_link_parts(const std::filesystem::path& folder, FileCalls& files);
 [[nodiscard]] std::string chunk_file_name(const base::Hash256& sha256);
 [[nodiscard]] std::string links_file_name(std::size_t part);
 // Where a snapshot that is fetched is put together, in the data directory: a folder for each.

@@ -124,6 +124,38 @@ TEST_CASE("wrong links, proofs and manifests are their sender's fault, and are n
     }
 }
 
+TEST_CASE("wrong links are their sender's fault when they come, before all of them are here") {
+    Source source;
+    Joiner joiner(source);
+    const auto snapshot = source.written(8);
+    CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    const auto give = [&](std::uint32_t index) {
+        return joiner.receiver->keep({{snapshot.manifest, SnapshotPart::links, index},
+                                      16'384,
+                                      std::make_shared<const base::Bytes>(50, std::byte{7})});
+    };
+    // It has its turn when the one before it was followed.
+    CHECK(give(1).verdict == SnapshotVerdict::good);
+    const auto kept = give(0);
+    CHECK(kept.verdict == SnapshotVerdict::bad_piece);
+    CHECK(kept.text.find("links-0.bin: links: link at offset 1: is neither 0 nor 1") !=
+          std::string::npos);
+    // Another begins anew.
+    CHECK(joiner.receiver->check(snapshot).verdict == SnapshotVerdict::absent);
+    CHECK_FALSE(fs::exists(joiner.receiver->path_of(snapshot) / node::links_file_name(1)));
+    joiner.fetch_all(snapshot);
+}
+
+TEST_CASE("the parts of links are counted without a look at each") {
+    const TemporaryDirectory home;
+    auto& files = node::system_calls();
+    CHECK(node::count_link_parts(home.path(), files) == 0);
+    for (std::size_t parts = 1; parts < 40; ++parts) {
+        std::ofstream(home / node::links_file_name(parts - 1)) << "x";
+        CHECK(node::count_link_parts(home.path(), files) == parts);
+    }
+}
+
 TEST_CASE("a chunk that has its hash and not its lanes is the fault of everyone who names it") {
     Source source;
     Joiner joiner(source);
