@@ -56,15 +56,26 @@ Result<void> check_form(const Recovery& recovery,
 
 }  // namespace
 
+std::optional<base::Bytes> LinkPacker::add(const chain::Link& link) {
+    const base::Bytes packed = chain::pack(link);
+    std::optional<base::Bytes> full;
+    if (!part_.empty() && part_.size() + packed.size() > kLinksBytesMax) full = finish();
+    part_.insert(part_.end(), packed.begin(), packed.end());
+    return full;
+}
+
+std::optional<base::Bytes> LinkPacker::finish() {
+    if (part_.empty()) return std::nullopt;
+    return std::exchange(part_, {});
+}
+
 std::vector<base::Bytes> pack_links(const std::vector<chain::Link>& links) {
     std::vector<base::Bytes> parts;
+    LinkPacker packer;
     for (const chain::Link& link : links) {
-        const base::Bytes packed = chain::pack(link);
-        if (parts.empty() || parts.back().size() + packed.size() > kLinksBytesMax) {
-            parts.emplace_back();
-        }
-        parts.back().insert(parts.back().end(), packed.begin(), packed.end());
+        if (auto part = packer.add(link)) parts.push_back(*std::move(part));
     }
+    if (auto part = packer.finish()) parts.push_back(*std::move(part));
     return parts;
 }
 
@@ -172,26 +183,39 @@ Freshness freshness_of(const SnapshotProof& proof,
     return {time, behind / kSecond};
 }
 
-Result<MadeProof> make_proof(const base::StorageView& storage, chain::Height height) {
+Result<SnapshotProof> make_proof(const base::StorageView& storage, chain::Height height) {
     auto block = chain::BlockReader(storage).at(height);
     if (!block) return fail(std::move(block).error());
     if (*block == nullptr) {
         return fail(Errc::not_found, fmt::format("no final block {} is stored", height));
     }
     const chain::ProofMaker maker(storage);
-    MadeProof made;
-    made.proof.header = (*block)->header;
+    SnapshotProof made;
+    made.header = (*block)->header;
     // The newest block needs none above: where no change is pending its own certificate is enough.
-    auto finality = maker.certified_alone(made.proof.header);
+    auto finality = maker.certified_alone(made.header);
     if (!finality && finality.error().code == Errc::would_block) {
-        finality = maker.finality_of(made.proof.header);
+        finality = maker.finality_of(made.header);
     }
     if (!finality) return fail(std::move(finality).error());
-    made.proof.finality = *std::move(finality);
-    auto links = maker.all_links(0, made.proof.finality.certified.schedule_version);
-    if (!links) return fail(std::move(links).error());
-    made.links = *std::move(links);
+    made.finality = *std::move(finality);
     return made;
+}
+
+Result<void> make_links(const base::StorageView& storage,
+                        const SnapshotProof& proof,
+                        const TakeLinksPart& take) {
+    LinkPacker packer;
+    std::size_t parts = 0;
+    const auto add = [&](const chain::Link& link) -> Result<void> {
+        const auto part = packer.add(link);
+        return part ? take(parts++, *part) : Result<void>();
+    };
+    const chain::ProofMaker maker(storage);
+    auto read = maker.all_links(0, proof.finality.certified.schedule_version, add);
+    if (!read) return read;
+    const auto part = packer.finish();
+    return part ? take(parts, *part) : Result<void>();
 }
 
 Result<void> check_proof(const LinkWalk& walk, const SnapshotProof& proof) {

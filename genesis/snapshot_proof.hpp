@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -30,7 +31,20 @@ struct Trust {
     std::vector<chain::Retime> retimes{};
 };
 
-// The links in their order, in parts: each a list of links one after the other. None: no part.
+// Puts links into parts as they come, in their order: each a list of links one after the other. A
+// link goes into the last part if that has room. It holds one part. Where links are cut is part of
+// the format: the snapshots of all nodes are equal.
+class LinkPacker {
+  public:
+    // The part before, if this link begins another.
+    [[nodiscard]] std::optional<base::Bytes> add(const chain::Link& link);
+    // The last part; nothing: no link came.
+    [[nodiscard]] std::optional<base::Bytes> finish();
+
+  private:
+    base::Bytes part_;
+};
+// The same of links in memory. None: no part.
 [[nodiscard]] std::vector<base::Bytes> pack_links(const std::vector<chain::Link>& links);
 [[nodiscard]] base::Result<std::vector<chain::Link>> unpack_links(base::ByteView part);
 
@@ -105,12 +119,15 @@ struct Freshness {
 // From what a node stores, as a storage snapshot has it. would_block: no certificate is above the
 // block yet, nor its own enough, ask again after the next final one; not_found: something is not
 // stored here.
-struct MadeProof {
-    std::vector<chain::Link> links;  // Also to the next schedule, where that is proved already.
-    SnapshotProof proof;
-};
-[[nodiscard]] base::Result<MadeProof> make_proof(const base::StorageView& storage,
-                                                 chain::Height height);
+[[nodiscard]] base::Result<SnapshotProof> make_proof(const base::StorageView& storage,
+                                                     chain::Height height);
+// The links to a proof that was made from this storage, also the one to the next schedule, where
+// that is proved already: part by part, so that any number of them needs the memory of one. Ends
+// with an error of `take`; not_found: one is not stored here.
+using TakeLinksPart = std::function<base::Result<void>(std::size_t part, base::ByteView bytes)>;
+[[nodiscard]] base::Result<void> make_links(const base::StorageView& storage,
+                                            const SnapshotProof& proof,
+                                            const TakeLinksPart& take);
 
 // Whether the block is final, if the links led here; all of them came. If it is_alone() it is good,
 // and final only if no change is pending there: then check_agreement() has the last word.

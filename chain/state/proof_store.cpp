@@ -280,14 +280,13 @@ Result<void> ProofMaker::each_link(std::uint32_t trusted,
     return {};
 }
 
-Result<std::vector<Link>> ProofMaker::all_links(std::uint32_t trusted, std::uint32_t last) const {
-    std::vector<Link> links;
-    auto read = each_link(trusted, last, [&](Link link) -> Result<bool> {
-        links.push_back(std::move(link));
+Result<void> ProofMaker::all_links(std::uint32_t trusted,
+                                   std::uint32_t last,
+                                   const TakeLink& take) const {
+    return each_link(trusted, last, [&](const Link& link) -> Result<bool> {
+        if (auto taken = take(link); !taken) return fail(std::move(taken).error());
         return true;
     });
-    if (!read) return fail(std::move(read).error());
-    return links;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "chain/state/proof.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -113,10 +114,13 @@ class ProofMaker {
     // The first of those that lead on from `trusted` to the schedule of the newest certificate,
     // also over recoveries, up to kLinksPartBytes; at least one. None: `trusted` is that schedule.
     [[nodiscard]] base::Result<std::vector<Link>> next_links(std::uint32_t trusted) const;
-    // All of these up to `last`, however many they are; and the one to the schedule after it, if
-    // that is proved already.
-    [[nodiscard]] base::Result<std::vector<Link>> all_links(std::uint32_t trusted,
-                                                            std::uint32_t last) const;
+    // Shows all of these up to `last` in their order, however many they are, and the one to the
+    // schedule after it, if that is proved already. One is in memory at a time. Ends with an error
+    // of `take`.
+    using TakeLink = std::function<base::Result<void>(const Link& link)>;
+    [[nodiscard]] base::Result<void> all_links(std::uint32_t trusted,
+                                               std::uint32_t last,
+                                               const TakeLink& take) const;
     // That this block is final, by the newest certificate, which is of a block above.
     [[nodiscard]] base::Result<FinalityProof> finality_of(const BlockHeader& header) const;
     // The newest block with a certificate, and no path yet: of what it calls final.

@@ -139,20 +139,14 @@ base::Result<std::uint32_t> rules_version(const StateCapture& capture,
     return rules->version;
 }
 
-// What stands beside the chunks.
+// What stands beside chunks and links.
 base::Result<void> write_parts(const fs::path& folder,
                                const genesis::Manifest& manifest,
-                               const std::vector<chain::Link>& links,
                                const genesis::ProofPart& proof,
                                FileCalls& files) {
     const auto write = [&](const fs::path& name, base::ByteView bytes) {
         return write_file((folder / name).string(), bytes, kMode, files);
     };
-    const std::vector<base::Bytes> parts = genesis::pack_links(links);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-        auto written = write(links_file_name(i), parts[i]);
-        if (!written) return written;
-    }
     auto written = write(SnapshotFolder::kProof, genesis::encode_proof_part(proof));
     if (written) written = write(SnapshotFolder::kManifest, genesis::encode_manifest(manifest));
     if (!written) return written;
@@ -228,15 +222,13 @@ base::Result<SnapshotStore::Listed> SnapshotWriter::write_all(const StateCapture
                                 base::to_hex(digest.view()),
                                 base::to_hex(header.state_digest.view())));
     }
-    auto proof = wait_for_proof(header.height, options);
-    if (!proof) return fail(proof.error());
+    auto proved = wait_for_proof(header.height, options);
+    if (!proved) return fail(proved.error());
     auto agreement = genesis::make_agreement(*capture.before, *now_(), header.height);
     if (!agreement) return fail(agreement.error());
-    const auto parts = write_parts(*folder,
-                                   *manifest,
-                                   proof->links,
-                                   {std::move(proof->proof), *std::move(agreement)},
-                                   store_.files());
+    if (auto links = write_links(*proved, *folder); !links) return fail(links.error());
+    const auto parts = write_parts(
+        *folder, *manifest, {std::move(proved->proof), *std::move(agreement)}, store_.files());
     if (!parts) return fail(parts.error());
     return store_.take_over(*folder, options.keep);
 }
@@ -275,16 +267,26 @@ base::Result<genesis::Manifest> SnapshotWriter::write_rows(const StateCapture& c
     return manifest;
 }
 
-base::Result<genesis::MadeProof> SnapshotWriter::wait_for_proof(chain::Height height,
-                                                                const Options& options) const {
+base::Result<SnapshotWriter::Proved> SnapshotWriter::wait_for_proof(chain::Height height,
+                                                                    const Options& options) const {
     const auto until = std::chrono::steady_clock::now() + options.proof_patience;
     while (true) {
-        auto proof = genesis::make_proof(*now_(), height);
-        if (proof || proof.error().code != Errc::would_block) return proof;
+        auto storage = now_();
+        auto proof = genesis::make_proof(*storage, height);
+        if (proof) return Proved{std::move(storage), *std::move(proof)};
+        if (proof.error().code != Errc::would_block) return fail(proof.error());
         if (stop_) return fail(stopped());
-        if (std::chrono::steady_clock::now() >= until) return proof;
+        if (std::chrono::steady_clock::now() >= until) return fail(proof.error());
         std::this_thread::sleep_for(kLooksForProof);
     }
+}
+
+base::Result<void> SnapshotWriter::write_links(const Proved& proved, const fs::path& folder) const {
+    const auto write = [&](std::size_t part, base::ByteView bytes) -> base::Result<void> {
+        if (stop_) return fail(stopped());
+        return write_file((folder / links_file_name(part)).string(), bytes, kMode, store_.files());
+    };
+    return genesis::make_links(*proved.storage, proved.proof, write);
 }
 
 }  // namespace node

@@ -56,8 +56,16 @@ class SnapshotWriter {
     [[nodiscard]] base::Result<genesis::Manifest> write_rows(const StateCapture& capture,
                                                              const Options& options,
                                                              const std::filesystem::path& folder);
-    [[nodiscard]] base::Result<genesis::MadeProof> wait_for_proof(chain::Height height,
-                                                                  const Options& options) const;
+    // And the view that it was made from, which has its links.
+    struct Proved {
+        std::shared_ptr<const base::StorageView> storage;
+        genesis::SnapshotProof proof;
+    };
+    [[nodiscard]] base::Result<Proved> wait_for_proof(chain::Height height,
+                                                      const Options& options) const;
+    // Part by part: there may be more than memory should hold.
+    [[nodiscard]] base::Result<void> write_links(const Proved& proved,
+                                                 const std::filesystem::path& folder) const;
 
     SnapshotStore& store_;
     std::function<std::shared_ptr<const base::StorageView>()> now_;

@@ -1,4 +1,6 @@
+#include "chain/state/proof_store.hpp"
 #include "genesis/snapshot_proof.hpp"
+#include "tests/support/memory_storage.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -58,6 +60,42 @@ TEST_CASE("any number of links is followed, part by part, in memory that does no
         links.emplace_back(link_from(version, chain_id));
     const auto parts = genesis::pack_links(links);
     REQUIRE(parts.size() >= 2);
+    // As they come, one by one, and with no more in memory than one part: the same bytes.
+    genesis::LinkPacker packer;
+    std::vector<base::Bytes> streamed;
+    for (const chain::Link& link : links) {
+        if (auto part = packer.add(link)) streamed.push_back(*std::move(part));
+    }
+    if (auto part = packer.finish()) streamed.push_back(*std::move(part));
+    CHECK_FALSE(packer.finish().has_value());
+    CHECK(streamed == parts);
+    // So does a node from what it stores.
+    support::MemoryStorage storage;
+    base::Batch batch;
+    for (const chain::Link& link : links)
+        chain::append_link(batch, link);
+    REQUIRE(storage.commit(batch, true));
+    genesis::SnapshotProof proof;
+    proof.finality.certified.schedule_version = kLinks;
+    std::vector<base::Bytes> made;
+    const auto take = [&](std::size_t part, base::ByteView bytes) -> base::Result<void> {
+        CHECK(part == made.size());
+        made.push_back(base::to_bytes(bytes));
+        return {};
+    };
+    REQUIRE(genesis::make_links(storage, proof, take));
+    CHECK(made == parts);
+    const auto full = genesis::make_links(storage, proof, [](std::size_t, base::ByteView) {
+        return base::Result<void>(base::fail(base::Errc::unavailable, "the disk is full"));
+    });
+    REQUIRE_FALSE(full);
+    CHECK(full.error().detail == "the disk is full");
+    // Each part takes all that it has room for: this is the same on all nodes.
+    std::size_t first = 0;
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        first += genesis::unpack_links(parts[i]).value().size();
+        CHECK(parts[i].size() + chain::pack(links[first]).size() > genesis::kLinksBytesMax);
+    }
     genesis::LinkWalk walk({chain_id, schedule_of(0), {}});
     std::size_t taken = 0;
     for (const base::Bytes& part : parts) {

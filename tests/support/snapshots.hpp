@@ -38,6 +38,32 @@ inline genesis::Trust trust_of(const genesis::Genesis& genesis) {
     return {genesis.chain_id(), genesis.schedule, {}};
 }
 
+// To a proof that was made from this storage, as a snapshot has them.
+inline base::Result<std::vector<base::Bytes>> link_parts(const base::StorageView& storage,
+                                                         const genesis::SnapshotProof& proof) {
+    std::vector<base::Bytes> parts;
+    const auto made = genesis::make_links(
+        storage, proof, [&](std::size_t part, base::ByteView bytes) -> base::Result<void> {
+            if (part != parts.size()) return base::fail(base::Errc::invalid, "a part is left out");
+            parts.push_back(base::to_bytes(bytes));
+            return {};
+        });
+    if (!made) return base::fail(made.error());
+    return parts;
+}
+inline base::Result<std::vector<chain::Link>> links_to(const base::StorageView& storage,
+                                                       const genesis::SnapshotProof& proof) {
+    const auto parts = link_parts(storage, proof);
+    if (!parts) return base::fail(parts.error());
+    std::vector<chain::Link> links;
+    for (const base::Bytes& part : *parts) {
+        auto some = genesis::unpack_links(part);
+        if (!some) return some;
+        links.insert(links.end(), some->begin(), some->end());
+    }
+    return links;
+}
+
 // Of the state after the final block of this height. `before`: when that block was not final yet,
 // or was the final one.
 inline base::Result<Snapshot> take_snapshot(const base::StorageView& before,
@@ -50,11 +76,13 @@ inline base::Result<Snapshot> take_snapshot(const base::StorageView& before,
     auto agreement = genesis::make_agreement(before, now, height);
     if (!agreement) return base::fail(agreement.error());
     Snapshot snapshot;
-    auto [manifest, chunks] = cut(rows_of(state), chain_id, made->proof.header);
+    auto [manifest, chunks] = cut(rows_of(state), chain_id, made->header);
     snapshot.manifest = genesis::encode_manifest(manifest);
     snapshot.chunks = std::move(chunks);
-    snapshot.links = genesis::pack_links(made->links);
-    snapshot.proof = genesis::encode_proof_part({made->proof, *std::move(agreement)});
+    auto links = link_parts(now, *made);
+    if (!links) return base::fail(links.error());
+    snapshot.links = *std::move(links);
+    snapshot.proof = genesis::encode_proof_part({*made, *std::move(agreement)});
     return snapshot;
 }
 

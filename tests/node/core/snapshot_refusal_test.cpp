@@ -53,13 +53,14 @@ Parts make_parts(chain::Slot at, chain::Slot above) {
     auto made = genesis::make_proof(*now, height);
     auto agreement = genesis::make_agreement(*before, *now, height);
     REQUIRE((made.has_value() && agreement.has_value()));
-    REQUIRE(made->links.size() == 3);
-    REQUIRE(made->proof.finality.ancestor.has_value());
+    const auto links = support::links_to(*now, *made).value();
+    REQUIRE(links.size() == 3);
+    REQUIRE(made->finality.ancestor.has_value());
     REQUIRE(agreement->blocks.size() == 2);
     REQUIRE_FALSE(agreement->blocks[1]->transactions.empty());
     return {support::trust_of(cluster[0].genesis()),
-            made->links,
-            {made->proof, *agreement},
+            links,
+            {*made, *agreement},
             support::rows_of(*state),
             chain::unpack<chain::Certificate>(**own, "certificate").value()};
 }
@@ -272,8 +273,8 @@ TEST_CASE("nobody has signed the first block, or voted in its witness", "[snapsh
     const auto agreement = genesis::make_agreement(*before, *now, height).value();
     REQUIRE(agreement.blocks.at(0)->header.height == 1);
     Parts bad{support::trust_of(cluster[0].genesis()),
-              made.links,
-              {made.proof, agreement},
+              support::links_to(*now, made).value(),
+              {made, agreement},
               support::rows_of(*state)};
     REQUIRE(load(bad).has_value());
     // After a restart what is in a stored witness is believed.
@@ -358,7 +359,7 @@ TEST_CASE("a checkpoint is compared by id at the block, and by a path below it",
     cluster.run(1, 20);
     const auto storage = cluster[0].storage().snapshot();
     const auto height = cluster[0].view().finalized->header.height - 3;
-    const auto proof = genesis::make_proof(*storage, height).value().proof;
+    const auto proof = genesis::make_proof(*storage, height).value();
     const auto id_at = [&](chain::Height at) {
         return chain::BlockReader(*storage).at(at).value()->id;
     };

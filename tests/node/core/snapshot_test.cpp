@@ -167,10 +167,10 @@ TEST_CASE("snapshots around two changes of the schedule, of a second generation 
     CHECK(version(all, 5) == 2);
     check_same(all, 0, 5);
     // The second generation proves all links, too.
-    const auto links =
+    const auto proof =
         genesis::make_proof(all[5].storage(), all[5].view().finalized->header.height);
-    REQUIRE(links.has_value());
-    CHECK(links->links.size() == 2);
+    REQUIRE(proof.has_value());
+    CHECK(support::links_to(all[5].storage(), *proof).value().size() == 2);
 }
 
 TEST_CASE("a snapshot of a height that finality jumps over", "[snapshot]") {
