@@ -110,6 +110,7 @@ inline void stream(End& from, End& to, unsigned count) {
     std::deque<base::Bytes> expected;
     unsigned sent = 0;
     REQUIRE(comes_true([&] {
+        INFO(from.failure << to.failure);
         REQUIRE(from.failure.empty());
         REQUIRE(to.failure.empty());
         while (sent < count && from.path->has_room(Lane::data)) {
