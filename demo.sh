@@ -67,9 +67,6 @@ echo "$refusal"
 grep -q 'overdrawn balance' <<< "$refusal" || { echo "the refusal is missing" >&2; exit 1; }
 echo "(as it should)"
 
-# From here on the first node forgets older blocks: who joins needs a snapshot (9).
-bor snapshot create > /dev/null
-
 # number_of NODE FIELD: of the node's /v1/chain/get_info, where 0 is the first node.
 mapfile -t urls < <(sed -n 's/.*"http": "\(.*\)",/\1/p' "$network/network.json")
 mapfile -t pids < <(sed -n 's/.*"pid": \([0-9]*\),.*/\1/p' "$network/network.json")
@@ -93,6 +90,11 @@ until_true() {
     sleep 0.2
   done
 }
+
+# From here on the first node forgets older blocks: a new node needs a snapshot (9). The first snapshot is of
+# a block with others below it, for (9) sees by them that the node has forgotten some.
+wait_final 0 10 20
+bor snapshot create > /dev/null
 
 say "6. kill -9 of one of the four: finality goes on"
 kill -9 "${pids[3]}"
@@ -145,7 +147,7 @@ join() {
   echo "$1 is at the head $((($(date +%s%N) - start) / 1000000)) ms after it was started, registration included"
   [ "$(build/release/bin/bor-cli --dir "$network/$1" get currency balance bank.token bob)" = "12.5000 SYS" ]
 }
-has_pruned() { [ "$(number_of 0 earliest_available_block_num)" -gt 2 ]; }
+has_pruned() { number_of 0 earliest_available_block_num; [ "$(number_of 0 earliest_available_block_num)" -gt 2 ]; }
 until_true 60 has_pruned || { echo "the first node has all its blocks after 60 s" >&2; exit 1; }
 join first "$(bor network invite)"
 join second "$(build/release/bin/bor-cli --dir "$network/first" network invite)"
