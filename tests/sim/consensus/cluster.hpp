@@ -157,7 +157,8 @@ class Host {
     [[nodiscard]] bool may_have_signed(const base::crypto::PublicKey& key) const;
     void end();
     [[nodiscard]] bool may_lose_part() const;
-    [[nodiscard]] bool has_only_copy() const;
+    [[nodiscard]] bool loses_only_copy(const Rows& left) const;
+    [[nodiscard]] bool has_lock_on(const chain::BlockId& block) const;
     void remember_journals();
     void forget_all();
     void check_journals(const consensus::Journals& opened);

@@ -61,7 +61,7 @@ void Host::cut_power(bool loses_synced) {
     });
     if (loses_synced && rows_before_) {
         Stored& state = disk_.state();
-        const bool loses_rows = cluster_.chance().percent(50) && !has_only_copy();
+        const bool loses_rows = cluster_.chance().percent(50) && !loses_only_copy(*rows_before_);
         if (loses_rows) {
             static_cast<Rows&>(state) = *rows_before_;
         } else {
@@ -87,11 +87,32 @@ bool Host::may_lose_part() const {
     return is_mended_ && knew_all_;
 }
 
-// A schedule of one validator may have its lock's block nowhere else: without its rows the chain
-// waits for a recovery.
-bool Host::has_only_copy() const {
-    return std::ranges::any_of(cluster_.universe().choices,
-                               [](const auto& all) { return all.size() == 1; });
+// Of a lock's block: without it the chain waits for a recovery, or for an operator who accepts
+// amnesia (spec 04, "Safety journal"). A schedule of one validator may have it nowhere else; of
+// others all may lose their rows in one cut, beside the page of a COMMIT that never left.
+bool Host::loses_only_copy(const Rows& left) const {
+    const bool is_alone = std::ranges::any_of(cluster_.universe().choices,
+                                              [](const auto& all) { return all.size() == 1; });
+    return is_alone || std::ranges::any_of(disk_.state().blocks, [&](const auto& each) {
+               const chain::BlockId& id = each.first;
+               const auto holds = [&](const auto& host) {
+                   return host != nullptr && host.get() != this &&
+                          host->disk_.state().blocks.contains(id);
+               };
+               const auto locks = [&](const auto& host) {
+                   return host != nullptr && host->has_lock_on(id);
+               };
+               return !left.blocks.contains(id) && !std::ranges::any_of(cluster_.hosts(), holds) &&
+                      std::ranges::any_of(cluster_.hosts(), locks);
+           });
+}
+
+bool Host::has_lock_on(const chain::BlockId& block) const {
+    std::vector<consensus::KeyTag> to_mend;
+    return std::ranges::any_of(read_journals(to_mend), [&](const auto& each) {
+        const consensus::KeySafety& safety = each.second.safety();
+        return safety.lock_slot > 0 && safety.lock == block;
+    });
 }
 
 // What the keys knew before something is lost.
@@ -168,7 +189,7 @@ bool Host::damage_journal() {
 }
 
 bool Host::put_back_rows() {
-    if (!may_lose_part() || !copy_ || has_only_copy()) return false;
+    if (!may_lose_part() || !copy_ || loses_only_copy(*copy_)) return false;
     remember_journals();
     static_cast<Rows&>(disk_.state()) = static_cast<const Rows&>(*copy_);
     shown_final_ = 0;
