@@ -75,11 +75,9 @@ void Consensus::write_journal(KeyTag key,
                               const CertificatePtr& lock,
                               effect::Persist& persist) {
     SafetyJournal& journal = journals_.at(key);
-    JournalPage page = journal.append(records, lock);
-    if (journal.torn() || journal.blocks() > options_.journal_blocks_max) {
-        page = journal.compacted(durable_final_slot_);
-    }
-    persist.pages.push_back(std::move(page));
+    const bool is_replaced = journal.torn() || journal.blocks() >= options_.journal_blocks_max;
+    persist.pages.push_back(is_replaced ? journal.compacted(durable_final_slot_, records, lock)
+                                        : journal.append(records, lock));
 }
 
 // Tells of keys whose journal was lost at the start.

@@ -379,7 +379,11 @@ JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
     return page;
 }
 
-JournalPage SafetyJournal::compacted(std::uint64_t final_slot) {
+JournalPage SafetyJournal::compacted(std::uint64_t final_slot,
+                                     std::span<const SafetyRecord> more,
+                                     const CertificatePtr& lock) {
+    for (const SafetyRecord& record : more)
+        apply(record, lock);
     forget_votes_up_to(final_slot);
     const bool has_floor = !is_left_out(Rule::journal_floor);
     const std::uint64_t floor = has_floor ? std::max(safety_.floor, final_slot) : safety_.floor;

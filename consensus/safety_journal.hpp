@@ -146,10 +146,13 @@ class SafetyJournal {
     [[nodiscard]] JournalPage append(std::span<const SafetyRecord> records,
                                      const CertificatePtr& lock = nullptr);
 
-    // One page that says what the whole journal says and replaces it. Past votes at or below
-    // `final_slot` are dropped; where the others are too many, the oldest become one that forbids
-    // more.
-    [[nodiscard]] JournalPage compacted(std::uint64_t final_slot);
+    // One page that says what the whole journal says, and these records as append() takes them, and
+    // replaces it. It follows the last page that was made, which must have been written: rows that
+    // are one write behind have that one. Past votes at or below `final_slot` are dropped; where
+    // the others are too many, the oldest become one that forbids more.
+    [[nodiscard]] JournalPage compacted(std::uint64_t final_slot,
+                                        std::span<const SafetyRecord> records = {},
+                                        const CertificatePtr& lock = nullptr);
 
     [[nodiscard]] KeyTag key() const { return key_; }
     [[nodiscard]] const KeySafety& safety() const { return safety_; }

@@ -371,6 +371,19 @@ TEST_CASE("a whole journal of an earlier life among the rows takes the place of 
 }
 
 // The rows lose the one synced write that came with a whole journal; the log has it.
+TEST_CASE("a journal replaced together with a promise is good beside rows one write behind",
+          "[journal]") {
+    const auto pages = three_pages();
+    SafetyJournal before = read_back(pages);
+    const SafetyRecord next = notarize(50);
+    const JournalPage page = before.compacted(0, {&next, 1});
+    REQUIRE(page.replaces);
+    SafetyJournal journal = read_back({page});
+    CHECK(journal.safety().last_notarize.slot == 50);
+    CHECK(journal.settle(mark_of(pages.back()), false) == Standing::rows_behind);
+    CHECK(journal.safety().known);
+}
+
 TEST_CASE("a compacted journal is good beside rows that are one write behind", "[journal]") {
     const auto pages = three_pages();
     SafetyJournal before = read_back(pages);

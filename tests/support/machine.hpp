@@ -122,6 +122,13 @@ class Machine {
         node::Core::Environment environment{
             storage_, *executor_, signer_, limits, state, base::Log(log_, "core")};
         environment.timer = &timer;
+        if (journal_blocks_max != 0) {
+            environment.make_consensus = [this](auto rules, auto base, auto journals) {
+                rules.journal_blocks_max = journal_blocks_max;
+                return std::make_unique<consensus::Consensus>(
+                    std::move(rules), std::move(base), std::move(journals));
+            };
+        }
         auto core = node::Core::open(options, environment, test::read_journals(logs_), out);
         if (!core) return base::fail(core.error());
         core_ = *std::move(core);
@@ -231,6 +238,10 @@ class Machine {
     enum class Left : std::uint8_t { nothing, page, rows, torn_page_and_rows };
     std::optional<int> writes_left;
     Left left = Left::nothing;
+    std::size_t journal_blocks_max = 0;  // From the next start on; 0: as shipped.
+    // The rows of the next write that replaces a journal are lost, though they were synced; then
+    // the disk stands still.
+    bool loses_rows_of_compaction = false;
     bool is_disk_slow = false;  // While set, the node hears of no write that it is done.
     std::map<node::Ticket, node::effect::Answer> answers;
     std::vector<chain::BlockPtr> finalized;                            // Told to plugins as final.
@@ -328,6 +339,13 @@ class Machine {
     }
 
     void carry_out(const node::effect::Write& write) {
+        const bool replaces = std::ranges::any_of(write.pages, &consensus::JournalPage::replaces);
+        if (loses_rows_of_compaction && replaces) {
+            loses_rows_of_compaction = false;
+            write_pages(write);
+            writes_left = 0;
+            return;
+        }
         if (writes_left) {
             if (*writes_left == 0) return leave(write);
             --*writes_left;

@@ -349,3 +349,37 @@ TEST_CASE("an old statement of a clock does not make two final blocks", "[journa
     const chain::BlockPtr two = cluster[2].view().finalized;
     CHECK((one->header.height != two->header.height || one->id == two->id));
 }
+
+// Spec 04: where one of the two loses a synced write, that is survived on any number of machines.
+TEST_CASE("rows that lose the write beside which a journal was replaced stop nothing",
+          "[journal]") {
+    Cluster cluster(4);
+    cluster.run(1, 2);
+    for (std::size_t i = 0; i < 4; ++i) {
+        cluster.kill(i);
+        cluster[i].journal_blocks_max = 24;
+        cluster.start(i);
+    }
+    cluster.deliver();
+    cluster.run(3, 8);
+    REQUIRE(cluster[0].view().finalized->header.slot >= 7);
+    for (std::size_t i = 0; i < 4; ++i)
+        cluster[i].loses_rows_of_compaction = true;
+    chain::Slot slot = 9;
+    for (; slot < 40 && cluster[0].writes_left != 0; ++slot)
+        cluster.tick_at(slot);
+    cluster.tick_at(slot);
+    for (std::size_t i = 0; i < 4; ++i) {
+        REQUIRE(cluster[i].writes_left == 0);
+        cluster.kill(i);
+        cluster[i].writes_left.reset();
+        cluster[i].journal_blocks_max = 0;
+    }
+    for (std::size_t i = 0; i < 4; ++i)
+        cluster.start(i);
+    cluster.deliver();
+    for (std::size_t i = 0; i < 4; ++i)
+        CHECK_FALSE(cluster[i].view().keys[0].lost);
+    cluster.run(slot + 1, slot + 20);
+    CHECK(cluster[0].view().finalized->header.slot >= slot + 15);
+}
