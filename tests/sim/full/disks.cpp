@@ -52,6 +52,10 @@ void Fleet::renew_disk(std::size_t i) {
 void Fleet::start_over(std::size_t i) {
     starts_over_.insert(i);
     ++outcome_.new_disks;
+    forget_commits(i);
+}
+
+void Fleet::forget_commits(std::size_t i) {
     for (const auto& key : world_.universe.members[world_.member_of(i)].vote_keys)
         committed_.erase(key);
 }

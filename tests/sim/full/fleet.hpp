@@ -153,6 +153,7 @@ class Fleet : public Watch {
     void plan_repair(std::size_t i);
     void renew_disk(std::size_t i);
     void start_over(std::size_t i);
+    void forget_commits(std::size_t i);
     // The process has ended itself, or does not start: its disk must be why.
     void on_death(std::size_t i, const std::string& why);
 

@@ -119,8 +119,7 @@ void Fleet::recover(genesis::Recovery recovery) {
         }
         machine.renew_keys();
         // What was promised with the old ones may be given up.
-        for (const auto& key : world_.universe.members[i].vote_keys)
-            committed_.erase(key);
+        forget_commits(i);
         auto& keys = world_.universe.members[i].vote_keys;
         for (std::size_t which = 0; which < MemberKeys::kAtOnce; ++which)
             keys.push_back(signing_key(i, kRenewed + which).public_key());
