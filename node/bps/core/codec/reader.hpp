@@ -28,9 +28,18 @@ class Reader {
     // 0 or 1; any other byte is an error.
     [[nodiscard]] bool boolean(std::string_view field) { return in_.boolean(field); }
     // At most 5 or 10 bytes. Forms that are longer than needed are read, as Kafka does.
-    [[nodiscard]] std::uint32_t unsigned_varint(std::string_view field);
-    [[nodiscard]] std::int32_t varint(std::string_view field);   // Zigzag.
-    [[nodiscard]] std::int64_t varlong(std::string_view field);  // Zigzag.
+    [[nodiscard]] std::uint32_t unsigned_varint(std::string_view field) {
+        return static_cast<std::uint32_t>(varint_bits(32, field));
+    }
+    // Zigzag.
+    [[nodiscard]] std::int32_t varint(std::string_view field) {
+        const auto bits = static_cast<std::uint32_t>(varint_bits(32, field));
+        return static_cast<std::int32_t>((bits >> 1U) ^ (0U - (bits & 1U)));
+    }
+    [[nodiscard]] std::int64_t varlong(std::string_view field) {
+        const std::uint64_t bits = varint_bits(64, field);
+        return static_cast<std::int64_t>((bits >> 1U) ^ (std::uint64_t{0} - (bits & 1U)));
+    }
     [[nodiscard]] base::ByteView raw(std::size_t count, std::string_view field) {
         return in_.raw(count, field);
     }
@@ -48,7 +57,14 @@ class Reader {
     [[nodiscard]] base::Result<void> finish() const { return in_.finish(); }
 
   private:
-    [[nodiscard]] std::uint64_t varint_bits(unsigned bits, std::string_view field);
+    // Each record has seven or more, of which most are a byte long.
+    [[nodiscard]] std::uint64_t varint_bits(unsigned bits, std::string_view field) {
+        const auto first = integer<std::uint8_t>(field);
+        return first < 0x80U ? first : rest_of_varint(first, bits, field);
+    }
+    [[nodiscard]] std::uint64_t rest_of_varint(std::uint8_t first,
+                                               unsigned bits,
+                                               std::string_view field);
 
     base::Reader in_;
 };
