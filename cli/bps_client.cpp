@@ -1,6 +1,8 @@
 #include "cli/bps_client.hpp"
 
 #include "cli/bps_token.hpp"
+#include "cli/network_broker.hpp"
+#include "cli/network_run.hpp"
 #include "cli/output.hpp"
 
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -59,6 +62,14 @@ base::Result<Bootstrap> find_brokers(const Session& session, const Arguments& ar
                     rows.error().detail + "; --broker HOST:PORT does without the chain");
     }
     return bootstrap_of_rows(*rows, wants_tls(arguments));
+}
+
+// Of --tls-ca, else of the network that `network up` made here; empty: the system's.
+std::string authority_file(const Session& session, const Arguments& arguments) {
+    if (arguments.has("tls-ca")) return arguments.get("tls-ca");
+    const std::filesystem::path own = dir_of(session) / kAuthorityFile;
+    std::error_code error;
+    return std::filesystem::exists(own, error) ? own.string() : "";
 }
 
 KafkaToken kafka_token(BpsToken token) {
@@ -170,7 +181,11 @@ std::vector<Option> with_client_options(std::vector<Option> own) {
         {"token-file", 0, "FILE", "log in with this token, of 'bps token'"},
         {"broker", 0, "HOST:PORT", "where to begin; several times (default: what the chain says)"},
         {"tls", 0, "", "use TLS on this machine, too"},
-        {"tls-ca", 0, "FILE", "who signed the broker's certificate (default: the system's)"},
+        {"tls-ca",
+         0,
+         "FILE",
+         "who signed the broker's certificate (default: ca.pem of the network's folder, else the "
+         "system's)"},
         {"cert", 0, "FILE", "the client's certificate, a login by itself"},
         {"cert-key", 0, "FILE", "its key"},
         {"timeout", 0, "SECONDS", "patience with a broker, 1 to 600 (default: 10)"},
@@ -227,7 +242,7 @@ base::Result<KafkaSettings> client_settings(const Session& session, const Argume
     if (!where) return fail(where.error());
     return KafkaSettings{.brokers = where->brokers,
                          .is_tls = where->is_tls,
-                         .ca_file = arguments.get("tls-ca"),
+                         .ca_file = authority_file(session, arguments),
                          .certificate_file = arguments.get("cert"),
                          .key_file = arguments.get("cert-key"),
                          .make_token = *std::move(login),
@@ -257,6 +272,10 @@ base::Error explained(const Session& session,
                                 "show {}' names them)",
                                 asked.group,
                                 asked.group)};
+        case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+            return {Errc::invalid,
+                    fmt::format("a quota is used up: 'bor-cli bps quotas' shows all ({})",
+                                error.reason)};
         case RD_KAFKA_RESP_ERR__AUTHENTICATION:
         case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
             return {Errc::invalid, fmt::format("no login: {}", error.reason)};

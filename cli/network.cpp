@@ -103,17 +103,24 @@ base::Result<void> set_parameter(const std::string& text, chain::BorParameters& 
         return fail(Errc::invalid,
                     fmt::format("--chain-parameter '{}': expected NAME=NUMBER", text));
     }
-    return parameters.set(text.substr(0, equals), value);
+    auto set = parameters.set(text.substr(0, equals), value);
+    if (set || set.error().code != Errc::not_found) return set;
+    std::string names;
+    for (const chain::ParameterInfo& info : chain::bor_parameter_infos())
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", info.name);
+    return fail(Errc::invalid,
+                fmt::format("--chain-parameter: {}; there are {}", set.error().detail, names));
 }
 
-base::Result<void> plan_first_broker(const std::string& account, Plan& plan) {
+base::Result<void> plan_first_broker(const Arguments& arguments, Plan& plan) {
+    const std::string account = arguments.get("broker");
     if (std::ranges::find(plan.nodes, account, &PlannedNode::name) != plan.nodes.end()) {
         return fail(Errc::invalid,
                     fmt::format("--broker {}: a validator has this name; give another account, of "
                                 "who comes from this machine without login",
                                 account));
     }
-    auto broker = plan_broker(account, plan.ports);
+    auto broker = plan_broker(account, arguments.get("broker-host"), plan.ports);
     if (!broker) return fail(broker.error());
     plan.broker = *std::move(broker);
     return {};
@@ -138,9 +145,11 @@ base::Result<Plan> make_plan(const Session& session, const Arguments& arguments)
         return fail(planned.error());
     }
     if (arguments.has("broker")) {
-        if (auto planned = plan_first_broker(arguments.get("broker"), plan); !planned) {
+        if (auto planned = plan_first_broker(arguments, plan); !planned) {
             return fail(planned.error());
         }
+    } else if (arguments.has("broker-host")) {
+        return fail(Errc::invalid, "--broker-host is of a broker: give --broker ACCOUNT, too");
     }
     if (arguments.has("system-key")) {
         const auto text = read_file(arguments.get("system-key"));
@@ -183,10 +192,6 @@ bool has_broker(const Plan& plan, const PlannedNode& node) {
     return plan.broker && node.name == plan.nodes.front().name;
 }
 
-std::filesystem::path broker_key_file(const PlannedNode& node) {
-    return node.dir / "broker.key";
-}
-
 std::string config_of(const Plan& plan, const PlannedNode& node) {
     const std::string key = node.validator.public_key().to_string();
     std::string text = "# Written by bor-cli network up.\n";
@@ -205,7 +210,7 @@ std::string config_of(const Plan& plan, const PlannedNode& node) {
             "p2p-peer-address = {}#{}\n", peer.p2p(), peer.node.public_key().to_string());
     }
     text += plugin_lines();
-    if (has_broker(plan, node)) text += broker_lines(*plan.broker, broker_key_file(node));
+    if (has_broker(plan, node)) text += broker_lines(*plan.broker, node.dir);
     return text;
 }
 
@@ -228,10 +233,7 @@ base::Result<void> write_node(const Plan& plan, const PlannedNode& node) {
         }
     }
     if (has_broker(plan, node)) {
-        const std::string text = plan.broker->key.to_string() + "\n";
-        if (auto done = write_file(broker_key_file(node), text, Secrecy::secret); !done) {
-            return done;
-        }
+        if (auto done = write_broker(*plan.broker, plan.dir, node.dir); !done) return done;
     }
     if (auto done = make_journal(node.dir / "data", node.validator.public_key()); !done) {
         return done;
@@ -415,6 +417,7 @@ base::Result<void> network_up(const Session& session, const Arguments& arguments
                                             "system-key",
                                             "chain-parameter",
                                             "broker",
+                                            "broker-host",
                                             "join",
                                             "name",
                                             "organisation"}) {
@@ -496,6 +499,11 @@ void add_network_commands(std::vector<Command>& commands) {
            0,
            "ACCOUNT",
            "the first node serves Kafka's clients; who comes without login"},
+          {"broker-host",
+           0,
+           "HOST",
+           "by which other machines reach the broker: with TLS, its certificate signed by ca.pem "
+           "of the folder"},
           {"chain-parameter", 0, "NAME=NUMBER", "of the genesis file; may come several times"},
           {"node-option", 0, "WORD", "passed on to bor-node; may come several times"},
           {"join", 0, "LINE", "of 'network invite': one node more for the chain of that network"},

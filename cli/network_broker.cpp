@@ -3,6 +3,7 @@
 #include "chain/types/name.hpp"
 #include "cli/account_actions.hpp"
 #include "cli/bps_contract.hpp"
+#include "cli/certificates.hpp"
 #include "cli/files.hpp"
 #include "cli/network_run.hpp"
 #include "cli/output.hpp"
@@ -30,6 +31,10 @@ constexpr std::uint16_t kKafkaPort = 9092;
 constexpr int kBroker = 1;
 constexpr const char* kContract = "bps";
 constexpr const char* kAccount = "broker1";
+constexpr const char* kKeyFile = "broker.key";
+constexpr const char* kAuthorityKeyFile = "ca.key";
+constexpr const char* kCertificateFile = "broker.pem";
+constexpr const char* kCertificateKeyFile = "broker-tls.key";
 constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kLookAgainAfter = std::chrono::milliseconds(100);
 
@@ -157,10 +162,14 @@ base::Result<void> find_started(const Session& session) {
 }  // namespace
 
 std::string LocalBroker::address() const {
-    return fmt::format("127.0.0.1:{}", port);
+    const bool is_bare = host.find(':') != std::string::npos;
+    if (is_bare) return fmt::format("[{}]:{}", host, port);
+    return fmt::format("{}:{}", host.empty() ? "127.0.0.1" : host, port);
 }
 
-base::Result<LocalBroker> plan_broker(const std::string& account, std::set<std::uint16_t>& taken) {
+base::Result<LocalBroker> plan_broker(const std::string& account,
+                                      const std::string& host,
+                                      std::set<std::uint16_t>& taken) {
     if (account.empty() || !chain::Name::from_string(account)) {
         return fail(Errc::invalid,
                     fmt::format("--broker {}: no account name: up to 12 of the letters a to z, the "
@@ -175,7 +184,13 @@ base::Result<LocalBroker> plan_broker(const std::string& account, std::set<std::
                         "comes from this machine without login",
                         account));
     }
-    LocalBroker broker{.anonymous = account, .port = kKafkaPort};
+    if (!host.empty() && !is_host(host)) {
+        return fail(Errc::invalid,
+                    fmt::format("--broker-host {}: no address, and no name of a host, such as "
+                                "broker.example.org; the port is chosen here",
+                                host));
+    }
+    LocalBroker broker{.anonymous = account, .host = host, .port = kKafkaPort};
     if (is_free_port(kKafkaPort) && taken.insert(kKafkaPort).second) return broker;
     const auto port = another_port(taken);
     if (!port) return fail(port.error());
@@ -183,19 +198,46 @@ base::Result<LocalBroker> plan_broker(const std::string& account, std::set<std::
     return broker;
 }
 
-std::string broker_lines(const LocalBroker& broker, const std::filesystem::path& key_file) {
-    return fmt::format(
+base::Result<void> write_broker(const LocalBroker& broker,
+                                const std::filesystem::path& network,
+                                const std::filesystem::path& node) {
+    const std::string key = broker.key.to_string() + "\n";
+    if (auto done = write_file(node / kKeyFile, key, Secrecy::secret);
+        !done || broker.host.empty()) {
+        return done;
+    }
+    const auto made = make_broker_certificates({broker.host, "localhost", "127.0.0.1", "::1"});
+    if (!made) return fail(made.error());
+    const auto& [authority, own] = *made;
+    if (auto done = write_file(network / kAuthorityFile, authority.certificate); !done) return done;
+    auto done = write_file(network / kAuthorityKeyFile, authority.key, Secrecy::secret);
+    if (done) done = write_file(node / kCertificateFile, own.certificate);
+    if (done) done = write_file(node / kCertificateKeyFile, own.key, Secrecy::secret);
+    return done;
+}
+
+std::string broker_lines(const LocalBroker& broker, const std::filesystem::path& node) {
+    std::string text = fmt::format(
         "plugin = bps\n"
         "bps-broker = {}\n"
         "bps-account = {}\n"
         "bps-account-key = {}\n"
-        "bps-listen-endpoint = {}\n"
         "bps-anonymous = {}@active\n",
         kBroker,
         kAccount,
-        key_file.string(),
-        broker.address(),
+        (node / kKeyFile).string(),
         broker.anonymous);
+    if (broker.host.empty())
+        return text + fmt::format("bps-listen-endpoint = {}\n", broker.address());
+    return text + fmt::format(
+                      "bps-listen-endpoint = 0.0.0.0:{}\n"
+                      "bps-advertised-endpoint = {}\n"
+                      "bps-tls-cert = {}\n"
+                      "bps-tls-key = {}\n",
+                      broker.port,
+                      broker.address(),
+                      (node / kCertificateFile).string(),
+                      (node / kCertificateKeyFile).string());
 }
 
 base::Result<void> set_up_broker(const Session& session,

@@ -767,9 +767,13 @@ class Keys(Case):
                                 ('UPPER', 'no account name'), ('', 'no account name')):
             self.bad(reason, '--dir', Network.path('other'), 'network', 'up', '--broker', account)
             self.assertFalse(os.path.exists(Network.path('other')))
+        for more, reason in ((('--broker', 'alice', '--broker-host', 'a b'), '--broker-host a b: no address'),
+                             (('--broker', 'alice', '--broker-host', 'a:9092'), 'the port is chosen here'),
+                             (('--broker-host', 'a'), 'give --broker ACCOUNT, too')):
+            self.bad(reason, '--dir', Network.path('other'), 'network', 'up', *more)
 
     def test_wrong_chain_parameters(self):
-        for text, reason in (('max_missed', 'expected NAME=NUMBER'), ('no_such=5', 'no_such'),
+        for text, reason in (('max_missed', 'expected NAME=NUMBER'), ('no_such=5', 'no_such; there are '), ('no_such=5', 'max_missed'),
                              ('max_producers=900', 'max_producers')):
             self.bad(reason, '--dir', Network.path('other'), 'network', 'up',
                      '--chain-parameter', text)
