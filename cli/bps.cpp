@@ -211,6 +211,7 @@ void add_bps_commands(std::vector<Command>& commands) {
                         broker_drain});
     add_bps_topic_commands(commands);
     add_bps_right_commands(commands);
+    add_bps_quota_commands(commands);
     add_bps_token_commands(commands);
     add_bps_produce_command(commands);
     add_bps_consume_command(commands);

@@ -48,6 +48,7 @@ inline constexpr std::uint64_t kDelegatedDays = 365;
 // Tables of the other files.
 void add_bps_topic_commands(std::vector<Command>& commands);
 void add_bps_right_commands(std::vector<Command>& commands);
+void add_bps_quota_commands(std::vector<Command>& commands);
 void add_bps_token_commands(std::vector<Command>& commands);
 void add_bps_produce_command(std::vector<Command>& commands);
 void add_bps_consume_command(std::vector<Command>& commands);

@@ -21,6 +21,9 @@ void show_data(const bps::Figures& figures, prometheus::Registry& registry) {
     set("bor_broker_out_bytes",
         "Bytes of batches sent to consumers since the start",
         figures.sent_bytes);
+    set("bor_broker_throttled",
+        "Answers after which a tenant above its quota was not read for a while, since the start",
+        figures.throttled);
     set("bor_broker_syncs",
         "Times that all that waited was made durable, since the start",
         figures.syncs);

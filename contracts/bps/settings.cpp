@@ -27,7 +27,7 @@ constexpr std::array<Known, 14> kKnown = {{
     {"message.timestamp.type", 0, 0, "|CreateTime|LogAppendTime|"},
     {"max.message.bytes", 1, 16 * 1024 * 1024, {}},
     {"segment.bytes", 64 * 1024, 1024 * 1024 * 1024, {}},
-    {"segment.ms", 1'000, INT64_MAX, {}},
+    {"segment.ms", 60'000, INT64_MAX, {}},
     {"flush.messages", 1, INT64_MAX, {}},
     {"flush.ms", 0, INT64_MAX, {}},
     {"bor.acks", 0, 0, "|request|final|"},

@@ -386,7 +386,7 @@ TEST_CASE("bps: settings are those that the broker carries out") {
                   setting("compression.type", "zstd") + "," +
                   setting("message.timestamp.type", "LogAppendTime") + "," +
                   setting("max.message.bytes", "1048588") + "," +
-                  setting("segment.bytes", "134217728") + "," + setting("segment.ms", "1000") +
+                  setting("segment.bytes", "134217728") + "," + setting("segment.ms", "60000") +
                   "," + setting("flush.messages", "1") + "," + setting("flush.ms", "1") + "," +
                   setting("bor.acks", "final") + "," + setting("bor.max.stale.ms", "60000") + "," +
                   setting("min.insync.replicas", "2") + "," + setting("delete.retention.ms", "0"))

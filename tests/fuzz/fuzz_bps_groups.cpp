@@ -23,8 +23,9 @@ constexpr std::string_view kProtocols[] = {"range", "sticky", "roundrobin"};
 void load(base::ByteView bytes) {
     (void)bps::topics_of_subscription(bytes);
     const support::ChainView view;
+    const bps::Quotas quotas;
     base::Rng rng(1);
-    bps::Groups groups(view.rights, {}, rng);
+    bps::Groups groups(view.rights, quotas, {}, rng);
     groups.set_partitions(1);
     bps::Reader in(bytes);
     while (in.ok() && in.left() > 0) {
@@ -200,8 +201,9 @@ class Conversation {
 
     bps::Reader in_;
     support::ChainView view_;
+    bps::Quotas quotas_;
     base::Rng rng_{1};
-    bps::Groups groups_{view_.rights, {}, rng_};
+    bps::Groups groups_{view_.rights, quotas_, {}, rng_};
     bps::GroupEffects out_;
     std::int64_t now_ = 0;
     std::uint64_t number_ = 0;

@@ -4,10 +4,12 @@ and tokens.
 
 records   lines are written and read again, with keys, and as JSON.
 rights    who lacks a right is told the command that gives it; with that the same works.
+quotas    a tenant above its rate takes the time, above its bytes it is refused; without its quota it goes on.
 group     a member goes on where its group was; groups, lag, reset and delete tell and do the same.
 tokens    a token is what kcat logs in with; its scope holds; revoked, it is refused, by its id and by time.
 interrupt Ctrl-C ends a reader in order, and a producer once its records are acknowledged.
 tls       with TLS: the certificate is checked, and a token goes that way.
+up        `network up --broker-host` makes the certificates; clients that trust its authority, and they alone, come in.
 gone      where no broker answers the command ends and says where.
 
 usage: broker_cli.py --build BUILD_DIR [--only PART]
@@ -15,6 +17,7 @@ usage: broker_cli.py --build BUILD_DIR [--only PART]
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,12 +36,15 @@ class Typed(Network):
 
     def bps(self, *words, given='', status=0):
         """What it prints, and what it says of itself."""
-        done = subprocess.run([os.path.join(self.build, 'bin', 'bor-cli'), '--dir', self.dir, 'bps', *words],
-                              input=given, capture_output=True, text=True, timeout=120)
+        done = self.run_given('bps', *words, given=given)
         if done.returncode != status:
             raise AssertionError('bor-cli bps %s: %d\n%s%s' % (
                 ' '.join(words), done.returncode, done.stdout, done.stderr))
         return done.stdout if status == 0 else done.stderr
+
+    def run_given(self, *words, given):
+        return subprocess.run([os.path.join(self.build, 'bin', 'bor-cli'), '--dir', self.dir, *words],
+                              input=given, capture_output=True, text=True, timeout=120)
 
     def start_bps(self, *words):
         return subprocess.Popen([os.path.join(self.build, 'bin', 'bor-cli'), '--dir', self.dir, 'bps', *words],
@@ -95,6 +101,31 @@ def rights(network):
     contains(waits.communicate(timeout=60)[1], 'bor-cli ' + command)
     equal(waits.returncode, 1)
     equal(network.lines('rights'), ['one'])
+
+
+def quotas(network):
+    network.topic('bounded')
+    login = ('--as', 'alice')
+    line = 'x' * 999 + '\n'
+    contains(network.bps('quota', 'set', 'alice', status=1), 'bounds nothing', '--bytes-in 1000000')
+    contains(network.bps('quota', 'set', 'alice', '--groups', '-1', status=1), "'-1' is not a bound for --groups")
+    network.cli('bps', 'quota', 'set', 'others', '--bytes-in', '100000')
+    contains(network.cli('bps', 'quotas'), 'bytes-in', 'others                100000              -')
+    # 300 kB take 3 s, and may be ahead by one; the next connection pays for it, as soon as the row is final.
+    began = time.monotonic()
+    for _ in range(4):
+        network.bps('produce', 'bounded', *login, given=line * 300)
+    assert time.monotonic() - began > 2, 'it took %.1f s' % (time.monotonic() - began)
+    equal(len(network.lines('bounded')), 1200)
+    network.cli('bps', 'quota', 'set', 'alice', '--stored-bytes', '1000')
+    soon('the quota is final', lambda: "used up: 'bor-cli bps quotas'" in network.run_given(
+        'bps', 'produce', 'bounded', *login, given='no\n').stderr)
+    network.cli('bps', 'quota', 'remove', 'others')
+    network.cli('bps', 'quota', 'remove', 'alice')
+    equal(len(network.cli('bps', 'quotas').splitlines()), 1)
+    soon('there is no quota', lambda: network.run_given(
+        'bps', 'produce', 'bounded', *login, given='yes\n').returncode == 0)
+    contains(network.bps('quota', 'remove', 'alice', status=1), "'alice' has no quota of its own")
 
 
 def group(network):
@@ -195,6 +226,36 @@ def tls(network):
         network.restart_as('alice')
 
 
+def up(network):
+    other = Typed(network.build)
+    try:
+        told = other.cli('network', 'up', '--open', '--block-interval', '100', '--broker', 'alice',
+                         '--broker-host', 'localhost')
+        address = re.search(r'Kafka (localhost:\d+)', told).group(1)
+        authority, own, key, own_key = (os.path.join(other.dir, *path) for path in (
+            ('ca.pem',), ('bora', 'broker.pem'), ('ca.key',), ('bora', 'broker-tls.key')))
+        equal([os.stat(path).st_mode & 0o777 for path in (key, own_key)], [0o600, 0o600])
+        verified = subprocess.run(['openssl', 'verify', '-x509_strict', '-purpose', 'sslserver', '-verify_hostname',
+                                   'localhost', '-CAfile', authority, own], capture_output=True, text=True)
+        equal((verified.returncode, verified.stdout), (0, own + ': OK\n'))
+        other.cli('bps', 'topic', 'create', 'alice', 'sealed')
+        soon('a line is taken', lambda: other.run_given(
+            'bps', 'produce', 'sealed', '--as', 'alice', given='one\n').returncode == 0)
+        equal(other.lines('sealed', '--as', 'alice'), ['one'])
+        contains(other.bps('consume', 'sealed', '--as', 'alice', '--tls-ca', network.make_tls()['bps-tls-cert'],
+                           status=1), 'certificate verify failed')
+        # Not by a name that the certificate does not have.
+        contains(other.bps('consume', 'sealed', '--as', 'alice', '--tls', '--broker',
+                           address.replace('localhost', '127.0.0.2'), status=1), 'certificate verify failed')
+        other.address = address
+        token = other.bps('token', 'alice', 'sealed:consume').strip()
+        equal(other.consume('sealed', '-X', 'security.protocol=sasl_ssl', '-X', 'ssl.ca.location=' + authority,
+                            '-X', 'sasl.mechanisms=PLAIN', '-X', 'sasl.username=alice@active',
+                            '-X', 'sasl.password=' + token), ['one'])
+    finally:
+        other.down()
+
+
 def gone(network):
     network.topic('left')
     network.end(signal.SIGTERM)
@@ -211,8 +272,8 @@ def main():
     parser.add_argument('--build', required=True)
     parser.add_argument('--only')
     arguments = parser.parse_args()
-    parts = {'records': records, 'rights': rights, 'group': group, 'tokens': tokens, 'interrupt': interrupt,
-             'tls': tls, 'gone': gone}
+    parts = {'records': records, 'rights': rights, 'quotas': quotas, 'group': group, 'tokens': tokens, 'interrupt': interrupt,
+             'tls': tls, 'up': up, 'gone': gone}
     run_parts(Typed(arguments.build), parts, arguments.only)
     return 0
 

@@ -27,6 +27,7 @@ TEST_CASE("each figure of a broker has its name", "[broker][metrics]") {
     bps::Figures figures{
         .taken = {.batches = 1, .records = 2, .bytes = 3},
         .sent_bytes = 6,
+        .throttled = 17,
         .answered = {{{0, ErrorCode::none}, 7}, {{1, ErrorCode::topic_authorization_failed}, 8}},
         .syncs = 9,
         .sync_microseconds = 10,
@@ -46,6 +47,7 @@ TEST_CASE("each figure of a broker has its name", "[broker][metrics]") {
                                         "bor_broker_in_records 2",
                                         "bor_broker_in_bytes 3",
                                         "bor_broker_out_bytes 6",
+                                        "bor_broker_throttled 17",
                                         "bor_broker_requests{error=\"0\",key=\"0\"} 7",
                                         "bor_broker_requests{error=\"29\",key=\"1\"} 8",
                                         "bor_broker_syncs 9",

@@ -71,6 +71,11 @@ struct BatchRules {
 // Whether its sequence is in order, Producers says.
 [[nodiscard]] Verdict<BatchHeader> check_produced(base::ByteView records, const BatchRules& rules);
 
+// Checks records that are not compressed, or are not any more.
+[[nodiscard]] Verdict<void> check_records(base::ByteView records,
+                                          const BatchHeader& header,
+                                          const BatchRules& rules);
+
 // A batch with these records, and a header that says so: its length, last offset and CRC are set
 // here; the rest is as given.
 [[nodiscard]] base::Bytes pack_batch(BatchHeader header, base::ByteView records);

@@ -13,10 +13,10 @@ namespace bps {
 Broker::Broker(const World& world, const GroupSettings& groups, std::string cluster_id)
     : directory_(world.directory),
       opener_(world.opener),
-      produces_(partitions_, world.rights),
-      fetches_(partitions_, world.rights),
+      produces_(partitions_, world.rights, world.opener, world.quotas),
+      fetches_(partitions_, world.rights, world.quotas),
       lookups_(partitions_, world.rights, world.opener),
-      groups_(world.rights, groups, world.rng),
+      groups_(world.rights, world.quotas, groups, world.rng),
       admin_({world.rights, world.directory, partitions_}, std::move(cluster_id)),
       duties_({world.rights, world.directory, admin_}) {}
 
@@ -172,6 +172,7 @@ std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
             {done.error().code,
              fmt::format("partition {} of topic {}: {}", id.index, id.topic, done.error().detail)});
     }
+    partitions_.count_stored();
     settle(now, out);
     return errors;
 }

@@ -12,6 +12,7 @@
 #include "node/bps/core/lookups.hpp"
 #include "node/bps/core/partitions.hpp"
 #include "node/bps/core/produces.hpp"
+#include "node/bps/core/quotas.hpp"
 #include "node/bps/core/reply.hpp"
 #include "node/bps/core/rights.hpp"
 
@@ -34,6 +35,7 @@ class Broker : base::Pinned {
     struct World {
         const Rights& rights;
         const Directory& directory;
+        Quotas& quotas;
         const Decompressor& opener;
         base::Rng& rng;
     };

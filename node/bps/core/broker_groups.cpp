@@ -148,7 +148,7 @@ ErrorCode Broker::store(std::int64_t now, const GroupWrite& write) {
         records.push_back({.key = record.key, .value = record.value});
     base::Bytes batch = make_batch(records, now);
     const auto appended = partition->produce(
-        {.batch = batch, .acks = Partition::kAcksAll, .version = kProduceVersion}, now);
+        {.batch = batch, .acks = Partition::kAcksAll, .version = kProduceVersion}, opener_, now);
     if (!appended) return appended.error().code;
     partitions_.commit.wait(id.log(), appended->next_offset, kOfGroups | write.id);
     return ErrorCode::none;

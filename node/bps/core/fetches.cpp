@@ -66,10 +66,10 @@ void Fetches::start(std::int64_t now,
             kept.items.push_back({.want = part, .id = std::nullopt, .bytes = 0});
         }
     }
-    const Result found = read(now, waiting);
+    Result found = read(now, waiting);
     const bool is_ready = found.has_error || found.is_full || found.bytes >= waiting.bytes_min;
     if (is_ready || waiting.deadline <= now || request.topics.empty()) {
-        out.replies.push_back(reply_to(caller, found.response));
+        reply(now, caller, found, out);
         return;
     }
     for (const Topic& topic : waiting.topics) {
@@ -88,7 +88,7 @@ Fetches::Result Fetches::read(std::int64_t now, Waiting& waiting) const {
         const auto allowed =
             access_.topic(waiting.caller.principal, topic.name, Right::consume, now);
         for (Item& item : topic.items) {
-            answers.partitions.push_back(read_item(allowed, item, result, waiting.bytes_max));
+            answers.partitions.push_back(read_item(allowed, item, result, waiting));
         }
     }
     waiting.bytes = result.bytes;
@@ -98,7 +98,7 @@ Fetches::Result Fetches::read(std::int64_t now, Waiting& waiting) const {
 FetchResponse::Partition Fetches::read_item(const Verdict<TopicAccess>& topic,
                                             Item& item,
                                             Result& so_far,
-                                            std::size_t bytes_max) const {
+                                            const Waiting& of) const {
     FetchResponse::Partition answer{.partition_index = item.want.partition,
                                     .high_watermark = -1,
                                     .aborted_transactions = std::nullopt,
@@ -107,9 +107,9 @@ FetchResponse::Partition Fetches::read_item(const Verdict<TopicAccess>& topic,
     if (partition && item.id && (*partition)->id() != *item.id) {
         partition = refuse(ErrorCode::unknown_topic_or_partition, "the topic was made again");
     }
-    const std::size_t left = bytes_max - std::min(bytes_max, so_far.bytes);
+    const std::size_t left = of.bytes_max - std::min(of.bytes_max, so_far.bytes);
     const std::size_t most = std::min(left, to_size(item.want.partition_max_bytes));
-    const auto found = partition ? (*partition)->read(item.want, most)
+    const auto found = partition ? (*partition)->read(item.want, of.caller.version, most)
                                  : Verdict<StoredRecords>(refuse(partition.error()));
     if (!found) {
         answer.error_code = found.error().code;
@@ -137,7 +137,8 @@ bool Fetches::is_done(Waiting& waiting, PartitionId changed) const {
             if (item.id != changed) continue;
             const Partition* const partition = partitions_.find(changed);
             if (partition == nullptr) return true;
-            const auto found = partition->read(item.want, to_size(item.want.partition_max_bytes));
+            const auto found = partition->read(
+                item.want, waiting.caller.version, to_size(item.want.partition_max_bytes));
             if (!found) return true;
             waiting.bytes += found->bytes - std::exchange(item.bytes, found->bytes);
         }
@@ -157,7 +158,13 @@ void Fetches::on_changed(std::int64_t now, PartitionId id, Effects& out) {
 
 void Fetches::answer(std::int64_t now, const RequestId& id, Effects& out) {
     Waiting waiting = take(id);
-    out.replies.push_back(reply_to(waiting.caller, read(now, waiting).response));
+    Result found = read(now, waiting);
+    reply(now, waiting.caller, found, out);
+}
+
+void Fetches::reply(std::int64_t now, const Caller& to, Result& found, Effects& out) {
+    found.response.throttle_time_ms = quotas_.take_out(now, to.principal.account, found.bytes);
+    out.replies.push_back(reply_to(to, found.response));
 }
 
 Fetches::Waiting Fetches::take(const RequestId& id) {

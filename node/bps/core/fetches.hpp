@@ -5,6 +5,7 @@
 #include "node/bps/core/codec/data_messages.hpp"
 #include "node/bps/core/deadlines.hpp"
 #include "node/bps/core/partitions.hpp"
+#include "node/bps/core/quotas.hpp"
 #include "node/bps/core/reply.hpp"
 
 #include <cstddef>
@@ -25,11 +26,11 @@ inline constexpr std::size_t kFetchBytesMax = 64U << 20U;
 // answer that waited leaves (spec 08). Partitions are read in the order of the request, and the
 // first batch that is found goes even where it is larger than all bounds (KIP-74).
 //
-// Thread: that of the broker. `partitions` and `access` outlive it.
+// Thread: that of the broker. What it is given outlives it.
 class Fetches : base::Pinned {
   public:
-    Fetches(Partitions& partitions, const Access& access)
-        : partitions_(partitions), access_(access) {}
+    Fetches(Partitions& partitions, const Access& access, Quotas& quotas)
+        : partitions_(partitions), access_(access), quotas_(quotas) {}
 
     void start(std::int64_t now, const Caller& caller, const FetchRequest& request, Effects& out);
     // More of this partition is visible, or it is led no more, or gone.
@@ -71,14 +72,16 @@ class Fetches : base::Pinned {
     [[nodiscard]] FetchResponse::Partition read_item(const Verdict<TopicAccess>& topic,
                                                      Item& item,
                                                      Result& so_far,
-                                                     std::size_t bytes_max) const;
+                                                     const Waiting& of) const;
     // Whether it need not wait any longer, now that this partition has changed.
     [[nodiscard]] bool is_done(Waiting& waiting, PartitionId changed) const;
     void answer(std::int64_t now, const RequestId& id, Effects& out);
+    void reply(std::int64_t now, const Caller& to, Result& found, Effects& out);
     [[nodiscard]] Waiting take(const RequestId& id);
 
     Partitions& partitions_;
     const Access& access_;
+    Quotas& quotas_;
     Waitings waiting_;
     std::map<PartitionId, std::set<RequestId>> by_partition_;
     Deadlines<RequestId> deadlines_;

@@ -52,6 +52,12 @@ Verdict<Group*> Groups::allowed(std::int64_t now,
     return group;
 }
 
+Verdict<void> Groups::may_make(chain::Name owner) const {
+    const auto has = std::ranges::count_if(
+        groups_, [owner](const auto& each) { return each.second.owner == owner; });
+    return quotas_.may_add_group(owner, static_cast<std::size_t>(has));
+}
+
 Group& Groups::make(std::int64_t now, std::string_view name, chain::Name owner) {
     Group& group = groups_[std::string(name)];
     group.name = name;

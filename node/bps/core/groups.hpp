@@ -9,6 +9,7 @@
 #include "node/bps/core/deadlines.hpp"
 #include "node/bps/core/group.hpp"
 #include "node/bps/core/group_records.hpp"
+#include "node/bps/core/quotas.hpp"
 #include "node/bps/core/reply.hpp"
 
 #include <compare>
@@ -64,12 +65,15 @@ struct GroupEffects {
 // A group belongs to the tenant who uses it first. What members say to one another (metadata,
 // assignments) is opaque here, so that every assignor works, cooperative ones among them.
 //
-// Thread: that of the broker. `access` and `rng` outlive it. Ids of members are drawn: they are no
-// secrets.
+// Thread: that of the broker. `access`, `quotas` and `rng` outlive it. Ids of members are drawn:
+// they are no secrets.
 class Groups : base::Pinned {
   public:
-    Groups(const Access& access, const GroupSettings& settings, base::Rng& rng)
-        : access_(access), settings_(settings), rng_(rng) {}
+    Groups(const Access& access,
+           const Quotas& quotas,
+           const GroupSettings& settings,
+           base::Rng& rng)
+        : access_(access), quotas_(quotas), settings_(settings), rng_(rng) {}
 
     // How many partitions `__consumer_offsets` has; it decides which group is in which.
     void set_partitions(std::int32_t count) { partitions_ = count; }
@@ -158,6 +162,12 @@ class Groups : base::Pinned {
                                           const Caller& caller,
                                           std::string_view name,
                                           Right right);
+    // policy_violation: the tenant has as many groups as its quota says.
+    [[nodiscard]] Verdict<void> may_make(chain::Name owner) const;
+    // Whether the caller may make a group by committing offsets to it.
+    [[nodiscard]] ErrorCode check_new(std::int64_t now,
+                                      const Caller& caller,
+                                      std::string_view name) const;
     [[nodiscard]] Group& make(std::int64_t now, std::string_view name, chain::Name owner);
     void drop_if_unused(Group& group);
     void forget(Group& group);
@@ -292,6 +302,7 @@ class Groups : base::Pinned {
                            GroupEffects& out);
 
     const Access& access_;
+    const Quotas& quotas_;
     GroupSettings settings_;
     base::Rng& rng_;
     std::int32_t partitions_ = 0;

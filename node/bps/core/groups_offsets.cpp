@@ -31,12 +31,21 @@ ErrorCode Groups::check_commit(std::int64_t now, Group* group, const OffsetCommi
                                                             : ErrorCode::none;
 }
 
+ErrorCode Groups::check_new(std::int64_t now, const Caller& caller, std::string_view name) const {
+    const auto owner = access_.group(caller.principal, name, std::nullopt, Right::consume, now);
+    if (!owner) return owner.error().code;
+    const auto may = may_make(*owner);
+    return may ? ErrorCode::none : may.error().code;
+}
+
 void Groups::commit(std::int64_t now,
                     const Caller& caller,
                     const OffsetCommitRequest& request,
                     GroupEffects& out) {
     const auto found = allowed(now, caller, request.group_id, Right::consume);
-    const ErrorCode whole = found ? check_commit(now, *found, request) : found.error().code;
+    ErrorCode whole = found ? check_commit(now, *found, request) : found.error().code;
+    const bool is_new = found && *found == nullptr;
+    if (whole == ErrorCode::none && is_new) whole = check_new(now, caller, request.group_id);
     StoredOffsets stored;
     stored.caller = caller;
     for (const OffsetCommitRequest::Topic& topic : request.topics) {

@@ -54,7 +54,7 @@ Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
     if (end() > std::numeric_limits<std::int64_t>::max() / 2)
         return storage_error("no offset left");
     const bool is_full = segments_.back().bytes + batch.size() > settings_.segment_bytes;
-    if (is_full && segments_.back().bytes > 0) {
+    if ((is_full && segments_.back().bytes > 0) || is_aged(now)) {
         if (const auto rolled = roll(); !rolled) return storage_error(rolled.error().detail);
     }
     set_place(batch, end(), epochs_.latest());
@@ -64,11 +64,13 @@ Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
     if (const auto written = write(segments_.back(), batch); !written) {
         return storage_error(written.error().detail);
     }
+    if (segments_.back().bytes == 0) begun_at_ = now;
     segments_.back().add(*placed, now);
     producers_.add(*placed);
     return Appended{.base_offset = placed->base_offset,
                     .next_offset = placed->next_offset(),
-                    .append_time = settings_.append_time ? now : -1};
+                    .append_time = settings_.append_time ? now : -1,
+                    .bytes = batch.size()};
 }
 
 base::Result<void> Log::write(const Segment& segment, base::ByteView batch) {
@@ -77,6 +79,12 @@ base::Result<void> Log::write(const Segment& segment, base::ByteView batch) {
     // A first part may be there, and nothing may follow on it.
     if (!files_.truncate(segment.log_name(), segment.bytes)) failed_ = true;
     return written;
+}
+
+// By the time of appending: times that producers choose would end a segment with each batch.
+bool Log::is_aged(std::int64_t now) const {
+    return settings_.segment_ms >= 0 && segments_.back().bytes > 0 &&
+           now - begun_at_ >= settings_.segment_ms;
 }
 
 base::Result<void> Log::roll() {
@@ -170,6 +178,11 @@ bool Log::is_spent(const Segment& segment, std::int64_t now) const {
 base::Result<void> Log::retain(std::int64_t now, std::int64_t limit) {
     if (failed_) return {};
     producers_.expire(now - std::min(now, settings_.producer_expiry_ms));
+    if (is_aged(now)) {
+        if (auto rolled = roll(); !rolled) return rolled;
+        // What is durable already, no sync is going to seal.
+        if (auto sealed = on_synced(durable_end_); !sealed) return sealed;
+    }
     const std::int64_t removable = std::min(limit, durable_end_);
     while (segments_.front().next <= removable && is_spent(segments_.front(), now)) {
         if (segments_.size() == 1) {
@@ -230,6 +243,7 @@ base::Result<void> Log::truncate(std::int64_t offset) {
     }
     if (auto cut = files_.truncate(kept->log_name(), kept->bytes); !cut) return cut;
     segments_.back() = *kept;
+    begun_at_ = std::min(begun_at_, kept->kept_time);
     snapshots_.clear();
     epochs_.cut(end());
     if (auto written = files_.replace(kEpochsFile, epochs_.pack()); !written) return written;
@@ -245,6 +259,13 @@ base::Result<Segment> Log::first_part(const Segment& segment, std::int64_t offse
         if (!*batch || (*batch)->header.next_offset() > offset) return kept;
         kept.add((*batch)->header, segment.kept_time);
     }
+}
+
+std::uint64_t Log::bytes() const {
+    std::uint64_t all = 0;
+    for (const Segment& segment : segments_)
+        all += segment.bytes;
+    return all;
 }
 
 void Log::check_invariants() const {

@@ -27,6 +27,7 @@ namespace bps {
 // Times are milliseconds since 1970, here and below.
 struct LogSettings {
     std::uint64_t segment_bytes = 128U << 20U;
+    std::int64_t segment_ms = -1;       // Since its first batch; -1: without bound.
     std::int64_t retention_ms = -1;     // -1: for ever.
     std::int64_t retention_bytes = -1;  // -1: without bound.
     std::int64_t producer_expiry_ms = 86'400'000;
@@ -66,6 +67,7 @@ class Log : base::Pinned {
         std::int64_t next_offset = 0;   // The answer waits until this is durable.
         std::int64_t append_time = -1;  // -1: the producer's times hold.
         bool is_duplicate = false;
+        std::size_t bytes = 0;  // That the log is longer now.
     };
     struct SyncPoint {
         std::int64_t end = 0;
@@ -122,8 +124,9 @@ class Log : base::Pinned {
     using TakeBatch = std::function<base::Result<void>(const BatchHeader&, base::ByteView)>;
     base::Result<void> for_each_batch(const TakeBatch& take) const;
 
-    // Drops segments that are too old or too many, of those whose records are below `limit`, and
-    // producers that have not produced for long.
+    // Ends the segment that is written to, if it has had its time. Drops segments that are too old
+    // or too many, of those whose records are below `limit`, and producers that have not produced
+    // for long.
     base::Result<void> retain(std::int64_t now, std::int64_t limit);
     // Whether as much was added since the last compaction, to full segments below `limit`, as it
     // left.
@@ -148,6 +151,8 @@ class Log : base::Pinned {
 
     [[nodiscard]] std::int64_t start() const { return start_; }
     [[nodiscard]] std::int64_t end() const { return segments_.back().next; }
+    // Of all segments.
+    [[nodiscard]] std::uint64_t bytes() const;
     [[nodiscard]] std::int64_t durable_end() const { return durable_end_; }
     // Up to where it was compacted since it was opened.
     [[nodiscard]] std::int64_t clean_end() const { return clean_end_; }
@@ -178,6 +183,9 @@ class Log : base::Pinned {
     base::Result<void> rebuild_producers();
     base::Result<void> replay_producers(std::int64_t from);
 
+    base::Result<void> note_begin(std::int64_t now);
+    // Whether the segment that is written to has had its time.
+    [[nodiscard]] bool is_aged(std::int64_t now) const;
     base::Result<void> write(const Segment& segment, base::ByteView batch);
     base::Result<void> roll();
     base::Result<void> seal(Segment& segment);
@@ -213,6 +221,7 @@ class Log : base::Pinned {
     LogFiles& files_;
     LogSettings settings_;
     std::vector<Segment> segments_;
+    std::int64_t begun_at_ = 0;  // When the first batch of the last segment came, if it has any.
     std::int64_t start_ = 0;
     std::int64_t durable_end_ = 0;
     std::int64_t noted_end_ = 0;  // The checkpoint on disk, or the last index that is there.

@@ -33,6 +33,7 @@ base::Result<Log::Opened> Log::open(LogFiles& files,
     if (const auto read = log.read_segments(now, opened.findings); !read) {
         return base::fail(read.error());
     }
+    if (const auto noted = log.note_begin(now); !noted) return base::fail(noted.error());
     if (const auto rebuilt = log.rebuild_epochs(); !rebuilt) return base::fail(rebuilt.error());
     if (const auto rebuilt = log.rebuild_producers(); !rebuilt) return base::fail(rebuilt.error());
     log.check_invariants();
@@ -173,6 +174,15 @@ base::Result<void> Log::cut_tail(const LogFiles::File& file,
     findings.cut_bytes = file.bytes - segments_.back().bytes;
     findings.cut_reason = reason.detail;
     return files_.truncate(file.name, segments_.back().bytes);
+}
+
+// Where nobody saw it come, the time of its records says it.
+base::Result<void> Log::note_begin(std::int64_t now) {
+    const Segment& last = segments_.back();
+    const auto first = BatchWalk(files_, last.log_name(), 0, last.bytes).next();
+    if (!first) return base::fail(first.error());
+    begun_at_ = *first ? std::min((*first)->header.max_timestamp, now) : now;
+    return {};
 }
 
 base::Result<void> Log::rebuild_epochs() {

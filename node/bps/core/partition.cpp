@@ -1,6 +1,7 @@
 #include "node/bps/core/partition.hpp"
 
 #include "base/check.hpp"
+#include "node/bps/core/recompress.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +12,8 @@ namespace bps {
 
 namespace {
 
-constexpr std::int16_t kZstdSince = 7;  // Of Produce.
+constexpr std::int16_t kZstdSince = 7;          // Of Produce.
+constexpr std::int16_t kZstdFetchedSince = 10;  // Of Fetch.
 constexpr std::int64_t kLatest = -1;
 constexpr std::int64_t kEarliest = -2;
 constexpr std::int64_t kGreatestTime = -3;
@@ -62,7 +64,9 @@ Verdict<void> Partition::check_leads(std::int32_t epoch_of_client) const {
         fmt::format("leader epoch {}; here it is {}", epoch_of_client, own));
 }
 
-Verdict<Log::Appended> Partition::produce(const Produce& request, std::int64_t now) {
+Verdict<Log::Appended> Partition::produce(const Produce& request,
+                                          const Decompressor& opener,
+                                          std::int64_t now) {
     if (const auto leads = check_leads(-1); !leads) return refuse(leads.error());
     if (request.acks == kAcksAll && insync_ < settings_.insync_min) {
         return refuse(
@@ -72,13 +76,27 @@ Verdict<Log::Appended> Partition::produce(const Produce& request, std::int64_t n
     }
     BatchRules rules = settings_.batches;
     rules.allows_zstd = request.version >= kZstdSince;
-    return log_->append(request.batch, rules, now);
+    const auto header = read_batch_header(request.batch);
+    if (!settings_.stored_as || !header || header->compression() == *settings_.stored_as) {
+        return log_->append(request.batch, rules, now);
+    }
+    auto stored = recompress(request.batch, rules, *settings_.stored_as, opener);
+    if (!stored) return refuse(stored.error());
+    rules.allows_zstd = true;
+    return log_->append(*stored, rules, now);
 }
 
 Verdict<StoredRecords> Partition::read(const FetchRequest::Partition& request,
+                                       std::int16_t version,
                                        std::size_t bytes_max) const {
     if (const auto leads = check_leads(request.current_leader_epoch); !leads) {
         return refuse(leads.error());
+    }
+    if (settings_.stored_as == Compression::zstd && version < kZstdFetchedSince) {
+        return refuse(
+            ErrorCode::unsupported_compression_type,
+            fmt::format(
+                "Fetch {}; records of zstd need version {} or later", version, kZstdFetchedSince));
     }
     auto found = log_->find(request.fetch_offset, high_watermark(), bytes_max);
     if (found) found->log = id_.log();

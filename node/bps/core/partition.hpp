@@ -2,6 +2,7 @@
 
 #include "base/pinned.hpp"
 #include "base/result.hpp"
+#include "chain/types/name.hpp"
 #include "node/bps/core/codec/data_messages.hpp"
 #include "node/bps/core/log.hpp"
 #include "node/bps/core/partition_id.hpp"
@@ -21,6 +22,8 @@ struct PartitionSettings {
     BatchRules batches;
     std::int32_t insync_min = 1;  // min.insync.replicas, but not more than there are replicas.
     bool deletes_records = true;  // A topic that is only compacted keeps the last of each key.
+    std::optional<Compression> stored_as = {};  // Nothing: as the producer compressed it.
+    chain::Name owner = {};                     // Of the topic.
 };
 
 // What this broker answers for one partition (spec 08): what is taken, what is seen, and whether
@@ -38,6 +41,7 @@ class Partition : base::Pinned {
     Partition(PartitionId id, std::unique_ptr<Log> log, const PartitionSettings& settings);
 
     [[nodiscard]] PartitionId id() const { return id_; }
+    [[nodiscard]] chain::Name owner() const { return settings_.owner; }
     [[nodiscard]] Log& log() { return *log_; }
     [[nodiscard]] const Log& log() const { return *log_; }
 
@@ -56,11 +60,14 @@ class Partition : base::Pinned {
         std::int16_t acks = 0;
         std::int16_t version = 0;  // Of the request.
     };
-    [[nodiscard]] Verdict<Log::Appended> produce(const Produce& request, std::int64_t now);
+    [[nodiscard]] Verdict<Log::Appended> produce(const Produce& request,
+                                                 const Decompressor& opener,
+                                                 std::int64_t now);
 
     // Whole batches for a consumer, at most `bytes_max` bytes but at least one; none: it is at the
-    // high watermark.
+    // high watermark. unsupported_compression_type: this version knows no zstd.
     [[nodiscard]] Verdict<StoredRecords> read(const FetchRequest::Partition& request,
+                                              std::int16_t version,
                                               std::size_t bytes_max) const;
     // By time, or -1: the high watermark; -2: the start; -3: the record of the greatest time.
     [[nodiscard]] Verdict<Log::TimeHit> list_offset(const ListOffsetsRequest::Partition& request,

@@ -17,4 +17,15 @@ Verdict<Partition*> Partitions::get(const Verdict<TopicAccess>& topic, std::int3
     return found;
 }
 
+std::uint64_t Partitions::stored_of(chain::Name owner) const {
+    const auto found = stored_.find(owner);
+    return found == stored_.end() ? 0 : found->second;
+}
+
+void Partitions::count_stored() {
+    stored_.clear();
+    for (const auto& [id, partition] : all)
+        stored_[partition->owner()] += partition->log().bytes();
+}
+
 }  // namespace bps

@@ -31,10 +31,19 @@ struct Partitions : base::Pinned {
     [[nodiscard]] Verdict<Partition*> get(const Verdict<TopicAccess>& topic,
                                           std::int32_t index) const;
 
+    // Bytes of the records of a tenant's topics: what was there at the last count_stored(), and
+    // what was added since.
+    [[nodiscard]] std::uint64_t stored_of(chain::Name owner) const;
+    void add_stored(chain::Name owner, std::uint64_t bytes) { stored_[owner] += bytes; }
+    void count_stored();
+
     std::map<PartitionId, std::unique_ptr<Partition>> all;
     GroupCommit commit;
     DataCounts taken;          // From producers, duplicates left out.
     bool is_disk_low = false;  // Less than 5 % free: nothing is written.
+
+  private:
+    std::map<chain::Name, std::uint64_t> stored_;
 };
 
 }  // namespace bps

@@ -52,8 +52,13 @@ Verdict<Log::Appended> Produces::append(std::int64_t now,
     if (partitions_.is_disk_low) {
         return refuse(ErrorCode::kafka_storage_error, "the disk is nearly full");
     }
-    auto appended = (*partition)->produce(produce, now);
+    const chain::Name owner = (*partition)->owner();
+    if (const auto may = quotas_.may_store(owner, partitions_.stored_of(owner)); !may) {
+        return refuse(may.error());
+    }
+    auto appended = (*partition)->produce(produce, opener_, now);
     if (appended && !appended->is_duplicate) {
+        partitions_.add_stored(owner, appended->bytes);
         DataCounts& taken = partitions_.taken;
         taken.batches += 1;
         taken.records += static_cast<std::uint64_t>(appended->next_offset - appended->base_offset);
@@ -74,6 +79,8 @@ void Produces::start(std::int64_t now,
                     .left = 0,
                     .response = {},
                     .texts = {}};
+    waiting.response.throttle_time_ms =
+        quotas_.take_in(now, caller.principal.account, frame.size());
     std::string first_error;
     for (const ProduceRequest::Topic& topic : request.topic_data) {
         auto& answers = waiting.response.responses.emplace_back();
@@ -105,7 +112,8 @@ void Produces::start(std::int64_t now,
         out.replies.push_back({.id = caller.id,
                                .response = std::nullopt,
                                .close_reason = std::move(first_error),
-                               .key = ProduceRequest::kApi.key});
+                               .key = ProduceRequest::kApi.key,
+                               .throttle_ms = waiting.response.throttle_time_ms});
     } else if (waiting.left == 0) {
         Reply reply = reply_to(caller, waiting.response);
         reply.refusal = std::move(first_error);

@@ -5,6 +5,7 @@
 #include "node/bps/core/codec/data_messages.hpp"
 #include "node/bps/core/deadlines.hpp"
 #include "node/bps/core/partitions.hpp"
+#include "node/bps/core/quotas.hpp"
 #include "node/bps/core/reply.hpp"
 
 #include <cstddef>
@@ -18,11 +19,14 @@ namespace bps {
 // Produce requests: appended at once, answered when all of their batches are durable, or have been
 // refused (spec 08, "Log"). With acks=0 nothing is answered, and an error closes the connection.
 //
-// Thread: that of the broker. `partitions` and `access` outlive it.
+// Thread: that of the broker. What it is given outlives it.
 class Produces : base::Pinned {
   public:
-    Produces(Partitions& partitions, const Access& access)
-        : partitions_(partitions), access_(access) {}
+    Produces(Partitions& partitions,
+             const Access& access,
+             const Decompressor& opener,
+             Quotas& quotas)
+        : partitions_(partitions), access_(access), opener_(opener), quotas_(quotas) {}
 
     // The records of `request` lie in `frame`, and are changed there.
     void start(std::int64_t now,
@@ -63,6 +67,8 @@ class Produces : base::Pinned {
 
     Partitions& partitions_;
     const Access& access_;
+    const Decompressor& opener_;
+    Quotas& quotas_;
     std::map<RequestId, Waiting> waiting_;
     std::map<AnswerId, Part> parts_;
     Deadlines<RequestId> deadlines_;

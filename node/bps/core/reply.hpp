@@ -48,6 +48,7 @@ struct Reply {
     std::string refusal{};                  // Why a client may leave after this, for the log.
     std::int16_t key = -1;                  // Of the request; -1: it is not known.
     ErrorCode error = ErrorCode::none;      // The first that it tells.
+    std::int32_t throttle_ms = 0;           // Nothing more is read from the client for so long.
 };
 
 // An action that the node pushes to the contract, signed as the broker's account.
@@ -64,13 +65,19 @@ struct Effects {
     std::optional<GroupCommit::Sync> sync;
 };
 
+[[nodiscard]] std::int32_t throttle_of(const auto& response) {
+    if constexpr (requires { response.throttle_time_ms; }) return response.throttle_time_ms;
+    return 0;
+}
+
 template <class Response>
 [[nodiscard]] Reply reply_to(const Caller& caller, const Response& response) {
     return {.id = caller.id,
             .response = encode_response(caller.correlation, caller.version, response),
             .close_reason = {},
             .key = Response::kApi.key,
-            .error = first_error_of(response)};
+            .error = first_error_of(response),
+            .throttle_ms = throttle_of(response)};
 }
 
 // Keeps the texts that a response borrows until it is encoded.

@@ -250,6 +250,30 @@ struct Broker {
     }
 };
 
+// What a tenant may use; -1: without bound. Key: the account; the empty name: every tenant without
+// a row of its own.
+struct Quota {
+    static constexpr chain::Name kTable = "quotas"_n;
+
+    chain::Name account;
+    std::int64_t bytes_in = -1;   // From its clients, in a second.
+    std::int64_t bytes_out = -1;  // To them.
+    std::int64_t connections = -1;
+    std::int64_t partitions = -1;
+    std::int64_t groups = -1;
+    std::int64_t stored_bytes = -1;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.account,
+              self.bytes_in,
+              self.bytes_out,
+              self.connections,
+              self.partitions,
+              self.groups,
+              self.stored_bytes);
+    }
+};
+
 struct Replica {
     std::int32_t broker = 0;
     std::int32_t generation = -1;  // With which the broker is in ISR; -1: it is not.

@@ -12,6 +12,15 @@ constexpr std::int64_t kWeekMs = std::int64_t{7} * 86'400'000;
 using rows::find_setting;
 using rows::number_setting;
 
+std::optional<Compression> stored_as(std::string_view type) {
+    if (type == "uncompressed") return Compression::none;
+    if (type == "gzip") return Compression::gzip;
+    if (type == "snappy") return Compression::snappy;
+    if (type == "lz4") return Compression::lz4;
+    if (type == "zstd") return Compression::zstd;
+    return std::nullopt;
+}
+
 }  // namespace
 
 PartitionSettings partition_settings(const std::vector<rows::Setting>& settings,
@@ -30,6 +39,8 @@ PartitionSettings partition_settings(const std::vector<rows::Setting>& settings,
     const auto segment_bytes = static_cast<std::int64_t>(made.log.segment_bytes);
     made.log.segment_bytes = static_cast<std::uint64_t>(
         std::max<std::int64_t>(number_setting(settings, "segment.bytes", segment_bytes), 1));
+    made.log.segment_ms = number_setting(settings, "segment.ms", kWeekMs);
+    made.stored_as = stored_as(find_setting(settings, "compression.type").value_or("producer"));
     made.log.append_time = find_setting(settings, "message.timestamp.type") == "LogAppendTime";
     // A log that is only compacted has no age.
     if (made.deletes_records) {

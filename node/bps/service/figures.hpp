@@ -16,6 +16,7 @@ namespace bps {
 struct Figures {
     DataCounts taken;
     std::uint64_t sent_bytes = 0;
+    std::uint64_t throttled = 0;  // Answers after which a client was not read for a while.
     Gateway::Answered answered;
     std::uint64_t syncs = 0;
     std::uint64_t sync_microseconds = 0;

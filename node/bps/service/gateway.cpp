@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 #include <variant>
 
@@ -38,13 +40,26 @@ void Gateway::give(Reply reply) {
             sent_bytes_ += splice.records.bytes;
         }
     }
+    const std::uint64_t connection = reply.id.connection;
+    const std::chrono::milliseconds throttle(reply.throttle_ms);
     world_.listener.send(std::move(reply));
+    if (throttle.count() == 0) return;
+    ++throttled_;
+    const Principal* who = sessions_.at(connection)->login.principal();
+    if (who != nullptr) mute_tenant(who->account, throttle);
+}
+
+void Gateway::mute_tenant(chain::Name tenant, std::chrono::milliseconds duration) {
+    for (const auto& [connection, session] : sessions_) {
+        const Principal* who = session->login.principal();
+        if (who != nullptr && who->account == tenant) world_.listener.mute(connection, duration);
+    }
 }
 
 void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
     const auto made =
         sessions_.emplace(connection, std::make_unique<Session>(world_.judge, counts_, peer));
-    admit(connection, *made.first->second);
+    (void)admit(connection, *made.first->second);
 }
 
 void Gateway::on_closed(std::uint64_t connection) {
@@ -74,8 +89,8 @@ void Gateway::answer(const RequestId& id, Session& session, Frame& frame) {
     if (!request) return close(id, request.error().detail);
     if (auto reply = session.login.on_request(now_, id, read->header, *request)) {
         // Its answer may be as large as its tenant's memory: it is admitted before.
-        admit(id.connection, session);
-        return give(*std::move(reply));
+        if (admit(id.connection, session)) give(*std::move(reply));
+        return;
     }
     ask_broker(id, session, read->header, *request, frame);
 }
@@ -107,10 +122,23 @@ void Gateway::close(const RequestId& id, std::string reason) {
     world_.listener.send({.id = id, .response = std::nullopt, .close_reason = std::move(reason)});
 }
 
-void Gateway::admit(std::uint64_t connection, Session& session) {
+bool Gateway::admit(std::uint64_t connection, Session& session) {
     const Principal* who = session.login.principal();
-    if (who == nullptr || std::exchange(session.is_admitted, true)) return;
+    if (who == nullptr || session.is_admitted) return true;
+    const auto others = std::ranges::count_if(sessions_, [who](const auto& each) {
+        const Principal* other = each.second->login.principal();
+        return each.second->is_admitted && other != nullptr && other->account == who->account;
+    });
+    const auto may = world_.quotas.may_connect(who->account, static_cast<std::size_t>(others));
+    if (!may) {
+        world_.listener.close(connection, may.error().reason);
+        return false;
+    }
+    session.is_admitted = true;
     world_.listener.admit(connection, who->account.value);
+    const std::chrono::milliseconds wait(world_.quotas.wait_of(now_, who->account));
+    if (wait.count() > 0) world_.listener.mute(connection, wait);
+    return true;
 }
 
 }  // namespace bps

@@ -6,6 +6,7 @@
 #include "node/bps/core/token.hpp"
 #include "node/bps/server/kafka_listener.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -29,6 +30,7 @@ class Gateway final : public KafkaListener::Handler {
         Broker& broker;
         KafkaListener& listener;
         const TokenJudge& judge;
+        const Quotas& quotas;
     };
     Gateway(Settings settings, const World& world)
         : settings_(std::move(settings)), world_(world) {}
@@ -44,6 +46,8 @@ class Gateway final : public KafkaListener::Handler {
     // Of batches, to consumers.
     [[nodiscard]] std::uint64_t sent_bytes() const { return sent_bytes_; }
     [[nodiscard]] std::size_t connections() const { return sessions_.size(); }
+    // Answers after which the client was not read for a while, by its tenant's quota.
+    [[nodiscard]] std::uint64_t throttled() const { return throttled_; }
 
     void on_open(std::uint64_t connection, const ClientPeer& peer) override;
     void on_request(const RequestId& id, Frame frame) override;
@@ -70,13 +74,17 @@ class Gateway final : public KafkaListener::Handler {
                     Frame& frame);
     void close(const RequestId& id, std::string reason);
     void give(Reply reply);
-    void admit(std::uint64_t connection, Session& session);
+    // Of all its connections, lest it goes on by another one.
+    void mute_tenant(chain::Name tenant, std::chrono::milliseconds duration);
+    // False: its tenant has as many connections as its quota says, and it is closed.
+    [[nodiscard]] bool admit(std::uint64_t connection, Session& session);
 
     const Settings settings_;
     const World world_;
     LoginCounts counts_;
     Answered answered_;
     std::uint64_t sent_bytes_ = 0;
+    std::uint64_t throttled_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // By connection.
     // Of the call of deliver() that is under way.
     std::int64_t now_ = 0;

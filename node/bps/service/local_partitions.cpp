@@ -32,8 +32,9 @@ void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
         if (found != partitions_.end()) remove(now, id, out);
         return;
     }
-    const auto settings =
+    auto settings =
         partition_settings(topic->settings, static_cast<std::int32_t>(row->replicas.size()));
+    settings.owner = topic->owner;
     Local* local = nullptr;
     if (found != partitions_.end()) {
         local = &found->second;

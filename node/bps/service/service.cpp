@@ -43,7 +43,11 @@ Service::Service(Options options, Node node, base::Log log)
       log_(log),
       rng_(seed()),
       rights_(options_.rights),
-      broker_({.rights = rights_, .directory = directory_, .opener = codecs_, .rng = rng_},
+      broker_({.rights = rights_,
+               .directory = directory_,
+               .quotas = quotas_,
+               .opener = codecs_,
+               .rng = rng_},
               options_.groups,
               options_.cluster_id),
       calls_(options_.chain, options_.key),
@@ -74,9 +78,11 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
     self.listener_ = std::make_unique<KafkaListener>(
         with.listener, *self.partitions_, [&self] { self.wake(); }, log);
     self.counted_.broker = with.rights.broker;
-    self.gateway_ = std::make_unique<Gateway>(
-        with.gateway,
-        Gateway::World{.broker = self.broker_, .listener = *self.listener_, .judge = self.judge_});
+    self.gateway_ = std::make_unique<Gateway>(with.gateway,
+                                              Gateway::World{.broker = self.broker_,
+                                                             .listener = *self.listener_,
+                                                             .judge = self.judge_,
+                                                             .quotas = self.quotas_});
     return made;
 }
 
@@ -201,6 +207,7 @@ void Service::apply(const FinalRows& rows, std::set<PartitionId>& changed, Effec
         if (change.value) value = base::ByteView(*change.value);
         auto read = rights_.apply(change.id, value);
         if (read) read = directory_.apply(change.id, value);
+        if (read) read = quotas_.apply(change.id, value);
         if (!read) log_.error("a row of the contract is passed over: {}", read.error().detail);
         if (change.id.table == rows::Partition::kTable) {
             const PartitionId id = PartitionId::of(change.id.key);
@@ -278,6 +285,7 @@ void Service::publish_figures() {
     Figures& now = counted_;
     now.taken = broker_.partitions().taken;
     now.sent_bytes = gateway_->sent_bytes();
+    now.throttled = gateway_->throttled();
     now.answered = gateway_->answered();
     now.partitions = broker_.partitions().all.size();
     now.led = 0;

@@ -116,6 +116,7 @@ class Service : base::Pinned {
     base::Log log_;
     base::Rng rng_;
     Codecs codecs_;
+    Quotas quotas_;
     Rights rights_;
     Directory directory_;
     Broker broker_;

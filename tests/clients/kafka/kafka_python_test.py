@@ -101,8 +101,8 @@ class Clients(unittest.TestCase):
             response, = ADMIN.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
             return {each[0]: each[1] for each in response.resources[0][4]}[name]
         self.assertEqual(setting('retention.ms'), '60000')
-        ADMIN.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {'segment.ms': '5000'})])
-        self.assertEqual((setting('retention.ms'), setting('segment.ms')), ('604800000', '5000'))
+        ADMIN.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, {'segment.ms': '65000'})])
+        self.assertEqual((setting('retention.ms'), setting('segment.ms')), ('604800000', '65000'))
         acl = ACL('User:guest', '*', ACLOperation.READ, ACLPermissionType.ALLOW,
                   ResourcePattern(ResourceType.TOPIC, topic))
         self.assertEqual(ADMIN.create_acls([acl]), {'succeeded': [acl], 'failed': []})

@@ -112,6 +112,19 @@ class Records(unittest.TestCase):
                 size, sent = sum(size for _, size in batches), sum(map(len, values))
                 self.assertTrue(size > sent if codec == 'none' else size < sent / 4, (size, sent))
 
+    def test_a_topic_says_how_records_are_stored(self):
+        values = [b'%d %s' % (i, b'x' * 1000) for i in range(200)]
+        for codec, number in CODECS.items():
+            with self.subTest(codec):
+                was = set(glob.glob(os.path.join(BROKER['logs'], '*-0')))
+                topic = new_topic('rd.stored.' + codec,
+                                  compression_type='uncompressed' if codec == 'none' else codec)
+                sent = 'lz4' if codec == 'gzip' else 'gzip'
+                self.assertEqual(produce(topic, values, {**ALICE, 'compression.type': sent,
+                                                         'enable.idempotence': True}), list(range(200)))
+                self.assertEqual([each.value() for each in from_start(topic, 200)], values)
+                self.assertEqual({attributes & 7 for attributes, _ in stored_batches(topic, was)}, {number})
+
     def test_keys_headers_and_tombstones(self):
         topic = new_topic('rd.headers')
         headers = [('a', b'1'), ('a', b'2'), ('none', None), ('', b'')]
@@ -266,9 +279,9 @@ class Administration(unittest.TestCase):
         self.assertEqual(len(ADMIN.list_topics(topic, PATIENCE).topics[topic].partitions), 5)
         resource = ConfigResource('topic', topic)
         self.assertEqual(done(ADMIN.describe_configs([resource]))[resource]['retention.ms'].value, '60000')
-        done(ADMIN.alter_configs([ConfigResource('topic', topic, {'segment.ms': '5000'})]))
+        done(ADMIN.alter_configs([ConfigResource('topic', topic, {'segment.ms': '65000'})]))
         shown = done(ADMIN.describe_configs([resource]))[resource]
-        self.assertEqual((shown['retention.ms'].value, shown['segment.ms'].value), ('604800000', '5000'))
+        self.assertEqual((shown['retention.ms'].value, shown['segment.ms'].value), ('604800000', '65000'))
         with self.assertRaises(KafkaException) as ended:
             done(ADMIN.alter_configs([ConfigResource('topic', topic, {'no.such': '1'})]))
         self.assertEqual(ended.exception.args[0].name(), 'INVALID_CONFIG')

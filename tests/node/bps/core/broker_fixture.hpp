@@ -41,7 +41,9 @@ struct BrokerFixture {
     }
     std::unique_ptr<bps::Broker> make_broker() {
         auto made = std::make_unique<bps::Broker>(
-            bps::Broker::World{view.rights, view.directory, opener, rng}, group_settings, "chain");
+            bps::Broker::World{view.rights, view.directory, quotas, opener, rng},
+            group_settings,
+            "chain");
         made->set_offsets_topic(kOffsetsTopic, kOffsetsPartitions);
         return made;
     }
@@ -214,6 +216,7 @@ struct BrokerFixture {
     bps::PartitionSettings settings;
     ChainView view;
     chain::Name tenant = "alice"_n;
+    bps::Quotas quotas;
     NoDecompressor opener;
     base::Rng rng{1};
     bps::GroupSettings group_settings;

@@ -267,6 +267,45 @@ TEST_CASE("old and too many segments go, the last one too", "[bps][log]") {
     }
 }
 
+TEST_CASE("a segment ends when it has had its time", "[bps][log]") {
+    SimulatedFiles files;
+    bps::LogSettings settings;
+    settings.segment_ms = 100;
+    auto log = open_log(files, settings, 1'000);
+    // Not by times that producers choose, which are years apart.
+    append(*log, record("a", 5), 1'000);
+    append(*log, record("b", 1'700'000'000'000), 1'099);
+    CHECK(log->segments().size() == 1);
+    SECTION("with the next batch") {
+        append(*log, record("c", 5), 1'100);
+        REQUIRE(log->segments().size() == 2);
+        CHECK(log->segments().back().base == 2);
+        append(*log, record("d", 5), 1'199);
+        CHECK(log->segments().size() == 2);
+    }
+    SECTION("without one, and is sealed") {
+        sync(*log, files);
+        REQUIRE(log->retain(1'099, log->end()).has_value());
+        CHECK(log->segments().size() == 1);
+        REQUIRE(log->retain(1'100, log->end()).has_value());
+        REQUIRE(log->segments().size() == 2);
+        CHECK(log->segments().front().is_sealed);
+        // One without records has no age.
+        REQUIRE(log->retain(5'000, log->end()).has_value());
+        CHECK(log->segments().size() == 2);
+    }
+    SECTION("after a restart by the time of its records") {
+        sync(*log, files);
+        log = open_log(files, settings, 1'050);
+        append(*log, record("c", 5), 1'051);
+        CHECK(log->segments().size() == 2);
+        append(*log, record("d", 5), 1'150);
+        CHECK(log->segments().size() == 2);
+        append(*log, record("e", 5), 1'151);
+        CHECK(log->segments().size() == 3);
+    }
+}
+
 TEST_CASE("deleted records stay deleted", "[bps][log]") {
     SimulatedFiles files;
     const auto log = open_log(files, small_segments());

@@ -75,6 +75,15 @@ TEST_CASE("rows of rights are packed as the contract's ABI says", "[bps][rows]")
                            .id = 9},
           R"({"resource":1,"prefixed":true,"name":"g","account":"bob","permission":"active",
               "operation":2,"first":1,"last":2,"id":9})");
+    check(bps::rows::Quota{.account = "alice"_n,
+                           .bytes_in = 1,
+                           .bytes_out = 2,
+                           .connections = 3,
+                           .partitions = 4,
+                           .groups = 5,
+                           .stored_bytes = 6},
+          R"({"account":"alice","bytes_in":1,"bytes_out":2,"connections":3,"partitions":4,
+              "groups":5,"stored_bytes":6})");
     check(bps::rows::Prefix{.id = 3, .owner = "alice"_n, .prefix = "alice."},
           R"({"id":3,"owner":"alice","prefix":"alice."})");
     check(bps::rows::Delegation{.account = "broker1"_n,

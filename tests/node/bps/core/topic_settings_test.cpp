@@ -9,6 +9,8 @@ TEST_CASE("a topic without settings keeps records for a week", "[bps][settings]"
     CHECK(made.log.retention_ms == 604'800'000);
     CHECK(made.log.retention_bytes == -1);
     CHECK(made.log.segment_bytes == 128U << 20U);
+    CHECK(made.log.segment_ms == 604'800'000);
+    CHECK_FALSE(made.stored_as.has_value());
     CHECK_FALSE(made.log.append_time);
     CHECK_FALSE(made.log.compacts);
     CHECK(made.batches.bytes_max == 1'048'588);
@@ -21,6 +23,7 @@ TEST_CASE("a topic is served as its settings say", "[bps][settings]") {
     const auto made = partition_settings({{"retention.ms", "-1"},
                                           {"retention.bytes", "5000000000"},
                                           {"segment.bytes", "65536"},
+                                          {"segment.ms", "60000"},
                                           {"max.message.bytes", "100"},
                                           {"message.timestamp.type", "LogAppendTime"},
                                           {"min.insync.replicas", "2"},
@@ -29,9 +32,22 @@ TEST_CASE("a topic is served as its settings say", "[bps][settings]") {
     CHECK(made.log.retention_ms == -1);
     CHECK(made.log.retention_bytes == 5'000'000'000);
     CHECK(made.log.segment_bytes == 65'536);
+    CHECK(made.log.segment_ms == 60'000);
     CHECK(made.batches.bytes_max == 100);
     CHECK(made.log.append_time);
     CHECK(made.insync_min == 2);
+}
+
+TEST_CASE("a topic says how records are stored", "[bps][settings]") {
+    const auto stored_as = [](const std::string& type) {
+        return partition_settings({{"compression.type", type}}, 1).stored_as;
+    };
+    CHECK(stored_as("uncompressed") == bps::Compression::none);
+    CHECK(stored_as("gzip") == bps::Compression::gzip);
+    CHECK(stored_as("snappy") == bps::Compression::snappy);
+    CHECK(stored_as("lz4") == bps::Compression::lz4);
+    CHECK(stored_as("zstd") == bps::Compression::zstd);
+    CHECK_FALSE(stored_as("producer").has_value());
 }
 
 TEST_CASE("more replicas in sync than there are, are not asked for", "[bps][settings]") {

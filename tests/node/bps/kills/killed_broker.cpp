@@ -80,7 +80,7 @@ bool KilledBroker::check_error(const base::Error& error) const {
 
 bool KilledBroker::start() {
     broker_ = std::make_unique<bps::Broker>(
-        bps::Broker::World{view_.rights, view_.directory, kOpener, broker_rng_},
+        bps::Broker::World{view_.rights, view_.directory, quotas_, kOpener, broker_rng_},
         bps::GroupSettings{.gather_ms = 0},
         "chain");
     broker_->set_offsets_topic(kOffsetsTopic, 1);

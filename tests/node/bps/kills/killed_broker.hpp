@@ -118,6 +118,7 @@ class KilledBroker : base::Pinned {
     sim::DiskFiles disk_{"/m"};
     sim::Chance chance_;
     support::ChainView view_;
+    bps::Quotas quotas_;
     std::map<bps::PartitionId, std::unique_ptr<LogDirectory>> files_;
     base::Rng broker_rng_{1};
     std::unique_ptr<bps::Broker> broker_;

@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 
 namespace {
@@ -25,6 +27,12 @@ class NobodySatisfies final : public bps::PermissionCheck {
         return false;
     }
 };
+
+// A segment that has had its time ends, and a fetch has batches of one: records are of today.
+std::int64_t milliseconds_now() {
+    const auto since = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
 
 // Who comes is alice, whose the topic is.
 class ServedBroker : base::Pinned {
@@ -84,7 +92,7 @@ class ServedBroker : base::Pinned {
     }
     ErrorCode produce(const std::string& value) {
         const base::Bytes batch = support::make_batch(
-            {.records = {{.key = {}, .value = value}}, .base_timestamp = 1'000});
+            {.records = {{.key = {}, .value = value}}, .base_timestamp = milliseconds_now()});
         bps::Writer body;
         body.integer<std::int16_t>(-1);  // No transaction.
         body.integer<std::int16_t>(-1);  // acks=all.
@@ -176,6 +184,48 @@ TEST_CASE("a broker starts on the chain, and what it acknowledged outlives it", 
     CHECK(chain.partition({7, 0}).leader_boot == 2);
     CHECK(chain.broker().generation == 1);  // The directory was the same.
     CHECK(chain.actions() == std::vector<std::string>{"regbroker", "regbroker", "elect"});
+}
+
+TEST_CASE("a tenant has as many connections as its quota says", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    chain.add_topic();
+    REQUIRE(broker.leads());
+    chain.put(bps::rows::Quota{.account = "alice"_n, .connections = 1}, ("alice"_n).value);
+    const auto is_served = [&](tests::Client& client) {
+        ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(0));
+        return client.answer().has_value();
+    };
+    tests::Client first(broker.port());
+    CHECK(is_served(first));
+    REQUIRE(tests::soon([&] {
+        tests::Client second(broker.port());
+        return !is_served(second);
+    }));
+    CHECK(is_served(first));
+}
+
+TEST_CASE("a client above its tenant's rate is not read for a while", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+    chain.add_topic();
+    REQUIRE(broker.leads());
+    REQUIRE(broker.produce(std::string(1'000, 'x')) == ErrorCode::none);
+    CHECK(broker.figures().throttled == 0);
+    chain.put(bps::rows::Quota{.account = "alice"_n, .bytes_out = 2'000}, ("alice"_n).value);
+    tests::Client client(broker.port());
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 6; ++i) {
+        ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(0));
+        CHECK(client.answer().has_value());
+    }
+    // More than 6,000 bytes, of which 2,000 are ahead of the rate.
+    CHECK(std::chrono::steady_clock::now() - begin > std::chrono::seconds(1));
+    CHECK(tests::soon([&] { return broker.figures().throttled > 0; }));
 }
 
 TEST_CASE("what a broker does is counted", "[bps][service]") {
