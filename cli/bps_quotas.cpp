@@ -94,6 +94,7 @@ base::Result<void> remove_quota(const Session& session, const Arguments& argumen
 void add_bps_quota_commands(std::vector<Command>& commands) {
     const Positional account{"account", "the tenant; 'others': all without a quota of their own"};
     std::vector<Option> bounds;
+    bounds.reserve(kBounds.size());
     for (const Bound& bound : kBounds)
         bounds.push_back({bound.option, 0, "COUNT", bound.help});
     commands.push_back({"bps quotas",
