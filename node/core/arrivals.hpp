@@ -28,8 +28,9 @@ struct Arrival {
     bool is_sync = false;            // Final for who sent it, and asked for by height.
     std::uint64_t ticket = 0;        // Of the effect::Recover under way; 0: recovered.
     std::vector<chain::PooledTransaction> transactions;
-    // Only executed blocks say who makes this block and who votes for it. Where an unchecked header
-    // does, its producer may have given itself the names of others, and the voters of its choice.
+    // Only executed blocks have proposed who makes this block and who votes for it. Where an
+    // unchecked header has, its producer may have given itself the names of others, and the voters
+    // of its choice. Since when a proposal is in force an unchecked header may say.
     bool is_schedule_known = false;
     bool is_certified = false;     // A certificate names it, or a block above it.
     base::Timestamp not_before{};  // It came before its slot.

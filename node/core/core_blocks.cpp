@@ -168,9 +168,24 @@ std::optional<Core::Impl::Below> Core::Impl::schedules_below(
     if (parent == nullptr) return std::nullopt;
     const chain::ScheduleState& above = parent->schedules;
     Below below{chain::schedules_below(above, parent->block->header), parent->is_schedule_known};
-    below.is_known &=
+    const bool is_as_above =
         below.schedules.active == above.active && below.schedules.pending() == above.pending();
+    // A proposal of an executed block is right, and honest members of it sign only what they have
+    // executed. When it comes into force such a header may say: else a third block at which it does
+    // would have nothing to name it, neither a child of another nor a certificate.
+    if (!is_as_above)
+        below.is_known &= is_proposal_executed(above, Arrivals::key_of(*parent->block));
     return below;
+}
+
+bool Core::Impl::is_proposal_executed(const chain::ScheduleState& schedules,
+                                      Arrivals::Key waiting) const {
+    for (const Arrival* arrival = arrivals_.find(waiting); arrival != nullptr;
+         arrival = arrivals_.find(waiting)) {
+        if (schedules.proposed_at >= waiting.first) return false;
+        waiting = {waiting.first - 1, arrival->block->header.previous};
+    }
+    return true;
 }
 
 // Whose votes make a certificate of a block that waits; null: not known yet.

@@ -267,6 +267,9 @@ class Core::Impl {
         bool is_known = false;  // As Arrival::is_schedule_known.
     };
     [[nodiscard]] std::optional<Below> schedules_below(const chain::BlockHeader& child) const;
+    // Whether an executed block made the proposal in these schedules of one that waits.
+    [[nodiscard]] bool is_proposal_executed(const chain::ScheduleState& schedules,
+                                            Arrivals::Key waiting) const;
     [[nodiscard]] const chain::ScheduleState* voters_of(const Arrival& arrival) const;
     // Of a block whose parent leads to these schedules: whose its slot is, whether the header
     // says so, and whether the owner has signed it.

@@ -5,6 +5,7 @@
 #include "node/core/arrivals.hpp"
 #include "tests/support/blocks.hpp"
 #include "tests/support/cluster.hpp"
+#include "tests/support/elections.hpp"
 
 #include <algorithm>
 
@@ -221,6 +222,41 @@ TEST_CASE("who makes a block names neither the producers nor the voters of what 
         REQUIRE(test.judged.size() == 1);
         CHECK(test.judged.front().verdict == p2p::Verdict::bad);
     }
+}
+
+// From slot 26 on a change is pending, from slot 28 on it is in force: so the header below says.
+TEST_CASE("a third block of a slot is named by what builds on it under other schedules",
+          "[network]") {
+    Cluster cluster(4, 1, 12);
+    support::elect_standby(cluster);
+    const chain::Slot slot = GENERATE(25U, 27U);
+    cluster.run(24, slot - 1);
+    const std::size_t apart = slot == 25 ? 0 : 1;  // It has no slot meanwhile.
+    for (std::size_t i = 0; i < cluster.size(); ++i)
+        cluster.cut(apart, i);
+    cluster.tick_at(slot);
+    const chain::BlockPtr good = cluster[2].view().head;
+    cluster.tick_at(slot + 1);
+    const chain::BlockPtr child = cluster[2].view().head;
+    REQUIRE(child->header.previous == good->id);
+    REQUIRE((slot == 27) == (child->header.schedule_version > good->header.schedule_version));
+    const auto send = [&](const chain::BlockPtr& block) {
+        cluster[apart].step(
+            node::input::FromPeers{p2p::effect::BlockArrived{Cluster::channel(2), block}});
+    };
+    const auto key = support::key_of(slot == 25 ? 8 : 10);
+    for (const unsigned tag : {1U, 2U}) {
+        chain::BlockHeader header = good->header;
+        header.state_digest.bytes[5] ^= static_cast<std::byte>(tag);
+        send(with_header(*good, header, key, cluster[0].genesis().chain_id()));
+    }
+    send(good);
+    REQUIRE(cluster[apart].view().head->id == good->header.previous);
+    // Without the certificate that it brings: it is refused for that, and names it all the same.
+    chain::Block bare = *child;
+    bare.witness = {};
+    send(std::make_shared<const chain::Block>(bare));
+    CHECK(cluster[apart].view().head->id == good->id);
 }
 
 TEST_CASE("of third blocks of a producer that come by themselves the last few wait", "[network]") {
