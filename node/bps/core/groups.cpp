@@ -67,6 +67,13 @@ Group& Groups::make(std::int64_t now, std::string_view name, chain::Name owner) 
     return group;
 }
 
+Verdict<Group*> Groups::find_or_make(std::int64_t now, std::string_view name, chain::Name owner) {
+    const auto at = groups_.find(name);
+    if (at != groups_.end()) return &at->second;
+    if (const auto may = may_make(owner); !may) return refuse(may.error());
+    return &make(now, name, owner);
+}
+
 // One that was only asked for leaves nothing behind.
 void Groups::drop_if_unused(Group& group) {
     const bool is_used = !group.members.empty() || !group.pending.empty() || group.is_recorded ||

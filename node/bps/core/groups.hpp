@@ -169,6 +169,9 @@ class Groups : base::Pinned {
                                       const Caller& caller,
                                       std::string_view name) const;
     [[nodiscard]] Group& make(std::int64_t now, std::string_view name, chain::Name owner);
+    [[nodiscard]] Verdict<Group*> find_or_make(std::int64_t now,
+                                               std::string_view name,
+                                               chain::Name owner);
     void drop_if_unused(Group& group);
     void forget(Group& group);
     void set_timer(std::optional<std::int64_t>& at,

@@ -84,10 +84,9 @@ ErrorCode Groups::try_join(std::int64_t now,
                           ? at->second.accepts(request.protocol_type, request.protocols, replaced)
                           : !request.protocol_type.empty() && !request.protocols.empty();
     if (!fits) return ErrorCode::inconsistent_group_protocol;
-    if (const auto may = is_known ? Verdict<void>() : may_make(*owner); !may) {
-        return may.error().code;
-    }
-    Group& group = is_known ? at->second : make(now, request.group_id, *owner);
+    const auto found = find_or_make(now, request.group_id, *owner);
+    if (!found) return found.error().code;
+    Group& group = **found;
     if (!request.member_id.empty()) return join_known(now, group, caller, request, out);
     const bool is_static = request.group_instance_id.has_value();
     if (is_static || caller.version < kMemberIdRequiredSince) {

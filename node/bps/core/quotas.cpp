@@ -72,13 +72,14 @@ std::int32_t Quotas::take(
         std::erase_if(paid,
                       [&](const auto& each) { return each.second <= at - kBurstMs * kMicro; });
     }
-    constexpr double kSecond = 1'000'000;  // In microseconds.
-    const double cost =
-        static_cast<double>(bytes) * kSecond / static_cast<double>(std::max<std::int64_t>(rate, 1));
+    constexpr std::int64_t kSecond = 1'000'000;  // In microseconds.
     constexpr std::int64_t kMost = kThrottleMaxMs * kMicro;
+    constexpr std::size_t kBytesMax = std::size_t{1} << 40U;  // Times a second, they fit.
+    const std::int64_t cost = static_cast<std::int64_t>(std::min(bytes, kBytesMax)) * kSecond /
+                              std::max<std::int64_t>(rate, 1);
     std::int64_t& until = paid.try_emplace(tenant, 0).first->second;
     until = std::max(until, at - kBurstMs * kMicro);
-    until += static_cast<std::int64_t>(std::min(cost, static_cast<double>(2 * kMost)));
+    until += std::min(cost, 2 * kMost);
     until = std::min(until, at + kMost);
     return static_cast<std::int32_t>(std::max<std::int64_t>(until - at + kMicro - 1, 0) / kMicro);
 }

@@ -201,13 +201,18 @@ void Service::take(FinalRows& rows, Effects& out) {
     if (start_->boot()) broker_.on_final(now(), out);
 }
 
+base::Result<void> Service::feed(const RowId& id, std::optional<base::ByteView> value) {
+    auto read = rights_.apply(id, value);
+    if (read) read = directory_.apply(id, value);
+    if (read) read = quotas_.apply(id, value);
+    return read;
+}
+
 void Service::apply(const FinalRows& rows, std::set<PartitionId>& changed, Effects& out) {
     for (const FinalRows::Change& change : rows.changes) {
         std::optional<base::ByteView> value;
         if (change.value) value = base::ByteView(*change.value);
-        auto read = rights_.apply(change.id, value);
-        if (read) read = directory_.apply(change.id, value);
-        if (read) read = quotas_.apply(change.id, value);
+        const auto read = feed(change.id, value);
         if (!read) log_.error("a row of the contract is passed over: {}", read.error().detail);
         if (change.id.table == rows::Partition::kTable) {
             const PartitionId id = PartitionId::of(change.id.key);

@@ -100,6 +100,7 @@ class Service : base::Pinned {
     void take(FinalRows& rows, Effects& out);
     void take(Synced& synced, Effects& out);
     void take(const Refused& refused, Effects& out);
+    base::Result<void> feed(const RowId& id, std::optional<base::ByteView> value);
     void apply(const FinalRows& rows, std::set<PartitionId>& changed, Effects& out);
     void add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const;
     void step_start(std::set<PartitionId>& changed);
