@@ -31,8 +31,8 @@ constexpr std::array<Bound, 6> kBounds = {
      {"groups", "groups", "of consumers at a broker"},
      {"stored-bytes", "stored_bytes", "of the records of all topics on a broker"}}};
 
-// Every tenant without a quota of its own.
-constexpr std::string_view kOthers = "others";
+// Every tenant without a quota of its own; no name of an account.
+constexpr std::string_view kOthers = "all-others";
 
 std::string account_of(const Arguments& arguments) {
     const std::string account = arguments.at("account");
@@ -92,7 +92,8 @@ base::Result<void> remove_quota(const Session& session, const Arguments& argumen
 }  // namespace
 
 void add_bps_quota_commands(std::vector<Command>& commands) {
-    const Positional account{"account", "the tenant; 'others': all without a quota of their own"};
+    const Positional account{"account",
+                             "the tenant; 'all-others': those without a quota of their own"};
     std::vector<Option> bounds;
     bounds.reserve(kBounds.size());
     for (const Bound& bound : kBounds)

@@ -312,7 +312,9 @@ TEST_CASE("an error names who asks, the topic or group, and the command that hel
     CHECK(text(RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP).find("bps groups show g") != std::string::npos);
     CHECK(text(RD_KAFKA_RESP_ERR__AUTHENTICATION) == "no login: why");
     CHECK(text(RD_KAFKA_RESP_ERR__TRANSPORT).find("no answer from a broker: why") == 0);
-    CHECK(text(RD_KAFKA_RESP_ERR_POLICY_VIOLATION) == "the broker says: why");
+    CHECK(text(RD_KAFKA_RESP_ERR_POLICY_VIOLATION).find("'bor-cli bps quotas'") !=
+          std::string::npos);
+    CHECK(text(RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS) == "the broker says: why");
 }
 
 TEST_CASE("where no broker answers, the command ends and says where", "[bps]") {

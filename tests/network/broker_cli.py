@@ -109,8 +109,8 @@ def quotas(network):
     line = 'x' * 999 + '\n'
     contains(network.bps('quota', 'set', 'alice', status=1), 'bounds nothing', '--bytes-in 1000000')
     contains(network.bps('quota', 'set', 'alice', '--groups', '-1', status=1), "'-1' is not a bound for --groups")
-    network.cli('bps', 'quota', 'set', 'others', '--bytes-in', '100000')
-    contains(network.cli('bps', 'quotas'), 'bytes-in', 'others                100000              -')
+    network.cli('bps', 'quota', 'set', 'all-others', '--bytes-in', '100000')
+    contains(network.cli('bps', 'quotas'), 'bytes-in', 'all-others            100000              -')
     # 300 kB take 3 s, and may be ahead by one; the next connection pays for it, as soon as the row is final.
     began = time.monotonic()
     for _ in range(4):
@@ -120,7 +120,7 @@ def quotas(network):
     network.cli('bps', 'quota', 'set', 'alice', '--stored-bytes', '1000')
     soon('the quota is final', lambda: "used up: 'bor-cli bps quotas'" in network.run_given(
         'bps', 'produce', 'bounded', *login, given='no\n').stderr)
-    network.cli('bps', 'quota', 'remove', 'others')
+    network.cli('bps', 'quota', 'remove', 'all-others')
     network.cli('bps', 'quota', 'remove', 'alice')
     equal(len(network.cli('bps', 'quotas').splitlines()), 1)
     soon('there is no quota', lambda: network.run_given(
