@@ -234,7 +234,8 @@ void Fleet::note_expelled(std::size_t i, const p2p::effect::Close& goodbye) {
 }
 
 // The certificate of a lock is durable before the COMMIT leaves: without it a restarted node
-// could not show the others why it is locked (spec 04, R2).
+// could not show the others why it is locked (spec 04, R2). A state that was replaced may be below
+// it; the journal's page has it then.
 void Fleet::check_opened(std::size_t i) {
     if (!world_.is_honest(i) || i == world_.joiner) return;
     const consensus::Consensus& agreement = machines_[i]->agreement();
@@ -244,6 +245,11 @@ void Fleet::check_opened(std::size_t i) {
     for (const auto& key : world_.universe.members[world_.member_of(i)].vote_keys) {
         const auto left = committed_.find(key);
         if (left == committed_.end() || left->second <= certified) continue;
+        const auto journal = agreement.journals().find(consensus::key_tag(key));
+        const bool is_there = journal != agreement.journals().end();
+        const consensus::CertificatePtr lock =
+            is_there ? journal->second.safety().lock_certificate : nullptr;
+        if (lock != nullptr && lock->data.slot >= left->second) continue;
         fail(
             fmt::format("node {} has sent a COMMIT of slot {} whose certificate is gone; the "
                         "highest is of slot {}",

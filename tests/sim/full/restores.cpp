@@ -180,8 +180,6 @@ void Fleet::replace_state(std::size_t i) {
     Machine& machine = *machines_[i];
     if (copies_.empty() || machine.has_bad_disk()) return;
     if (copies_.back().rules_version > chain::kRulesKnown) return;
-    // The certificates of its locks are with others then, and in its journal.
-    forget_commits(i);
     if (restore_dice_.percent(30)) {
         (void)machine.replace_state(copies_.back(), restore_dice_.below(kCallsOfLoad));
         ++outcome_.counts["snapshots cut"];
