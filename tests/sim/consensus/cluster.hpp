@@ -186,6 +186,11 @@ class Host {
     std::set<base::crypto::PublicKey> known_lost_;
     // Before the last sync, and what that made durable of the journals.
     std::optional<Rows> rows_before_;
+    // Rows and journals agreed then, and no key was lost: else they have lost two writes.
+    bool agreed_before_ = false;
+    bool agrees_ = false;
+    // Since the process ended, one of the two parts has lost that, and nothing else was lost.
+    bool lost_one_write_ = false;
     std::vector<consensus::JournalPage> synced_pages_;
     std::vector<consensus::JournalPage> unsynced_pages_;
     std::unique_ptr<consensus::Consensus> consensus_;

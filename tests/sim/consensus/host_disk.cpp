@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 // What happens to the disk of a machine. One of its two parts, the rows and the journals, may lose
@@ -28,6 +29,12 @@ bool knows_the_same(const consensus::KeySafety& a, const consensus::KeySafety& b
            std::ranges::equal(a.past_votes, b.past_votes, is_same);
 }
 
+bool has_one_page_each(const std::vector<consensus::JournalPage>& pages) {
+    std::set<consensus::KeyTag> keys;
+    return std::ranges::all_of(pages,
+                               [&](const auto& page) { return keys.insert(page.key).second; });
+}
+
 }  // namespace
 
 // --- The end of a process ---
@@ -42,8 +49,10 @@ void Host::cut_power(bool loses_synced) {
     std::vector<consensus::KeyTag> to_mend;
     for (const auto& [key, journal] : read_journals(to_mend))
         done_.try_emplace(key, journal.last_sequence());
+    bool is_torn = false;
     disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
         if (write.pages.empty()) return;
+        is_torn = true;
         // Its pages, parts of them, and its rows are written side by side; a page that replaces
         // its journal comes after its rows.
         const bool has_rows = cluster_.chance().percent(40);
@@ -60,6 +69,8 @@ void Host::cut_power(bool loses_synced) {
         }
     });
     if (loses_synced && rows_before_) {
+        lost_one_write_ =
+            may_lose_part() && agreed_before_ && !is_torn && has_one_page_each(synced_pages_);
         Stored& state = disk_.state();
         const bool loses_rows = cluster_.chance().percent(50) && !loses_only_copy(*rows_before_);
         if (loses_rows) {
@@ -117,6 +128,7 @@ bool Host::has_lock_on(const chain::BlockId& block) const {
 
 // What the keys knew before something is lost.
 void Host::remember_journals() {
+    lost_one_write_ = false;
     std::vector<consensus::KeyTag> to_mend;
     if (!known_before_) known_before_ = read_journals(to_mend);
 }
@@ -125,6 +137,14 @@ void Host::remember_journals() {
 // can have acted on.
 void Host::check_journals(const consensus::Journals& opened) {
     const auto done = std::exchange(done_, {});
+    if (std::exchange(lost_one_write_, false)) {
+        // Whichever of the two it was, the other has it (spec 04).
+        for (const base::crypto::PublicKey& own : keys()) {
+            if (may_have_signed(own) && !opened.at(consensus::key_tag(own)).safety().known) {
+                cluster_.observer().fail("a key is lost with one write of its journal or its rows");
+            }
+        }
+    }
     if (!known_before_) return;
     const consensus::Journals known = *std::exchange(known_before_, std::nullopt);
     for (const base::crypto::PublicKey& own : keys()) {
@@ -207,6 +227,7 @@ void Host::forget_all() {
 }
 
 void Host::replace_disk(bool keeps_journal) {
+    lost_one_write_ = false;
     known_before_.reset();
     if (keeps_journal) remember_journals();
     disk_ = {};
@@ -258,6 +279,7 @@ void Host::copy_disk() {
 
 bool Host::put_back_copy() {
     if (!copy_) return false;
+    lost_one_write_ = false;
     known_before_.reset();
     disk_.state() = *copy_;
     early_logs_ = copy_->logs;
