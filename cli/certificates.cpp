@@ -85,6 +85,26 @@ bool sign(X509& made,
     return X509_sign(&made, &issuer_key, EVP_sha256()) > 0;
 }
 
+struct KeyAndCertificate {
+    OpensslPtr<EVP_PKEY> key;
+    OpensslPtr<X509> certificate;
+};
+
+// Signed by the issuer; null: by itself.
+base::Result<KeyAndCertificate> make(const char* name,
+                                     const std::vector<Extension>& extensions,
+                                     const KeyAndCertificate* issuer) {
+    KeyAndCertificate made{.key = OpensslPtr<EVP_PKEY>(EVP_EC_gen("P-256")), .certificate = {}};
+    if (made.key == nullptr) return failed("no key was made");
+    made.certificate = begin(*made.key, name);
+    const KeyAndCertificate& by = issuer == nullptr ? made : *issuer;
+    if (made.certificate == nullptr ||
+        !sign(*made.certificate, extensions, *by.certificate, *by.key)) {
+        return failed("a certificate was not made");
+    }
+    return made;
+}
+
 std::string text_of(BIO& bio) {
     char* bytes = nullptr;
     const long size = BIO_get_mem_data(&bio, &bytes);
@@ -123,33 +143,23 @@ base::Result<BrokerCertificates> make_broker_certificates(const std::vector<std:
         names +=
             fmt::format("{}{}:{}", names.empty() ? "" : ",", is_address(host) ? "IP" : "DNS", host);
     }
-    const OpensslPtr<EVP_PKEY> authority_key(EVP_EC_gen("P-256"));
-    if (authority_key == nullptr) return failed("no key was made");
-    const auto authority = begin(*authority_key, "BoR network");
-    if (authority == nullptr || !sign(*authority,
-                                      {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
-                                       {NID_key_usage, "critical,keyCertSign,cRLSign"},
-                                       {NID_subject_key_identifier, "hash"}},
-                                      *authority,
-                                      *authority_key)) {
-        return failed("the certificate authority was not made");
-    }
-    const OpensslPtr<EVP_PKEY> key(EVP_EC_gen("P-256"));
-    if (key == nullptr) return failed("no key was made");
-    const auto certificate = begin(*key, "BoR broker");
-    if (certificate == nullptr || !sign(*certificate,
-                                        {{NID_basic_constraints, "critical,CA:FALSE"},
-                                         {NID_key_usage, "critical,digitalSignature"},
-                                         {NID_ext_key_usage, "serverAuth"},
-                                         {NID_authority_key_identifier, "keyid"},
-                                         {NID_subject_alt_name, names}},
-                                        *authority,
-                                        *authority_key)) {
-        return failed("the broker's certificate was not made");
-    }
-    auto first = to_pem(*authority, *authority_key);
+    const auto authority = make("BoR network",
+                                {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                                 {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                                 {NID_subject_key_identifier, "hash"}},
+                                nullptr);
+    if (!authority) return base::fail(authority.error());
+    const auto broker = make("BoR broker",
+                             {{NID_basic_constraints, "critical,CA:FALSE"},
+                              {NID_key_usage, "critical,digitalSignature"},
+                              {NID_ext_key_usage, "serverAuth"},
+                              {NID_authority_key_identifier, "keyid"},
+                              {NID_subject_alt_name, names}},
+                             &*authority);
+    if (!broker) return base::fail(broker.error());
+    auto first = to_pem(*authority->certificate, *authority->key);
     if (!first) return base::fail(first.error());
-    auto second = to_pem(*certificate, *key);
+    auto second = to_pem(*broker->certificate, *broker->key);
     if (!second) return base::fail(second.error());
     return BrokerCertificates{.authority = *std::move(first), .broker = *std::move(second)};
 }
