@@ -43,7 +43,7 @@ constexpr std::array<KnownSetting, 14> kKnown = {{
      0,
      "|producer|uncompressed|gzip|snappy|lz4|zstd|",
      "producer",
-     "How records are stored; in another way than they come, at most max.message.bytes of them."},
+     "How records are stored; a batch that comes in another way opens to max.message.bytes."},
     {"message.timestamp.type",
      0,
      0,

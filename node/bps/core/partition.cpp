@@ -76,8 +76,9 @@ Verdict<Log::Appended> Partition::produce(const Produce& request,
     }
     BatchRules rules = settings_.batches;
     rules.allows_zstd = request.version >= kZstdSince;
+    if (!settings_.stored_as) return log_->append(request.batch, rules, now);
     const auto header = read_batch_header(request.batch);
-    if (!settings_.stored_as || !header || header->compression() == *settings_.stored_as) {
+    if (!header || header->compression() == *settings_.stored_as) {
         return log_->append(request.batch, rules, now);
     }
     auto stored = recompress(request.batch, rules, *settings_.stored_as, opener);

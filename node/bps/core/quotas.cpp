@@ -81,7 +81,7 @@ std::int32_t Quotas::take(
     until = std::max(until, at - kBurstMs * kMicro);
     until += std::min(cost, 2 * kMost);
     until = std::min(until, at + kMost);
-    return static_cast<std::int32_t>(std::max<std::int64_t>(until - at + kMicro - 1, 0) / kMicro);
+    return time_until(until, at);
 }
 
 std::int32_t Quotas::wait_of(std::int64_t now, chain::Name tenant) const {

@@ -297,8 +297,7 @@ void Service::publish_figures() {
     now.log_bytes = 0;
     for (const auto& [id, partition] : broker_.partitions().all) {
         if (partition->leads()) ++now.led;
-        for (const Segment& segment : partition->log().segments())
-            now.log_bytes += segment.bytes;
+        now.log_bytes += partition->log().bytes();
     }
     now.connections = gateway_->connections();
     now.groups = broker_.groups().all().size();

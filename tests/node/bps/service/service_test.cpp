@@ -158,6 +158,19 @@ bool has(const std::string& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
+// It has started, and leads the partition of the topic "t".
+struct LeadingBroker {
+    LeadingBroker() {
+        REQUIRE(tests::soon([this] { return chain.broker().boot == 1; }));
+        chain.add_topic();
+        REQUIRE(broker.leads());
+    }
+
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    ServedBroker broker{chain, directory.path()};
+};
+
 }  // namespace
 
 TEST_CASE("a broker starts on the chain, and what it acknowledged outlives it", "[bps][service]") {
@@ -186,13 +199,9 @@ TEST_CASE("a broker starts on the chain, and what it acknowledged outlives it", 
     CHECK(chain.actions() == std::vector<std::string>{"regbroker", "regbroker", "elect"});
 }
 
-TEST_CASE("a tenant has as many connections as its quota says", "[bps][service]") {
-    const TemporaryDirectory directory;
-    ChainInMemory chain;
-    ServedBroker broker(chain, directory.path());
-    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-    chain.add_topic();
-    REQUIRE(broker.leads());
+TEST_CASE_METHOD(LeadingBroker,
+                 "a tenant has as many connections as its quota says",
+                 "[bps][service]") {
     chain.put(bps::rows::Quota{.account = "alice"_n, .connections = 1}, ("alice"_n).value);
     const auto is_served = [&](tests::Client& client) {
         ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(0));
@@ -207,13 +216,9 @@ TEST_CASE("a tenant has as many connections as its quota says", "[bps][service]"
     CHECK(is_served(first));
 }
 
-TEST_CASE("a client above its tenant's rate is not read for a while", "[bps][service]") {
-    const TemporaryDirectory directory;
-    ChainInMemory chain;
-    ServedBroker broker(chain, directory.path());
-    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-    chain.add_topic();
-    REQUIRE(broker.leads());
+TEST_CASE_METHOD(LeadingBroker,
+                 "a client above its tenant's rate is not read for a while",
+                 "[bps][service]") {
     REQUIRE(broker.produce(std::string(1'000, 'x')) == ErrorCode::none);
     CHECK(broker.figures().throttled == 0);
     chain.put(bps::rows::Quota{.account = "alice"_n, .bytes_out = 2'000}, ("alice"_n).value);
@@ -282,13 +287,9 @@ TEST_CASE("a broker whose directory is lost is in no ISR, and leads nothing", "[
     CHECK(chain.partition({7, 0}).leader_boot == 1);
 }
 
-TEST_CASE("a broker that was started elsewhere serves no more", "[bps][service]") {
-    const TemporaryDirectory directory;
-    ChainInMemory chain;
-    ServedBroker broker(chain, directory.path());
-    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-    chain.add_topic();
-    REQUIRE(broker.leads());
+TEST_CASE_METHOD(LeadingBroker,
+                 "a broker that was started elsewhere serves no more",
+                 "[bps][service]") {
     bps::rows::Broker row = chain.broker();
     row.boot = 2;
     row.start_id.bytes[0] ^= std::byte{1};
@@ -320,13 +321,9 @@ TEST_CASE("a partition that has another replica in sync is not served", "[bps][s
     CHECK(broker.produce("kept") == ErrorCode::none);
 }
 
-TEST_CASE("a topic that is deleted takes its records with it", "[bps][service]") {
-    const TemporaryDirectory directory;
-    ChainInMemory chain;
-    ServedBroker broker(chain, directory.path());
-    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-    chain.add_topic();
-    REQUIRE(broker.leads());
+TEST_CASE_METHOD(LeadingBroker,
+                 "a topic that is deleted takes its records with it",
+                 "[bps][service]") {
     REQUIRE(broker.produce("gone") == ErrorCode::none);
     REQUIRE(std::filesystem::exists(directory / "7-0"));
     chain.erase<bps::rows::Topic>(7);
@@ -334,13 +331,9 @@ TEST_CASE("a topic that is deleted takes its records with it", "[bps][service]")
     CHECK(broker.fetch().first == ErrorCode::topic_authorization_failed);
 }
 
-TEST_CASE("who waits for records is answered before the broker stops", "[bps][service]") {
-    const TemporaryDirectory directory;
-    ChainInMemory chain;
-    ServedBroker broker(chain, directory.path());
-    REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-    chain.add_topic();
-    REQUIRE(broker.leads());
+TEST_CASE_METHOD(LeadingBroker,
+                 "who waits for records is answered before the broker stops",
+                 "[bps][service]") {
     tests::Client client(broker.port());
     ServedBroker::send(client, 1, 4, ServedBroker::fetch_body(0));
     REQUIRE(client.answer().has_value());
