@@ -104,18 +104,20 @@ bool Host::may_lose_part() const {
 bool Host::loses_only_copy(const Rows& left) const {
     const bool is_alone = std::ranges::any_of(cluster_.universe().choices,
                                               [](const auto& all) { return all.size() == 1; });
-    return is_alone || std::ranges::any_of(disk_.state().blocks, [&](const auto& each) {
-               const chain::BlockId& id = each.first;
-               const auto holds = [&](const auto& host) {
-                   return host != nullptr && host.get() != this &&
-                          host->disk_.state().blocks.contains(id);
-               };
-               const auto locks = [&](const auto& host) {
-                   return host != nullptr && host->has_lock_on(id);
-               };
-               return !left.blocks.contains(id) && !std::ranges::any_of(cluster_.hosts(), holds) &&
-                      std::ranges::any_of(cluster_.hosts(), locks);
-           });
+    if (is_alone) return true;
+    const auto& hosts = cluster_.hosts();
+    for (const auto& each : disk_.state().blocks) {
+        const chain::BlockId& id = each.first;
+        const auto holds = [&](const auto& host) {
+            return host != nullptr && host.get() != this && host->disk_.state().blocks.contains(id);
+        };
+        const auto locks = [&](const auto& host) {
+            return host != nullptr && host->has_lock_on(id);
+        };
+        if (left.blocks.contains(id) || std::ranges::any_of(hosts, holds)) continue;
+        if (std::ranges::any_of(hosts, locks)) return true;
+    }
+    return false;
 }
 
 bool Host::has_lock_on(const chain::BlockId& block) const {
