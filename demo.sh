@@ -92,7 +92,7 @@ until_true() {
 }
 
 # From here on the first node forgets older blocks: a new node needs a snapshot (9). The first snapshot is of
-# a block with others below it, for (9) sees by them that the node has forgotten some.
+# a block with others below it: step 9 waits until the node has forgotten these.
 wait_final 0 10 20
 bor snapshot create > /dev/null
 
@@ -147,7 +147,12 @@ join() {
   echo "$1 is at the head $((($(date +%s%N) - start) / 1000000)) ms after it was started, registration included"
   [ "$(build/release/bin/bor-cli --dir "$network/$1" get currency balance bank.token bob)" = "12.5000 SYS" ]
 }
-has_pruned() { number_of 0 earliest_available_block_num; [ "$(number_of 0 earliest_available_block_num)" -gt 2 ]; }
+has_pruned() {
+  local earliest
+  earliest=$(number_of 0 earliest_available_block_num)
+  echo "the earliest block of the first node is $earliest"
+  [ "$earliest" -gt 2 ]
+}
 until_true 60 has_pruned || { echo "the first node has all its blocks after 60 s" >&2; exit 1; }
 join first "$(bor network invite)"
 join second "$(build/release/bin/bor-cli --dir "$network/first" network invite)"
