@@ -304,7 +304,9 @@ SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark,
         return lose(mark->sequence);
     }
     if (mark->sequence > last_sequence_) {
-        return catch_up(*mark, *page) ? Standing::log_behind : lose(mark->sequence);
+        if (!catch_up(*mark, *page)) return lose(mark->sequence);
+        torn_ = true;
+        return Standing::log_behind;
     }
     // The rows' page is one of the log's, or they are of another disk.
     const auto end = ends.find(mark->sequence);
@@ -384,6 +386,11 @@ JournalPage SafetyJournal::compacted(std::uint64_t final_slot,
                                      const CertificatePtr& lock) {
     for (const SafetyRecord& record : more)
         apply(record, lock);
+    blocks_ = 0;
+    return restated(final_slot);
+}
+
+JournalPage SafetyJournal::restated(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
     const bool has_floor = !is_left_out(Rule::journal_floor);
     const std::uint64_t floor = has_floor ? std::max(safety_.floor, final_slot) : safety_.floor;
@@ -406,8 +413,7 @@ JournalPage SafetyJournal::compacted(std::uint64_t final_slot,
                            .block = vote.block,
                            .lock = safety_.lock});
     }
-    blocks_ = 0;
-    torn_ = false;
+    if (std::exchange(torn_, false)) blocks_ = 0;
     return append(records, CertificatePtr(safety_.lock_certificate));
 }
 

@@ -134,8 +134,8 @@ class SafetyJournal {
         lost,             // The log lacks more, or has no page as the rows have it.
     };
     // After read(), once. Nothing that either of the two says is taken back, since nobody knows
-    // whether the messages that it allows have left. What differs is to be written anew from
-    // compacted(), to the rows and to the log, before anything is signed; a journal that is lost
+    // whether the messages that it allows have left. What differs is to be written anew by
+    // restated(), to the rows and to the log, before anything is signed; a journal that is lost
     // becomes lost(). `may_have_signed`: the rows have a schedule with this key, and blocks above
     // genesis. Where they have no page of the key then, they are of another disk or a snapshot's,
     // and a journal in which nothing is signed may be a copy from the day when the key was made.
@@ -146,10 +146,15 @@ class SafetyJournal {
     [[nodiscard]] JournalPage append(std::span<const SafetyRecord> records,
                                      const CertificatePtr& lock = nullptr);
 
-    // One page that says what the whole journal says, and these records as append() takes them, and
-    // replaces it. It follows the last page that was made, which must have been written: rows that
-    // are one write behind have that one. Past votes at or below `final_slot` are dropped; where
-    // the others are too many, the oldest become one that forbids more.
+    // One page that says what the whole journal says. It is appended: rows that lose it, too, have
+    // a page that the log knows. It replaces a log whose end is damaged or lacks the rows' page.
+    // Past votes at or below `final_slot` are dropped; where the others are too many, the oldest
+    // become one that forbids more.
+    [[nodiscard]] JournalPage restated(std::uint64_t final_slot);
+
+    // As restated(), with these records as append() takes them, and replaces the journal. It
+    // follows the last page that was made, which must have been written: rows that are one write
+    // behind have that one.
     [[nodiscard]] JournalPage compacted(std::uint64_t final_slot,
                                         std::span<const SafetyRecord> records = {},
                                         const CertificatePtr& lock = nullptr);
@@ -159,6 +164,7 @@ class SafetyJournal {
     [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
     // In the log, since it was replaced.
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
+    // Its end is damaged, or lacks what the rows have: the next page must replace it.
     [[nodiscard]] bool torn() const { return torn_; }
 
     // Forgets past votes that R2 cannot need any more.

@@ -427,7 +427,7 @@ void Core::Impl::mend_journals(const std::vector<consensus::KeyTag>& keys, Effec
     if (keys.empty()) return;
     effect::Write write;
     for (const consensus::KeyTag key : keys) {
-        write.pages.push_back(consensus_.compact_journal(key));
+        write.pages.push_back(consensus_.restate_journal(key));
         const auto& lock = consensus_.journals().at(key).safety().lock_certificate;
         if (lock != nullptr && lock->data.kind == chain::VoteKind::notarize) {
             store_newest(*lock, write.batch);

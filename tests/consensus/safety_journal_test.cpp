@@ -245,6 +245,30 @@ TEST_CASE("nothing is taken back where the rows are a write behind", "[consensus
     }
 }
 
+// The log is whole all the time: it must not forget the page that the rows have.
+TEST_CASE("rows that lose the write that mends them are mended again", "[consensus][journal]") {
+    auto pages = three_pages();
+    for (int start = 0; start < 3; ++start) {
+        SafetyJournal journal = read_back(pages);
+        const Standing standing = journal.settle(mark_of(three_pages()[1]), false);
+        CHECK(standing == (start == 0 ? Standing::rows_behind : Standing::rows_far_behind));
+        pages.push_back(journal.restated(0));
+        CHECK_FALSE(pages.back().replaces);
+    }
+    SafetyJournal mended = read_back(pages);
+    CHECK(mended.settle(mark_of(pages.back()), false) == Standing::equal);
+    CHECK(mended.safety().lock_slot == 5);
+    CHECK(*mended.safety().lock_certificate == *certificate_of(5));
+    CHECK(mended.safety().produced_slot == 5);
+    CHECK(mended.safety().last_notarize.slot == 5);
+    // Or the log loses it, and the rows have it.
+    const JournalPage last = pages.back();
+    pages.pop_back();
+    SafetyJournal behind = read_back(pages);
+    CHECK(behind.settle(mark_of(last), false) == Standing::log_behind);
+    CHECK(behind.safety().lock_slot == 5);
+}
+
 TEST_CASE("a page that only the rows have counts as written", "[consensus][journal]") {
     auto pages = three_pages(GENERATE(3U, 250U));
     const JournalPage last = pages.back();
@@ -264,7 +288,8 @@ TEST_CASE("a page that only the rows have counts as written", "[consensus][journ
     CHECK(journal.safety().lock_certificate != nullptr);
     CHECK(journal.last_sequence() == 4);
     // Written anew both say the same.
-    const JournalPage mended = journal.compacted(0);
+    const JournalPage mended = journal.restated(0);
+    CHECK(mended.replaces);
     SafetyJournal again = read_back({mended});
     CHECK(again.settle(mark_of(mended), false) == Standing::equal);
     CHECK(again.safety().lock_slot == 5);

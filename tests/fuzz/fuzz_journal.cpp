@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         journal->settle(SafetyJournal::Mark{last.sequence, last.bytes, last.replaces}, false);
     // What the rows say of the last page is never lost, unless more is.
     if (standing != Standing::lost) CHECK(journal->last_sequence() >= good.last_sequence());
-    if (standing != Standing::equal) test::write_page(logs, journal->compacted(0));
+    if (standing != Standing::equal) test::write_page(logs, journal->restated(0));
     const std::array more{
         consensus::SafetyRecord{.kind = consensus::RecordKind::produced, .slot = 100}};
     test::write_page(logs, journal->append(more));

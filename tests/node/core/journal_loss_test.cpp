@@ -366,9 +366,9 @@ TEST_CASE("rows that lose the write beside which a journal was replaced stop not
     for (std::size_t i = 0; i < 4; ++i)
         cluster[i].loses_rows_of_compaction = true;
     chain::Slot slot = 9;
-    for (; slot < 40 && cluster[0].writes_left != 0; ++slot)
-        cluster.tick_at(slot);
-    cluster.tick_at(slot);
+    const auto is_cut = [&](std::size_t i) { return cluster[i].writes_left == 0; };
+    while (slot < 40 && !(is_cut(0) && is_cut(1) && is_cut(2) && is_cut(3)))
+        cluster.tick_at(slot++);
     for (std::size_t i = 0; i < 4; ++i) {
         REQUIRE(cluster[i].writes_left == 0);
         cluster.kill(i);

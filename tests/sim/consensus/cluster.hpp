@@ -160,6 +160,7 @@ class Host {
     [[nodiscard]] bool loses_only_copy(const Rows& left) const;
     [[nodiscard]] bool has_lock_on(const chain::BlockId& block) const;
     void remember_journals();
+    void forget_last_sync();
     void forget_all();
     void check_journals(const consensus::Journals& opened);
     void signs_as_old_copy(const base::crypto::PublicKey& key);
@@ -186,9 +187,6 @@ class Host {
     std::set<base::crypto::PublicKey> known_lost_;
     // Before the last sync, and what that made durable of the journals.
     std::optional<Rows> rows_before_;
-    // Rows and journals agreed then, and no key was lost: else they have lost two writes.
-    bool agreed_before_ = false;
-    bool agrees_ = false;
     // Since the process ended, one of the two parts has lost that, and nothing else was lost.
     bool lost_one_write_ = false;
     std::vector<consensus::JournalPage> synced_pages_;

@@ -166,11 +166,10 @@ void Host::start() {
     if (state.notarize) consensus_->restore(*state.notarize);
     for (const chain::VoteData& missing : consensus_->restore_locks())
         conduct_.misses(missing, local_now());
-    agrees_ = to_mend.empty() && !lost();
     if (!to_mend.empty()) {
         Write mended;
         for (const consensus::KeyTag key : to_mend) {
-            mended.pages.push_back(consensus_->compact_journal(key));
+            mended.pages.push_back(consensus_->restate_journal(key));
             const auto& lock = consensus_->journals().at(key).safety().lock_certificate;
             if (lock != nullptr && lock->data.kind == chain::VoteKind::notarize) {
                 if (is_newer(mended.certificate, *lock)) mended.certificate = *lock;
@@ -307,14 +306,12 @@ void Host::barrier() {
 void Host::on_synced(std::size_t position) {
     if (cluster_.loses_synced()) {
         rows_before_ = disk_.state();
-        agreed_before_ = agrees_;
         synced_pages_ = unsynced_pages_;
         unsynced_pages_.clear();
     }
     disk_.sync(position);
     waiting_ = false;
     is_mended_ = true;
-    agrees_ = !lost() && (agrees_ || !synced_pages_.empty());
     if (finalizing_) {
         const chain::Certificate final = *std::exchange(finalizing_, std::nullopt);
         shown_final_ = std::max(shown_final_, final.data.slot);

@@ -69,8 +69,10 @@ void Host::cut_power(bool loses_synced) {
         }
     });
     if (loses_synced && rows_before_) {
+        const auto is_known = [](const auto& each) { return each.second.safety().known; };
+        const bool knows_all = std::ranges::all_of(read_journals(to_mend), is_known);
         lost_one_write_ =
-            may_lose_part() && agreed_before_ && !is_torn && has_one_page_each(synced_pages_);
+            may_lose_part() && knows_all && !is_torn && has_one_page_each(synced_pages_);
         Stored& state = disk_.state();
         const bool loses_rows = cluster_.chance().percent(50) && !loses_only_copy(*rows_before_);
         if (loses_rows) {
@@ -80,6 +82,11 @@ void Host::cut_power(bool loses_synced) {
                 test::lose_page(state.logs, page);
         }
     }
+    forget_last_sync();
+}
+
+// Its rows are others now.
+void Host::forget_last_sync() {
     rows_before_.reset();
     synced_pages_.clear();
     unsynced_pages_.clear();
@@ -214,6 +221,7 @@ bool Host::put_back_rows() {
     if (!may_lose_part() || !copy_ || loses_only_copy(*copy_)) return false;
     remember_journals();
     static_cast<Rows&>(disk_.state()) = static_cast<const Rows&>(*copy_);
+    forget_last_sync();
     shown_final_ = 0;
     cluster_.observer().starts_over(index_);
     return true;
@@ -224,6 +232,7 @@ bool Host::put_back_rows() {
 void Host::forget_all() {
     for (const base::crypto::PublicKey& key : keys())
         cluster_.observer().forgets_answer(key);
+    forget_last_sync();
     cluster_.observer().starts_over(index_);
     shown_final_ = 0;
 }
