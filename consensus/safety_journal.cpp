@@ -384,6 +384,7 @@ JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
 JournalPage SafetyJournal::compacted(std::uint64_t final_slot,
                                      std::span<const SafetyRecord> more,
                                      const CertificatePtr& lock) {
+    if (is_left_out(Rule::journal_follows_written) && !more.empty()) (void)append(more, lock);
     for (const SafetyRecord& record : more)
         apply(record, lock);
     blocks_ = 0;

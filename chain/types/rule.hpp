@@ -90,6 +90,7 @@ enum class Rule : std::uint8_t {
     journal_record_checksum,
     journal_certificate_checksum,
     journal_floor,
+    journal_follows_written,
     journal_keeps_votes,
     journal_keeps_answer,
     lock_with_certificate,

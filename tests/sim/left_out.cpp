@@ -87,6 +87,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "journal-record-checksum",
     "journal-certificate-checksum",
     "journal-floor",
+    "journal-follows-written",
     "journal-keeps-votes",
     "journal-keeps-answer",
     "lock-with-certificate",

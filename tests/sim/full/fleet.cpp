@@ -41,7 +41,8 @@ Fleet::Fleet(std::uint64_t seed, Worlds worlds)
                                    .member = world_.member_of(i),
                                    .hides_its_keys = world_.has_twin(world_.member_of(i)),
                                    .is_observer = i == world_.joiner,
-                                   .snapshot_every = world_.snapshot_every};
+                                   .snapshot_every = world_.snapshot_every,
+                                   .journal_blocks_max = world_.journal_blocks_max};
         machines_.push_back(std::make_unique<Machine>(world_.genesis, setup, *this));
         machines_[i]->clock = SimClock(chance_.between(milliseconds(-20), milliseconds(20)), 0);
     }

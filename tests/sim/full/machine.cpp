@@ -138,6 +138,7 @@ std::string Machine::open(base::Timestamp now, std::uint64_t seed, node::Effects
         disk_.storage(), *executor_, signer_, limits, state, base::Log(log_, "core")};
     environment.timer = timer_.get();
     environment.make_consensus = [this](auto rules, auto base, auto safety) {
+        if (setup_.journal_blocks_max != 0) rules.journal_blocks_max = setup_.journal_blocks_max;
         auto made = std::make_unique<consensus::Consensus>(
             std::move(rules), std::move(base), std::move(safety));
         agreement_ = made.get();

@@ -98,10 +98,11 @@ class Machine : base::Pinned {
   public:
     struct Setup {
         std::size_t number = 0;
-        std::size_t member = 0;            // Whose keys it has.
-        bool hides_its_keys = false;       // A twin that does not say that it is one.
-        bool is_observer = false;          // It has no keys.
-        chain::Height snapshot_every = 1;  // Blocks.
+        std::size_t member = 0;              // Whose keys it has.
+        bool hides_its_keys = false;         // A twin that does not say that it is one.
+        bool is_observer = false;            // It has no keys.
+        chain::Height snapshot_every = 1;    // Blocks.
+        std::size_t journal_blocks_max = 0;  // 0: as shipped.
     };
     Machine(const genesis::Genesis& genesis, const Setup& setup, Watch& watch);
     ~Machine() { kill(); }

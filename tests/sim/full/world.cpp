@@ -18,6 +18,7 @@ constexpr std::uint64_t kWorldSalt = 0x5851F42D4C957F2D;
 constexpr std::uint64_t kPrunerSalt = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kRestoreSalt = 0xBF58476D1CE4E5B9;
 constexpr std::uint64_t kRoomSalt = 0x8CB92BA72F3D8DD7;
+constexpr std::uint64_t kJournalSalt = 0xC2B2AE3D27D4EB4F;
 constexpr int kLittleRoomPercent = 40;
 constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
 constexpr int kAheadPercent = 10;
@@ -152,6 +153,12 @@ void choose_room(World& world, std::uint64_t seed) {
     world.genesis.parameters.max_reversible = static_cast<std::uint64_t>(dice.between(3, 16));
 }
 
+// As shipped no journal comes to its end in a world's time.
+void choose_journals(World& world, std::uint64_t seed) {
+    Chance dice(seed ^ kJournalSalt);
+    if (dice.percent(50)) world.journal_blocks_max = static_cast<std::size_t>(dice.between(4, 64));
+}
+
 World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     Chance dice(seed ^ kWorldSalt);
     World world;
@@ -179,6 +186,7 @@ World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     choose_pruner(world, seed);
     choose_restored(world, seed);
     choose_room(world, seed);
+    choose_journals(world, seed);
     world.universe.times = world.genesis.times;
     world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);
     world.universe.period = world.genesis.parameters.schedule_period;
