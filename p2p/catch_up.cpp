@@ -57,7 +57,7 @@ SyncMode CatchUp::mode_towards(const Peer& peer) const {
 
 void CatchUp::on_ledger() {
     gate_.on_ledger();
-    sync_.on_final(peers_.now(), ledger_.finalized.height);
+    sync_.on_final(peers_.now(), ledger_.finalized);
     evaluate();
     pump();
 }

@@ -80,13 +80,14 @@ void SyncManager::stop() {
 
 // --- Whom to believe ---
 
-void SyncManager::on_final(base::Timestamp now, chain::Height height) {
-    if (height <= final_) return;
-    final_ = height;
+void SyncManager::on_final(base::Timestamp now, const BlockPoint& final) {
+    if (final.height <= final_) return;
+    final_ = final.height;
     only_.reset();
     early_pause_ = {};
     trial_ = kTrial;
     trial_until_ = now + trial_;
+    if (is_active_ && final.height >= next_) start(now, final);
 }
 
 void SyncManager::on_early(base::Timestamp now, PeerSlot slot, const BlockPoint& after) {

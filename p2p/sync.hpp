@@ -71,8 +71,9 @@ class SyncManager {
     }
     // Why this block is not on our chain: a checkpoint names another one. Nothing: it may be.
     [[nodiscard]] std::optional<std::string> contradiction(const chain::Block& block) const;
-    // The ledger's final block: what was told last leads somewhere.
-    void on_final(base::Timestamp now, chain::Height height);
+    // The ledger's final block: what was told last leads somewhere. Where it is above what is asked
+    // for, sync goes on from there: peers may have pruned what is below.
+    void on_final(base::Timestamp now, const BlockPoint& final);
     // A block of this peer is dated ahead of our clock: another may have what follows.
     void on_early(base::Timestamp now, PeerSlot slot, const BlockPoint& after);
     // What was told last has led to nothing final for too long: start() again. Not where a peer

@@ -259,38 +259,6 @@ TEST_CASE("of a key and slot two votes for different blocks are looked at", "[bo
     CHECK(test.judge_votes(Verdict::good) == 1);
 }
 
-// Whoever is registered may say that far more is final. It leaves the first range unanswered, so
-// that nothing of the second is looked at, and fills that: an answer has no bound in bytes.
-TEST_CASE("the answer to a range takes no more memory than was asked for", "[bounds]") {
-    constexpr PeerSlot kLiar = 1;
-    constexpr chain::Height kFinal = 10;
-    constexpr chain::Height kClaimed = 1'000'000;
-    constexpr std::uint32_t kMessage = 8U << 20U;  // With one block of junk.
-    const base::Timestamp now(seconds(1'000));
-    SyncManager sync{std::optional<Checkpoint>()};
-    sync.start(now, {kFinal, {}});
-    const auto asks =
-        sync.plan(now,
-                  {{.slot = kLiar, .first = 1, .last = kClaimed, .round_trip = milliseconds(1)}},
-                  kClaimed);
-    REQUIRE(asks.size() == 2);
-    const SyncManager::Ask& second = asks[1];
-    chain::BlockHeader header;
-    header.height = second.request.from;
-    std::uint64_t taken = 0;
-    for (; header.height <= second.request.to; ++header.height) {
-        if (!sync.is_asked(kLiar, second.correlation)) break;
-        const auto block = chain::make_block({header, {}}, {}, {});
-        const Envelope envelope{
-            .type = MessageType::blocks, .length = kMessage, .correlation = second.correlation};
-        if (sync.on_blocks(now, kLiar, envelope, Blocks{{block}})) break;
-        taken += kMessage;
-        header.previous = block->id;
-    }
-    INFO((taken >> 20U) << " MiB were taken");
-    CHECK(taken <= kRangeBytesMax + kMessage);
-}
-
 // After an outage of some minutes, a member has many past slots of its own above the final block:
 // 150 in five minutes with four members, and two good blocks of each.
 TEST_CASE("of old blocks an honest node pushes on no more than its peers let pass", "[bounds]") {
