@@ -16,6 +16,7 @@ void dispatch_brokers(Dispatcher<Bps>& to) {
         .on<&Bps::alive>("alive"_n)
         .on<&Bps::fence>("fence"_n)
         .on<&Bps::leaseids>("leaseids"_n)
+        .on<&Bps::addidspaces>("addidspaces"_n)
         .on<&Bps::elect>("elect"_n)
         .on<&Bps::alterisr>("alterisr"_n)
         .on<&Bps::prefer>("prefer"_n)

@@ -60,6 +60,7 @@ class Bps : public Contract {
     void alive(int32_t broker, uint32_t boot);
     void fence(int32_t by, int32_t broker);
     int64_t leaseids(int32_t broker, uint32_t boot);
+    void addidspaces(int32_t broker, const std::vector<Name>& accounts);
 
     // --- replication.cpp --------------------------------------------------------------------
     void elect(const std::vector<PartitionId>& partitions);

@@ -296,12 +296,32 @@ int64_t Bps::leaseids(int32_t broker, uint32_t boot) {
             boot);
     int64_t first = 0;
     give_out([&](Ids& ids) {
-        require(ids.next_producer <= INT64_MAX - kLeasedIds, "all producer ids are given out");
+        require(ids.next_producer <= kLeasableIds - kLeasedIds, "all producer ids are given out");
         first = ids.next_producer;
         ids.next_producer += kLeasedIds;
     });
     brokers.modify(row, kSamePayer, [&](Broker& each) { each.first_id = first; });
     return first;
+}
+
+// Each of these accounts gets a number of its own; one that has a number, or is none, is passed
+// over: several brokers may ask for it at once.
+void Bps::addidspaces(int32_t broker, const std::vector<Name>& accounts) {
+    const Name payer = own_broker(Brokers(self(), self().value), broker)->account;
+    require(!accounts.empty() && accounts.size() <= kListMax,
+            "1 to {} accounts get producer ids at once, not {}",
+            kListMax,
+            accounts.size());
+    IdSpaces spaces(self(), self().value);
+    for (const Name& account : accounts) {
+        if (!is_account(account) || spaces.found(spaces.find(account.value))) continue;
+        uint32_t number = 0;
+        give_out([&](Ids& ids) {
+            require(ids.id_space < kIdSpacesMax, "all {} tenants have producer ids", kIdSpacesMax);
+            number = ++ids.id_space;
+        });
+        spaces.emplace(payer, [&](IdSpace& row) { row = {account, number}; });
+    }
 }
 
 }  // namespace bps

@@ -22,12 +22,14 @@ inline constexpr std::size_t kListenersMax = 4;
 inline constexpr std::size_t kHostBytesMax = 255;
 inline constexpr std::size_t kJtiBytesMax = 64;
 inline constexpr std::size_t kDelegatedActionsMax = 16;
-inline constexpr uint32_t kTenantRowsMax = 10'000;        // Grants, prefixes, keys and so on.
-inline constexpr uint32_t kTenantTopicsMax = 10'000;      // Where no quota says otherwise,
-inline constexpr uint32_t kTenantPartitionsMax = 10'000;  // as here.
-inline constexpr uint32_t kRevokedSeconds = 25 * 3600;    // A token lives 24 h at most.
-inline constexpr uint32_t kSuspectSeconds = 10;           // Between two suspicions by one broker.
-inline constexpr int64_t kLeasedIds = 1'000;              // Producer ids in a lease.
+inline constexpr uint32_t kTenantRowsMax = 10'000;         // Grants, prefixes, keys and so on.
+inline constexpr uint32_t kTenantTopicsMax = 10'000;       // Where no quota says otherwise,
+inline constexpr uint32_t kTenantPartitionsMax = 10'000;   // as here.
+inline constexpr uint32_t kRevokedSeconds = 25 * 3600;     // A token lives 24 h at most.
+inline constexpr uint32_t kSuspectSeconds = 10;            // Between two suspicions by one broker.
+inline constexpr int64_t kLeasedIds = 1'000;               // Producer ids in a lease.
+inline constexpr int64_t kLeasableIds = int64_t{1} << 40;  // Above these bits: whose an id is.
+inline constexpr uint32_t kIdSpacesMax = (1U << 23) - 1;
 
 inline constexpr int32_t kNobody = -1;
 inline constexpr int32_t kOutside = -1;  // The generation of a replica that is not in ISR.
@@ -270,13 +272,22 @@ struct Tenant {
     BOR_FIELDS(account, topics, partitions, rows)
 };
 
+// The account's producer ids have this number in the bits above kLeasableIds. Scope: the contract.
+struct IdSpace {
+    Name account;
+    uint32_t number = 0;
+    [[nodiscard]] uint64_t primary_key() const { return account.value; }
+    BOR_FIELDS(account, number)
+};
+
 // What was given out last. Nothing of it comes twice.
 struct Ids {
     int32_t broker = kNobody;
     uint32_t topic = 0;
     uint64_t row = 0;  // Of grants, prefixes and certs.
     int64_t next_producer = 0;
-    BOR_FIELDS(broker, topic, row, next_producer)
+    uint32_t id_space = 0;
+    BOR_FIELDS(broker, topic, row, next_producer, id_space)
 };
 
 // What the genesis file says and a contract cannot see: whose a block is.
@@ -309,6 +320,7 @@ using NotBefores = MultiIndex<"notbefore"_n, NotBefore>;
 using SealKeys = MultiIndex<"sealkeys"_n, SealKey>;
 using Quotas = MultiIndex<"quotas"_n, Quota>;
 using Tenants = MultiIndex<"tenants"_n, Tenant>;
+using IdSpaces = MultiIndex<"idspaces"_n, IdSpace>;
 using IdsRow = Singleton<"ids"_n, Ids>;
 using SlotsRow = Singleton<"slots"_n, Slots>;
 

@@ -243,6 +243,19 @@ TEST_CASE("bps: producer ids are leased in blocks of a thousand, to the present 
           "broker 1 has started with boot 1: boot 2 gets no producer ids");
 }
 
+TEST_CASE("bps: each tenant has one number for its producer ids, whichever broker asks") {
+    BpsLedger ledger;
+    CHECK(
+        ledger.act("broker1", "addidspaces", "{'broker':1,'accounts':['alice','nobody']}").empty());
+    CHECK(ledger.act("broker2", "addidspaces", "{'broker':2,'accounts':['bob','alice']}").empty());
+    CHECK(ledger.json_row("idspaces"_n, "alice"_n.value)["number"] == 1);
+    CHECK(ledger.json_row("idspaces"_n, "bob"_n.value)["number"] == 2);
+    CHECK(ledger.json_row("idspaces"_n, "nobody"_n.value).is_null());
+    CHECK(ledger.act("broker1", "addidspaces", "{'broker':1,'accounts':[]}") ==
+          "1 to 128 accounts get producer ids at once, not 0");
+    CHECK_FALSE(ledger.act("alice", "addidspaces", "{'broker':1,'accounts':['carol']}").empty());
+}
+
 TEST_CASE("bps: topics are made, altered, grown and deleted, and all their RAM comes back") {
     BpsLedger ledger;
     const auto trace = ledger.run("alice", "createtopic", make("a.b-c_D9"));

@@ -211,4 +211,17 @@ struct LeaseIds {
     static void each_field(auto& self, auto&& visit) { visit(self.broker, self.boot); }
 };
 
+// Accounts that have a number, or are none, are passed over.
+struct AddIdSpaces {
+    static constexpr chain::Name kName = "addidspaces"_n;
+    static constexpr std::size_t kAccountsMax = 128;
+
+    std::int32_t broker = 0;
+    std::vector<chain::Name> accounts;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.broker, chain::Limited{self.accounts, kItems});
+    }
+};
+
 }  // namespace bps::actions

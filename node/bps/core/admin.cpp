@@ -7,16 +7,10 @@
 
 namespace bps {
 
-namespace {
-
-constexpr std::int64_t kLeasedIds = 1'000;  // As the contract gives them.
-constexpr std::int64_t kLeaseAhead = 100;   // So many before the last, the next lease is asked for.
-constexpr std::int64_t kLeaseEveryMs = 1'000;
-
-}  // namespace
-
 Admin::Admin(const World& world, std::string cluster_id)
-    : world_(world), metadata_(world.rights, world.directory, std::move(cluster_id)) {}
+    : world_(world),
+      metadata_(world.rights, world.directory, std::move(cluster_id)),
+      ids_(world.rights, world.directory, chain_) {}
 
 bool Admin::on_request(std::int64_t now,
                        const Caller& caller,
@@ -77,12 +71,7 @@ bool Admin::on_question(const Asked& by, const Request& request, Effects& out) {
 }
 
 void Admin::on_called(std::uint64_t ticket, const Verdict<void>& outcome, Effects& out) {
-    if (lease_ == ticket) {
-        lease_.reset();
-        if (outcome) on_leased();
-        return;
-    }
-    chain_.on_called(ticket, outcome, out);
+    if (!ids_.on_called(ticket, outcome)) chain_.on_called(ticket, outcome, out);
 }
 
 Verdict<const rows::Topic*> Admin::administered(const Asked& by, std::string_view name) const {
@@ -112,34 +101,14 @@ InitProducerIdResponse Admin::init_producer_id(const Asked& by,
         response.error_code = ErrorCode::transactional_id_authorization_failed;
         return response;
     }
-    if (ids_left_ <= kLeaseAhead) lease_ids(by.now, out);
-    if (ids_left_ == 0) {
+    const auto id = ids_.next(by.now, by.caller.principal.account, out);
+    if (!id) {
         response.error_code = ErrorCode::coordinator_load_in_progress;
         return response;
     }
-    response.producer_id = next_id_++;
+    response.producer_id = *id;
     response.producer_epoch = 0;
-    --ids_left_;
     return response;
-}
-
-void Admin::lease_ids(std::int64_t now, Effects& out) {
-    const std::int32_t id = world_.rights.settings().broker;
-    const rows::Broker* const row = world_.directory.find_broker(id);
-    if (lease_ || now < lease_at_ || row == nullptr || row->boot == 0) return;
-    lease_ = chain_.call(actions::LeaseIds::kName,
-                         chain::pack(actions::LeaseIds{.broker = id, .boot = row->boot}),
-                         out);
-    lease_at_ = now + kLeaseEveryMs;
-}
-
-// What is left of the lease before is given up.
-void Admin::on_leased() {
-    const rows::Broker* const row = world_.directory.find_broker(world_.rights.settings().broker);
-    // The owner of this object fed the row, and ids only go up: else nothing was leased.
-    if (row == nullptr || row->first_id < next_id_) return;
-    next_id_ = row->first_id;
-    ids_left_ = kLeasedIds;
 }
 
 }  // namespace bps

@@ -8,6 +8,7 @@
 #include "node/bps/core/directory.hpp"
 #include "node/bps/core/metadata.hpp"
 #include "node/bps/core/partitions.hpp"
+#include "node/bps/core/producer_ids.hpp"
 #include "node/bps/core/reply.hpp"
 #include "node/bps/core/rights.hpp"
 
@@ -83,8 +84,6 @@ class Admin : base::Pinned {
     [[nodiscard]] InitProducerIdResponse init_producer_id(const Asked& by,
                                                           const InitProducerIdRequest& request,
                                                           Effects& out);
-    void lease_ids(std::int64_t now, Effects& out);
-    void on_leased();
 
     // --- admin_topics.cpp -------------------------------------------------------------------
     void create_topics(const Asked& by, const CreateTopicsRequest& request, Effects& out);
@@ -155,11 +154,7 @@ class Admin : base::Pinned {
     World world_;
     Metadata metadata_;
     ChainRequests chain_;
-    // Producer ids: those that are left of the last lease, and the call for the next one.
-    std::int64_t next_id_ = 0;
-    std::int64_t ids_left_ = 0;
-    std::optional<std::uint64_t> lease_;
-    std::int64_t lease_at_ = 0;  // Not before.
+    ProducerIds ids_;
 };
 
 }  // namespace bps

@@ -145,6 +145,15 @@ Verdict<void> check_counts(const BatchHeader& header) {
     return {};
 }
 
+// With another's id one could number batches in its name, or have them taken for duplicates.
+Verdict<void> check_owner(const BatchHeader& header, const BatchRules& rules) {
+    if (!header.is_idempotent() || header.id_space() == rules.id_space) return {};
+    return refuse(ErrorCode::invalid_producer_id_mapping,
+                  fmt::format("producer id {} was not given to this account: ask for one with "
+                              "InitProducerId",
+                              header.producer_id));
+}
+
 }  // namespace
 
 std::size_t BatchHeader::bytes() const {
@@ -225,7 +234,8 @@ Verdict<void> check_records(base::ByteView records,
 Verdict<BatchHeader> check_produced(base::ByteView records, const BatchRules& rules) {
     Verdict<BatchHeader> header = check_frame(records, rules);
     if (!header) return header;
-    for (const Verdict<void>& part : {check_kind(*header, rules), check_counts(*header)}) {
+    for (const Verdict<void>& part :
+         {check_kind(*header, rules), check_counts(*header), check_owner(*header, rules)}) {
         if (!part) return refuse(part.error());
     }
     if (header->compression() == Compression::none) {

@@ -11,6 +11,9 @@
 
 namespace bps {
 
+// The low bits of a producer id, that a broker has leased; the others say whose it is.
+inline constexpr int kLeasedIdBits = 40;
+
 enum class Compression : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };
 
 // The header of a record batch of magic 2, as Kafka's documentation of its message format has it.
@@ -44,6 +47,10 @@ struct BatchHeader {
     [[nodiscard]] bool is_control() const { return (bits() & 32U) != 0; }
     [[nodiscard]] std::int64_t next_offset() const { return base_offset + last_offset_delta + 1; }
     [[nodiscard]] bool is_idempotent() const { return producer_id >= 0; }
+    // The number of the tenant to whom the producer id was given (producer_ids.hpp).
+    [[nodiscard]] std::uint32_t id_space() const {
+        return static_cast<std::uint32_t>(producer_id >> kLeasedIdBits);
+    }
     // Sequences go on with 0 after the greatest 32-bit number.
     [[nodiscard]] std::int32_t last_sequence() const;
 };
@@ -64,6 +71,8 @@ struct BatchRules {
     std::size_t bytes_max = 1'048'588;  // The setting max.message.bytes.
     bool needs_keys = false;            // A compacted topic.
     bool allows_zstd = true;            // Produce 7 and later.
+    // Of the producer ids that are the caller's; nothing: none is.
+    std::optional<std::uint32_t> id_space = 0;
 };
 
 // Checks what one partition of a Produce request carries: one batch of magic 2, with the right CRC,

@@ -96,7 +96,8 @@ void Produces::start(std::int64_t now,
                        partition,
                        {.batch = within(frame, part.records.value_or(base::ByteView())),
                         .acks = request.acks,
-                        .version = caller.version});
+                        .version = caller.version,
+                        .id_space = access_.id_space(caller.principal.account)});
             if (appended) {
                 await(**partition, *appended, waiting);
                 continue;

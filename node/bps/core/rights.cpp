@@ -121,6 +121,11 @@ std::optional<std::string> Rights::topic_name(TopicId id) const {
     return row == nullptr ? std::nullopt : std::optional(row->name);
 }
 
+std::optional<std::uint32_t> Rights::id_space(chain::Name account) const {
+    const auto at = id_spaces_.find(account.value);
+    return at == id_spaces_.end() ? std::nullopt : std::optional(at->second.number);
+}
+
 const rows::Topic* Rights::find_topic(TopicId id) const {
     const auto at = topics_.find(id);
     return at == topics_.end() ? nullptr : &at->second;

@@ -60,6 +60,7 @@ class Rights final : public Access {
                                              Right right,
                                              std::int64_t now) const override;
     [[nodiscard]] std::optional<std::string> topic_name(TopicId id) const override;
+    [[nodiscard]] std::optional<std::uint32_t> id_space(chain::Name account) const override;
     // The row of a topic; null: there is none. Who may see it is not asked.
     [[nodiscard]] const rows::Topic* find_topic(TopicId id) const;
     [[nodiscard]] const rows::Topic* find_topic(std::string_view name) const;
@@ -129,6 +130,7 @@ class Rights final : public Access {
     base::Result<void> set(const RowId& id, const rows::Cert& row);
     base::Result<void> set(const RowId& id, const rows::Revocation& row);
     base::Result<void> set(const RowId& id, const rows::NotBefore& row);
+    base::Result<void> set(const RowId& id, const rows::IdSpace& row);
     template <class Row>
     base::Result<void> read_and_set(const RowId& id, base::ByteView value);
     void erase(const RowId& id);
@@ -149,6 +151,7 @@ class Rights final : public Access {
     std::map<base::Hash256, std::uint64_t> certs_by_hash_;
     std::map<Scoped, rows::Revocation> revocations_;
     std::map<std::uint64_t, rows::NotBefore> not_before_;
+    std::map<std::uint64_t, rows::IdSpace> id_spaces_;
 };
 
 }  // namespace bps

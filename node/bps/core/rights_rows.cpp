@@ -38,6 +38,7 @@ base::Result<void> Rights::apply(const RowId& id, std::optional<base::ByteView> 
     if (id.table == rows::Cert::kTable) return read_and_set<rows::Cert>(id, *value);
     if (id.table == rows::Revocation::kTable) return read_and_set<rows::Revocation>(id, *value);
     if (id.table == rows::NotBefore::kTable) return read_and_set<rows::NotBefore>(id, *value);
+    if (id.table == rows::IdSpace::kTable) return read_and_set<rows::IdSpace>(id, *value);
     return {};
 }
 
@@ -87,6 +88,12 @@ base::Result<void> Rights::set(const RowId& id, const rows::NotBefore& row) {
     return {};
 }
 
+base::Result<void> Rights::set(const RowId& id, const rows::IdSpace& row) {
+    if (row.account.value != id.key) return rows::misplaced(id);
+    id_spaces_[id.key] = row;
+    return {};
+}
+
 void Rights::erase(const RowId& id) {
     const Scoped scoped{id.scope, id.key};
     if (id.table == rows::Topic::kTable) {
@@ -111,6 +118,8 @@ void Rights::erase(const RowId& id) {
         revocations_.erase(scoped);
     } else if (id.table == rows::NotBefore::kTable) {
         not_before_.erase(id.key);
+    } else if (id.table == rows::IdSpace::kTable) {
+        id_spaces_.erase(id.key);
     }
 }
 

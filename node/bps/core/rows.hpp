@@ -274,6 +274,16 @@ struct Quota {
     }
 };
 
+// Whose producer ids have this number in their high bits (producer_ids.hpp). Key: the account.
+struct IdSpace {
+    static constexpr chain::Name kTable = "idspaces"_n;
+
+    chain::Name account;
+    std::uint32_t number = 0;
+
+    static void each_field(auto& self, auto&& visit) { visit(self.account, self.number); }
+};
+
 struct Replica {
     std::int32_t broker = 0;
     std::int32_t generation = -1;  // With which the broker is in ISR; -1: it is not.

@@ -46,6 +46,7 @@ enum class ErrorCode : std::int16_t {
     policy_violation = 44,
     out_of_order_sequence_number = 45,
     invalid_producer_epoch = 47,
+    invalid_producer_id_mapping = 49,
     transactional_id_authorization_failed = 53,
     kafka_storage_error = 56,
     sasl_authentication_failed = 58,

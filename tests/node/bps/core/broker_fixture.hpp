@@ -29,6 +29,7 @@ struct BrokerFixture {
         view.topic(1, "t", 2);
         view.grant_all("alice"_n);
         view.grant_all("bob"_n);
+        view.id_space("alice"_n, 0);
         view.delegate(ChainView::kOwner, {"deleterecs"_n});
         open();
     }

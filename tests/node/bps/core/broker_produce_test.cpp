@@ -150,6 +150,30 @@ TEST_CASE("a repeated batch waits for the same sync as the first", "[bps][produc
     CHECK(f.produced(f.produce(0, batch)).error_code == ErrorCode::none);
 }
 
+// bob may write there, too; with alice's id his batch would be one of hers.
+TEST_CASE("a producer id serves the account alone to which it was given", "[bps][produce]") {
+    BrokerFixture f;
+    const auto refused = [&](std::int64_t id) {
+        const base::Bytes batch = make_batch({.records = {{"k", "b", 0}},
+                                              .producer_id = id,
+                                              .producer_epoch = 0,
+                                              .base_sequence = 0});
+        const auto asked = f.produce(0, batch);
+        f.sync();
+        return f.produced(asked).error_code;
+    };
+    constexpr std::int64_t kOfBob = (std::int64_t{7} << bps::kLeasedIdBits) + 5;
+    CHECK(refused(5) == ErrorCode::none);
+    CHECK(refused(kOfBob) == ErrorCode::invalid_producer_id_mapping);
+    f.tenant = "bob"_n;
+    CHECK(refused(5) == ErrorCode::invalid_producer_id_mapping);
+    CHECK(refused(kOfBob) == ErrorCode::invalid_producer_id_mapping);
+    f.view.id_space("bob"_n, 7);
+    CHECK(refused(5) == ErrorCode::invalid_producer_id_mapping);
+    CHECK(refused(kOfBob) == ErrorCode::none);
+    CHECK(f.broker->partitions().find({1, 0})->log().end() == 2);
+}
+
 TEST_CASE("who waited too long for the disk is told so once", "[bps][produce]") {
     BrokerFixture f;
     const auto id = f.produce(0, make_batch(record("a")));

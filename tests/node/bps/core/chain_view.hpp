@@ -94,6 +94,10 @@ struct ChainView {
                                      bps::rows::Operation::admin})
             grant(account, operation, owner);
     }
+    // Which producer ids are the account's.
+    void id_space(chain::Name account, std::uint32_t number) {
+        put(bps::rows::IdSpace{.account = account, .number = number}, account.value);
+    }
     // Lets broker 1 do these actions on all names of an owner.
     void delegate(chain::Name owner, const std::vector<chain::Name>& actions) {
         put(bps::rows::Delegation{.account = "broker1"_n,

@@ -222,6 +222,37 @@ TEST_CASE("producers get ids that were leased, each once", "[bps][metadata]") {
     CHECK(f.effects.calls.size() == 2);
 }
 
+TEST_CASE("a tenant's producer ids have its number, which it gets once", "[bps][metadata]") {
+    AdminFixture f;
+    init(f);
+    lease(f, 5'000);
+    for (const chain::Name tenant : {"dave"_n, "carol"_n, "dave"_n}) {
+        f.tenant = tenant;
+        CHECK(init(f).error_code == ErrorCode::coordinator_load_in_progress);
+    }
+    REQUIRE(f.effects.calls.size() == 2);
+    CHECK(f.called<bps::actions::AddIdSpaces>().broker == 1);
+    CHECK(f.called<bps::actions::AddIdSpaces>().accounts == std::vector{"dave"_n});
+    f.view.id_space("dave"_n, 3);
+    f.finish();
+    CHECK(init(f).producer_id == (std::int64_t{3} << bps::kLeasedIdBits) + 5'000);
+    // Those who came meanwhile are asked for together, a second later.
+    f.tenant = "erin"_n;
+    CHECK(init(f).error_code == ErrorCode::coordinator_load_in_progress);
+    CHECK(f.effects.calls.size() == 2);
+    f.now += 1'000;
+    CHECK(init(f).error_code == ErrorCode::coordinator_load_in_progress);
+    CHECK(f.called<bps::actions::AddIdSpaces>().accounts == std::vector{"carol"_n, "erin"_n});
+    f.refuse("all 8388607 tenants have producer ids");
+    CHECK(init(f).error_code == ErrorCode::coordinator_load_in_progress);
+    CHECK(f.effects.calls.size() == 3);  // Not again at once.
+    f.now += 1'000;
+    CHECK(init(f).error_code == ErrorCode::coordinator_load_in_progress);
+    CHECK(f.called<bps::actions::AddIdSpaces>().accounts == std::vector{"erin"_n});
+    f.tenant = "alice"_n;
+    CHECK(init(f).producer_id == 5'001);
+}
+
 TEST_CASE("a lease that the chain refuses, or that gives nothing new, gives no ids",
           "[bps][metadata]") {
     AdminFixture f;

@@ -100,6 +100,8 @@ TEST_CASE("rows of rights are packed as the contract's ABI says", "[bps][rows]")
           R"({"key":5,"jti":"x","until":"2027-01-15T08:00:00"})");
     check(bps::rows::NotBefore{.account = "alice"_n, .time = {kNowSeconds}},
           R"({"account":"alice","time":"2027-01-15T08:00:00"})");
+    check(bps::rows::IdSpace{.account = "alice"_n, .number = 7},
+          R"({"account":"alice","number":7})");
 }
 
 TEST_CASE("rows of brokers and partitions are packed as the contract's ABI says", "[bps][rows]") {
@@ -189,6 +191,8 @@ TEST_CASE("actions are packed as the contract's ABI says", "[bps][rows]") {
     check_action(actions::Reassign{.by = "broker1"_n, .id = {5, 2}, .target = {1, 3}},
                  R"({"by":"broker1","topic":5,"partition":2,"target":[1,3]})");
     check_action(actions::LeaseIds{.broker = 1, .boot = 2}, R"({"broker":1,"boot":2})");
+    check_action(actions::AddIdSpaces{.broker = 1, .accounts = {"alice"_n, "bob"_n}},
+                 R"({"broker":1,"accounts":["alice","bob"]})");
 }
 
 TEST_CASE("the directory takes rows of brokers and partitions, where their keys say",

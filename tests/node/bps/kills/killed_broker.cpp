@@ -52,6 +52,7 @@ void decode(const bps::Reply& reply, std::int16_t version, const Take& take) {
 KilledBroker::KilledBroker(std::uint64_t seed) : chance_(seed) {
     view_.topic(kTopic, "t", kPartitions);
     view_.grant_all("alice"_n);
+    view_.id_space("alice"_n, 0);
     while (!start())
         end();
 }
