@@ -71,8 +71,11 @@ void Host::cut_power(bool loses_synced) {
     if (loses_synced && rows_before_) {
         const auto is_known = [](const auto& each) { return each.second.safety().known; };
         const bool knows_all = std::ranges::all_of(read_journals(to_mend), is_known);
-        lost_one_write_ =
-            may_lose_part() && knows_all && !is_torn && has_one_page_each(synced_pages_);
+        // Such a page is there after its rows were: they lose two writes then.
+        const bool is_replaced =
+            std::ranges::any_of(unsynced_pages_, &consensus::JournalPage::replaces);
+        lost_one_write_ = may_lose_part() && knows_all && !is_torn && !is_replaced &&
+                          has_one_page_each(synced_pages_);
         Stored& state = disk_.state();
         const bool loses_rows = cluster_.chance().percent(50) && !loses_only_copy(*rows_before_);
         if (loses_rows) {
