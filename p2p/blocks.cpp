@@ -88,6 +88,10 @@ BlockGossip::Entry& BlockGossip::heard(const chain::BlockId& id) {
 void BlockGossip::on_ledger() {
     for (const chain::BlockId& id : ledger_.branch)
         note_good(id);
+    // What waits here for a parent that sync has brought.
+    deliver_children(ledger_.finalized.id);
+    for (const chain::BlockId& id : ledger_.branch)
+        deliver_children(id);
 }
 
 // --- Passing on ---
@@ -253,6 +257,12 @@ void BlockGossip::deliver(Peer& peer, const chain::BlockPtr& first) {
         peers_.emit(effect::BlockArrived{from->channel, next.block, false, is_certified});
         for (Orphans::Orphan& child : orphans_.take_children(next.block->id))
             ready.push_back(std::move(child));
+    }
+}
+
+void BlockGossip::deliver_children(const chain::BlockId& parent) {
+    for (const Orphans::Orphan& child : orphans_.take_children(parent)) {
+        if (Peer* from = peers_.at(child.from)) deliver(*from, child.block);
     }
 }
 

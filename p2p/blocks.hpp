@@ -98,6 +98,7 @@ class BlockGossip {
     [[nodiscard]] bool may_copy(Peer& peer, const chain::Block& block, std::vector<Named>& named);
     void place(Peer& peer, const chain::BlockPtr& block);
     void deliver(Peer& peer, const chain::BlockPtr& block);
+    void deliver_children(const chain::BlockId& parent);
     void want(const chain::BlockId& id, PeerSet from, base::Timestamp due);
     void want_whole(const Peer& peer, const chain::BlockId& id);
     void give_up_other(const Peer& peer, const chain::BlockId& id);

@@ -115,3 +115,22 @@ TEST_CASE("what the blocks of a message lack is asked for once, not after each",
     REQUIRE(asked.size() == 1);
     CHECK(asked.front().ids == parents);
 }
+
+// Sync hands blocks to the ledger by itself; the ledger says that they are there.
+TEST_CASE("a block that waits for its parent goes on when sync brings that", "[p2p][answers]") {
+    Stranger test;
+    const ChannelId channel = test.greet();
+    const auto parent = block_on(*test.ledger.head);
+    const auto child = block_on(*parent);
+    const auto grandchild = block_on(*child);
+    test.say(channel, Blocks{{grandchild}});
+    test.say(channel, Blocks{{child}});
+    CHECK(test.effects<effect::BlockArrived>().empty());
+    REQUIRE(test.ledger.add(parent) == Verdict::good);
+    if (GENERATE(false, true)) test.ledger.finalize(parent->id);
+    test.step(test.ledger.view());
+    const auto arrived = test.effects<effect::BlockArrived>();
+    REQUIRE(arrived.size() == 2);
+    CHECK(arrived[0].block->id == child->id);
+    CHECK(arrived[1].block->id == grandchild->id);
+}
