@@ -73,6 +73,8 @@ struct BatchRules {
     bool allows_zstd = true;            // Produce 7 and later.
     // Of the producer ids that are the caller's; nothing: none is.
     std::optional<std::uint32_t> id_space = 0;
+    // Why nothing new is stored now. What is stored already is answered all the same.
+    std::optional<Refusal> full = std::nullopt;
 };
 
 // Checks what one partition of a Produce request carries: one batch of magic 2, with the right CRC,

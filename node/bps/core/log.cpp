@@ -51,6 +51,7 @@ Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
                         .append_time = settings_.append_time ? (*known)->max_timestamp : -1,
                         .is_duplicate = true};
     }
+    if (rules.full) return refuse(*rules.full);
     if (end() > std::numeric_limits<std::int64_t>::max() / 2)
         return storage_error("no offset left");
     const bool is_full = segments_.back().bytes + batch.size() > settings_.segment_bytes;

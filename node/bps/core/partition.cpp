@@ -77,7 +77,8 @@ Verdict<Log::Appended> Partition::produce(const Produce& request,
     BatchRules rules = settings_.batches;
     rules.allows_zstd = request.version >= kZstdSince;
     rules.id_space = request.id_space;
-    if (!settings_.stored_as) return log_->append(request.batch, rules, now);
+    rules.full = request.full;
+    if (!settings_.stored_as || rules.full) return log_->append(request.batch, rules, now);
     const auto header = read_batch_header(request.batch);
     if (!header || header->compression() == *settings_.stored_as) {
         return log_->append(request.batch, rules, now);

@@ -59,7 +59,8 @@ class Partition : base::Pinned {
         std::span<std::byte> batch;
         std::int16_t acks = 0;
         std::int16_t version = 0;                   // Of the request.
-        std::optional<std::uint32_t> id_space = 0;  // See BatchRules.
+        std::optional<std::uint32_t> id_space = 0;  // See BatchRules, for both.
+        std::optional<Refusal> full = std::nullopt;
     };
     [[nodiscard]] Verdict<Log::Appended> produce(const Produce& request,
                                                  const Decompressor& opener,

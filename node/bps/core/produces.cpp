@@ -47,14 +47,13 @@ std::span<std::byte> within(std::span<std::byte> frame, base::ByteView part) {
 
 Verdict<Log::Appended> Produces::append(std::int64_t now,
                                         const Verdict<Partition*>& partition,
-                                        const Partition::Produce& produce) {
+                                        Partition::Produce produce) {
     if (!partition) return refuse(partition.error());
-    if (partitions_.is_disk_low) {
-        return refuse(ErrorCode::kafka_storage_error, "the disk is nearly full");
-    }
     const chain::Name owner = (*partition)->owner();
-    if (const auto may = quotas_.may_store(owner, partitions_.stored_of(owner)); !may) {
-        return refuse(may.error());
+    if (partitions_.is_disk_low) {
+        produce.full = Refusal{ErrorCode::kafka_storage_error, "the disk is nearly full"};
+    } else if (auto may = quotas_.may_store(owner, partitions_.stored_of(owner)); !may) {
+        produce.full = std::move(may).error();
     }
     auto appended = (*partition)->produce(produce, opener_, now);
     if (appended && !appended->is_duplicate) {

@@ -162,3 +162,32 @@ TEST_CASE("a tenant stores as many bytes as its quota says", "[bps][quotas]") {
     CHECK(f.broker->expire(f.now, f.effects).empty());
     CHECK(error(0) == ErrorCode::none);
 }
+
+// Its answer may have been lost: the producer asks again, and must not take it for refused.
+TEST_CASE("what is stored is answered though its tenant may store no more", "[bps][quotas]") {
+    bps::PartitionSettings settings;
+    settings.owner = "carol"_n;
+    if (GENERATE(false, true)) settings.stored_as = bps::Compression::gzip;
+    BrokerFixture f(settings);
+    const auto error = [&](std::int32_t sequence) {
+        const auto id = f.produce(0,
+                                  make_batch({.records = {{"k", "v", 0}},
+                                              .producer_id = 5,
+                                              .producer_epoch = 0,
+                                              .base_sequence = sequence}));
+        f.sync();
+        return f.produced(id).error_code;
+    };
+    CHECK(error(0) == ErrorCode::none);
+    SECTION("by its quota") {
+        set(f.quotas, {.account = "carol"_n, .stored_bytes = 1});
+        CHECK(error(0) == ErrorCode::none);
+        CHECK(error(1) == ErrorCode::policy_violation);
+    }
+    SECTION("since the disk is nearly full") {
+        f.broker->set_disk_low(true);
+        CHECK(error(0) == ErrorCode::none);
+        CHECK(error(1) == ErrorCode::kafka_storage_error);
+    }
+    CHECK(f.broker->partitions().find({1, 0})->log().end() == 1);
+}
