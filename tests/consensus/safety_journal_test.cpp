@@ -269,6 +269,19 @@ TEST_CASE("rows that lose the write that mends them are mended again", "[consens
     CHECK(behind.safety().lock_slot == 5);
 }
 
+// Killed between the two, or the rows lost that write.
+TEST_CASE("a new key stays new where the rows lack the page of its first start",
+          "[consensus][journal]") {
+    SafetyJournal made(kKey);
+    const JournalPage first = test::first_page(made);
+    SafetyJournal start = read_back({first});
+    CHECK(start.settle(std::nullopt, false) == Standing::fresh);
+    const std::uint64_t final_slot = GENERATE(0U, 100U);
+    CAPTURE(final_slot);
+    const JournalPage mended = start.restated(final_slot);
+    CHECK(read_back({first, mended}).settle(std::nullopt, false) == Standing::fresh);
+}
+
 TEST_CASE("a page that only the rows have counts as written", "[consensus][journal]") {
     auto pages = three_pages(GENERATE(3U, 250U));
     const JournalPage last = pages.back();

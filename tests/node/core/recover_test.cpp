@@ -471,3 +471,25 @@ TEST_CASE("who joins by blocks after two recoveries is told that only a snapshot
                Catch::Contains("a recovery that this node does not know, below the one"));
     CHECK_THAT(observer.refusal(), Catch::Contains("begin with a snapshot"));
 }
+
+TEST_CASE("a node of a recovered chain may be killed in its first write", "[recover]") {
+    Cluster cluster(4, 0, kPeriod);
+    const chain::ScheduleReset reset = lose_half(cluster);
+    cluster.kill(0);
+    cluster.kill(1);
+    // The page of the fresh journal is there, the rows beside it are not: kill -9, a power cut, or
+    // a full disk and a restart.
+    cluster[0].writes_left = 0;
+    cluster[0].left = support::Machine::Left::page;
+    restart(cluster, 0, reset);
+    cluster.kill(0);
+    cluster[0].storage().cut_power();
+    cluster[0].writes_left.reset();
+    cluster.start(0);
+    restart(cluster, 1, reset);
+    cluster.deliver();
+    CHECK_FALSE(cluster[0].view().keys[0].lost);
+    CHECK_FALSE(cluster[1].view().keys[0].lost);
+    cluster.run(20, 200);
+    CHECK(cluster[0].view().finalized->header.slot == 200);
+}
