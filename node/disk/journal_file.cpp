@@ -98,11 +98,11 @@ base::Result<std::unique_ptr<JournalFile>> JournalFile::open(const std::string& 
                           "the safety journal " + path +
                               " is in use by another process; the same keys must not vote twice");
     }
-    // A process that was killed may have written a page without syncing it: what this one reads,
-    // and acts upon, must be there after a power cut.
-    if (const base::Result<void> synced = file->sync(); !synced) {
-        return base::fail(about(path, synced.error()));
-    }
+    // A process that was killed may have written a page without syncing it, or its name: what this
+    // one reads, and acts upon, must be there after a power cut.
+    base::Result<void> synced = file->sync();
+    if (synced) synced = sync_directory_of(path, calls);
+    if (!synced) return base::fail(about(path, synced.error()));
     const base::Result<std::uint64_t> size = file->size();
     if (!size) return base::fail(about(path, size.error()));
     if (*size % kBlockBytes != 0 || *size / kBlockBytes > kBlocksMax) {

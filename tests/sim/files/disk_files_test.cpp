@@ -376,3 +376,43 @@ TEST_CASE("a full disk and a broken one are said") {
     REQUIRE_FALSE(broken);
     CHECK(broken.error().detail.find("input/output error") != std::string::npos);
 }
+
+TEST_CASE("a journal goes by the name under which a killed process has left it") {
+    std::size_t lost = 0;
+    std::size_t kept = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        for (std::size_t stop = 15; stop < 24; ++stop) {
+            DiskFiles files("/m");
+            Chance chance(seed * 100 + stop);
+            {
+                DiskCalls calls(files);
+                REQUIRE(calls.mkdir("/m/safety", 0700) == 0);
+                REQUIRE(JournalFile::create("/m/safety/k.journal", filled(4096, 1), calls));
+                REQUIRE(node::sync_directory_of("/m/safety/k.journal", calls));
+                REQUIRE(node::sync_directory_of("/m/safety", calls));
+                auto journal = JournalFile::open("/m/safety/k.journal", calls).value();
+                REQUIRE(journal->append_page(filled(4096, 2)));
+                files.stop_after(stop);
+                (void)journal->compact(filled(4096, 3));
+                files.end_process();
+            }
+            bool replaced = false;
+            {
+                DiskCalls calls(files);
+                auto journal = JournalFile::open("/m/safety/k.journal", calls).value();
+                replaced = journal->read().value() == filled(4096, 3);
+                REQUIRE(journal->append_page(filled(4096, 4)));
+                files.cut_power(chance);
+            }
+            if (!replaced) continue;
+            DiskCalls calls(files);
+            auto journal = JournalFile::open("/m/safety/k.journal", calls).value();
+            const base::Bytes bytes = journal->read().value();
+            const bool has_it = base::equal(base::ByteView(bytes).last(4096), filled(4096, 4));
+            (has_it ? kept : lost) += 1;
+        }
+    }
+    CAPTURE(lost, kept);
+    CHECK(kept > 0);
+    CHECK(lost == 0);
+}
