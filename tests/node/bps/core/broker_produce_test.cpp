@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+using namespace chain::literals;  // NOLINT(google-build-using-namespace)
+
 namespace {
 
 using bps::ErrorCode;
