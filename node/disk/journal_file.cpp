@@ -32,6 +32,8 @@ base::Result<void> add_zeros(File& file, std::uint64_t first_block, std::uint64_
 // A prepared file with one page, durable but for its name.
 base::Result<File> make_file(const std::string& path, base::ByteView page, FileCalls& calls) {
     CHECK(page.size() % kBlockBytes == 0);
+    // A create() that was killed may have left it as another name of the journal itself.
+    calls.unlink(path);
     base::Result<File> made = File::open(path, O_RDWR | O_CREAT | O_TRUNC, 0600, calls);
     if (!made) return made;
     base::Result<void> done = made->lock();

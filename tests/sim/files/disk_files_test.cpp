@@ -416,3 +416,26 @@ TEST_CASE("a journal goes by the name under which a killed process has left it")
     CHECK(kept > 0);
     CHECK(lost == 0);
 }
+
+TEST_CASE(
+    "a journal is replaced whatever a process left that was killed when it made the journal") {
+    std::size_t made = 0;
+    for (std::size_t stop = 15; stop < 30; ++stop) {
+        DiskFiles files("/m");
+        {
+            DiskCalls calls(files);
+            REQUIRE(calls.mkdir("/m/safety", 0700) == 0);
+            files.stop_after(stop);
+            (void)JournalFile::create("/m/safety/k.journal", filled(4096, 1), calls);
+            files.end_process();
+        }
+        DiskCalls calls(files);
+        auto journal = JournalFile::open("/m/safety/k.journal", calls);
+        if (!journal) continue;
+        ++made;
+        REQUIRE((*journal)->append_page(filled(4096, 2)));
+        REQUIRE((*journal)->compact(filled(4096, 3)));
+        CHECK((*journal)->read().value() == filled(4096, 3));
+    }
+    CHECK(made > 0);
+}
