@@ -137,13 +137,20 @@ Result<ValidatorJournals::Journal*> ValidatorJournals::open(const PublicKey& key
     return journals_.emplace(key, std::move(journal)).first->second.get();
 }
 
-Result<void> ValidatorJournals::write(Journal& journal, const SafetyRecord& record) {
+// Where the file lacks what the journal has made, the next use reads the file again. `journal` is
+// gone then.
+Result<void> ValidatorJournals::write(const PublicKey& key,
+                                      Journal& journal,
+                                      const SafetyRecord& record) {
     const std::array records{record};
     if (auto done = journal.file->append_page(journal.safety.append(records).bytes); !done) {
+        journals_.erase(key);
         return refuse("{}", done.error().detail);
     }
     journal.safety.forget_votes_up_to(journal.safety.safety().lock_slot);
-    return journal.file->block_count() < kBlocksMax ? Result<void>{} : compact(journal);
+    // The record is durable, and the file has room for many more.
+    if (journal.file->block_count() >= kBlocksMax && !compact(journal)) journals_.erase(key);
+    return {};
 }
 
 // Votes up to the lock decide nothing any more: R2 looks at those above a block above it.
@@ -166,7 +173,7 @@ Result<void> ValidatorJournals::stop(const PublicKey& key) {
     auto journal = open(key);
     if (!journal) return base::fail(journal.error());
     if ((*journal)->safety.safety().stopped) return {};
-    return write(**journal, {.kind = RecordKind::stopped});
+    return write(key, **journal, {.kind = RecordKind::stopped});
 }
 
 // A lock above the last vote binds from its own slot on. Past votes decide nothing any more: no
@@ -189,7 +196,7 @@ Result<ValidatorJournals::GivenUp> ValidatorJournals::give_up_lock(const PublicK
                               .slot = given_up.up_to,
                               .justify_slot = last.justify_slot,
                               .block = given_up.up_to == last.slot ? last.block : base::Hash256{}};
-    if (auto done = write(**journal, record); !done) return base::fail(done.error());
+    if (auto done = write(key, **journal, record); !done) return base::fail(done.error());
     return given_up;
 }
 
@@ -203,8 +210,8 @@ Result<void> ValidatorJournals::allow_header(const PublicKey& key,
                       safety.produced_slot,
                       header.slot);
     }
-    return write(**journal,
-                 {.kind = RecordKind::produced, .slot = header.slot, .block = header.id()});
+    return write(
+        key, **journal, {.kind = RecordKind::produced, .slot = header.slot, .block = header.id()});
 }
 
 Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::VoteData& vote) {
@@ -214,7 +221,7 @@ Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::Vo
     auto good = vote.kind == chain::VoteKind::notarize ? check_notarize(safety, vote)
                                                        : check_commit(safety, vote);
     if (!good) return good;
-    return write(**journal, record_of(safety, vote));
+    return write(key, **journal, record_of(safety, vote));
 }
 
 }  // namespace wallet

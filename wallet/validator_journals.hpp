@@ -56,7 +56,9 @@ class ValidatorJournals : base::Pinned {
     [[nodiscard]] base::Result<Journal*> open(const base::crypto::PublicKey& key);
     // That of a key which may still sign.
     [[nodiscard]] base::Result<Journal*> open_to_sign(const base::crypto::PublicKey& key);
-    static base::Result<void> write(Journal& journal, const consensus::SafetyRecord& record);
+    base::Result<void> write(const base::crypto::PublicKey& key,
+                             Journal& journal,
+                             const consensus::SafetyRecord& record);
     static base::Result<void> compact(Journal& journal);
 
     std::string directory_;

@@ -68,6 +68,24 @@ TEST_CASE("a validator's key has one journal, which is never made anew") {
     CHECK_FALSE(fixture.journals->create(fixture.key));
 }
 
+// As when the disk has room for the old file to grow, and not for a new one.
+TEST_CASE("a journal that cannot be compacted for a while goes on, also after a restart") {
+    Fixture fixture;
+    const std::string next =
+        fixture.scratch.path() + "/" + fixture.key.to_string() + ".journal.next";
+    std::filesystem::create_directory(next);
+    chain::Slot slot = 0;
+    for (; slot < 1'030; ++slot)
+        REQUIRE(fixture.refusal(notarize(slot + 1, slot)) == "");
+    CHECK_FALSE(fixture.refusal(notarize(slot, slot - 1)).empty());
+    if (GENERATE(false, true)) fixture.restart();
+    CHECK(fixture.refusal(notarize(2'000, 1'999)) == "");
+    std::filesystem::remove(next);
+    CHECK(fixture.refusal(notarize(2'001, 2'000)) == "");
+    fixture.restart();
+    CHECK(fixture.refusal(notarize(2'002, 2'001)) == "");
+}
+
 TEST_CASE("one header for a slot, also after a restart") {
     Fixture fixture;
     CHECK(fixture.journals->allow_header(fixture.key, header(7)));
