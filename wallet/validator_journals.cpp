@@ -137,11 +137,8 @@ Result<ValidatorJournals::Journal*> ValidatorJournals::open(const PublicKey& key
     return journals_.emplace(key, std::move(journal)).first->second.get();
 }
 
-// Where the file lacks what the journal has made, the next use reads the file again. `journal` is
-// gone then.
-Result<void> ValidatorJournals::write(const PublicKey& key,
-                                      Journal& journal,
-                                      const SafetyRecord& record) {
+Result<void> ValidatorJournals::write(const PublicKey& key, const SafetyRecord& record) {
+    Journal& journal = *journals_.at(key);
     const std::array records{record};
     if (auto done = journal.file->append_page(journal.safety.append(records).bytes); !done) {
         journals_.erase(key);
@@ -173,7 +170,7 @@ Result<void> ValidatorJournals::stop(const PublicKey& key) {
     auto journal = open(key);
     if (!journal) return base::fail(journal.error());
     if ((*journal)->safety.safety().stopped) return {};
-    return write(key, **journal, {.kind = RecordKind::stopped});
+    return write(key, {.kind = RecordKind::stopped});
 }
 
 // A lock above the last vote binds from its own slot on. Past votes decide nothing any more: no
@@ -196,7 +193,7 @@ Result<ValidatorJournals::GivenUp> ValidatorJournals::give_up_lock(const PublicK
                               .slot = given_up.up_to,
                               .justify_slot = last.justify_slot,
                               .block = given_up.up_to == last.slot ? last.block : base::Hash256{}};
-    if (auto done = write(key, **journal, record); !done) return base::fail(done.error());
+    if (auto done = write(key, record); !done) return base::fail(done.error());
     return given_up;
 }
 
@@ -210,8 +207,7 @@ Result<void> ValidatorJournals::allow_header(const PublicKey& key,
                       safety.produced_slot,
                       header.slot);
     }
-    return write(
-        key, **journal, {.kind = RecordKind::produced, .slot = header.slot, .block = header.id()});
+    return write(key, {.kind = RecordKind::produced, .slot = header.slot, .block = header.id()});
 }
 
 Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::VoteData& vote) {
@@ -221,7 +217,7 @@ Result<void> ValidatorJournals::allow_vote(const PublicKey& key, const chain::Vo
     auto good = vote.kind == chain::VoteKind::notarize ? check_notarize(safety, vote)
                                                        : check_commit(safety, vote);
     if (!good) return good;
-    return write(key, **journal, record_of(safety, vote));
+    return write(key, record_of(safety, vote));
 }
 
 }  // namespace wallet

@@ -56,8 +56,9 @@ class ValidatorJournals : base::Pinned {
     [[nodiscard]] base::Result<Journal*> open(const base::crypto::PublicKey& key);
     // That of a key which may still sign.
     [[nodiscard]] base::Result<Journal*> open_to_sign(const base::crypto::PublicKey& key);
+    // Of a key whose journal is open. Where the file lacks what the journal has made, the journal
+    // is closed: its next use reads the file again.
     base::Result<void> write(const base::crypto::PublicKey& key,
-                             Journal& journal,
                              const consensus::SafetyRecord& record);
     static base::Result<void> compact(Journal& journal);
 
