@@ -393,7 +393,7 @@ JournalPage SafetyJournal::compacted(std::uint64_t final_slot,
 
 JournalPage SafetyJournal::restated(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
-    // Who has signed nothing forgets nothing, and stays new where the rows lack this page.
+    // A key that has signed nothing forgets nothing, and stays new where the rows lack this page.
     const bool has_floor = !is_left_out(Rule::journal_floor) && !is_fresh();
     const std::uint64_t floor = has_floor ? std::max(safety_.floor, final_slot) : safety_.floor;
     std::vector<SafetyRecord> records{{.kind = RecordKind::base,

@@ -304,8 +304,8 @@ int64_t Bps::leaseids(int32_t broker, uint32_t boot) {
     return first;
 }
 
-// Each of these accounts gets a number of its own; one that has a number, or is none, is passed
-// over: several brokers may ask for it at once.
+// Each of these accounts gets a number of its own. An account that has one is passed over, since
+// several brokers may ask for it at once, and so is a name that is no account.
 void Bps::addidspaces(int32_t broker, const std::vector<Name>& accounts) {
     const Name payer = own_broker(Brokers(self(), self().value), broker)->account;
     require(!accounts.empty() && accounts.size() <= kListMax,
@@ -313,15 +313,14 @@ void Bps::addidspaces(int32_t broker, const std::vector<Name>& accounts) {
             kListMax,
             accounts.size());
     IdSpaces spaces(self(), self().value);
-    for (const Name& account : accounts) {
-        if (!is_account(account) || spaces.found(spaces.find(account.value))) continue;
-        uint32_t number = 0;
-        give_out([&](Ids& ids) {
+    give_out([&](Ids& ids) {
+        for (const Name& account : accounts) {
+            if (!is_account(account) || spaces.found(spaces.find(account.value))) continue;
             require(ids.id_space < kIdSpacesMax, "all {} tenants have producer ids", kIdSpacesMax);
-            number = ++ids.id_space;
-        });
-        spaces.emplace(payer, [&](IdSpace& row) { row = {account, number}; });
-    }
+            ++ids.id_space;
+            spaces.emplace(payer, [&](IdSpace& row) { row = {account, ids.id_space}; });
+        }
+    });
 }
 
 }  // namespace bps

@@ -28,8 +28,8 @@ inline constexpr uint32_t kTenantPartitionsMax = 10'000;   // as here.
 inline constexpr uint32_t kRevokedSeconds = 25 * 3600;     // A token lives 24 h at most.
 inline constexpr uint32_t kSuspectSeconds = 10;            // Between two suspicions by one broker.
 inline constexpr int64_t kLeasedIds = 1'000;               // Producer ids in a lease.
-inline constexpr int64_t kLeasableIds = int64_t{1} << 40;  // Above these bits: whose an id is.
-inline constexpr uint32_t kIdSpacesMax = (1U << 23) - 1;
+inline constexpr int64_t kLeasableIds = int64_t{1} << 40;  // The low bits of producer ids.
+inline constexpr uint32_t kIdSpacesMax = (1U << 23) - 1;   // The others: the account's number.
 
 inline constexpr int32_t kNobody = -1;
 inline constexpr int32_t kOutside = -1;  // The generation of a replica that is not in ISR.
@@ -272,7 +272,7 @@ struct Tenant {
     BOR_FIELDS(account, topics, partitions, rows)
 };
 
-// The account's producer ids have this number in the bits above kLeasableIds. Scope: the contract.
+// The account's producer ids have this number above their low 40 bits. Scope: the contract.
 struct IdSpace {
     Name account;
     uint32_t number = 0;

@@ -70,7 +70,7 @@ class Access : base::Pinned {
                                                      std::int64_t now) const = 0;
     // The name of a topic; nothing: it is deleted.
     [[nodiscard]] virtual std::optional<std::string> topic_name(TopicId id) const = 0;
-    // Of the producer ids that are the account's; nothing: none is, so far.
+    // The number in the account's producer ids; nothing: the account has no number so far.
     [[nodiscard]] virtual std::optional<std::uint32_t> id_space(chain::Name account) const = 0;
 };
 

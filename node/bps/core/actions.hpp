@@ -16,6 +16,8 @@ using chain::literals::operator""_n;
 using rows::kItems;
 using rows::kText;
 
+inline constexpr std::size_t kListMax = 128;  // Of what one action changes, as the contract has it.
+
 // Replicas of a new partition, the preferred leader first.
 struct Replicas {
     std::vector<std::int32_t> brokers;
@@ -211,10 +213,10 @@ struct LeaseIds {
     static void each_field(auto& self, auto&& visit) { visit(self.broker, self.boot); }
 };
 
-// Accounts that have a number, or are none, are passed over.
+// Gives numbers to at most kListMax accounts. An account that has one, and a name that is no
+// account, are passed over.
 struct AddIdSpaces {
     static constexpr chain::Name kName = "addidspaces"_n;
-    static constexpr std::size_t kAccountsMax = 128;
 
     std::int32_t broker = 0;
     std::vector<chain::Name> accounts;

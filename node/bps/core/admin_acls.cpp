@@ -13,7 +13,6 @@ namespace bps {
 
 namespace {
 
-constexpr std::size_t kRevokedAtOnce = 128;  // By one action.
 constexpr auto kAllow = static_cast<std::int8_t>(AclPermission::allow);
 
 Refusal too_many(std::size_t count) {
@@ -169,7 +168,7 @@ void Admin::delete_acls(const Asked& by, const DeleteAclsRequest& request, Effec
             answer.refuse(*at, delegated.error());
             continue;
         }
-        if (action.owner != id.first || places.size() == kRevokedAtOnce) finish();
+        if (action.owner != id.first || places.size() == actions::kListMax) finish();
         action.by = self();
         action.owner = id.first;
         action.grants.push_back(id.second);

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::int8_t kPreferred = 0;  // Types of an election (KIP-460).
 constexpr std::int8_t kUnclean = 1;
-constexpr std::size_t kElectedAtOnce = 128;  // By one action.
 
 actions::PartitionOf named(PartitionId id) {
     return {.topic = id.topic, .partition = static_cast<std::uint32_t>(id.index)};
@@ -61,7 +60,7 @@ class Elections {
     void elect(PartitionId id, const ChainAnswer::Place& at) {
         action_.partitions.push_back(named(id));
         places_.push_back(at);
-        if (places_.size() == kElectedAtOnce) finish();
+        if (places_.size() == actions::kListMax) finish();
     }
 
     ChainAnswer& answer_;

@@ -145,7 +145,8 @@ Verdict<void> check_counts(const BatchHeader& header) {
     return {};
 }
 
-// With another's id one could number batches in its name, or have them taken for duplicates.
+// With the id of another account a producer could have that account's batches taken for duplicates,
+// or for out of order.
 Verdict<void> check_owner(const BatchHeader& header, const BatchRules& rules) {
     if (!header.is_idempotent() || header.id_space() == rules.id_space) return {};
     return refuse(ErrorCode::invalid_producer_id_mapping,

@@ -11,7 +11,7 @@
 
 namespace bps {
 
-// The low bits of a producer id, that a broker has leased; the others say whose it is.
+// The low bits of a producer id come from a broker's lease; the others are the account's number.
 inline constexpr int kLeasedIdBits = 40;
 
 enum class Compression : std::uint8_t { none = 0, gzip = 1, snappy = 2, lz4 = 3, zstd = 4 };
@@ -47,7 +47,7 @@ struct BatchHeader {
     [[nodiscard]] bool is_control() const { return (bits() & 32U) != 0; }
     [[nodiscard]] std::int64_t next_offset() const { return base_offset + last_offset_delta + 1; }
     [[nodiscard]] bool is_idempotent() const { return producer_id >= 0; }
-    // The number of the tenant to whom the producer id was given (producer_ids.hpp).
+    // The number of the account to which the producer id was given (producer_ids.hpp).
     [[nodiscard]] std::uint32_t id_space() const {
         return static_cast<std::uint32_t>(producer_id >> kLeasedIdBits);
     }
@@ -66,12 +66,12 @@ inline constexpr std::size_t kBatchHeaderBytes = 61;
 [[nodiscard]] base::Result<BatchHeader> read_stored_batch(base::ByteView bytes,
                                                           std::int64_t offset);
 
-// What a topic asks of batches that are produced to it.
+// What is asked of a batch that is produced to a topic.
 struct BatchRules {
     std::size_t bytes_max = 1'048'588;  // The setting max.message.bytes.
     bool needs_keys = false;            // A compacted topic.
     bool allows_zstd = true;            // Produce 7 and later.
-    // Of the producer ids that are the caller's; nothing: none is.
+    // The number in the caller's producer ids; nothing: the caller has none. Number 0 is nobody's.
     std::optional<std::uint32_t> id_space = 0;
     // Why nothing new is stored now. What is stored already is answered all the same.
     std::optional<Refusal> full = std::nullopt;

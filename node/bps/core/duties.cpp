@@ -10,7 +10,6 @@ namespace bps {
 
 namespace {
 
-constexpr std::size_t kElectedAtOnce = 128;    // By one action, as the contract takes.
 constexpr std::size_t kOffsetsPartitions = 8;  // Groups are spread over so many coordinators.
 // The last segment is not compacted, and all is read when a coordinator starts.
 constexpr const char* kOffsetsSegmentBytes = "1048576";
@@ -36,7 +35,7 @@ void Duties::elect(std::int64_t now, Effects& out) {
         if (world_.directory.live_leader(row) || !would_lead(row)) continue;
         action.partitions.push_back(
             {.topic = id.topic, .partition = static_cast<std::uint32_t>(id.index)});
-        if (action.partitions.size() == kElectedAtOnce) break;
+        if (action.partitions.size() == actions::kListMax) break;
     }
     if (action.partitions.empty()) return;
     ask(now, election_, action, out);

@@ -17,7 +17,7 @@ std::optional<std::int64_t> ProducerIds::next(std::int64_t now, chain::Name tena
     if (left_ <= kLeaseAhead) lease(now, out);
     const auto space = rights_.id_space(tenant);
     if (!space) {
-        if (wanting_.size() < actions::AddIdSpaces::kAccountsMax) wanting_.insert(tenant);
+        if (wanting_.size() < actions::kListMax) wanting_.insert(tenant);
         add_spaces(now, out);
     }
     if (!space || left_ == 0) return std::nullopt;
@@ -55,7 +55,7 @@ void ProducerIds::on_leased() {
     left_ = kLeasedIds;
 }
 
-// Those who are refused come again.
+// A tenant whose call is refused asks again, and is among the next ones.
 void ProducerIds::add_spaces(std::int64_t now, Effects& out) {
     if (!spaces_.may(now)) return;
     std::erase_if(wanting_,

@@ -80,6 +80,7 @@ void Produces::start(std::int64_t now,
                     .texts = {}};
     waiting.response.throttle_time_ms =
         quotas_.take_in(now, caller.principal.account, frame.size());
+    const auto id_space = access_.id_space(caller.principal.account);
     std::string first_error;
     for (const ProduceRequest::Topic& topic : request.topic_data) {
         auto& answers = waiting.response.responses.emplace_back();
@@ -96,7 +97,7 @@ void Produces::start(std::int64_t now,
                        {.batch = within(frame, part.records.value_or(base::ByteView())),
                         .acks = request.acks,
                         .version = caller.version,
-                        .id_space = access_.id_space(caller.principal.account)});
+                        .id_space = id_space});
             if (appended) {
                 await(**partition, *appended, waiting);
                 continue;
