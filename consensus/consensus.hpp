@@ -310,9 +310,9 @@ class Consensus {
     [[nodiscard]] bool is_validator(const base::crypto::PublicKey& key) const;
     [[nodiscard]] const Journals& journals() const { return journals_; }
 
-    // See SafetyJournal::restated().
-    [[nodiscard]] JournalPage restate_journal(KeyTag key) {
-        return journals_.at(key).restated(durable_final_slot_);
+    // One page that replaces the journal of this key; see SafetyJournal::compacted().
+    [[nodiscard]] JournalPage compact_journal(KeyTag key) {
+        return journals_.at(key).compacted(durable_final_slot_);
     }
     // While paused it makes no blocks; it votes all the same.
     void set_paused(bool paused) { paused_ = paused; }

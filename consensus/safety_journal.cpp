@@ -247,6 +247,10 @@ base::Result<SafetyJournal> SafetyJournal::read(KeyTag key, base::ByteView log) 
         const Chained& first = page->records.front();
         if (at == 0) journal.ends_.emplace(first.sequence - 1, first.previous_checksum);
         journal.apply(*page);
+        journal.last_page_ = {.key = key,
+                              .bytes = base::to_bytes(log.subspan(at, page->blocks * kBlockBytes)),
+                              .sequence = journal.last_sequence_,
+                              .replaces = at == 0};
         journal.ends_.emplace(journal.last_sequence_, journal.last_checksum_);
         at += page->blocks * kBlockBytes;
         journal.blocks_ = at / kBlockBytes;
@@ -304,9 +308,7 @@ SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark,
         return lose(mark->sequence);
     }
     if (mark->sequence > last_sequence_) {
-        if (!catch_up(*mark, *page)) return lose(mark->sequence);
-        torn_ = true;
-        return Standing::log_behind;
+        return catch_up(*mark, *page) ? Standing::log_behind : lose(mark->sequence);
     }
     // The rows' page is one of the log's, or they are of another disk.
     const auto end = ends.find(mark->sequence);
@@ -333,6 +335,7 @@ bool SafetyJournal::catch_up(const Mark& mark, const Page& page) {
         return false;
     }
     apply(page);
+    last_page_.reset();
     return true;
 }
 
@@ -349,6 +352,7 @@ JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
         records = with_answer;
     }
     CHECK(!records.empty() && records.size() <= kRecordsPerPage);
+    last_page_.reset();
     JournalPage page{.key = key_, .bytes = {}, .replaces = blocks_ == 0};
     page.bytes.reserve(kBlockBytes);
     const bool has_certificate = !is_left_out(Rule::lock_with_certificate) && lock != nullptr &&
@@ -387,14 +391,8 @@ JournalPage SafetyJournal::compacted(std::uint64_t final_slot,
     if (is_left_out(Rule::journal_follows_written) && !more.empty()) (void)append(more, lock);
     for (const SafetyRecord& record : more)
         apply(record, lock);
-    blocks_ = 0;
-    return restated(final_slot);
-}
-
-JournalPage SafetyJournal::restated(std::uint64_t final_slot) {
     forget_votes_up_to(final_slot);
-    // A key that has signed nothing forgets nothing, and stays new where the rows lack this page.
-    const bool has_floor = !is_left_out(Rule::journal_floor) && !is_fresh();
+    const bool has_floor = !is_left_out(Rule::journal_floor);
     const std::uint64_t floor = has_floor ? std::max(safety_.floor, final_slot) : safety_.floor;
     std::vector<SafetyRecord> records{{.kind = RecordKind::base,
                                        .slot = safety_.known ? floor : kLostSlot,
@@ -415,7 +413,8 @@ JournalPage SafetyJournal::restated(std::uint64_t final_slot) {
                            .block = vote.block,
                            .lock = safety_.lock});
     }
-    if (std::exchange(torn_, false)) blocks_ = 0;
+    blocks_ = 0;
+    torn_ = false;
     return append(records, CertificatePtr(safety_.lock_certificate));
 }
 

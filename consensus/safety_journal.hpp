@@ -134,11 +134,12 @@ class SafetyJournal {
         lost,             // The log lacks more, or has no page as the rows have it.
     };
     // After read(), once. Nothing that either of the two says is taken back, since nobody knows
-    // whether the messages that it allows have left. What differs is to be written anew by
-    // restated(), to the rows and to the log, before anything is signed; a journal that is lost
-    // becomes lost(). `may_have_signed`: the rows have a schedule with this key, and blocks above
-    // genesis. Where they have no page of the key then, they are of another disk or a snapshot's,
-    // and a journal in which nothing is signed may be a copy from the day when the key was made.
+    // whether the messages that it allows have left. Before anything is signed, rows that are
+    // behind are to get last_page(), and a log that is behind, with them, compacted(); a journal
+    // that is lost becomes lost(). `may_have_signed`: the rows have a schedule with this key, and
+    // blocks above genesis. Where they have no page of the key then, they are of another disk or a
+    // snapshot's, and a journal in which nothing is signed may be a copy from the day when the key
+    // was made.
     [[nodiscard]] Standing settle(const std::optional<Mark>& mark, bool may_have_signed);
 
     // Takes the records' promises into account and returns the page to make durable. `lock`: the
@@ -146,25 +147,25 @@ class SafetyJournal {
     [[nodiscard]] JournalPage append(std::span<const SafetyRecord> records,
                                      const CertificatePtr& lock = nullptr);
 
-    // One page that says what the whole journal says. It is appended: rows that lose it, too, have
-    // a page that the log knows. It replaces a log whose end is damaged or lacks the rows' page.
-    // Past votes at or below `final_slot` are dropped; where the others are too many, the oldest
-    // become one that forbids more.
-    [[nodiscard]] JournalPage restated(std::uint64_t final_slot);
-
-    // As restated(), with these records as append() takes them, and replaces the journal. It
-    // follows the last page that was made, which must have been written: rows that are one write
-    // behind have that one.
+    // One page that says what the whole journal says, and these records as append() takes them, and
+    // replaces it. It follows the last page that was made, which must have been written: rows that
+    // are one write behind have that one. Past votes at or below `final_slot` are dropped; where
+    // the others are too many, the oldest become one that forbids more.
     [[nodiscard]] JournalPage compacted(std::uint64_t final_slot,
                                         std::span<const SafetyRecord> records = {},
                                         const CertificatePtr& lock = nullptr);
 
+    // The last whole page that read() found, as rows have it that are not behind. Null: there is
+    // none, or the journal has gone on since.
+    [[nodiscard]] const JournalPage* last_page() const {
+        return last_page_ ? &*last_page_ : nullptr;
+    }
     [[nodiscard]] KeyTag key() const { return key_; }
     [[nodiscard]] const KeySafety& safety() const { return safety_; }
     [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
     // In the log, since it was replaced.
     [[nodiscard]] std::size_t blocks() const { return blocks_; }
-    // Its end is damaged, or lacks what the rows have: the next page must replace it.
+    // Its end is damaged: the next page must replace it.
     [[nodiscard]] bool torn() const { return torn_; }
 
     // Forgets past votes that R2 cannot need any more.
@@ -187,6 +188,7 @@ class SafetyJournal {
     KeySafety safety_;
     // Last records of the pages that read() found, and of the one before them.
     std::map<std::uint64_t, std::uint32_t> ends_;
+    std::optional<JournalPage> last_page_;
     std::uint64_t last_sequence_ = 0;
     std::uint32_t last_checksum_ = 0;
     std::size_t blocks_ = 0;

@@ -30,7 +30,10 @@ void tell(const base::Log& log,
         case Standing::fresh:
             return;
         case Standing::torn:
-            log.info("safety journal of {}: its last page was cut short; it is written anew", key);
+            log.info(
+                "safety journal of {}: its last page was cut short, and nothing was done on its "
+                "strength",
+                key);
             return;
         case Standing::log_behind:
             log.warn(
@@ -109,7 +112,8 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
         const Standing standing =
             found->second.settle(mark, consensus::may_have_signed(key, base, above));
         tell(log, key.to_string(), standing, in_log, in_rows);
-        if (standing != Standing::equal && standing != Standing::lost) to_mend.push_back(tag);
+        const bool is_equal = standing == Standing::equal || standing == Standing::torn;
+        if (!is_equal && standing != Standing::lost) to_mend.push_back(tag);
     }
     return to_mend;
 }
@@ -422,12 +426,17 @@ base::Result<void> Core::Impl::load_pool(Effects& out) {
     return {};
 }
 
-// Journal and rows of a key are written anew from each other before anything is signed.
+// Journal and rows of a key are written anew from each other before anything is signed. A log that
+// is whole is left as it is: however often the rows lose what mends them, it knows their page.
 void Core::Impl::mend_journals(const std::vector<consensus::KeyTag>& keys, Effects& out) {
     if (keys.empty()) return;
     effect::Write write;
     for (const consensus::KeyTag key : keys) {
-        write.pages.push_back(consensus_.restate_journal(key));
+        if (const auto* last = consensus_.journals().at(key).last_page()) {
+            chain_->store({key, last->sequence, last->replaces, last->bytes}, write.batch);
+        } else {
+            write.pages.push_back(consensus_.compact_journal(key));
+        }
         const auto& lock = consensus_.journals().at(key).safety().lock_certificate;
         if (lock != nullptr && lock->data.kind == chain::VoteKind::notarize) {
             store_newest(*lock, write.batch);

@@ -245,41 +245,47 @@ TEST_CASE("nothing is taken back where the rows are a write behind", "[consensus
     }
 }
 
-// The log is whole all the time: it must not forget the page that the rows have.
-TEST_CASE("rows that lose the write that mends them are mended again", "[consensus][journal]") {
-    auto pages = three_pages();
-    for (int start = 0; start < 3; ++start) {
-        SafetyJournal journal = read_back(pages);
-        const Standing standing = journal.settle(mark_of(three_pages()[1]), false);
-        CHECK(standing == (start == 0 ? Standing::rows_behind : Standing::rows_far_behind));
-        pages.push_back(journal.restated(0));
-        CHECK_FALSE(pages.back().replaces);
-    }
-    SafetyJournal mended = read_back(pages);
-    CHECK(mended.settle(mark_of(pages.back()), false) == Standing::equal);
-    CHECK(mended.safety().lock_slot == 5);
-    CHECK(*mended.safety().lock_certificate == *certificate_of(5));
-    CHECK(mended.safety().produced_slot == 5);
-    CHECK(mended.safety().last_notarize.slot == 5);
-    // Or the log loses it, and the rows have it.
-    const JournalPage last = pages.back();
-    pages.pop_back();
-    SafetyJournal behind = read_back(pages);
-    CHECK(behind.settle(mark_of(last), false) == Standing::log_behind);
-    CHECK(behind.safety().lock_slot == 5);
+// Of a page that was under way there may be a part.
+TEST_CASE("rows that are behind get the last page of a log, which stays as it is",
+          "[consensus][journal]") {
+    const auto pages = three_pages();
+    base::Bytes log = joined(pages);
+    const bool is_torn = GENERATE(false, true);
+    if (is_torn) log.insert(log.end(), SafetyJournal::kBlockBytes, std::byte{1});
+    SafetyJournal journal = SafetyJournal::read(kKey, log).value();
+    REQUIRE(journal.settle(mark_of(pages[1]), false) == Standing::rows_behind);
+    REQUIRE(journal.last_page() != nullptr);
+    const JournalPage last = *journal.last_page();
+    CHECK(last.bytes == pages[2].bytes);
+    CHECK(last.sequence == pages[2].sequence);
+    CHECK_FALSE(last.replaces);
+    SafetyJournal mended = SafetyJournal::read(kKey, log).value();
+    CHECK(mended.settle(mark_of(last), false) == (is_torn ? Standing::torn : Standing::equal));
+    // What comes next is known beside it, whichever of the two is lost.
+    const SafetyRecord next = notarize(50);
+    const JournalPage page = is_torn ? mended.compacted(0, {&next, 1}) : mended.append({&next, 1});
+    CHECK(page.replaces == is_torn);
+    CHECK(mended.last_page() == nullptr);
+    test::Logs logs{{kKey, log}};
+    test::write_page(logs, page);
+    SafetyJournal after = SafetyJournal::read(kKey, logs.at(kKey)).value();
+    CHECK(after.settle(mark_of(last), false) == Standing::rows_behind);
+    CHECK(after.safety().last_notarize.slot == 50);
+    CHECK(after.safety().lock_slot == 5);
+    SafetyJournal before = SafetyJournal::read(kKey, log).value();
+    CHECK(before.settle(mark_of(page), false) == Standing::log_behind);
+    CHECK(before.safety().last_notarize.slot == 50);
+    CHECK(before.last_page() == nullptr);
 }
 
-// Killed between the two, or the rows lost that write.
-TEST_CASE("a new key stays new where the rows lack the page of its first start",
-          "[consensus][journal]") {
+TEST_CASE("a new key's rows get its first page", "[consensus][journal]") {
     SafetyJournal made(kKey);
     const JournalPage first = test::first_page(made);
     SafetyJournal start = read_back({first});
-    CHECK(start.settle(std::nullopt, false) == Standing::fresh);
-    const std::uint64_t final_slot = GENERATE(0U, 100U);
-    CAPTURE(final_slot);
-    const JournalPage mended = start.restated(final_slot);
-    CHECK(read_back({first, mended}).settle(std::nullopt, false) == Standing::fresh);
+    REQUIRE(start.settle(std::nullopt, false) == Standing::fresh);
+    REQUIRE(start.last_page() != nullptr);
+    CHECK(start.last_page()->replaces);
+    CHECK(read_back({first}).settle(mark_of(*start.last_page()), true) == Standing::equal);
 }
 
 TEST_CASE("a page that only the rows have counts as written", "[consensus][journal]") {
@@ -301,7 +307,7 @@ TEST_CASE("a page that only the rows have counts as written", "[consensus][journ
     CHECK(journal.safety().lock_certificate != nullptr);
     CHECK(journal.last_sequence() == 4);
     // Written anew both say the same.
-    const JournalPage mended = journal.restated(0);
+    const JournalPage mended = journal.compacted(0);
     CHECK(mended.replaces);
     SafetyJournal again = read_back({mended});
     CHECK(again.settle(mark_of(mended), false) == Standing::equal);

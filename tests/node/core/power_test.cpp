@@ -111,3 +111,31 @@ TEST_CASE("one that loses power again and again, each time in another part, stay
     }
     CHECK(cluster.refused.empty());
 }
+
+// The first cut leaves a part of the page that was under way, as cuts do. The log loses nothing.
+TEST_CASE("rows that lose their last sync in two cuts one after another stop nothing",
+          "[journal]") {
+    const std::size_t size = GENERATE(1U, 4U);
+    const int cut = GENERATE(range(0, 16));
+    CAPTURE(size, cut);
+    Cluster cluster(size);
+    cluster.run(1, 2);
+    (void)run_to_the_cut(cluster, cut, Left::nothing);
+    for (std::size_t i = 0; i < size; ++i) {
+        cluster[i].log().resize(cluster[i].log().size() + 4096, std::byte{1});
+        cluster[i].storage().lose_last_sync();
+        cluster.start(i);
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+        cluster[i].stop();
+        cluster[i].storage().lose_last_sync();
+        cluster[i].writes_left.reset();
+    }
+    for (std::size_t i = 0; i < size; ++i) {
+        cluster.start(i);
+        CHECK_FALSE(cluster[i].view().keys[0].lost);
+    }
+    cluster.deliver();
+    cluster.run(6, 60);
+    CHECK(cluster[0].view().finalized->header.slot >= 55);
+}

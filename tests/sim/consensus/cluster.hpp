@@ -61,6 +61,7 @@ struct Stored : Rows {
 };
 struct Write {
     std::vector<consensus::JournalPage> pages;
+    std::vector<consensus::JournalPage> marks;  // Of a log, for the rows alone.
     chain::BlockPtr block;
     std::optional<chain::Certificate> certificate;
     std::optional<consensus::TreeBase> base;

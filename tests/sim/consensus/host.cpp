@@ -53,8 +53,10 @@ void apply_rows(Stored& state, const Write& write) {
         if (is_newer(kept, *write.certificate)) kept = write.certificate;
     }
     if (write.base) state.base = *write.base;
-    for (const consensus::JournalPage& page : write.pages)
-        state.marks[page.key] = page;
+    for (const auto* pages : {&write.pages, &write.marks}) {
+        for (const consensus::JournalPage& page : *pages)
+            state.marks[page.key] = page;
+    }
 }
 
 Host::Host(Cluster& cluster, std::size_t index)
@@ -119,7 +121,8 @@ consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend)
         SafetyJournal& journal = found.first->second;
         Standing standing = Standing::lost;
         if (!found.second) standing = journal.settle(rows, may_have_signed(own));
-        if (standing != Standing::lost && standing != Standing::equal) to_mend.push_back(key);
+        const bool is_equal = standing == Standing::equal || standing == Standing::torn;
+        if (!is_equal && standing != Standing::lost) to_mend.push_back(key);
     }
     return journals;
 }
@@ -169,7 +172,11 @@ void Host::start() {
     if (!to_mend.empty()) {
         Write mended;
         for (const consensus::KeyTag key : to_mend) {
-            mended.pages.push_back(consensus_->restate_journal(key));
+            if (const auto* last = consensus_->journals().at(key).last_page()) {
+                mended.marks.push_back(*last);
+            } else {
+                mended.pages.push_back(consensus_->compact_journal(key));
+            }
             const auto& lock = consensus_->journals().at(key).safety().lock_certificate;
             if (lock != nullptr && lock->data.kind == chain::VoteKind::notarize) {
                 if (is_newer(mended.certificate, *lock)) mended.certificate = *lock;
