@@ -54,12 +54,15 @@ class SimDisk {
     std::size_t synced_ = 0;
 };
 
-// The first part of a page, at a multiple of the sector: what a power cut leaves of a write.
+// The first part of a page: what a power cut leaves of a write. In smaller parts than sectors, of
+// which most pages would have one that is not blank.
 [[nodiscard]] inline base::Bytes torn_page(const base::Bytes& page, Chance& chance) {
-    constexpr std::size_t kSector = 512;
+    constexpr std::size_t kPart = 64;
+    const auto blank = std::find_if(
+        page.rbegin(), page.rend(), [](std::byte byte) { return byte != std::byte{0}; });
+    const auto used = static_cast<std::size_t>(page.rend() - blank);
     base::Bytes torn(page.size());
-    const std::size_t sectors = chance.below(page.size() / kSector);
-    std::copy_n(page.begin(), sectors * kSector, torn.begin());
+    std::copy_n(page.begin(), chance.below(used / kPart + 1) * kPart, torn.begin());
     return torn;
 }
 

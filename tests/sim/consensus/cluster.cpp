@@ -128,6 +128,12 @@ void Cluster::header_left(std::size_t node) {
     queue_.add(now_ + after, Crash{node, hosts_[node]->epoch()});
 }
 
+void Cluster::mending(std::size_t node) {
+    if (healed_ || !loses_synced_ || !crash_dice_.percent(30)) return;
+    const auto after = crash_dice_.between(base::Duration(0), std::chrono::milliseconds(10));
+    queue_.add(now_ + after, Crash{node, hosts_[node]->epoch()});
+}
+
 bool Cluster::tell_vote(std::size_t node, const Message& vote) {
     const int share = universe_.members[node].copied ? kCopiedDiesPercent : dies_percent_;
     if (healed_ || !crash_dice_.percent(share)) {

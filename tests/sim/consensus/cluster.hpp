@@ -252,6 +252,8 @@ class Cluster {
     void wake(std::size_t node, base::Timestamp at, base::Timestamp key);
     // The node has just signed a header: now it may go, and come back while the slot lasts.
     void header_left(std::size_t node);
+    // Its journals and rows differed at the start; the write that makes them equal is under way.
+    void mending(std::size_t node);
     // To all; false: to some, and the node dies of it.
     [[nodiscard]] bool tell_vote(std::size_t node, const Message& vote);
     [[nodiscard]] bool loses_synced() const { return loses_synced_; }

@@ -182,8 +182,10 @@ void Host::start() {
                 if (is_newer(mended.certificate, *lock)) mended.certificate = *lock;
             }
         }
+        if (cluster_.loses_synced()) unsynced_pages_ = mended.pages;
         disk_.write(std::move(mended));
         barrier();
+        cluster_.mending(index_);
     }
     step(consensus::input::Tick{});
     cluster_.broadcast(index_, Hello{});

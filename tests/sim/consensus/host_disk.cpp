@@ -49,22 +49,24 @@ void Host::cut_power(bool loses_synced) {
     std::vector<consensus::KeyTag> to_mend;
     for (const auto& [key, journal] : read_journals(to_mend))
         done_.try_emplace(key, journal.last_sequence());
-    bool is_torn = false;
+    bool has_begun = false;  // A write of which something is there.
     disk_.cut_power(cluster_.chance(), [&](Stored& state, const Write& write) {
         if (write.pages.empty()) return;
-        is_torn = true;
         // Its pages, parts of them, and its rows are written side by side; a page that replaces
         // its journal comes after its rows.
         const bool has_rows = cluster_.chance().percent(40);
         if (has_rows) apply_rows(state, write);
+        has_begun = has_rows;
         for (const consensus::JournalPage& page : write.pages) {
             consensus::JournalPage torn = page;
             torn.bytes = torn_page(page.bytes, cluster_.chance());
             if (page.replaces || torn.bytes == page.bytes) continue;
             if (cluster_.chance().percent(30)) {
                 test::write_page(state.logs, torn);
+                has_begun = true;
             } else if (cluster_.chance().percent(30)) {
                 apply_page(state, page);
+                has_begun = true;
             }
         }
     });
@@ -74,10 +76,12 @@ void Host::cut_power(bool loses_synced) {
         // Such a page is there after its rows were: they lose two writes then.
         const bool is_replaced =
             std::ranges::any_of(unsynced_pages_, &consensus::JournalPage::replaces);
-        lost_one_write_ = may_lose_part() && knows_all && !is_torn && !is_replaced &&
-                          has_one_page_each(synced_pages_);
         Stored& state = disk_.state();
         const bool loses_rows = cluster_.chance().percent(50) && !loses_only_copy(*rows_before_);
+        // A journal that lacks a page, and has a part of the next, or rows that know of it, has
+        // lost more.
+        lost_one_write_ = may_lose_part() && knows_all && !is_replaced &&
+                          (loses_rows || !has_begun) && has_one_page_each(synced_pages_);
         if (loses_rows) {
             static_cast<Rows&>(state) = *rows_before_;
         } else {

@@ -6,6 +6,7 @@
 #include "node/snapshots/state_build.hpp"
 #include "node/snapshots/stopped_node.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -221,10 +222,15 @@ void MachineDisk::close() {
 }
 
 void MachineDisk::cut_power(const node::effect::Write* write, Chance& chance, bool loses_synced) {
-    // Of a write that came after it nothing is there, or the rows and the journal would both lose.
-    if (!loses_synced) begin(write);
+    const bool loses_rows = loses_synced && chance.percent(50);
+    // Of what came after a lost sync nothing may be there that the other part does not know:
+    // neither rows of a page that the journal loses, too, nor a page that replaces a journal which
+    // the rows lose two of.
+    const bool has_more =
+        write != nullptr && !std::ranges::any_of(write->pages, &consensus::JournalPage::replaces);
+    if (!loses_synced || (loses_rows && has_more)) begin(write);
     files_.cut_power(chance);
-    if (loses_synced) files_.lose_last_syncs(chance.percent(50) ? state_ : kSafety);
+    if (loses_synced) files_.lose_last_syncs(loses_rows ? state_ : kSafety);
 }
 
 // --- What happens to it ---
