@@ -217,12 +217,14 @@ base::Result<void> wait_for_registration(const NetworkFile& file, const std::str
     };
     if (answer && is_registered(*answer, key)) return {};
     if (auto good = check_taken(); !good) return good;
-    tell(
-        fmt::format("waiting until this node is registered; a member's operator does that with\n"
-                    "  bor-cli node add {} {} {} --role observer",
-                    organisation.empty() ? "ORGANISATION" : organisation,
-                    name,
-                    key));
+    const std::string how = fmt::format(
+        "a member's operator does that with\n"
+        "  bor-cli node add {} {} {} --role observer\n"
+        "  (without --role where it shall stand as a validator)",
+        organisation.empty() ? "ORGANISATION" : organisation,
+        name,
+        key);
+    tell("waiting until this node is registered; " + how);
     auto told_at = std::chrono::steady_clock::now();
     while (!answer || !is_registered(*answer, key)) {
         std::this_thread::sleep_for(kAskEvery);
@@ -230,7 +232,7 @@ base::Result<void> wait_for_registration(const NetworkFile& file, const std::str
         if (auto good = check_taken(); !good) return good;
         if (std::chrono::steady_clock::now() < told_at + kRemindEvery) continue;
         told_at = std::chrono::steady_clock::now();
-        tell(answer ? "still waiting for the registration"
+        tell(answer ? "still waiting until this node is registered; " + how
                     : fmt::format("the registration cannot be seen: no answer from {}",
                                   file.join->http));
     }

@@ -190,22 +190,27 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     if (view.recovery && reached < view.quorum) return;
     if (admitted(view) < view.quorum) return;
     if (reached < view.quorum && names.size() > 1) {
-        out.push_back({Kind::partition,
-                       "",
-                       fmt::format("The network is partitioned, as seen from here: only {} of {} "
-                                   "validators can be reached and {} must agree; {} are cut off or "
-                                   "down.",
-                                   reached,
-                                   view.validators.size(),
-                                   view.quorum,
-                                   joined(names))});
+        out.push_back(
+            {Kind::partition,
+             "",
+             fmt::format("The network is partitioned, as seen from here: only {} of {} "
+                         "validators can be reached and {} must agree; {} are cut off or "
+                         "down: start them, or mend the line to them; where they are gone "
+                         "for good, members recover the chain (README, \"When something "
+                         "is wrong\").",
+                         reached,
+                         view.validators.size(),
+                         view.quorum,
+                         joined(names))});
         return;
     }
     for (const ValidatorStatus* each : missing) {
         out.push_back({Kind::down,
                        name_of(*each),
                        fmt::format("{} is down or cannot be reached: there is no connection to a "
-                                   "node that holds its vote key, and {}.",
+                                   "node that holds its vote key, and {}. Start it, or mend the "
+                                   "line to it; one that is gone for good another can replace "
+                                   "(README, \"A new validator\").",
                                    name_of(*each),
                                    last_vote(view, *each))});
     }
