@@ -143,10 +143,11 @@ void BlockTree::move_base(const BlockNode& to) {
     }
 }
 
-void BlockTree::bound(BlockNode& newest, std::vector<chain::BlockId>& dropped) {
+void BlockTree::bound(BlockNode& newest, bool is_certified, std::vector<chain::BlockId>& dropped) {
+    const std::size_t far = is_certified ? 2 * reversible_max_ : reversible_max_;
     while (nodes_.size() - below_final_ - 1 > reversible_max_) {
         BlockNode* worst = find_worst(newest);
-        if (worst == nullptr && is_far_from_certified(newest)) worst = &newest;
+        if (worst == nullptr && is_far_from_certified(newest, far)) worst = &newest;
         if (worst == nullptr) return;
         const bool is_newest = worst == &newest;
         dropped.push_back(worst->id());
@@ -181,9 +182,9 @@ BlockNode* BlockTree::find_worst(const BlockNode& newest) {
 
 // Or from what was spared, which is below a final block. The certificate that the header of the new
 // block names comes with that block, and is learned after this.
-bool BlockTree::is_far_from_certified(const BlockNode& newest) const {
+bool BlockTree::is_far_from_certified(const BlockNode& newest, std::size_t far) const {
     const BlockNode* node = &newest;
-    for (std::size_t i = 0; i <= reversible_max_; ++i) {
+    for (std::size_t i = 0; i <= far; ++i) {
         if (node == final_ || node->notarized || node->is_spared) return false;
         if (node->slot() <= newest.header().justify.slot) return false;
         node = node->parent;

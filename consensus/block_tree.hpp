@@ -83,8 +83,10 @@ class BlockTree {
     // producer of whom most blocks are held, and of these the one of the lowest rank. Never the
     // head, what was spared, or the block that came just now: a certificate may wait for it. The
     // new block goes only where nothing else can, and more than `reversible_max` blocks in a row
-    // lead to it without a certificate. Time O(n).
-    void bound(BlockNode& newest, std::vector<chain::BlockId>& dropped);
+    // lead to it without a certificate. Where it, or a later block, `is_certified`, which may stand
+    // on it, twice as many may: others had a certificate of one of them that no header names.
+    // Time O(n).
+    void bound(BlockNode& newest, bool is_certified, std::vector<chain::BlockId>& dropped);
     // What must be stored with the final block.
     [[nodiscard]] TreeBase base() const;
 
@@ -92,7 +94,7 @@ class BlockTree {
     // R4: slot of the highest NOTARIZE certificate on the branch, slot, lowest id.
     [[nodiscard]] static bool better(const BlockNode& a, const BlockNode& b);
     [[nodiscard]] BlockNode* find_worst(const BlockNode& newest);
-    [[nodiscard]] bool is_far_from_certified(const BlockNode& newest) const;
+    [[nodiscard]] bool is_far_from_certified(const BlockNode& newest, std::size_t far) const;
     void move_base(const BlockNode& to);
     void drop_branch(BlockNode& block, std::vector<chain::BlockId>& dropped);
     void erase(BlockNode& leaf);

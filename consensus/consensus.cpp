@@ -480,8 +480,11 @@ bool Consensus::is_validator(const base::crypto::PublicKey& key) const {
 }
 
 void Consensus::bound_tree(BlockNode& newest, Effects& out) {
+    const bool is_certified = std::ranges::any_of(early_, [&](const auto& early) {
+        return early && early->certificate.data.slot >= newest.slot();
+    });
     std::vector<chain::BlockId> dropped;
-    tree_.bound(newest, dropped);
+    tree_.bound(newest, is_certified, dropped);
     for (const chain::BlockId& id : dropped) {
         out.push_back(effect::Forget{id});
     }

@@ -197,6 +197,25 @@ TEST_CASE("no more than `reversible_max` blocks are kept", "[consensus][producti
     CHECK(v->holds(v->head()));
 }
 
+// Others had a certificate of one of them, by votes that left too early for this node, and the next
+// producer names none: it is Byzantine, or did not know it.
+TEST_CASE("more than `reversible_max` blocks in a row are kept where a certificate is above them",
+          "[consensus][production]") {
+    const bool is_certified = GENERATE(true, false);
+    Validator v;
+    v.options().reversible_max = 5;
+    v.restart(v.fresh_journals());
+    std::vector<chain::BlockPtr> chain{v.genesis()};
+    for (chain::Slot slot = 2; slot < 9; ++slot)
+        chain.push_back(v.block(slot, chain.back()));
+    if (is_certified) v.certify(kCommit, chain.back());
+    for (const chain::BlockPtr& block : std::span(chain).subspan(1))
+        if (v->holds(block->header.previous)) v.adopt(block);
+    CHECK(v->holds(chain[5]->id));
+    CHECK(v->holds(chain[6]->id) == is_certified);
+    CHECK(v->finalized().slot == (is_certified ? 8 : 0));
+}
+
 TEST_CASE("after a restart the blocks and certificates that were stored are there",
           "[consensus][production]") {
     Validator v;
