@@ -25,6 +25,8 @@ using chain::Rule;
 
 constexpr std::uint32_t kMagic = 0x324A5342;  // "BSJ2"
 constexpr std::size_t kChecksumEnd = 8;       // The checksum covers what follows it.
+// After a certificate: without it the last block of a page might be blank, as room for more is.
+constexpr std::uint8_t kEndMark = 1;
 constexpr std::size_t kPageBytesMax = SafetyJournal::kPageBlocksMax * SafetyJournal::kBlockBytes;
 
 struct Chained {
@@ -134,6 +136,7 @@ bool decode_certificate(base::Reader& in, CertificatePtr& out) {
     if (!in.ok()) return false;
     const bool is_whole = checksum == base::crc32c(bytes);
     if (!is_left_out(Rule::journal_certificate_checksum) && !is_whole) return false;
+    if (in.u8("end mark") != kEndMark || !in.ok()) return false;
     auto certificate = chain::unpack<chain::Certificate>(bytes, "certificate");
     if (!certificate) return false;
     out = std::make_shared<const chain::Certificate>(*std::move(certificate));
@@ -376,6 +379,7 @@ JournalPage SafetyJournal::append(std::span<const SafetyRecord> records,
         out.u32(static_cast<std::uint32_t>(packed.size()));
         out.u32(base::crc32c(packed));
         out.raw(packed);
+        out.u8(kEndMark);
         page.bytes.insert(page.bytes.end(), out.view().begin(), out.view().end());
     }
     page.bytes.resize(whole_blocks(page.bytes.size()));

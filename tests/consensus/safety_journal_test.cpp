@@ -468,3 +468,23 @@ TEST_CASE("a key that has answered a recovery signs nothing more, though its jou
         CHECK(other.safety().stopped);
     }
 }
+
+// A file's end is its last block that is not blank.
+TEST_CASE("no block of a page is blank, whatever its certificate ends with", "[journal]") {
+    for (const std::size_t more : {0U, 1U, 2U, 3U}) {
+        for (std::size_t signatures = 1; signatures <= 250; ++signatures) {
+            chain::Certificate made = *certificate_of(5, signatures);
+            made.signatures.back().compact.back() = std::byte{0};
+            SafetyJournal journal(kKey);
+            std::vector<SafetyRecord> promises{commit(5)};
+            for (std::size_t i = 1; i <= more; ++i)
+                promises.push_back(notarize(5 + i));
+            const JournalPage page =
+                journal.append(promises, std::make_shared<const chain::Certificate>(made));
+            const auto last = base::ByteView(page.bytes).last(SafetyJournal::kBlockBytes);
+            const bool is_blank =
+                std::ranges::all_of(last, [](std::byte byte) { return byte == std::byte{0}; });
+            if (is_blank) FAIL("of " << signatures << " signatures, records " << 1 + more);
+        }
+    }
+}
