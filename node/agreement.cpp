@@ -205,11 +205,10 @@ base::Result<void> add_refusals(const Published& view,
     const auto registry = chain::load_registry(*view.final_state, now);
     if (!registry) return base::fail(registry.error());
     for (const p2p::DialStatus& dial : status.dials) {
-        // It may have come to us meanwhile.
-        const bool is_here =
-            dial.pinned && std::ranges::any_of(status.peers, [&](const auto& peer) {
-                return peer.key == *dial.pinned;
-            });
+        // It may have come to us meanwhile, with another key than the one that we expect, too.
+        const bool is_here = std::ranges::any_of(status.peers, [&](const auto& peer) {
+            return peer.key == dial.pinned || peer.listen_address == dial.address;
+        });
         if (dial.connected || is_here || dial.last_error.empty()) continue;
         out.refusals.push_back(dial.address + ": " + dial.last_error);
         if (dial.last_error.find("has another final block") == std::string::npos) continue;

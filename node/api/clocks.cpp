@@ -80,17 +80,21 @@ Clocks compare_clocks(const AgreementView& view) {
     const std::int64_t limit =
         std::max<std::int64_t>(kClockToleranceMin, view.interval_milliseconds / 2);
     Clocks clocks;
+    std::vector<std::int64_t> measured;
+    measured.reserve(view.validators.size());
     for (const ValidatorStatus& each : view.validators) {
         if (each.own || !each.clock_nanoseconds) continue;
         ++clocks.measured;
+        measured.push_back(ahead_of_ours(each));
         if (is_off_by_more(each, limit)) clocks.off.emplace_back(&each, ahead_of_ours(each));
     }
-    // Who differs from most is wrong himself.
+    // A clock that differs from most is wrong itself, unless it is between them.
     if (clocks.measured < 2 || clocks.off.size() * 2 <= clocks.measured) return clocks;
-    auto sorted = clocks.off;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-    std::ranges::nth_element(sorted, middle, {}, [](const auto& each) { return each.second; });
-    clocks.ours_ahead = -middle->second;
+    std::ranges::sort(measured);
+    const std::int64_t lower = measured[(measured.size() - 1) / 2];
+    const std::int64_t upper = measured[measured.size() / 2];
+    const std::int64_t middle = lower > 0 ? lower : std::min<std::int64_t>(upper, 0);
+    if (std::abs(middle) > limit) clocks.ours_ahead = -middle;
     return clocks;
 }
 
@@ -100,13 +104,16 @@ std::string clock_off_by_more(const ValidatorStatus& validator, std::int64_t lim
 
 void find_own_clock(const Clocks& clocks, std::vector<Finding>& out) {
     if (!clocks.ours_ahead) return;
+    const auto agree = std::ranges::count_if(clocks.off, [&](const auto& each) {
+        return (each.second > 0) == (*clocks.ours_ahead < 0);
+    });
     out.push_back({Kind::clock,
                    "",
                    fmt::format("The clock of this node is {} those of {} of its {} peers, so "
                                "that it signs nothing, or too late, and the times of others "
                                "cannot be judged here: set it, and keep it set (NTP).",
                                off_text(*clocks.ours_ahead),
-                               clocks.off.size(),
+                               agree,
                                clocks.measured)});
 }
 

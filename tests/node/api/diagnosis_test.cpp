@@ -228,6 +228,22 @@ TEST_CASE("where the own clock is wrong no other time is judged, and it is named
     CHECK_FALSE(compare_clocks(four()).ours_ahead);
 }
 
+TEST_CASE("a clock between two wrong ones is right, and both are named") {
+    AgreementView view = four();
+    view.validators[2].clock_nanoseconds = -20'000'000'000;
+    view.validators[3].clock_nanoseconds = 30'000'000'000;
+    CHECK_FALSE(compare_clocks(view).ours_ahead);
+    const auto both = diagnose(view);
+    REQUIRE(both.size() == 2);
+    CHECK(both[0].who == "borc");
+    CHECK(has(both[0].text, "The clock of borc is 20.0 s behind this node's"));
+    CHECK(has(both[1].text, "The clock of bord is 30.0 s ahead of this node's"));
+    // Two of three, and those agree: it is the own one.
+    view.validators[2].clock_nanoseconds = 31'000'000'000;
+    CHECK(compare_clocks(view).ours_ahead == -30'000);
+    CHECK(has(only(view, Finding::Kind::clock, ""), "30.0 s behind those of 2 of its 3 peers"));
+}
+
 TEST_CASE("who joins a chain that went through a recovery is told which") {
     AgreementView view = four();
     view.finalized = 1;
