@@ -238,7 +238,43 @@ base::Result<void> node_rotate(const Session& session, const Arguments& argument
                     {{"node", arguments.at("node")}, {"key", key}, {"until", time.to_string()}});
 }
 
+// The chain counts registered keys; only a node that is asked sees which of them are alive. Whoever
+// gives no such answer leaves it to the chain.
+base::Result<void> check_dispensable(const Session& session, const std::string& name) {
+    const auto nodes = call(session.url, "/v1/bor/validators", Json());
+    const auto peers = call(session.url, "/v1/bor/peers", Json());
+    const auto finality = call(session.url, "/v1/bor/finality", Json());
+    const Json* const node = nodes ? find_node(*nodes, name) : nullptr;
+    if (node == nullptr || !peers || !finality) return {};
+    for (const Json& peer : list_of(*peers, "peers")) {
+        if (text_of(peer, "node_key") != text_of(*node, "key")) continue;
+        const std::string votes_for = text_of(peer, "name");
+        const auto is_it = [&](const Json& validator) {
+            return text_of(validator, "producer") == votes_for &&
+                   std::ranges::find(list_of(peer, "vote_keys"), validator.at("vote_key")) !=
+                       list_of(peer, "vote_keys").end();
+        };
+        if (!std::ranges::any_of(list_of(*finality, "validators"), is_it)) continue;
+        return fail(
+            Errc::invalid,
+            fmt::format("the node {} is connected and holds the vote key of {}, which is in the "
+                        "schedule: without this node it votes no more, and with too few that vote "
+                        "nothing becomes final, so that this cannot be undone. Nothing is changed. "
+                        "Remove another node of its member if that one is gone ('bor-cli node "
+                        "list'), or take {} out of the schedule first ('bor-cli validators'); "
+                        "--force removes the node all the same",
+                        name,
+                        votes_for,
+                        votes_for));
+    }
+    return {};
+}
+
 base::Result<void> node_remove(const Session& session, const Arguments& arguments) {
+    if (!arguments.has("force")) {
+        auto good = check_dispensable(session, arguments.at("node"));
+        if (!good) return good;
+    }
     return send_one(session, arguments, "rmnode", {{"node", arguments.at("node")}});
 }
 
@@ -302,7 +338,12 @@ void add_member_commands(std::vector<Command>& commands) {
          with_transaction_options({{"keep", 0, "SECONDS", "how long (default: 3600)"}}),
          node_rotate});
     commands.push_back(
-        {"node remove", "Revoke a node: it is disconnected at once", {node}, sends, node_remove});
+        {"node remove",
+         "Revoke a node: it is disconnected at once",
+         {node},
+         with_transaction_options(
+             {{"force", 0, "", "also where a validator of the schedule votes by it"}}),
+         node_remove});
 }
 
 }  // namespace cli

@@ -248,7 +248,7 @@ def partition(net):
 def revoked(net):
     node = next(each['node'] for each in json.loads(net.cli('-j', 'node', 'list'))
                 if each['organisation'] == 'bord')
-    net.cli('node', 'remove', node, '-p', 'eosio')
+    net.cli('node', 'remove', node, '--force', '-p', 'eosio')
     explained(net, 'bora', 'revoked', 'bord cannot connect')
     explained(net, 'bord', 'revoked', 'Peers refuse this node')
 
