@@ -82,9 +82,12 @@ base::Result<void> check_name(const std::string& url, const std::string& name) {
     const Json* const node = find_node(*answer, name);
     if (node == nullptr) return {};
     return fail(Errc::invalid,
-                fmt::format("--name {}: {}; nothing was made. Give the new node another name",
+                fmt::format("--name {}: {}; nothing was made. Give the new node another name; if "
+                            "that one is gone for good, remove it first, after that the name is "
+                            "free ('bor-cli node remove {}')",
                             name,
-                            registered_text(*node)));
+                            registered_text(*node),
+                            name));
 }
 
 // --- The folder ----------------------------------------------------------------------------
@@ -240,6 +243,22 @@ base::Result<void> wait_for_registration(const NetworkFile& file, const std::str
     return {};
 }
 
+// A chain goes on by a recovery only where the operator confirms it.
+void tell_recovery(const NetworkFile& file) {
+    const auto answer = call(file.join->http, "/v1/bor/finality", Json(), kAnswerPatience);
+    const Json recovery = answer ? member_of(*answer, "recovery") : Json();
+    if (!recovery.is_object()) return;
+    tell(
+        fmt::format("the chain went on by a recovery from block {}: without it this node may stop "
+                    "there. Ask a member for its file, put it as recovery.txt into {}, and write\n"
+                    "  recover-from = {}\n"
+                    "into its config.ini, if members tell you the same id (README, \"When "
+                    "something is wrong\")",
+                    number_of(recovery, "block_num"),
+                    file.validators.front().data_dir,
+                    text_of(recovery, "id")));
+}
+
 // What the node itself finds wrong, each once: why nothing moves.
 void tell_findings(const std::string& url, std::set<std::string>& told) {
     Session session;
@@ -316,6 +335,7 @@ base::Result<void> carry_on(const Session& session,
         }
         // A node that was started before was registered.
         if (!fs::exists(fs::path(node.data_dir) / "genesis.json")) {
+            tell_recovery(file);
             auto registered = wait_for_registration(file, organisation);
             if (!registered) return registered;
         }

@@ -32,6 +32,11 @@ Answer get_finality(const OwnStart& own,
     Json validators = Json::array();
     for (const api::ValidatorStatus& each : agreement->validators)
         validators.push_back(api::validator_to_json(each));
+    Json recovery;
+    if (own.recovery) {
+        recovery = {{"id", base::to_hex(own.recovery->id().view())},
+                    {"block_num", chain::height_of(own.recovery->reset.from)}};
+    }
     Json wrong = Json::array();
     for (const api::Finding& each : findings)
         wrong.push_back(api::finding_to_json(each));
@@ -49,6 +54,7 @@ Answer get_finality(const OwnStart& own,
                 {"own_clock_off_ms", clock_off ? Json(*clock_off) : Json(nullptr)},
                 {"time", agreement->clock.to_string()},
                 {"storage_losses", own.storage_losses},
+                {"recovery", std::move(recovery)},
                 {"waiting", api::why_finality_waits(*agreement, findings)},
                 {"findings", std::move(wrong)},
                 {"validators", std::move(validators)}};

@@ -539,6 +539,19 @@ def recovered(net, path, confirmed):
                  lambda began=began, text=text: (text in log_of(net, LOST)[began:], log_of(net, LOST)[began:][-3000:]))
     goal = net.final('bora')
     wait_for('%s at block %d' % (LOST, goal), lambda: (net.final(LOST) >= goal, net.final(LOST)))
+    # A new node hears of it before its first start.
+    line = net.cli('network', 'invite').strip()
+    with subprocess.Popen([os.path.join(net.bin, 'bor-cli'), '--dir', os.path.join(net.dir, 'new'), 'network', 'up',
+                           '--join', line, '--name', 'new1'], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True) as joining:
+        said = ''
+        while 'waiting until this node is registered' not in said:
+            said += joining.stdout.readline() or '\n(ended)'
+            if '(ended)' in said:
+                break
+        joining.kill()
+    if 'recover-from = ' + confirmed not in said:
+        raise AssertionError('it does not name the recovery: ' + said)
 
 
 SITUATIONS = [journal_gone, journal_damaged, journal_from_copy, storage_damaged, storage_log, provider_gone, twin,
