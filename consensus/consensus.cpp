@@ -38,7 +38,8 @@ Consensus::Consensus(Options options, TreeBase base, Journals journals)
       tree_(std::move(base), options_.reversible_max) {
     for (const base::crypto::PublicKey& key : options_.own_keys) {
         OwnKey& own = own_.emplace_back(OwnKey{.key = key, .tag = key_tag(key)});
-        const auto journal = journals_.try_emplace(own.tag, SafetyJournal::lost(own.tag, 0)).first;
+        const auto journal =
+            journals_.try_emplace(own.tag, SafetyJournal::lost(own.tag, std::nullopt)).first;
         if (!journal->second.safety().known) own.lost_until = kLostSlot;
     }
     is_acquainted_ = options_.asks_around_for <= base::Duration{} || options_.accept_amnesia;

@@ -189,10 +189,25 @@ std::optional<SafetyJournal::Page> SafetyJournal::decode_page(base::ByteView log
     return page;
 }
 
-SafetyJournal SafetyJournal::lost(KeyTag key, std::uint64_t last_sequence, bool stopped) {
+// The rows' page; nothing where it is damaged, or of another key.
+std::optional<SafetyJournal::Page> SafetyJournal::page_of(const Mark& mark, KeyTag key) {
+    base::Bytes bytes = base::to_bytes(mark.page);
+    bytes.resize(kPageBytesMax);
+    auto page = decode_page(bytes);
+    const bool is_good =
+        page && page->records.back().sequence == mark.sequence && page->records.front().key == key;
+    if (!is_good) page.reset();
+    return page;
+}
+
+SafetyJournal SafetyJournal::lost(KeyTag key, const std::optional<Mark>& rows) {
     SafetyJournal journal(key);
-    journal.last_sequence_ = last_sequence;
-    journal.safety_.stopped = stopped;
+    if (!rows) return journal;
+    journal.last_sequence_ = rows->sequence;
+    journal.safety_.stopped = tells_stop(*rows);
+    // The first page after a loss follows theirs: rows that lose that page, too, have this one.
+    if (const auto page = page_of(*rows, key))
+        journal.last_checksum_ = page->records.back().checksum;
     return journal;
 }
 
@@ -293,30 +308,30 @@ bool SafetyJournal::tells_stop(const Mark& mark) {
 SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark,
                                               bool may_have_signed) {
     const auto ends = std::exchange(ends_, {});
-    const auto lose = [&](std::uint64_t sequence) {
-        const bool stopped = safety_.stopped || (mark && tells_stop(*mark));
-        *this = lost(key_, std::max(sequence, last_sequence_), stopped);
+    const auto lose = [&] {
+        SafetyJournal journal = lost(key_, mark);
+        journal.safety_.stopped = journal.safety_.stopped || safety_.stopped;
+        if (last_sequence_ > journal.last_sequence_) {
+            journal.last_sequence_ = last_sequence_;
+            journal.last_checksum_ = 0;
+        }
+        *this = std::move(journal);
         return Standing::lost;
     };
     if (is_left_out(Rule::journal_settled)) return Standing::equal;
     const bool is_new =
         is_left_out(Rule::journal_beside_its_rows) ||
         (is_fresh() && (!may_have_signed || is_left_out(Rule::journal_beside_a_snapshot)));
-    if (!mark) return is_new ? Standing::fresh : lose(0);
-    base::Bytes bytes = base::to_bytes(mark->page);
-    bytes.resize(kPageBytesMax);
-    const auto page = decode_page(bytes);
-    if (!page || page->records.back().sequence != mark->sequence ||
-        page->records.front().key != key_) {
-        return lose(mark->sequence);
-    }
+    if (!mark) return is_new ? Standing::fresh : lose();
+    const auto page = page_of(*mark, key_);
+    if (!page) return lose();
     if (mark->sequence > last_sequence_) {
-        return catch_up(*mark, *page) ? Standing::log_behind : lose(mark->sequence);
+        return catch_up(*mark, *page) ? Standing::log_behind : lose();
     }
     // The rows' page is one of the log's, or they are of another disk.
     const auto end = ends.find(mark->sequence);
     if (end == ends.end() || end->second != page->records.back().checksum) {
-        return lose(mark->sequence);
+        return lose();
     }
     const auto behind = std::distance(end, ends.end()) - 1;
     if (behind == 0) return torn_ ? Standing::torn : Standing::equal;

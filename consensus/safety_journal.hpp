@@ -104,13 +104,6 @@ class SafetyJournal {
     // The empty journal of a key, for its creation.
     explicit SafetyJournal(KeyTag key) : key_(key) {}
 
-    // In place of one that is absent, damaged or behind `last_sequence`, which the storage has
-    // seen: it knows nothing and goes on after that. `stopped`: its key signs nothing more all the
-    // same.
-    [[nodiscard]] static SafetyJournal lost(KeyTag key,
-                                            std::uint64_t last_sequence,
-                                            bool stopped = false);
-
     // Reads the bytes of a log. A torn last page counts as never written. corrupt: a hole, a bad
     // checksum, a sequence gap anywhere else, or the journal of another key; it must not vote then.
     [[nodiscard]] static base::Result<SafetyJournal> read(KeyTag key, base::ByteView log);
@@ -121,6 +114,9 @@ class SafetyJournal {
         base::ByteView page{};       // That was written beside them; zeros at its end may lack.
         bool replaces = false;       // That page is the whole journal.
     };
+    // In place of one that is absent, damaged or behind what the rows have seen: it knows nothing
+    // and goes on after that, and signs nothing at all if they say so.
+    [[nodiscard]] static SafetyJournal lost(KeyTag key, const std::optional<Mark>& rows);
     // Whether that page says that the key has answered a recovery.
     [[nodiscard]] static bool tells_stop(const Mark& mark);
     // How the log of a start stands to the rows.
@@ -183,6 +179,7 @@ class SafetyJournal {
     [[nodiscard]] bool is_fresh() const;
     [[nodiscard]] bool catch_up(const Mark& mark, const Page& page);
     [[nodiscard]] static std::optional<Page> decode_page(base::ByteView log);
+    [[nodiscard]] static std::optional<Page> page_of(const Mark& mark, KeyTag key);
 
     KeyTag key_;
     KeySafety safety_;

@@ -104,8 +104,7 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
         const std::uint64_t in_rows = mark ? mark->sequence : 0;
         const auto found = journals.find(tag);
         if (found == journals.end()) {
-            const bool stopped = mark && consensus::SafetyJournal::tells_stop(*mark);
-            journals.emplace(tag, consensus::SafetyJournal::lost(tag, in_rows, stopped));
+            journals.emplace(tag, consensus::SafetyJournal::lost(tag, mark));
             continue;
         }
         const std::uint64_t in_log = found->second.last_sequence();

@@ -64,8 +64,9 @@ class Validator {
     // Their storage has seen so many records of each.
     [[nodiscard]] consensus::Journals lost_journals(std::uint64_t last_sequence) const {
         using consensus::SafetyJournal;
-        return {{signing_tag(), SafetyJournal::lost(signing_tag(), last_sequence)},
-                {voting_tag(), SafetyJournal::lost(voting_tag(), last_sequence)}};
+        const SafetyJournal::Mark rows{.sequence = last_sequence};
+        return {{signing_tag(), SafetyJournal::lost(signing_tag(), rows)},
+                {voting_tag(), SafetyJournal::lost(voting_tag(), rows)}};
     }
     // From genesis, with nothing in memory.
     void restart(consensus::Journals journals) {

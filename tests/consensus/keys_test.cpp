@@ -341,8 +341,12 @@ TEST_CASE("who has answered a recovery and then lost its journal signs nothing a
     v.options().started = v.at(3);
     v.options().accept_amnesia = true;
     consensus::Journals lost;
-    for (const consensus::KeyTag tag : {v.signing_tag(), v.voting_tag()})
-        lost.emplace(tag, consensus::SafetyJournal::lost(tag, 7, /*stopped=*/true));
+    for (const consensus::KeyTag tag : {v.signing_tag(), v.voting_tag()}) {
+        const consensus::SafetyRecord stopped{.kind = consensus::RecordKind::stopped};
+        const auto page = consensus::SafetyJournal(tag).append({&stopped, 1});
+        const consensus::SafetyJournal::Mark rows{page.sequence, page.bytes, page.replaces};
+        lost.emplace(tag, consensus::SafetyJournal::lost(tag, rows));
+    }
     v.restart(std::move(lost));
     test::Logs logs;
     for (const auto& persist : all<effect::Persist>(v.tick(3))) {

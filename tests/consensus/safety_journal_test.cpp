@@ -404,7 +404,7 @@ TEST_CASE("a whole journal of an earlier life among the rows takes the place of 
     SafetyJournal earlier = read_back(three_pages());
     const JournalPage page = earlier.compacted(0);
     REQUIRE(page.replaces);
-    SafetyJournal again = SafetyJournal::lost(kKey, 0);
+    SafetyJournal again = SafetyJournal::lost(kKey, std::nullopt);
     const std::vector<SafetyRecord> base{
         {.kind = RecordKind::base, .slot = 90, .justify_slot = 90, .lock_slot = 90}};
     SafetyJournal journal = read_back({again.append(base)});
@@ -467,6 +467,22 @@ TEST_CASE("a key that has answered a recovery signs nothing more, though its jou
         (void)other.settle(std::nullopt, false);
         CHECK(other.safety().stopped);
     }
+}
+
+TEST_CASE("rows that lose the first page after a loss have the one before it",
+          "[consensus][journal]") {
+    const auto pages = three_pages();
+    SafetyJournal lost = SafetyJournal::lost(kKey, mark_of(pages[2]));
+    const SafetyRecord base{.kind = RecordKind::base, .slot = 50};
+    const JournalPage first = lost.append({&base, 1});
+    CHECK(first.replaces);
+    SafetyJournal read = read_back({first});
+    CHECK(read.settle(mark_of(pages[2]), true) == Standing::rows_behind);
+    CHECK(read.safety().floor == 50);
+    // Not another.
+    SafetyJournal other = read_back({first});
+    CHECK(other.settle(mark_of(pages[1]), true) == Standing::lost);
+    CHECK_FALSE(other.safety().known);
 }
 
 // A file's end is its last block that is not blank.

@@ -111,13 +111,12 @@ consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend)
     for (const base::crypto::PublicKey& own : keys()) {
         const consensus::KeyTag key = consensus::key_tag(own);
         const auto mark = state.marks.find(key);
-        const std::uint64_t stored = mark == state.marks.end() ? 0 : mark->second.sequence;
         std::optional<SafetyJournal::Mark> rows;
         if (mark != state.marks.end()) {
-            rows = SafetyJournal::Mark{stored, mark->second.bytes, mark->second.replaces};
+            const consensus::JournalPage& page = mark->second;
+            rows = SafetyJournal::Mark{page.sequence, page.bytes, page.replaces};
         }
-        const bool stopped = rows && SafetyJournal::tells_stop(*rows);
-        const auto found = journals.try_emplace(key, SafetyJournal::lost(key, stored, stopped));
+        const auto found = journals.try_emplace(key, SafetyJournal::lost(key, rows));
         SafetyJournal& journal = found.first->second;
         Standing standing = Standing::lost;
         if (!found.second) standing = journal.settle(rows, may_have_signed(own));
