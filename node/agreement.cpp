@@ -200,10 +200,12 @@ std::string peer_name(const chain::Registry& registry, const p2p::DialStatus& di
 // Why there is no connection to those that are dialled.
 base::Result<void> add_refusals(const Published& view,
                                 const p2p::Status& status,
+                                const OwnStart& own,
                                 api::AgreementView& out) {
     const auto now = chain::TimePoint::from_timestamp(system_time());
     const auto registry = chain::load_registry(*view.final_state, now);
     if (!registry) return base::fail(registry.error());
+    out.is_registered = own.node_key && registry->find(*own.node_key) != nullptr;
     for (const p2p::DialStatus& dial : status.dials) {
         // It may have come to us meanwhile, with another key than the one that we expect, too.
         const bool is_here = std::ranges::any_of(status.peers, [&](const auto& peer) {
@@ -246,7 +248,9 @@ base::Result<api::AgreementView> agreement_of(const ApiContext& context,
     out.interval_milliseconds = context.times().interval_milliseconds;
     add_clocks(context, view, out);
     if (out.finalized <= 1) out.joining_waits_for = status->sync.gate_waits_for;
-    if (auto added = add_refusals(view, *status, out); !added) return base::fail(added.error());
+    if (auto added = add_refusals(view, *status, own, out); !added) {
+        return base::fail(added.error());
+    }
     return out;
 }
 

@@ -13,8 +13,9 @@ namespace node {
 // What this node was started as, and with.
 struct OwnStart {
     std::vector<std::string> producer_names;
-    std::vector<std::string> storage_losses;      // RocksDbStorage::losses().
-    std::optional<genesis::Recovery> recovery{};  // That the operator confirms.
+    std::vector<std::string> storage_losses;            // RocksDbStorage::losses().
+    std::optional<genesis::Recovery> recovery{};        // That the operator confirms.
+    std::optional<base::crypto::PublicKey> node_key{};  // Null: it has no peers.
 };
 
 // What this node sees of the agreement at this moment. Any thread; fails where the state cannot be

@@ -98,7 +98,18 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
         return text.find("revoked") != std::string::npos ||
                text.find("not_permitted") != std::string::npos;
     });
-    if (revoked != view.refusals.end()) {
+    // A peer that is behind, or blank, does not know a new key yet. One that knew a key, and does
+    // no more, may know of its end before this node does.
+    const bool is_new_there = revoked != view.refusals.end() && view.is_registered &&
+                              revoked->find("revoked") == std::string::npos;
+    if (is_new_there) {
+        out.push_back({Kind::lagging,
+                       "",
+                       fmt::format("A peer refuses this node, whose key is registered ({}): that "
+                                   "peer is behind, or blank. It looks for others within a "
+                                   "minute; what it lacks its own 'bor-cli doctor' says.",
+                                   *revoked)});
+    } else if (revoked != view.refusals.end()) {
         out.push_back({Kind::revoked,
                        "",
                        fmt::format("Peers refuse this node, since its key is revoked or was never "

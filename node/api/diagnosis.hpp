@@ -59,6 +59,7 @@ struct AgreementView {
     // Why there is no connection to those that are dialled, in their words ("revoked: ...") or
     // ours.
     std::vector<std::string> refusals;
+    bool is_registered = false;  // This node's key, as its own final block has it.
     std::vector<Refusal> forks;  // Of peers that have another final block than this node.
 };
 

@@ -310,6 +310,16 @@ TEST_CASE("a revoked key, as seen by its node and by others") {
     CHECK(findings[0].kind == Finding::Kind::revoked);
     CHECK(has(findings[0].text, "its key is revoked"));
     CHECK(findings[1].kind == Finding::Kind::partition);
+    // It may not have the block yet that removed its key.
+    view.is_registered = true;
+    CHECK(diagnose(view).front().kind == Finding::Kind::revoked);
+
+    view = four();
+    view.refusals = {
+        "b:1: it said go_away not_permitted: KEY is not one of the 4 registered nodes"};
+    CHECK(has(only(view, Finding::Kind::revoked, ""), "register it with 'bor-cli node add'"));
+    view.is_registered = true;
+    CHECK(has(only(view, Finding::Kind::lagging, ""), "that peer is behind, or blank"));
 
     view = four();
     view.validators[2].connected = false;
