@@ -241,7 +241,28 @@ base::Result<void> write_node(const Plan& plan, const PlannedNode& node) {
     return write_file(node.dir / "config" / "config.ini", config_of(plan, node));
 }
 
+// Of a network that lacks its network.json nothing is overwritten: the keys of its validators may
+// be nowhere else.
+base::Result<void> check_free(const Plan& plan) {
+    std::vector<std::filesystem::path> paths{plan.dir / "genesis.json", plan.dir / "wallet"};
+    for (const PlannedNode& node : plan.nodes)
+        paths.push_back(node.dir);
+    for (const std::filesystem::path& path : paths) {
+        std::error_code error;
+        if (!std::filesystem::exists(path, error)) continue;
+        return fail(
+            Errc::invalid,
+            fmt::format("{} is there, of another network, and {}, which says how that runs, "
+                        "is not. Nothing was made: put that file back, or choose another "
+                        "--dir",
+                        path.string(),
+                        (plan.dir / "network.json").string()));
+    }
+    return {};
+}
+
 base::Result<void> write_files(const Plan& plan) {
+    if (auto is_free = check_free(plan); !is_free) return is_free;
     std::error_code error;
     std::filesystem::create_directories(plan.dir / "wallet", error);
     std::filesystem::permissions(plan.dir / "wallet", std::filesystem::perms::owner_all, error);

@@ -279,6 +279,13 @@ class Processes(Case):
         self.good('--dir', self.dir, 'network', 'up', '--block-interval', '100')
         file = self.file()
         self.assertEqual(self.running('down'), [('bora', False)])
+        # Without the file that says how it runs its keys are not overwritten.
+        with open(os.path.join(self.dir, 'bora', 'validator.key')) as f:
+            key = f.read()
+        os.remove(os.path.join(self.dir, 'network.json'))
+        self.bad('is there, of another network', '--dir', self.dir, 'network', 'up')
+        with open(os.path.join(self.dir, 'bora', 'validator.key')) as f:
+            self.assertEqual(f.read(), key)
         # Its number is another node's by now.
         file['validators'][0]['pid'] = Network.file['validators'][0]['pid']
         file['wallet']['pid'] = Network.file['wallet']['pid']
