@@ -221,9 +221,40 @@ base::Result<void> node_add(const Session& session, const Arguments& arguments) 
         {{"organisation", organisation}, {"node", name}, {"key", key}, {"roles", *roles}});
 }
 
+// A node has two keys at most: another one ends that which it is rotating from, at once.
+base::Result<void> check_rotates_no_more(const Session& session,
+                                         const std::string& name,
+                                         const std::string& key) {
+    const auto nodes = call(session.url, "/v1/bor/validators", Json());
+    const Json* const node = nodes ? find_node(*nodes, name) : nullptr;
+    if (node == nullptr) return {};
+    const std::string previous = text_of(*node, "previous_key");
+    const auto until = chain::TimePointSec::from_string(text_of(*node, "previous_until"));
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    if (previous.empty() || previous == key || !until || until->seconds <= now.count()) return {};
+    return fail(
+        Errc::invalid,
+        fmt::format("the node {} rotates already, to {}: its key before, {}, is good until "
+                    "{} and would end at once, with the node's connections if it still runs "
+                    "with that. Nothing is changed. Restart it with the new key and wait "
+                    "until then, or take that back ('bor-cli node rotate {} {}'); --force "
+                    "ends it now",
+                    name,
+                    text_of(*node, "key"),
+                    previous,
+                    until->to_string(),
+                    name,
+                    previous));
+}
+
 base::Result<void> node_rotate(const Session& session, const Arguments& arguments) {
     const std::string key = arguments.at("key");
     if (auto good = check_node_key(key); !good) return good;
+    if (!arguments.has("force")) {
+        auto good = check_rotates_no_more(session, arguments.at("node"), key);
+        if (!good) return good;
+    }
     constexpr std::uint64_t kYear = 365 * 24 * 3600;
     const auto keep = arguments.number("keep", 3600, 1, kYear);
     if (!keep) return fail(keep.error());
@@ -335,7 +366,9 @@ void add_member_commands(std::vector<Command>& commands) {
         {"node rotate",
          "Give a node another key; the old one stays good for a while",
          {node, key},
-         with_transaction_options({{"keep", 0, "SECONDS", "how long (default: 3600)"}}),
+         with_transaction_options(
+             {{"keep", 0, "SECONDS", "how long (default: 3600)"},
+              {"force", 0, "", "also while an earlier key of it is good: that one ends at once"}}),
          node_rotate});
     commands.push_back(
         {"node remove",
