@@ -280,10 +280,10 @@ base::Result<void> check_dispensable(const Session& session, const std::string& 
     for (const Json& peer : list_of(*peers, "peers")) {
         if (text_of(peer, "node_key") != text_of(*node, "key")) continue;
         const std::string votes_for = text_of(peer, "name");
+        const Json& keys = list_of(peer, "vote_keys");
         const auto is_it = [&](const Json& validator) {
             return text_of(validator, "producer") == votes_for &&
-                   std::ranges::find(list_of(peer, "vote_keys"), validator.at("vote_key")) !=
-                       list_of(peer, "vote_keys").end();
+                   std::ranges::find(keys, Json(text_of(validator, "vote_key"))) != keys.end();
         };
         if (!std::ranges::any_of(list_of(*finality, "validators"), is_it)) continue;
         return fail(
