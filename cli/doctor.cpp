@@ -117,6 +117,15 @@ Finding check_head(const Session& session, const Json& before) {
                         why_head_stays(*finality))};
 }
 
+// What stops this node comes first; a key that went on without its journal stops nothing.
+std::string why_not_final(const Json& finality) {
+    if (std::string trouble = text_of(finality, "trouble"); !trouble.empty()) return trouble + ".";
+    if (std::string waiting = text_of(finality, "waiting"); !waiting.empty()) return waiting;
+    for (const Json& each : list_of(finality, "findings"))
+        if (text_of(each, "kind") != "amnesia") return text_of(each, "text");
+    return "'bor-cli net peers' and the log of this node may say why; or its disk is too slow.";
+}
+
 Finding check_finality(const Json& finality, bool at_head) {
     const std::uint64_t blocks = number_of(finality, "lag_blocks");
     const std::uint64_t milliseconds = number_of(finality, "lag_ms");
@@ -125,11 +134,7 @@ Finding check_finality(const Json& finality, bool at_head) {
     const bool halted =
         at_head && seconds && *seconds * 1'000 > static_cast<std::int64_t>(kLagMillisecondsMax);
     const bool good = milliseconds <= kLagMillisecondsMax && !halted;
-    std::string why = text_of(finality, "waiting");
-    if (why.empty() && !list_of(finality, "findings").empty()) {
-        why = text_of(list_of(finality, "findings").front(), "text");
-    }
-    if (why.empty()) why = "the disk may be too slow.";
+    const std::string why = why_not_final(finality);
     if (halted) {
         return {"finality",
                 false,

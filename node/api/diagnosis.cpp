@@ -129,6 +129,17 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
     }
 }
 
+// Where blocks become final nobody has to be recovered.
+std::string after_answer(const AgreementView& view) {
+    const std::int64_t behind = (view.clock.microseconds - view.final_time.microseconds) / 1'000;
+    if (behind < static_cast<std::int64_t>(kLagMilliseconds)) {
+        return "Where it shall sign again, and members make no recovery, its validator gets a new "
+               "key (README, \"A validator's keys are to change\").";
+    }
+    return "Where members have made it, ask them for its file, and start with --recover-from and a "
+           "new key; else make it, once for all ('bor-cli recover make').";
+}
+
 // Keys of this node that keep still, and those that should be here.
 void find_keys(const AgreementView& view, std::vector<Finding>& out) {
     for (const ValidatorStatus& each : view.validators) {
@@ -142,11 +153,14 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        each.lacks)});
         }
         if (each.twin) {
-            out.push_back({Kind::twin,
-                           name_of(each),
-                           fmt::format("The vote key of {} is used on another machine that started "
-                                       "earlier, so this node does not vote: stop one of the two.",
-                                       name_of(each))});
+            out.push_back(
+                {Kind::twin,
+                 name_of(each),
+                 fmt::format("The vote key of {} is used on another machine that started "
+                             "earlier, so this node does not vote. Stop one of the two; if "
+                             "the other is stopped, start this node again, which votes "
+                             "only then.",
+                             name_of(each))});
         }
         if (each.waits) {
             out.push_back({Kind::silent,
@@ -169,10 +183,9 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
             out.push_back({Kind::silent,
                            name_of(each),
                            fmt::format("{} signs nothing more, since its key has answered a "
-                                       "recovery. Where members have made it, ask them for its "
-                                       "file, and start with --recover-from and a new key; else "
-                                       "make it, once for all ('bor-cli recover make').",
-                                       name_of(each))});
+                                       "recovery. {}",
+                                       name_of(each),
+                                       after_answer(view))});
         }
         if (each.journal_lost) {
             out.push_back({Kind::silent,
@@ -501,9 +514,11 @@ std::vector<Finding> diagnose(const AgreementView& view) {
     return findings;
 }
 
+// A key that went on without its journal votes all the same.
 std::string why_finality_waits(const AgreementView& view, const std::vector<Finding>& findings) {
     if (view.lag_milliseconds < kLagMilliseconds) return {};
-    if (!findings.empty()) return findings.front().text;
+    for (const Finding& each : findings)
+        if (each.kind != Kind::amnesia) return each.text;
     return fmt::format("Nothing has become final for {}, though {} validators can be reached.",
                        seconds_text(static_cast<std::int64_t>(view.lag_milliseconds)),
                        std::ranges::count_if(view.validators, is_connected));

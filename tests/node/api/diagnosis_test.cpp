@@ -269,6 +269,27 @@ TEST_CASE("who follows a recovery is told what it waits for, and nothing of what
         CHECK_FALSE(has(each.text, "go on with 'bor-cli recover make'"));
 }
 
+TEST_CASE("who has answered a recovery is told what suits a chain that lives, or stands") {
+    AgreementView view = four();
+    view.validators[0].stopped = true;
+    view.final_time = view.clock;
+    CHECK(has(only(view, Finding::Kind::silent, "bora"), "its validator gets a new key"));
+    view.clock.microseconds += 60'000'000;
+    CHECK(has(diagnose(view).front().text, "make it, once for all ('bor-cli recover make')"));
+}
+
+TEST_CASE("a key that votes without its journal is no reason why nothing becomes final") {
+    const AgreementView view = [] {
+        AgreementView made = four();
+        made.lag_milliseconds = 30'000;
+        return made;
+    }();
+    const std::vector<Finding> findings{{Finding::Kind::amnesia, "borc", "it went on"},
+                                        {Finding::Kind::down, "bord", "bord is down"}};
+    CHECK(why_finality_waits(view, findings) == "bord is down");
+    CHECK(has(why_finality_waits(view, {findings.front()}), "though 4 validators can be reached"));
+}
+
 TEST_CASE("a fork is named, with whom, the block and what to do") {
     AgreementView view = four();
     view.forks = {{"bord (b:1)", "it said go_away forked: has another final block 70: ab, we cd"}};
