@@ -244,9 +244,10 @@ base::Result<void> write_node(const Plan& plan, const PlannedNode& node) {
 // Of a network that lacks its network.json nothing is overwritten: the keys of its validators may
 // be nowhere else.
 base::Result<void> check_free(const Plan& plan) {
-    std::vector<std::filesystem::path> paths{plan.dir / "genesis.json", plan.dir / "wallet"};
+    std::vector<std::filesystem::path> paths{plan.dir / "genesis.json"};
+    // Its folder may be there, on a disk of its own.
     for (const PlannedNode& node : plan.nodes)
-        paths.push_back(node.dir);
+        paths.push_back(node.dir / "validator.key");
     for (const std::filesystem::path& path : paths) {
         std::error_code error;
         if (!std::filesystem::exists(path, error)) continue;
