@@ -269,36 +269,49 @@ base::Result<void> node_rotate(const Session& session, const Arguments& argument
                     {{"node", arguments.at("node")}, {"key", key}, {"until", time.to_string()}});
 }
 
-// The chain counts registered keys; only a node that is asked sees which of them are alive. Whoever
-// gives no such answer leaves it to the chain.
+// Whose vote key this node holds, of the validators in the schedule; empty: nobody's, as far as the
+// node sees that is asked.
+std::string votes_for(const Json& node, const Json& peers, const Json& finality) {
+    const auto is_its_key = [&](const std::string& key) {
+        return !key.empty() &&
+               (key == text_of(node, "key") || key == text_of(node, "previous_key"));
+    };
+    const bool is_asked = is_its_key(text_of(finality, "node_key"));
+    for (const Json& validator : list_of(finality, "validators")) {
+        if (is_asked && shown(validator, "own") == "true") return text_of(validator, "producer");
+        for (const Json& peer : list_of(peers, "peers")) {
+            const Json& keys = list_of(peer, "vote_keys");
+            const bool has_vote_key =
+                std::ranges::find(keys, Json(text_of(validator, "vote_key"))) != keys.end();
+            if (has_vote_key && is_its_key(text_of(peer, "node_key"))) {
+                return text_of(validator, "producer");
+            }
+        }
+    }
+    return "";
+}
+
+// The chain counts registered keys; only a node sees which of its peers are alive. Where that does
+// not answer the chain alone decides.
 base::Result<void> check_dispensable(const Session& session, const std::string& name) {
     const auto nodes = call(session.url, "/v1/bor/validators", Json());
     const auto peers = call(session.url, "/v1/bor/peers", Json());
     const auto finality = call(session.url, "/v1/bor/finality", Json());
     const Json* const node = nodes ? find_node(*nodes, name) : nullptr;
     if (node == nullptr || !peers || !finality) return {};
-    for (const Json& peer : list_of(*peers, "peers")) {
-        if (text_of(peer, "node_key") != text_of(*node, "key")) continue;
-        const std::string votes_for = text_of(peer, "name");
-        const Json& keys = list_of(peer, "vote_keys");
-        const auto is_it = [&](const Json& validator) {
-            return text_of(validator, "producer") == votes_for &&
-                   std::ranges::find(keys, Json(text_of(validator, "vote_key"))) != keys.end();
-        };
-        if (!std::ranges::any_of(list_of(*finality, "validators"), is_it)) continue;
-        return fail(
-            Errc::invalid,
-            fmt::format("the node {} is connected and holds the vote key of {}, which is in the "
-                        "schedule: without this node it votes no more, and with too few that vote "
-                        "nothing becomes final, so that this cannot be undone. Nothing is changed. "
-                        "Remove another node of its member if that one is gone ('bor-cli node "
-                        "list'), or take {} out of the schedule first ('bor-cli validators'); "
-                        "--force removes the node all the same",
-                        name,
-                        votes_for,
-                        votes_for));
-    }
-    return {};
+    const std::string validator = votes_for(*node, *peers, *finality);
+    if (validator.empty()) return {};
+    return fail(
+        Errc::invalid,
+        fmt::format("the node {} runs and holds the vote key of {}, which is in the "
+                    "schedule: without this node it votes no more, and with too few that vote "
+                    "nothing becomes final, so that this cannot be undone. Nothing is changed. "
+                    "Remove another node of its member if that one is gone ('bor-cli node "
+                    "list'), or take {} out of the schedule first ('bor-cli validators'); "
+                    "--force removes the node all the same",
+                    name,
+                    validator,
+                    validator));
 }
 
 base::Result<void> node_remove(const Session& session, const Arguments& arguments) {
