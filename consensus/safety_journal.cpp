@@ -189,11 +189,16 @@ std::optional<SafetyJournal::Page> SafetyJournal::decode_page(base::ByteView log
     return page;
 }
 
-// The rows' page; nothing where it is damaged, or of another key.
-std::optional<SafetyJournal::Page> SafetyJournal::page_of(const Mark& mark, KeyTag key) {
+// Nothing where it is damaged.
+std::optional<SafetyJournal::Page> SafetyJournal::rows_page(const Mark& mark) {
     base::Bytes bytes = base::to_bytes(mark.page);
     bytes.resize(kPageBytesMax);
-    auto page = decode_page(bytes);
+    return decode_page(bytes);
+}
+
+// Nothing where it is of another key, or not the page that the rows say, either.
+std::optional<SafetyJournal::Page> SafetyJournal::page_of(const Mark& mark, KeyTag key) {
+    auto page = rows_page(mark);
     const bool is_good =
         page && page->records.back().sequence == mark.sequence && page->records.front().key == key;
     if (!is_good) page.reset();
@@ -248,6 +253,7 @@ base::Result<void> SafetyJournal::check(const Page& page) const {
 
 base::Result<SafetyJournal> SafetyJournal::read(KeyTag key, base::ByteView log) {
     SafetyJournal journal(key);
+    std::size_t last = 0;
     std::size_t at = 0;
     while (at < log.size()) {
         const auto page = decode_page(log.subspan(at));
@@ -265,13 +271,16 @@ base::Result<SafetyJournal> SafetyJournal::read(KeyTag key, base::ByteView log) 
         const Chained& first = page->records.front();
         if (at == 0) journal.ends_.emplace(first.sequence - 1, first.previous_checksum);
         journal.apply(*page);
-        journal.last_page_ = {.key = key,
-                              .bytes = base::to_bytes(log.subspan(at, page->blocks * kBlockBytes)),
-                              .sequence = journal.last_sequence_,
-                              .replaces = at == 0};
         journal.ends_.emplace(journal.last_sequence_, journal.last_checksum_);
+        last = at;
         at += page->blocks * kBlockBytes;
         journal.blocks_ = at / kBlockBytes;
+    }
+    if (journal.blocks_ > 0) {
+        journal.last_page_ = {.key = key,
+                              .bytes = base::to_bytes(log.subspan(last, at - last)),
+                              .sequence = journal.last_sequence_,
+                              .replaces = last == 0};
     }
     return journal;
 }
@@ -296,13 +305,15 @@ bool SafetyJournal::is_fresh() const {
 }
 
 bool SafetyJournal::tells_stop(const Mark& mark) {
-    base::Bytes bytes = base::to_bytes(mark.page);
-    bytes.resize(kPageBytesMax);
-    const auto page = decode_page(bytes);
+    const auto page = rows_page(mark);
     if (is_left_out(Rule::journal_keeps_answer)) return false;
     return page && std::ranges::any_of(page->records, [](const Chained& chained) {
                return chained.record.kind == RecordKind::stopped;
            });
+}
+
+bool SafetyJournal::is_to_mend(Standing standing) {
+    return standing != Standing::equal && standing != Standing::torn && standing != Standing::lost;
 }
 
 SafetyJournal::Standing SafetyJournal::settle(const std::optional<Mark>& mark,

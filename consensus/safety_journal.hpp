@@ -114,8 +114,8 @@ class SafetyJournal {
         base::ByteView page{};       // That was written beside them; zeros at its end may lack.
         bool replaces = false;       // That page is the whole journal.
     };
-    // In place of one that is absent, damaged or behind what the rows have seen: it knows nothing
-    // and goes on after that, and signs nothing at all if they say so.
+    // In place of a journal that is absent, damaged or behind what the rows have seen: it knows
+    // nothing, goes on after what they have seen, and signs nothing at all if they say so.
     [[nodiscard]] static SafetyJournal lost(KeyTag key, const std::optional<Mark>& rows);
     // Whether that page says that the key has answered a recovery.
     [[nodiscard]] static bool tells_stop(const Mark& mark);
@@ -137,6 +137,8 @@ class SafetyJournal {
     // snapshot's, and a journal in which nothing is signed may be a copy from the day when the key
     // was made.
     [[nodiscard]] Standing settle(const std::optional<Mark>& mark, bool may_have_signed);
+    // Whether the rows, or the log with them, are to be written anew.
+    [[nodiscard]] static bool is_to_mend(Standing standing);
 
     // Takes the records' promises into account and returns the page to make durable. `lock`: the
     // certificate of the lock that they set, if one is at hand. At most kRecordsPerPage records.
@@ -179,6 +181,7 @@ class SafetyJournal {
     [[nodiscard]] bool is_fresh() const;
     [[nodiscard]] bool catch_up(const Mark& mark, const Page& page);
     [[nodiscard]] static std::optional<Page> decode_page(base::ByteView log);
+    [[nodiscard]] static std::optional<Page> rows_page(const Mark& mark);
     [[nodiscard]] static std::optional<Page> page_of(const Mark& mark, KeyTag key);
 
     KeyTag key_;

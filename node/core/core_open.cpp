@@ -111,8 +111,7 @@ std::vector<consensus::KeyTag> settle(const std::vector<base::crypto::PublicKey>
         const Standing standing =
             found->second.settle(mark, consensus::may_have_signed(key, base, above));
         tell(log, key.to_string(), standing, in_log, in_rows);
-        const bool is_equal = standing == Standing::equal || standing == Standing::torn;
-        if (!is_equal && standing != Standing::lost) to_mend.push_back(tag);
+        if (consensus::SafetyJournal::is_to_mend(standing)) to_mend.push_back(tag);
     }
     return to_mend;
 }

@@ -54,8 +54,8 @@ class SimDisk {
     std::size_t synced_ = 0;
 };
 
-// The first part of a page: what a power cut leaves of a write. In smaller parts than sectors, of
-// which most pages would have one that is not blank.
+// The first part of a page: what a power cut leaves of a write. The parts are smaller than a
+// sector, which would hold all that most pages say: those would never be torn.
 [[nodiscard]] inline base::Bytes torn_page(const base::Bytes& page, Chance& chance) {
     constexpr std::size_t kPart = 64;
     const auto blank = std::find_if(

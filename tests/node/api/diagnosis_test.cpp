@@ -279,11 +279,8 @@ TEST_CASE("who has answered a recovery is told what suits a chain that lives, or
 }
 
 TEST_CASE("a key that votes without its journal is no reason why nothing becomes final") {
-    const AgreementView view = [] {
-        AgreementView made = four();
-        made.lag_milliseconds = 30'000;
-        return made;
-    }();
+    AgreementView view = four();
+    view.lag_milliseconds = 30'000;
     const std::vector<Finding> findings{{Finding::Kind::amnesia, "borc", "it went on"},
                                         {Finding::Kind::down, "bord", "bord is down"}};
     CHECK(why_finality_waits(view, findings) == "bord is down");

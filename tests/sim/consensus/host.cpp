@@ -120,8 +120,7 @@ consensus::Journals Host::read_journals(std::vector<consensus::KeyTag>& to_mend)
         SafetyJournal& journal = found.first->second;
         Standing standing = Standing::lost;
         if (!found.second) standing = journal.settle(rows, may_have_signed(own));
-        const bool is_equal = standing == Standing::equal || standing == Standing::torn;
-        if (!is_equal && standing != Standing::lost) to_mend.push_back(key);
+        if (SafetyJournal::is_to_mend(standing)) to_mend.push_back(key);
     }
     return journals;
 }
