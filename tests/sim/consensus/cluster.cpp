@@ -253,15 +253,21 @@ void Cluster::make_faults() {
     }
 }
 
-// One is hours wrong for some slots, whether it stops and starts meanwhile or not.
+// One is hours wrong for some slots, whether it stops and starts meanwhile or not. The next one is
+// when all have heard that it is right: a clock is what was said of it last (spec 04).
 void Cluster::set_clock(std::size_t node) {
     if (wrong_clock_) {
         if (chance_.percent(20)) set_clock_right();
-    } else if (chance_.percent(6)) {
+    } else if (chance_.percent(6) && !is_wrong_clock_heard()) {
         constexpr base::Duration kFar = std::chrono::hours(3);
         wrong_clock_ = {node, chance_.between(-kFar, kFar)};
         hosts_[node]->clock().step(wrong_clock_->second);
     }
+}
+
+bool Cluster::is_wrong_clock_heard() const {
+    return std::ranges::any_of(
+        hosts_, [](const auto& host) { return host != nullptr && host->hears_wrong_clock(); });
 }
 
 void Cluster::set_clock_right() {

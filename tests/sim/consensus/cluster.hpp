@@ -117,6 +117,8 @@ class Host {
     [[nodiscard]] bool lost() const;
     [[nodiscard]] chain::Slot final_slot() const { return shown_final_; }
     [[nodiscard]] SimClock& clock() { return clock_; }
+    // What it heard last of an honest validator's clock is far from the time.
+    [[nodiscard]] bool hears_wrong_clock();
     [[nodiscard]] const consensus::Consensus& consensus() const { return *consensus_; }
     // For people: what stands where.
     [[nodiscard]] std::string describe() const;
@@ -307,6 +309,7 @@ class Cluster {
     void choose_weather();
     void set_clock(std::size_t node);
     void set_clock_right();
+    [[nodiscard]] bool is_wrong_clock_heard() const;
     void make_faults();
     void cut_links(std::vector<std::size_t>& honest);
     void stop(std::size_t node);

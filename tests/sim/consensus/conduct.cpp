@@ -78,7 +78,7 @@ void Conduct::check_notarize(Moment moment,
                              const chain::VoteData& vote,
                              const consensus::Consensus& node) {
     const bool is_here = missing_.slot <= node.finalized().slot || node.holds(missing_.id);
-    const bool is_given_up = vote.slot > missing_.slot && moment.now >= missing_at_ + kMissingFor;
+    const bool is_given_up = vote.slot >= missing_.slot && moment.now >= missing_at_ + kMissingFor;
     if (!is_here && !is_given_up) observer_.fail("a NOTARIZE of a node that lacks blocks");
     const chain::Slot current =
         universe_.times.slot_at(chain::TimePoint::from_timestamp(moment.shown));

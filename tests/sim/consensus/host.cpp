@@ -13,6 +13,7 @@ constexpr base::Duration kAskAgain = std::chrono::milliseconds(150);
 constexpr base::Duration kAsksFor =
     std::chrono::hours(1);  // Everybody can reach everybody in the end.
 constexpr base::Duration kClockEvery = std::chrono::seconds(2);
+constexpr base::Duration kFarOff = std::chrono::seconds(10);
 constexpr int kSlowAnswersPercent = 60;
 constexpr std::size_t kOrphansMax = 256;
 constexpr std::size_t kJournalBlocksMax = 48;
@@ -188,6 +189,16 @@ void Host::start() {
     step(consensus::input::Tick{});
     cluster_.broadcast(index_, Hello{});
     say_clock();
+}
+
+bool Host::hears_wrong_clock() {
+    if (!up()) return false;
+    const base::Timestamp now = cluster_.now();
+    return std::ranges::any_of(consensus_->clocks(local_now()).shown, [&](const auto& clock) {
+        const auto& [name, shown] = clock;
+        const auto member = std::ranges::find(cluster_.universe().members, name, &Member::name);
+        return !member->byzantine && (shown > now + kFarOff || shown < now - kFarOff);
+    });
 }
 
 bool Host::lost() const {
