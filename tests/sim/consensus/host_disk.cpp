@@ -323,10 +323,13 @@ void Host::signs_as_old_copy(const base::crypto::PublicKey& key) {
     if (has_asked) cluster_.observer().excuse(key);
 }
 
-// Somebody says what it has seen of our votes.
+// Somebody says what it has seen of our votes. Those up to its floor a key that was lost has given
+// up.
 void Host::is_told(std::size_t from, const VotesSeen& seen) {
     answered_.insert(from);
     for (const chain::Vote& vote : seen.votes) {
+        const auto& safety = consensus_->journals().at(consensus::key_tag(vote.key)).safety();
+        if (safety.known && vote.data.slot <= safety.floor) continue;
         const auto kind = vote.data.kind == chain::VoteKind::commit
                               ? consensus::RecordKind::commit
                               : consensus::RecordKind::notarize;
