@@ -1,5 +1,6 @@
 #include "node/logging.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -33,6 +34,21 @@ spdlog::level::level_enum spdlog_level(base::Level level) {
             break;
     }
     return spdlog::level::err;
+}
+
+// A line may quote what a stranger sent, and must not be taken for several, nor move a terminal.
+std::string as_one_line(std::string_view line) {
+    std::string text;
+    text.reserve(line.size());
+    for (const char c : line) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= ' ' && byte != 0x7F) {
+            text += c;
+        } else {
+            text += c == '\n' ? "\\n" : fmt::format("\\x{:02x}", byte);
+        }
+    }
+    return text;
 }
 
 struct Levels {
@@ -121,7 +137,7 @@ void Logging::write(base::Level level, std::string_view component, std::string_v
     }
     const spdlog::level::level_enum as = spdlog_level(level);
     if (!backend_->json) {
-        backend_->logger.log(as, "{} {}", component, line);
+        backend_->logger.log(as, "{} {}", component, as_one_line(line));
         return;
     }
     const auto now = std::chrono::system_clock::now().time_since_epoch();
