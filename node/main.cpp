@@ -4,6 +4,9 @@
 #include "node/service_manager.hpp"
 #include "node/verify_chain.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -44,6 +47,15 @@ sigset_t block_signals() {
     pthread_sigmask(SIG_BLOCK, &signals, nullptr);
     std::signal(SIGPIPE, SIG_IGN);  // A client that went away is an error of its socket.
     return signals;
+}
+
+// A shell allows 1,024 open files; the database, peers, clients and a broker's logs may need more.
+void raise_file_limit() {
+    constexpr rlim_t kFiles = 65'536;  // As the unit of the package has it.
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kFiles) return;
+    limit.rlim_cur = std::min(limit.rlim_max, kFiles);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 // Until a signal ends it. Nothing: the node goes on, opened anew with another state.
@@ -104,6 +116,7 @@ int run(const std::vector<std::string>& arguments) {
             {base::Errc::unavailable,
              "this processor lacks " + lacking + "; contracts need x86-64-v2 (SSE4.2 and POPCNT)"});
     }
+    raise_file_limit();
     const node::Options& options = command->options;
     auto log = node::Logging::open({options.log_file, options.log_level, options.log_json});
     if (!log) return complain(log.error());

@@ -1,9 +1,20 @@
 #include "node/bps/disk/open_files.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
 namespace bps {
+
+std::size_t OpenFiles::allowed() {
+    constexpr std::size_t kWanted = 12'000;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kOpenMax;
+    // The other half is for connections and the database.
+    return std::clamp<std::size_t>(limit.rlim_cur / 2, kOpenMax / 4, kWanted);
+}
 
 base::Result<std::shared_ptr<OpenFile>> OpenFiles::get(const std::string& path) {
     auto at = files_.find(path);

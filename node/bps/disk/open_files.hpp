@@ -21,6 +21,9 @@ namespace bps {
 class OpenFiles : base::Pinned {
   public:
     static constexpr std::size_t kOpenMax = 1'024;
+    // As many as a broker has partitions, and some more: to close one that is not durable means to
+    // wait for the disk. Fewer where this process may not have as many.
+    [[nodiscard]] static std::size_t allowed();
 
     explicit OpenFiles(std::size_t open_max = kOpenMax,
                        node::FileCalls& calls = node::system_calls())

@@ -132,11 +132,21 @@ void Service::wake() {
 
 // --- The broker's thread --------------------------------------------------------------------
 
+// Never falls. Where the system's clock was set back it goes on at half its pace until that has
+// come up: else whoever waits would wait for as long.
 std::int64_t Service::now() {
     using std::chrono::duration_cast;
     using std::chrono::milliseconds;
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    now_ = std::max<std::int64_t>(now_, duration_cast<milliseconds>(since).count());
+    const auto steady = std::chrono::steady_clock::now();
+    const std::int64_t shown =
+        duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    if (shown >= now_) {
+        now_ = shown;
+        ahead_.reset();
+        return now_;
+    }
+    if (!ahead_) ahead_ = Ahead{.since = steady, .from = now_};
+    now_ = ahead_->from + duration_cast<milliseconds>(steady - ahead_->since).count() / 2;
     return now_;
 }
 

@@ -79,6 +79,10 @@ class Service : base::Pinned {
     }
 
   private:
+    struct Ahead {
+        std::chrono::steady_clock::time_point since;
+        std::int64_t from = 0;
+    };
     struct Synced {
         LogSyncer::Failed failed;
     };
@@ -124,7 +128,7 @@ class Service : base::Pinned {
     ChainCalls calls_;
     TokenJudge judge_;
     std::unique_ptr<BrokerStart> start_;
-    OpenFiles files_;
+    OpenFiles files_{OpenFiles::allowed()};
     std::unique_ptr<LogSyncer> syncer_;
     std::unique_ptr<LocalPartitions> partitions_;
     std::unique_ptr<KafkaListener> listener_;
@@ -134,6 +138,7 @@ class Service : base::Pinned {
     std::set<PartitionId> known_;  // Every partition that has a row.
     std::uint32_t height_ = 0;     // Of the rows.
     std::int64_t now_ = 0;
+    std::optional<Ahead> ahead_;  // Of the system's clock.
     std::int64_t expire_at_ = 0;
     std::int64_t disk_looked_at_ = 0;
     Figures counted_;
