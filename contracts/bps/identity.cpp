@@ -113,8 +113,10 @@ void Bps::revoke_before(Name account, TimePointSec before) {
     count(account, {.rows = 1}, account);
 }
 
-// Gives back the RAM of revocations of tokens that are expired by now, some at a time. Anybody may.
+// Gives back the RAM of revocations of tokens that are expired by now, some at a time. The account
+// alone knows whether it signed one for a later day, which would hold again.
 void Bps::cleartokens(Name account) {
+    require_auth(account);
     const uint32_t now = now_seconds();
     int32_t cleared = 0;
     Revocations revocations(self(), account.value);

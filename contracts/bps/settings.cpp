@@ -25,12 +25,12 @@ constexpr std::array<Known, 14> kKnown = {{
     {kMinInsync, 1, int64_t{kReplicasMax}, {}},
     {"compression.type", 0, 0, "|producer|uncompressed|gzip|snappy|lz4|zstd|"},
     {"message.timestamp.type", 0, 0, "|CreateTime|LogAppendTime|"},
-    {"max.message.bytes", 1, 16 * 1024 * 1024, {}},
-    {"segment.bytes", 64 * 1024, 1024 * 1024 * 1024, {}},
+    {"max.message.bytes", 1, 1'048'588, {}},
+    {"segment.bytes", 1024 * 1024, 1024 * 1024 * 1024, {}},
     {"segment.ms", 60'000, INT64_MAX, {}},
     {"flush.messages", 1, INT64_MAX, {}},
     {"flush.ms", 0, INT64_MAX, {}},
-    {"bor.acks", 0, 0, "|request|final|"},
+    {"bor.acks", 0, 0, "|request|"},
     {"bor.max.stale.ms", -1, INT64_MAX, {}},
 }};
 

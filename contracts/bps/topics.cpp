@@ -152,8 +152,8 @@ void Bps::addparts(Name by, uint32_t id, const Assignment& assignment) {
     count(topic->owner, {.partitions = static_cast<int32_t>(more)}, by);
 }
 
-// Deletes the records below an offset. Where the high watermark is, the contract does not know: a
-// broker asks for nothing above it, and takes an owner's offset above it for it.
+// Deletes the records below an offset. Where the high watermark is, the leader alone knows: it asks
+// for nothing above it, and an offset above it would delete records that are acknowledged later.
 void Bps::deleterecs(Name by, uint32_t id, const std::vector<OffsetOf>& starts) {
     const auto topic = get_topic(Topics(self(), self().value), id);
     check_may(by, topic->owner, "deleterecs"_n, topic->name);
@@ -162,8 +162,16 @@ void Bps::deleterecs(Name by, uint32_t id, const std::vector<OffsetOf>& starts) 
             kPartitionsMax,
             starts.size());
     Partitions partitions(self(), self().value);
+    const Brokers brokers(self(), self().value);
     for (const OffsetOf& start : starts) {
         const auto partition = get_partition(partitions, {id, start.partition});
+        const auto leader = brokers.find(static_cast<uint64_t>(partition->leader));
+        require(
+            brokers.found(leader) && leader->account == by,
+            "{} is not the account of the broker that leads partition {}, which alone knows how "
+            "far its records go: use DeleteRecords of Kafka's clients",
+            by,
+            start.partition);
         require(start.offset > partition->log_start,
                 "the records of partition {} begin at {} already: ask for more than to begin at {}",
                 start.partition,

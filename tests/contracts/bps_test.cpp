@@ -280,9 +280,29 @@ TEST_CASE("bps: topics are made, altered, grown and deleted, and all their RAM c
                     "{'by':'alice','topic':1,'settings':[" + setting("retention.ms", "-1") + "]}"));
     CHECK(ledger.json_row("topics"_n, 1)["settings"].dump() ==
           R"([{"name":"retention.ms","value":"-1"}])");
-    book(ledger.run(
-        "alice", "deleterecs", "{'by':'alice','topic':1,'starts':[{'partition':0,'offset':5}]}"));
+    const auto delete_by = [](const std::string& by) {
+        return "{'by':'" + by + "','topic':1,'starts':[{'partition':0,'offset':5}]}";
+    };
+    CHECK(
+        ledger.act("alice", "deleterecs", delete_by("alice")) ==
+        "alice is not the account of the broker that leads partition 0, which alone knows how far "
+        "its records go: use DeleteRecords of Kafka's clients");
+    const auto delegate = [&](int broker) {
+        ledger.must("alice",
+                    "delegate",
+                    "{'owner':'alice','broker':" + std::to_string(broker) +
+                        ",'actions':['deleterecs'],'prefix':'','until':'" +
+                        chain::TimePointSec{ledger.now() + 60}.to_string() + "'}");
+    };
+    delegate(2);
+    CHECK(ledger.act("broker2", "deleterecs", delete_by("broker2")) ==
+          "broker2 is not the account of the broker that leads partition 0, which alone knows how "
+          "far its records go: use DeleteRecords of Kafka's clients");
+    delegate(1);
+    ledger.must("broker1", "deleterecs", delete_by("broker1"));
     CHECK(ledger.partition_row()["log_start"] == 5);
+    for (const std::string broker : {"broker1", "broker2"})
+        ledger.must("alice", "undelegate", "{'owner':'alice','account':'" + broker + "'}");
     book(ledger.run("alice", "deletetopic", "{'by':'alice','topic':1}"));
     CHECK(held == 0);
     CHECK(ledger.partition_row().is_null());
@@ -330,9 +350,14 @@ TEST_CASE("bps: topics are refused") {
     ledger.must("alice", "createtopic", make("x"));
     const std::string id =
         std::to_string(ledger.json_row("ids"_n, "ids"_n.value)["topic"].get<int>());
+    ledger.must("alice",
+                "delegate",
+                "{'owner':'alice','broker':1,'actions':['deleterecs'],'prefix':'','until':'" +
+                    chain::TimePointSec{ledger.now() + 60}.to_string() + "'}");
     const auto deleted = [&](const std::string& starts) {
-        return ledger.act(
-            "alice", "deleterecs", "{'by':'alice','topic':" + id + ",'starts':[" + starts + "]}");
+        return ledger.act("broker1",
+                          "deleterecs",
+                          "{'by':'broker1','topic':" + id + ",'starts':[" + starts + "]}");
     };
     CHECK(deleted("") == "records are deleted in 1 to 256 partitions at once, not 0");
     CHECK(deleted("{'partition':0,'offset':0}") ==
@@ -393,16 +418,16 @@ TEST_CASE("bps: settings are those that the broker carries out") {
     for (int i = 0; i < 14; ++i)
         many += "," + setting("flush.ms", "1");
     CHECK(refusal(many) == "a topic has at most 14 settings, not 15");
-    CHECK(refusal(setting("retention.ms", "9223372036854775807") + "," +
-                  setting("retention.bytes", "-1") + "," +
-                  setting("cleanup.policy", "compact,delete") + "," +
-                  setting("compression.type", "zstd") + "," +
-                  setting("message.timestamp.type", "LogAppendTime") + "," +
-                  setting("max.message.bytes", "1048588") + "," +
-                  setting("segment.bytes", "134217728") + "," + setting("segment.ms", "60000") +
-                  "," + setting("flush.messages", "1") + "," + setting("flush.ms", "1") + "," +
-                  setting("bor.acks", "final") + "," + setting("bor.max.stale.ms", "60000") + "," +
-                  setting("min.insync.replicas", "2") + "," + setting("delete.retention.ms", "0"))
+    CHECK(refusal(
+              setting("retention.ms", "9223372036854775807") + "," +
+              setting("retention.bytes", "-1") + "," + setting("cleanup.policy", "compact,delete") +
+              "," + setting("compression.type", "zstd") + "," +
+              setting("message.timestamp.type", "LogAppendTime") + "," +
+              setting("max.message.bytes", "1048588") + "," +
+              setting("segment.bytes", "134217728") + "," + setting("segment.ms", "60000") + "," +
+              setting("flush.messages", "1") + "," + setting("flush.ms", "1") + "," +
+              setting("bor.acks", "request") + "," + setting("bor.max.stale.ms", "60000") + "," +
+              setting("min.insync.replicas", "2") + "," + setting("delete.retention.ms", "0"))
               .empty());
 }
 

@@ -72,9 +72,9 @@ TEST_CASE("the broker accepts the settings that the contract accepts", "[bps][ad
     const auto known = bps::known_settings();
     CHECK(text.find(fmt::format("std::array<Known,{}>", known.size())) != std::string::npos);
     const std::pair<std::string_view, std::string_view> written[] = {
-        {"16*1024*1024", "16777216"},
-        {"64*1024", "65536"},
+        {"1'048'588", "1048588"},
         {"1024*1024*1024", "1073741824"},
+        {"1024*1024", "1048576"},
         {"60'000", "60000"},
         {"int64_t{kReplicasMax}", "7"},
         {"{kMinInsync,", "{\"min.insync.replicas\","}};
@@ -149,7 +149,7 @@ TEST_CASE("a broker shows what clients look for", "[bps][admin]") {
 
 TEST_CASE("AlterConfigs replaces all settings", "[bps][admin]") {
     ConfigsFixture f;
-    f.set({{"retention.ms", "5"}, {"segment.bytes", "65536"}});
+    f.set({{"retention.ms", "5"}, {"segment.bytes", "1048576"}});
     const auto id = f.replace({{"cleanup.policy", "compact"}});
     const auto action = f.called<bps::actions::AlterTopic>();
     CHECK(action.by == "broker1"_n);
@@ -163,7 +163,7 @@ TEST_CASE("AlterConfigs replaces all settings", "[bps][admin]") {
     CHECK(done.resource_type == kTopic);
     CHECK(done.resource_name == "a.x");
     // What is so already is no action.
-    CHECK(f.replaced(f.replace({{"segment.bytes", "65536"}, {"retention.ms", "5"}})).error_code ==
+    CHECK(f.replaced(f.replace({{"segment.bytes", "1048576"}, {"retention.ms", "5"}})).error_code ==
           ErrorCode::none);
     CHECK(f.effects.calls.size() == 1);
     const auto late = f.replace({});
@@ -193,7 +193,7 @@ TEST_CASE("settings that cannot be are refused before the chain is asked", "[bps
 
 TEST_CASE("IncrementalAlterConfigs changes what it names", "[bps][admin]") {
     ConfigsFixture f;
-    f.set({{"retention.ms", "5"}, {"segment.bytes", "65536"}});
+    f.set({{"retention.ms", "5"}, {"segment.bytes", "1048576"}});
     const auto settings_after = [&](std::vector<Change> changes) {
         const auto id = f.change(std::move(changes));
         const auto action = f.called<bps::actions::AlterTopic>();
