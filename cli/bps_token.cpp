@@ -237,25 +237,29 @@ base::Result<BpsToken> read_token(const std::string& file) {
 
 void add_bps_token_commands(std::vector<Command>& commands) {
     const Positional account{"account", "whose tokens they are"};
-    commands.push_back({"bps token",
-                        "Make a token to log in with, signed by the wallet, and print it once",
-                        {{"account", "for whom: ACCOUNT or ACCOUNT@PERMISSION"},
-                         {"scope",
-                          "for what: TOPIC:RIGHTS, such as orders.*:produce,consume (default: all)",
-                          true,
-                          true}},
-                        {{"minutes", 0, "COUNT", "how long it holds, 1 to 1440 (default: 60)"}},
-                        token_make});
+    commands.push_back(
+        {"bps token",
+         "Make a token to log in with, signed by the wallet, and print it once",
+         {{"account", "for whom: ACCOUNT or ACCOUNT@PERMISSION"},
+          {"scope",
+           "for what: TOPIC:RIGHTS, such as orders.*:produce,consume (default: all); "
+           "groups are used with consume, and deleted with all",
+           true,
+           true}},
+         {{"minutes", 0, "COUNT", "how long it holds, 1 to 1440 (default: 60)"}},
+         token_make});
     commands.push_back({"bps token revoke",
                         "Take back a token, or all that were issued before a time",
                         {account, {"id", "the token's id, as 'bps token' said it", true}},
                         with_bps_options({{"before", 0, "TIME", "all issued before; 'now': all"}}),
                         token_revoke});
-    commands.push_back({"bps token clear",
-                        "Give back the memory of revocations whose tokens are expired",
-                        {account},
-                        with_bps_options({}),
-                        token_clear});
+    commands.push_back(
+        {"bps token clear",
+         "Give back the memory of revocations whose tokens are expired, where none is "
+         "signed for a later day",
+         {account},
+         with_bps_options({}),
+         token_clear});
 }
 
 }  // namespace cli

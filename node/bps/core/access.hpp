@@ -30,6 +30,8 @@ struct TokenScope {
     std::vector<Item> items;
 
     [[nodiscard]] bool has(std::string_view topic, Right right) const;
+    // On groups, which it does not name.
+    [[nodiscard]] bool has_groups(Right right) const;
     // An item has every right on every topic: as much as the principal may.
     [[nodiscard]] bool is_whole() const;
 };

@@ -40,6 +40,7 @@ Compaction::Compaction(LogFiles& files, const Settings& settings, std::vector<So
 }
 
 base::Result<void> Compaction::step(const Decompressor& opener) {
+    step_bytes_ = 0;
     if (state_ == State::noting) return note_some(opener);
     if (state_ == State::looking) return look_at_some(opener);
     CHECK(state_ == State::writing);
@@ -62,6 +63,7 @@ base::Result<std::optional<BatchHeader>> Compaction::read_batch() {
     auto bytes = files_.read(name, (*found)->position, header.bytes());
     if (!bytes) return base::fail(bytes.error());
     batch_ = *std::move(bytes);
+    step_bytes_ += header.bytes();
     if (const auto whole = read_stored_batch(batch_, sources_[source_].base); !whole) {
         return base::fail(
             base::Errc::corrupt,
@@ -73,11 +75,10 @@ base::Result<std::optional<BatchHeader>> Compaction::read_batch() {
 // --- Which records are the last ---------------------------------------------------------------
 
 base::Result<void> Compaction::note_some(const Decompressor& opener) {
-    for (std::uint64_t bytes = 0; bytes < kStepBytes;) {
+    while (step_bytes_ < kStepBytes) {
         const auto header = read_batch();
         if (!header) return base::fail(header.error());
         if (*header) {
-            bytes += (*header)->bytes();
             const auto noted = note(**header, opener);
             if (!noted) return base::fail(noted.error());
             if (*noted) continue;
@@ -98,6 +99,7 @@ base::Result<bool> Compaction::note(const BatchHeader& header, const Decompresso
     if (header.next_offset() <= clean_end_) return true;
     base::Bytes opened;
     auto walk = open_records(batch_, header, opener, opened);
+    step_bytes_ += walk ? opened.size() : kOpenedBytesMax;
     while (walk) {
         const auto record = walk->next();
         if (!record || !*record) break;
@@ -128,14 +130,13 @@ void Compaction::begin_group(std::size_t first) {
 
 base::Result<void> Compaction::look_at_some(const Decompressor& opener) {
     if (group_end_ - group_begin_ > 1) return begin_writing();
-    for (std::uint64_t bytes = 0; bytes < kStepBytes;) {
+    while (step_bytes_ < kStepBytes) {
         const auto header = read_batch();
         if (!header) return base::fail(header.error());
         if (!*header) {
             begin_group(group_end_);
             return {};
         }
-        bytes += (*header)->bytes();
         // The last one of a segment may be empty already.
         const bool is_empty_end =
             (*header)->records_count == 0 && (*header)->next_offset() == sources_[source_].next;
@@ -154,14 +155,13 @@ base::Result<void> Compaction::begin_writing() {
 
 base::Result<void> Compaction::write_some(const Decompressor& opener) {
     base::Bytes out;
-    for (std::uint64_t bytes = 0; bytes < kStepBytes;) {
+    while (step_bytes_ < kStepBytes) {
         const auto header = read_batch();
         if (!header) return base::fail(header.error());
         if (!*header) {
             if (end_source()) break;
             continue;
         }
-        bytes += (*header)->bytes();
         const Rest rest = rest_of(**header, opener);
         const bool is_end = (*header)->next_offset() == sources_[group_end_ - 1].next;
         if (rest.is_whole || rest.header.records_count > 0 || is_end) put(rest, out);
@@ -192,11 +192,12 @@ void Compaction::put(const Rest& rest, base::Bytes& out) {
 }
 
 // What cannot be opened stays: nobody knows what is in it.
-Compaction::Rest Compaction::rest_of(const BatchHeader& header, const Decompressor& opener) const {
+Compaction::Rest Compaction::rest_of(const BatchHeader& header, const Decompressor& opener) {
     Rest rest{.is_whole = true, .header = header, .records = {}};
     if (header.is_control()) return rest;
     base::Bytes opened;
     auto walk = open_records(batch_, header, opener, opened);
+    step_bytes_ += walk ? opened.size() : kOpenedBytesMax;
     if (!walk) return rest;
     Writer records;
     std::int32_t count = 0;

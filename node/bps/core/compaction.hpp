@@ -88,7 +88,7 @@ class Compaction : base::Pinned {
     bool end_source();
     // False: there is no room.
     [[nodiscard]] base::Result<bool> note(const BatchHeader& header, const Decompressor& opener);
-    [[nodiscard]] Rest rest_of(const BatchHeader& header, const Decompressor& opener) const;
+    [[nodiscard]] Rest rest_of(const BatchHeader& header, const Decompressor& opener);
     [[nodiscard]] bool stays(const Record& record, std::int64_t offset) const;
     void put(const Rest& rest, base::Bytes& out);
 
@@ -100,6 +100,7 @@ class Compaction : base::Pinned {
     std::int64_t clean_end_;
     std::size_t source_ = 0;  // That is read.
     std::optional<BatchWalk> walk_;
+    std::uint64_t step_bytes_ = 0;  // Read and opened in this step.
     base::Bytes batch_;
     std::size_t group_begin_ = 0;  // Sources that become one segment.
     std::size_t group_end_ = 0;

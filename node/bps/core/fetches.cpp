@@ -1,6 +1,7 @@
 #include "node/bps/core/fetches.hpp"
 
 #include "base/check.hpp"
+#include "node/bps/core/request_items.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -16,12 +17,25 @@ std::size_t to_size(std::int32_t value) {
     return static_cast<std::size_t>(std::max(value, 0));
 }
 
+// Each partition once, and no topic without any: what it names is kept while it waits, and looked
+// at whenever a part of that changes.
+bool names_well(const FetchRequest& request) {
+    PartitionsNamed named;
+    for (const FetchRequest::Topic& topic : request.topics) {
+        if (topic.partitions.empty()) return false;
+        for (const FetchRequest::Partition& part : topic.partitions) {
+            if (!named.take(topic.topic, part.partition)) return false;
+        }
+    }
+    return true;
+}
+
 // Why no part of the request is served. What a replica fetches comes by another way.
 ErrorCode refusal_of(const FetchRequest& request) {
     if (request.replica_id != kConsumer) return ErrorCode::cluster_authorization_failed;
     // No session is ever given out.
     if (request.session_id != 0) return ErrorCode::fetch_session_id_not_found;
-    return ErrorCode::none;
+    return names_well(request) ? ErrorCode::none : ErrorCode::invalid_request;
 }
 
 // As versions without an error of the whole have it: in each of its parts.

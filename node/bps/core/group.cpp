@@ -109,6 +109,25 @@ std::set<PartitionId> Group::offset_ids() const {
     return ids;
 }
 
+std::size_t Group::bytes() const {
+    std::size_t all = kMemberBytes + name.size() + member_bytes();
+    for (const auto& [id, committed] : offsets)
+        all += kOffsetBytes + committed.metadata.size();
+    return all;
+}
+
+std::size_t Group::member_bytes() const {
+    std::size_t all = 0;
+    for (const auto& [id, member] : members) {
+        all += kMemberBytes + 2 * id.size() + member.client_id.size() + member.assignment.size();
+        for (const GroupMember::Protocol& each : member.protocols)
+            all += each.name.size() + each.metadata.size();
+    }
+    for (const auto& [id, until] : pending)
+        all += kMemberBytes + id.size();
+    return all;
+}
+
 bool Group::erase_offset(PartitionId id) {
     const std::size_t known = offsets.erase(id);
     const std::size_t coming =

@@ -6,6 +6,7 @@
 #include "node/bps/core/partition_id.hpp"
 #include "node/bps/core/reply.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,10 @@
 #include <vector>
 
 namespace bps {
+
+// That an item of a group takes beside its texts: a member, or an id that was given out; an offset.
+inline constexpr std::size_t kMemberBytes = 512;
+inline constexpr std::size_t kOffsetBytes = 128;
 
 enum class GroupState : std::uint8_t {
     empty,
@@ -103,6 +108,9 @@ struct Group {
     [[nodiscard]] std::optional<std::set<std::string>> subscribed_topics() const;
     // All of which the log has, or will have, an offset.
     [[nodiscard]] std::set<PartitionId> offset_ids() const;
+    // That it, and its members alone, take in memory, about.
+    [[nodiscard]] std::size_t bytes() const;
+    [[nodiscard]] std::size_t member_bytes() const;
     // Also of those that are on their way.
     bool erase_offset(PartitionId id);
     void check_invariants() const;

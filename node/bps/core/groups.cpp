@@ -8,6 +8,12 @@
 
 namespace bps {
 
+namespace {
+
+constexpr std::int64_t kCountEveryMs = 100;
+
+}  // namespace
+
 ErrorCode code_of_store(ErrorCode code) {
     switch (code) {
         case ErrorCode::none:
@@ -56,6 +62,32 @@ Verdict<void> Groups::may_make(chain::Name owner) const {
     const auto has = std::ranges::count_if(
         groups_, [owner](const auto& each) { return each.second.owner == owner; });
     return quotas_.may_add_group(owner, static_cast<std::size_t>(has));
+}
+
+bool Groups::take_room_of(std::int64_t now,
+                          const Group* group,
+                          chain::Name owner,
+                          std::size_t more) {
+    const std::size_t has = group == nullptr ? 0 : group->member_bytes();
+    return has + more <= settings_.group_bytes_max && take_room(now, owner, more);
+}
+
+bool Groups::take_room(std::int64_t now, chain::Name owner, std::size_t more) {
+    const auto [at, is_first] = rooms_.try_emplace(owner);
+    Room& room = at->second;
+    const auto is_over = [&] { return room.bytes + more > settings_.tenant_bytes_max; };
+    // Counting takes time, too: a tenant that has no room asks in vain for a moment.
+    const bool may_count = !room.full_at || now >= *room.full_at + kCountEveryMs;
+    if (is_first || (is_over() && may_count)) {
+        room = {};
+        for (const auto& [name, each] : groups_) {
+            if (each.owner == owner) room.bytes += each.bytes();
+        }
+        if (is_over()) room.full_at = now;
+    }
+    if (is_over()) return false;
+    room.bytes += more;
+    return true;
 }
 
 Group& Groups::make(std::int64_t now, std::string_view name, chain::Name owner) {

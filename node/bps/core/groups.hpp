@@ -33,6 +33,10 @@ struct GroupSettings {
     std::int32_t gather_ms = 500;
     std::size_t members_max = 1'000;
     std::size_t offset_metadata_bytes_max = 4'096;
+    // That members of a group, and the groups of a tenant, may take in memory, about, whatever a
+    // quota says. Who may use one group of another tenant fills no more than that.
+    std::size_t group_bytes_max = std::size_t{4} << 20U;
+    std::size_t tenant_bytes_max = std::size_t{32} << 20U;
     std::int64_t offsets_retention_ms =
         std::int64_t{7} * 86'400'000;  // Of a group without members.
 };
@@ -149,6 +153,11 @@ class Groups : base::Pinned {
         Reply good;
         Reply bad;
     };
+    // What was taken since the groups were counted; what was given back is seen by counting.
+    struct Room {
+        std::size_t bytes = 0;
+        std::optional<std::int64_t> full_at;  // When counting was in vain.
+    };
     struct MemberIdentity {
         std::string_view member;
         std::optional<std::string_view> instance;
@@ -164,10 +173,13 @@ class Groups : base::Pinned {
                                           Right right);
     // policy_violation: the tenant has as many groups as its quota says.
     [[nodiscard]] Verdict<void> may_make(chain::Name owner) const;
-    // Whether the caller may make a group by committing offsets to it.
-    [[nodiscard]] ErrorCode check_new(std::int64_t now,
-                                      const Caller& caller,
-                                      std::string_view name) const;
+    // Whether the tenant's groups may take so much more memory, which is counted then; and whether
+    // the members of one of them may. Null: a new one.
+    [[nodiscard]] bool take_room(std::int64_t now, chain::Name owner, std::size_t more);
+    [[nodiscard]] bool take_room_of(std::int64_t now,
+                                    const Group* group,
+                                    chain::Name owner,
+                                    std::size_t more);
     [[nodiscard]] Group& make(std::int64_t now, std::string_view name, chain::Name owner);
     [[nodiscard]] Verdict<Group*> find_or_make(std::int64_t now,
                                                std::string_view name,
@@ -200,6 +212,7 @@ class Groups : base::Pinned {
     [[nodiscard]] base::Result<void> load_group(const GroupKey& key, const GroupValue& value);
 
     // groups_join.cpp
+    [[nodiscard]] ErrorCode check_join(const JoinGroupRequest& request) const;
     [[nodiscard]] ErrorCode try_join(std::int64_t now,
                                      const Caller& caller,
                                      const JoinGroupRequest& request,
@@ -270,6 +283,11 @@ class Groups : base::Pinned {
         std::int64_t now, Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
     // Answers what of it waits, and forgets it; the group goes on as it is.
     void erase_member(Group& group, const std::string& id, ErrorCode code, GroupEffects& out);
+    // Whose right was taken back while its request waited (spec 08).
+    [[nodiscard]] bool is_forbidden(std::int64_t now,
+                                    const Group& group,
+                                    const Caller& caller) const;
+    void expel_forbidden(std::int64_t now, Group& group, GroupEffects& out);
     // Erases the others.
     void expel(Group& group, bool (*stays)(const GroupMember&), GroupEffects& out);
     void expel_unsynced(std::int64_t now, Group& group, GroupEffects& out);
@@ -278,11 +296,12 @@ class Groups : base::Pinned {
     [[nodiscard]] ErrorCode check_commit(std::int64_t now,
                                          Group* group,
                                          const OffsetCommitRequest& request);
-    void store_offsets(std::int64_t now,
-                       Group* known,
-                       std::string_view name,
-                       StoredOffsets stored,
-                       GroupEffects& out);
+    // Whose group it is, or will be; what is committed has room among his.
+    [[nodiscard]] Verdict<chain::Name> owner_of(std::int64_t now,
+                                                const Caller& caller,
+                                                const OffsetCommitRequest& request,
+                                                const Group* group);
+    void store_offsets(Group& group, StoredOffsets stored, GroupEffects& out);
     [[nodiscard]] static OffsetFetchResponse::Partition offset_of(const Group* group,
                                                                   PartitionId id);
     void fetch_named(std::int64_t now,
@@ -311,6 +330,7 @@ class Groups : base::Pinned {
     std::int32_t partitions_ = 0;
     std::set<std::int32_t> led_;
     std::map<std::string, Group, std::less<>> groups_;
+    std::map<chain::Name, Room> rooms_;
     Deadlines<Timer> timers_;
     std::map<std::uint64_t, Stored> storing_;
     std::map<std::uint64_t, Gathered> gathered_;

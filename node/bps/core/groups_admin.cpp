@@ -1,8 +1,11 @@
 // What people ask of groups, and deleting them.
 #include "node/bps/core/groups.hpp"
+#include "node/bps/core/request_items.hpp"
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace bps {
@@ -40,7 +43,13 @@ void Groups::describe(std::int64_t now,
                       const DescribeGroupsRequest& request,
                       GroupEffects& out) {
     DescribeGroupsResponse response;
+    const RequestItems named(request.groups, [](std::string_view name) { return name; });
     for (const std::string_view name : request.groups) {
+        if (const auto good = named.check(name); !good) {
+            response.groups.emplace_back().group_id = name;
+            response.groups.back().error_code = good.error().code;
+            continue;
+        }
         const auto found = allowed(now, caller, name, Right::see);
         if (found && *found != nullptr) {
             response.groups.push_back(describe_group(**found));
@@ -62,11 +71,11 @@ void Groups::list(std::int64_t now,
                   const ListGroupsRequest& request,
                   GroupEffects& out) {
     ListGroupsResponse response;
+    const std::set<std::string_view> states(request.states_filter.begin(),
+                                            request.states_filter.end());
     for (const auto& [name, group] : groups_) {
         const std::string_view state = to_text(group.state);
-        const bool is_asked =
-            request.states_filter.empty() ||
-            std::ranges::find(request.states_filter, state) != request.states_filter.end();
+        const bool is_asked = states.empty() || states.contains(state);
         const bool is_shown = is_asked && coordinates(name) == ErrorCode::none &&
                               access_.group(caller.principal, name, group.owner, Right::see, now);
         if (!is_shown) continue;

@@ -13,6 +13,10 @@ namespace {
 
 constexpr std::int16_t kRebalanceTimeoutSince = 1;  // Of JoinGroup.
 constexpr std::int16_t kMemberIdRequiredSince = 4;  // KIP-394.
+// Of a member, which are compared with those of all others; clients have less than ten.
+constexpr std::size_t kProtocolsMax = 64;
+// Of what its client calls itself: with more the id would be longer than a string may be.
+constexpr std::size_t kMemberPrefixBytesMax = 255;
 
 // What each member is told of a generation.
 JoinGroupResponse response_of(const Group& group, const GroupMember& member) {
@@ -31,6 +35,14 @@ std::vector<GroupMember::Protocol> protocols_of(const JoinGroupRequest& request)
     for (const JoinGroupRequest::Protocol& each : request.protocols)
         protocols.push_back({std::string(each.name), base::to_bytes(each.metadata)});
     return protocols;
+}
+
+// That it takes of the room of its tenant.
+std::size_t bytes_of(const Caller& caller, const JoinGroupRequest& request) {
+    std::size_t all = kMemberBytes + caller.client_id.size();
+    for (const JoinGroupRequest::Protocol& each : request.protocols)
+        all += each.name.size() + each.metadata.size();
+    return all;
 }
 
 // All but its id and what it does in the group.
@@ -55,17 +67,22 @@ void Groups::join(std::int64_t now,
     if (code != ErrorCode::none) refuse_join(caller, member_id, code, out);
 }
 
+ErrorCode Groups::check_join(const JoinGroupRequest& request) const {
+    if (const auto code = coordinates(request.group_id); code != ErrorCode::none) return code;
+    if (request.session_timeout_ms < settings_.session_timeout_ms_min ||
+        request.session_timeout_ms > settings_.session_timeout_ms_max) {
+        return ErrorCode::invalid_session_timeout;
+    }
+    return request.protocols.size() > kProtocolsMax ? ErrorCode::invalid_request : ErrorCode::none;
+}
+
 // None: it is answered, or waits.
 ErrorCode Groups::try_join(std::int64_t now,
                            const Caller& caller,
                            const JoinGroupRequest& request,
                            std::string& member_id,
                            GroupEffects& out) {
-    if (const auto code = coordinates(request.group_id); code != ErrorCode::none) return code;
-    if (request.session_timeout_ms < settings_.session_timeout_ms_min ||
-        request.session_timeout_ms > settings_.session_timeout_ms_max) {
-        return ErrorCode::invalid_session_timeout;
-    }
+    if (const auto code = check_join(request); code != ErrorCode::none) return code;
     const auto at = groups_.find(request.group_id);
     const bool is_known = at != groups_.end();
     const auto owner = access_.group(caller.principal,
@@ -84,6 +101,8 @@ ErrorCode Groups::try_join(std::int64_t now,
                           ? at->second.accepts(request.protocol_type, request.protocols, replaced)
                           : !request.protocol_type.empty() && !request.protocols.empty();
     if (!fits) return ErrorCode::inconsistent_group_protocol;
+    if (!take_room_of(now, is_known ? &at->second : nullptr, *owner, bytes_of(caller, request)))
+        return ErrorCode::group_max_size_reached;
     const auto found = find_or_make(now, request.group_id, *owner);
     if (!found) return found.error().code;
     Group& group = **found;
@@ -227,7 +246,8 @@ void Groups::rejoin(Group& group,
 
 std::string Groups::draw_member_id(std::string_view prefix) {
     const auto draw = [this] { return rng_.below(std::uint64_t(-1)); };
-    return fmt::format("{}-{:016x}{:016x}", prefix, draw(), draw());
+    return fmt::format(
+        "{}-{:016x}{:016x}", prefix.substr(0, kMemberPrefixBytesMax), draw(), draw());
 }
 
 void Groups::prepare(std::int64_t now, Group& group, GroupEffects& out) {
@@ -259,6 +279,7 @@ void Groups::try_complete_join(std::int64_t now, Group& group, GroupEffects& out
 }
 
 void Groups::complete_join(std::int64_t now, Group& group, GroupEffects& out) {
+    expel_forbidden(now, group, out);
     expel(
         group, [](const GroupMember& member) { return member.joins || member.instance; }, out);
     const Timer timer{group.name, TimerKind::rebalance, {}};

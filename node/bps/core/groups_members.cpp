@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::int16_t kLeaveManySince = 3;  // Of LeaveGroup.
 
+std::size_t bytes_of(const SyncGroupRequest& request) {
+    std::size_t all = 0;
+    for (const SyncGroupRequest::Assignment& each : request.assignments)
+        all += each.assignment.size();
+    return all;
+}
+
 }  // namespace
 
 Verdict<GroupMember*> Groups::find_member(Group* group, const MemberIdentity& identity) {
@@ -75,6 +82,8 @@ ErrorCode Groups::try_sync(std::int64_t now,
         (request.protocol_type && *request.protocol_type != group.protocol_type) ||
         (request.protocol_name && request.protocol_name != group.protocol);
     if (has_other_protocol) return ErrorCode::inconsistent_group_protocol;
+    if (!take_room_of(now, &group, group.owner, bytes_of(request)))
+        return ErrorCode::group_max_size_reached;
     switch (group.state) {
         case GroupState::empty:
             return ErrorCode::unknown_member_id;
@@ -139,10 +148,12 @@ void Groups::answer_syncs(std::int64_t now, Group& group, ErrorCode code, GroupE
     for (auto& [id, member] : group.members) {
         if (!member.syncs) continue;
         const Caller caller = *std::exchange(member.syncs, std::nullopt);
-        if (code == ErrorCode::none) {
-            answer_sync(group, member, caller, out);
-        } else {
+        if (code != ErrorCode::none) {
             refuse_sync(caller, code, out);
+        } else if (is_forbidden(now, group, caller)) {
+            refuse_sync(caller, ErrorCode::group_authorization_failed, out);
+        } else {
+            answer_sync(group, member, caller, out);
         }
         keep_alive(now, group, member);
     }
@@ -239,6 +250,21 @@ void Groups::erase_member(Group& group, const std::string& id, ErrorCode code, G
     if (group.leader == id) {
         group.leader = group.members.empty() ? std::string() : group.members.begin()->first;
     }
+}
+
+// Where the rows are too old to say, whoever waits is not punished for it.
+bool Groups::is_forbidden(std::int64_t now, const Group& group, const Caller& caller) const {
+    const auto may = access_.group(caller.principal, group.name, group.owner, Right::consume, now);
+    return !may && may.error().code == ErrorCode::group_authorization_failed;
+}
+
+void Groups::expel_forbidden(std::int64_t now, Group& group, GroupEffects& out) {
+    std::vector<std::string> forbidden;
+    for (const auto& [id, member] : group.members) {
+        if (member.joins && is_forbidden(now, group, *member.joins)) forbidden.push_back(id);
+    }
+    for (const std::string& id : forbidden)
+        erase_member(group, id, ErrorCode::group_authorization_failed, out);
 }
 
 void Groups::expel(Group& group, bool (*stays)(const GroupMember&), GroupEffects& out) {

@@ -11,6 +11,31 @@ namespace {
 
 // Of OffsetFetch: before, an error stands in each partition only.
 constexpr std::int16_t kWholeErrorSince = 2;
+// That OffsetFetch may name: more than any topics have partitions.
+constexpr std::size_t kOffsetsNamedMax = 100'000;
+
+// That it takes of the room of its tenant. One that has as many offsets, and commits them anew,
+// takes none but for texts; what this misses is counted in expire().
+std::size_t bytes_of(const OffsetCommitRequest& request, const Group* group) {
+    std::size_t count = 0;
+    std::size_t texts = 0;
+    for (const OffsetCommitRequest::Topic& topic : request.topics) {
+        count += topic.partitions.size();
+        for (const OffsetCommitRequest::Partition& part : topic.partitions)
+            texts += part.committed_metadata.value_or("").size();
+    }
+    const bool is_anew = group != nullptr && count <= group->offsets.size();
+    return texts + (is_anew ? 0 : count * kOffsetBytes);
+}
+
+std::size_t count_of(const OffsetFetchRequest& request) {
+    std::size_t all = 0;
+    if (request.topics) {
+        for (const OffsetFetchRequest::Topic& topic : *request.topics)
+            all += topic.partition_indexes.size();
+    }
+    return all;
+}
 
 }  // namespace
 
@@ -31,11 +56,20 @@ ErrorCode Groups::check_commit(std::int64_t now, Group* group, const OffsetCommi
                                                             : ErrorCode::none;
 }
 
-ErrorCode Groups::check_new(std::int64_t now, const Caller& caller, std::string_view name) const {
-    const auto owner = access_.group(caller.principal, name, std::nullopt, Right::consume, now);
-    if (!owner) return owner.error().code;
-    const auto may = may_make(*owner);
-    return may ? ErrorCode::none : may.error().code;
+Verdict<chain::Name> Groups::owner_of(std::int64_t now,
+                                      const Caller& caller,
+                                      const OffsetCommitRequest& request,
+                                      const Group* group) {
+    auto owner =
+        group != nullptr
+            ? Verdict<chain::Name>(group->owner)
+            : access_.group(caller.principal, request.group_id, std::nullopt, Right::consume, now);
+    if (!owner) return owner;
+    if (group == nullptr) {
+        if (const auto may = may_make(*owner); !may) return refuse(may.error());
+    }
+    if (take_room(now, *owner, bytes_of(request, group))) return owner;
+    return refuse(ErrorCode::invalid_commit_offset_size, "the tenant's groups take too much");
 }
 
 void Groups::commit(std::int64_t now,
@@ -44,8 +78,11 @@ void Groups::commit(std::int64_t now,
                     GroupEffects& out) {
     const auto found = allowed(now, caller, request.group_id, Right::consume);
     ErrorCode whole = found ? check_commit(now, *found, request) : found.error().code;
-    const bool is_new = found && *found == nullptr;
-    if (whole == ErrorCode::none && is_new) whole = check_new(now, caller, request.group_id);
+    Verdict<chain::Name> owner;
+    if (whole == ErrorCode::none) {
+        owner = owner_of(now, caller, request, *found);
+        if (!owner) whole = owner.error().code;
+    }
     StoredOffsets stored;
     stored.caller = caller;
     for (const OffsetCommitRequest::Topic& topic : request.topics) {
@@ -77,21 +114,11 @@ void Groups::commit(std::int64_t now,
         out.replies.push_back(reply_to(caller, stored.response));
         return;
     }
-    store_offsets(now, *found, request.group_id, std::move(stored), out);
+    Group& group = *found != nullptr ? **found : make(now, request.group_id, *owner);
+    store_offsets(group, std::move(stored), out);
 }
 
-void Groups::store_offsets(std::int64_t now,
-                           Group* known,
-                           std::string_view name,
-                           StoredOffsets stored,
-                           GroupEffects& out) {
-    const Principal& caller = stored.caller.principal;
-    if (known == nullptr) {
-        const auto owner = access_.group(caller, name, std::nullopt, Right::consume, now);
-        CHECK(owner.has_value());
-        known = &make(now, name, *owner);
-    }
-    Group& group = *known;
+void Groups::store_offsets(Group& group, StoredOffsets stored, GroupEffects& out) {
     std::vector<GroupRecord> records;
     // An offset without its group would belong to nobody.
     if (!group.is_recorded) records.push_back(record_of(group));
@@ -100,7 +127,7 @@ void Groups::store_offsets(std::int64_t now,
         records.push_back(record_of(group, id, committed));
     }
     stored.of = {.group = group.name, .serial = group.serial};
-    write(partition_of(name), std::move(records), std::move(stored), out);
+    write(partition_of(group.name), std::move(records), std::move(stored), out);
 }
 
 GroupRecord Groups::record_of(const Group& group,
@@ -151,7 +178,9 @@ void Groups::fetch(std::int64_t now,
     Texts texts;
     const auto found = allowed(now, caller, request.group_id, Right::consume);
     if (!found) response.error_code = found.error().code;
-    if (request.topics) {
+    if (count_of(request) > kOffsetsNamedMax) {
+        response.error_code = ErrorCode::invalid_request;
+    } else if (request.topics) {
         for (const OffsetFetchRequest::Topic& topic : *request.topics)
             fetch_named(now, caller, topic, found, response);
     } else if (found && *found != nullptr) {
@@ -274,6 +303,7 @@ void Groups::on_topic_deleted(TopicId topic, GroupEffects& out) {
 }
 
 void Groups::expire(std::int64_t now, GroupEffects& out) {
+    rooms_.clear();
     for (auto at = groups_.begin(); at != groups_.end();) {
         Group& group = (at++)->second;
         const bool is_idle = group.state == GroupState::empty && group.pending.empty() &&

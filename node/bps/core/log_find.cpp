@@ -193,7 +193,9 @@ std::optional<Log::TimeHit> Log::find_record(const BatchHeader& header,
     while (true) {
         const auto record = walk->next();
         if (!record) return whole;
-        if (!*record) return std::nullopt;
+        // The record is deleted, or the producer has told a time that no record has: then every
+        // look-up would go on behind it, to the end of the log.
+        if (!*record) return header.base_offset < start_ ? std::nullopt : std::optional(whole);
         const std::int64_t offset = header.base_offset + (*record)->offset_delta;
         if ((*record)->timestamp >= time && offset >= start_) {
             return TimeHit{offset, (*record)->timestamp, header.leader_epoch};

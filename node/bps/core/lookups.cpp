@@ -1,11 +1,18 @@
 #include "node/bps/core/lookups.hpp"
 
+#include "node/bps/core/request_items.hpp"
+
+#include <algorithm>
+
 namespace bps {
 
 ListOffsetsResponse Lookups::list_offsets(std::int64_t now,
                                           const Caller& caller,
-                                          const ListOffsetsRequest& request) const {
+                                          const ListOffsetsRequest& request) {
     ListOffsetsResponse response;
+    Share& share = share_of(now, caller.principal.account);
+    const LimitedOpener opener(opener_, share.left);
+    PartitionsNamed named;
     for (const ListOffsetsRequest::Topic& topic : request.topics) {
         auto& answers = response.topics.emplace_back();
         answers.name = topic.name;
@@ -13,8 +20,12 @@ ListOffsetsResponse Lookups::list_offsets(std::int64_t now,
         for (const ListOffsetsRequest::Partition& part : topic.partitions) {
             auto& answer = answers.partitions.emplace_back();
             answer.partition_index = part.partition_index;
+            if (!named.take(topic.name, part.partition_index)) {
+                answer.error_code = ErrorCode::invalid_request;
+                continue;
+            }
             const auto partition = partitions_.get(allowed, part.partition_index);
-            const auto hit = partition ? (*partition)->list_offset(part, caller.version, opener_)
+            const auto hit = partition ? (*partition)->list_offset(part, caller.version, opener)
                                        : Verdict<Log::TimeHit>(refuse(partition.error()));
             if (!hit) {
                 answer.error_code = hit.error().code;
@@ -25,7 +36,18 @@ ListOffsetsResponse Lookups::list_offsets(std::int64_t now,
             answer.leader_epoch = hit->leader_epoch;
         }
     }
+    share.left -= opener.opened();
     return response;
+}
+
+Lookups::Share& Lookups::share_of(std::int64_t now, chain::Name tenant) {
+    const auto [at, is_new] = shares_.try_emplace(tenant);
+    Share& share = at->second;
+    const auto passed = static_cast<std::size_t>(std::max<std::int64_t>(now - share.at, 0));
+    const std::size_t lacks = kShareBytes - share.left;
+    share.left += passed < lacks / kShareBytesPerMs ? passed * kShareBytesPerMs : lacks;
+    share.at = now;
+    return share;
 }
 
 OffsetForLeaderEpochResponse Lookups::epoch_ends(std::int64_t now,

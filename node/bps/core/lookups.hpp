@@ -6,7 +6,9 @@
 #include "node/bps/core/records.hpp"
 #include "node/bps/core/reply.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 
 namespace bps {
 
@@ -17,16 +19,29 @@ class Lookups {
     Lookups(const Partitions& partitions, const Access& access, const Decompressor& opener)
         : partitions_(partitions), access_(access), opener_(opener) {}
 
+    // By time a batch is opened, as far as its tenant has a share for that; else the answer is
+    // where the batch begins, and the client reads some records in vain.
     [[nodiscard]] ListOffsetsResponse list_offsets(std::int64_t now,
                                                    const Caller& caller,
-                                                   const ListOffsetsRequest& request) const;
+                                                   const ListOffsetsRequest& request);
     [[nodiscard]] OffsetForLeaderEpochResponse epoch_ends(
         std::int64_t now, const Caller& caller, const OffsetForLeaderEpochRequest& request) const;
 
   private:
+    // Bytes that a tenant may have opened, which come back with time.
+    struct Share {
+        std::int64_t at = 0;
+        std::size_t left = kShareBytes;
+    };
+    static constexpr std::size_t kShareBytes = std::size_t{64} << 20U;
+    static constexpr std::size_t kShareBytesPerMs = std::size_t{32} << 10U;
+
+    [[nodiscard]] Share& share_of(std::int64_t now, chain::Name tenant);
+
     const Partitions& partitions_;
     const Access& access_;
     const Decompressor& opener_;
+    std::map<chain::Name, Share> shares_;
 };
 
 }  // namespace bps

@@ -1,6 +1,7 @@
 #include "node/bps/core/produces.hpp"
 
 #include "base/check.hpp"
+#include "node/bps/core/request_items.hpp"
 
 #include <fmt/format.h>
 
@@ -35,6 +36,9 @@ std::optional<Refusal> refusal_of(const Caller& caller, const ProduceRequest& re
     return std::nullopt;
 }
 
+// Batches that a topic's compression.type has opened and made anew.
+constexpr std::size_t kOpenedByRequestMax = std::size_t{64} << 20U;
+
 // What of the frame is a view into it.
 std::span<std::byte> within(std::span<std::byte> frame, base::ByteView part) {
     if (part.empty()) return {};
@@ -47,6 +51,7 @@ std::span<std::byte> within(std::span<std::byte> frame, base::ByteView part) {
 
 Verdict<Log::Appended> Produces::append(std::int64_t now,
                                         const Verdict<Partition*>& partition,
+                                        const Decompressor& opener,
                                         Partition::Produce produce) {
     if (!partition) return refuse(partition.error());
     const chain::Name owner = (*partition)->owner();
@@ -55,7 +60,7 @@ Verdict<Log::Appended> Produces::append(std::int64_t now,
     } else if (auto may = quotas_.may_store(owner, partitions_.stored_of(owner)); !may) {
         produce.full = std::move(may).error();
     }
-    auto appended = (*partition)->produce(produce, opener_, now);
+    auto appended = (*partition)->produce(produce, opener, now);
     if (appended && !appended->is_duplicate) {
         partitions_.add_stored(owner, appended->bytes);
         DataCounts& taken = partitions_.taken;
@@ -78,10 +83,11 @@ void Produces::start(std::int64_t now,
                     .left = 0,
                     .response = {},
                     .texts = {}};
-    waiting.response.throttle_time_ms =
-        quotas_.take_in(now, caller.principal.account, frame.size());
     const auto id_space = access_.id_space(caller.principal.account);
     std::string first_error;
+    const LimitedOpener opener(opener_, kOpenedByRequestMax);
+    PartitionsNamed named;
+    std::string_view last_text;  // Of many parts the reason is the same.
     for (const ProduceRequest::Topic& topic : request.topic_data) {
         auto& answers = waiting.response.responses.emplace_back();
         answers.name = waiting.texts.keep(topic.name);
@@ -90,10 +96,16 @@ void Produces::start(std::int64_t now,
                     : access_.topic(caller.principal, topic.name, Right::produce, now);
         for (const ProduceRequest::Partition& part : topic.partition_data) {
             answers.partition_responses.emplace_back().index = part.index;
-            const Verdict<Partition*> partition = partitions_.get(allowed, part.index);
+            const Verdict<Partition*> partition =
+                named.take(topic.name, part.index)
+                    ? partitions_.get(allowed, part.index)
+                    : refuse(ErrorCode::invalid_request,
+                             fmt::format("a request names at most {} partitions, each once",
+                                         PartitionsNamed::kMax));
             const auto appended =
                 append(now,
                        partition,
+                       opener,
                        {.batch = within(frame, part.records.value_or(base::ByteView())),
                         .acks = request.acks,
                         .version = caller.version,
@@ -105,10 +117,14 @@ void Produces::start(std::int64_t now,
             auto& answer = answers.partition_responses.back();
             answer.error_code = appended.error().code;
             answer.base_offset = -1;
-            answer.error_message = waiting.texts.keep(appended.error().reason);
-            if (first_error.empty()) first_error = appended.error().reason;
+            const std::string& reason = appended.error().reason;
+            if (last_text != reason) last_text = waiting.texts.keep(reason);
+            answer.error_message = last_text;
+            if (first_error.empty()) first_error = reason;
         }
     }
+    waiting.response.throttle_time_ms =
+        quotas_.take_in(now, caller.principal.account, frame.size() + opener.opened());
     if (request.acks == 0) {
         out.replies.push_back({.id = caller.id,
                                .response = std::nullopt,

@@ -61,6 +61,7 @@ class Produces : base::Pinned {
 
     [[nodiscard]] Verdict<Log::Appended> append(std::int64_t now,
                                                 const Verdict<Partition*>& partition,
+                                                const Decompressor& opener,
                                                 Partition::Produce produce);
     // The last part of the response waits until its batch is durable.
     void await(const Partition& partition, const Log::Appended& appended, Waiting& waiting);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace bps {
 
 namespace {
@@ -55,6 +57,22 @@ base::Result<std::optional<Record>> RecordWalk::next() {
     record.bytes = bytes;
     if (const auto done = in.finish(); !done) return base::fail(done.error());
     return std::optional(record);
+}
+
+base::Result<base::Bytes> LimitedOpener::decompress(Compression compression,
+                                                    base::ByteView bytes,
+                                                    std::size_t bytes_max) const {
+    const std::size_t most = std::min(bytes_max, bytes_max_ - opened_);
+    if (most == 0) {
+        return base::fail(base::Errc::malformed,
+                          fmt::format("the batches of a request open to more than {} bytes "
+                                      "together; send several requests",
+                                      bytes_max_));
+    }
+    auto opened = opener_.decompress(compression, bytes, most);
+    // One that is too large has cost as much.
+    opened_ += opened ? opened->size() : most;
+    return opened;
 }
 
 base::Result<RecordWalk> open_records(base::ByteView batch,

@@ -60,7 +60,30 @@ class Decompressor : base::Pinned {
 };
 
 // What a batch may become when it is opened.
-inline constexpr std::size_t kOpenedBytesMax = 64U << 20U;
+inline constexpr std::size_t kOpenedBytesMax = 16U << 20U;
+
+// Opens batches, and no more of them together than so many bytes, since a few bytes of a request
+// can ask for much work; then it says malformed. Borrows `opener`.
+class LimitedOpener final : public Decompressor {
+  public:
+    LimitedOpener(const Decompressor& opener, std::size_t bytes_max)
+        : opener_(opener), bytes_max_(bytes_max) {}
+
+    // What was opened, or tried.
+    [[nodiscard]] std::size_t opened() const { return opened_; }
+    [[nodiscard]] base::Result<base::Bytes> decompress(Compression compression,
+                                                       base::ByteView bytes,
+                                                       std::size_t bytes_max) const override;
+    [[nodiscard]] base::Bytes compress_again(Compression compression,
+                                             base::ByteView bytes) const override {
+        return opener_.compress_again(compression, bytes);
+    }
+
+  private:
+    const Decompressor& opener_;
+    const std::size_t bytes_max_;
+    mutable std::size_t opened_ = 0;
+};
 
 // The records of a whole batch; compressed ones are opened into `opened`, which must live as long
 // as they are used.

@@ -65,6 +65,11 @@ struct Effects {
     std::optional<GroupCommit::Sync> sync;
 };
 
+// Why a connection is closed whose request asks for more than an answer holds.
+inline constexpr std::string_view kTooMuchAsked =
+    "the answer would be longer than 32 MiB: ask for less at once";
+static_assert(kMessageBytesMax == std::size_t{32} << 20U);
+
 [[nodiscard]] std::int32_t throttle_of(const auto& response) {
     if constexpr (requires { response.throttle_time_ms; }) return response.throttle_time_ms;
     return 0;
@@ -72,12 +77,17 @@ struct Effects {
 
 template <class Response>
 [[nodiscard]] Reply reply_to(const Caller& caller, const Response& response) {
-    return {.id = caller.id,
-            .response = encode_response(caller.correlation, caller.version, response),
-            .close_reason = {},
-            .key = Response::kApi.key,
-            .error = first_error_of(response),
-            .throttle_ms = throttle_of(response)};
+    Reply reply{.id = caller.id,
+                .response = encode_response(caller.correlation, caller.version, response),
+                .close_reason = {},
+                .key = Response::kApi.key,
+                .error = first_error_of(response),
+                .throttle_ms = throttle_of(response)};
+    if (reply.response->is_cut) {
+        reply.response.reset();
+        reply.close_reason = std::string(kTooMuchAsked);
+    }
+    return reply;
 }
 
 // Keeps the texts that a response borrows until it is encoded.

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace bps {
 
@@ -44,6 +47,21 @@ class RequestItems {
     std::size_t count_;
     std::set<Name> repeated_;
 };
+// The partitions that a request of data names: each once, and not too many, since it costs what it
+// names.
+class PartitionsNamed {
+  public:
+    static constexpr std::size_t kMax = 10'000;
+
+    // False: it was named before, or is one too many. The name outlives this.
+    [[nodiscard]] bool take(std::string_view topic, std::int32_t partition) {
+        return seen_.size() < kMax && seen_.emplace(topic, partition).second;
+    }
+
+  private:
+    std::set<std::pair<std::string_view, std::int32_t>> seen_;
+};
+
 template <class List, class NameOf>
 RequestItems(const List&, NameOf)
     -> RequestItems<std::invoke_result_t<NameOf, const typename List::value_type&>>;

@@ -67,6 +67,14 @@ bool TokenScope::is_whole() const {
     });
 }
 
+// A scope names topics. Who may read one of them needs a group; to delete groups and what they have
+// committed takes a token for everything.
+bool TokenScope::has_groups(Right right) const {
+    if (right == Right::admin) return is_whole();
+    return std::ranges::any_of(
+        items, [](const Item& item) { return item.rights.contains(Right::consume); });
+}
+
 void Rights::on_final(std::uint32_t height, std::int64_t time) {
     height_ = height;
     time_ = time;
@@ -88,9 +96,13 @@ bool Rights::is_in_force(const rows::Grant& grant) const {
     return grant.first <= height_ && (grant.last == 0 || height_ <= grant.last);
 }
 
+bool Rights::is_in_scope(const TokenScope& scope, const Asked& asked) {
+    return asked.resource == rows::Resource::topic ? scope.has(asked.name, asked.right)
+                                                   : scope.has_groups(asked.right);
+}
+
 bool Rights::may(const Principal& caller, chain::Name owner, const Asked& asked) const {
-    const bool is_scoped = caller.scope != nullptr && asked.resource == rows::Resource::topic;
-    if (is_scoped && !caller.scope->has(asked.name, asked.right)) return false;
+    if (caller.scope != nullptr && !is_in_scope(*caller.scope, asked)) return false;
     if (caller.account == owner) return true;
     const auto at = grants_by_parties_.find({owner, caller.account});
     return at != grants_by_parties_.end() &&

@@ -117,6 +117,7 @@ class Rights final : public Access {
     [[nodiscard]] bool holds(const rows::Grant& grant,
                              const Principal& caller,
                              const Asked& asked) const;
+    [[nodiscard]] static bool is_in_scope(const TokenScope& scope, const Asked& asked);
     [[nodiscard]] bool may(const Principal& caller, chain::Name owner, const Asked& asked) const;
     [[nodiscard]] bool is_stale(std::int64_t stale_max, std::int64_t now) const;
     // The owner of the longest reserved prefix of a name.

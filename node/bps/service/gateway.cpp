@@ -41,12 +41,19 @@ void Gateway::give(Reply reply) {
         }
     }
     const std::uint64_t connection = reply.id.connection;
-    const std::chrono::milliseconds throttle(reply.throttle_ms);
+    const std::chrono::milliseconds throttle(charge(reply));
     world_.listener.send(std::move(reply));
     if (throttle.count() == 0) return;
     ++throttled_;
     const Principal* who = sessions_.at(connection)->login.principal();
     if (who != nullptr) mute_tenant(who->account, throttle);
+}
+
+std::int32_t Gateway::charge(const Reply& reply) {
+    const Principal* who = sessions_.at(reply.id.connection)->login.principal();
+    if (who == nullptr || reply.key == FetchRequest::kApi.key) return reply.throttle_ms;
+    const std::size_t bytes = reply.response ? reply.response->bytes.size() : 0;
+    return std::max(reply.throttle_ms, world_.quotas.take_out(now_, who->account, bytes));
 }
 
 void Gateway::mute_tenant(chain::Name tenant, std::chrono::milliseconds duration) {
@@ -114,6 +121,10 @@ void Gateway::ask_broker(const RequestId& id,
         return give(reply_to(caller, api_versions()));
     }
     caller.principal = *who;
+    if (header.key != ProduceRequest::kApi.key) {
+        const auto wait = world_.quotas.take_in(now_, who->account, frame.bytes().size());
+        if (wait > 0) mute_tenant(who->account, std::chrono::milliseconds(wait));
+    }
     const bool is_known = world_.broker.on_request(now_, caller, request, frame.bytes(), *out_);
     CHECK(is_known);
 }

@@ -30,7 +30,7 @@ class Gateway final : public KafkaListener::Handler {
         Broker& broker;
         KafkaListener& listener;
         const TokenJudge& judge;
-        const Quotas& quotas;
+        Quotas& quotas;
     };
     Gateway(Settings settings, const World& world)
         : settings_(std::move(settings)), world_(world) {}
@@ -67,6 +67,8 @@ class Gateway final : public KafkaListener::Handler {
     };
 
     void answer(const RequestId& id, Session& session, Frame& frame);
+    // Bytes that Produce and Fetch do not count by themselves. For how long the tenant is not read.
+    [[nodiscard]] std::int32_t charge(const Reply& reply);
     void ask_broker(const RequestId& id,
                     Session& session,
                     const RequestHeader& header,

@@ -4,6 +4,7 @@
 #include "node/bps/core/codec/field_types.hpp"
 #include "node/bps/core/codec/writer.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -19,8 +20,13 @@ struct Splice {
     StoredRecords records;
 };
 
+// Bytes of a message without its stored records: a request of a few bytes can ask for something
+// large many times.
+inline constexpr std::size_t kMessageBytesMax = std::size_t{32} << 20U;
+
 // Writes one message of one version by its table (Presence). Fields that the version does not have
-// are left out; null in a version that has no null is written as empty.
+// are left out; null in a version that has no null is written as empty. What would be longer than
+// kMessageBytesMax is cut, and is none.
 class Encoder {
   public:
     Encoder(std::int16_t version, bool flexible) : version_(version), flexible_(flexible) {}
@@ -59,6 +65,7 @@ class Encoder {
     [[nodiscard]] std::vector<Splice> take_splices() { return std::exchange(splices_, {}); }
     // Bytes of all records that were named and not written.
     [[nodiscard]] std::uint64_t spliced_bytes() const { return spliced_bytes_; }
+    [[nodiscard]] bool is_cut() const { return is_cut_; }
 
   private:
     enum class Pass : std::uint8_t { untagged, count_tagged, tagged };
@@ -107,8 +114,11 @@ class Encoder {
             sized(value);
         } else if constexpr (kIsArray<T>) {
             length(value.size(), false);
-            for (const auto& item : value)
+            for (const auto& item : value) {
+                is_cut_ = is_cut_ || out_.size() > kMessageBytesMax;
+                if (is_cut_) return;
                 field(item, false);
+            }
         } else {
             structure(value);
         }
@@ -137,6 +147,7 @@ class Encoder {
     std::uint32_t tags_ = 0;
     std::vector<Splice> splices_;
     std::uint64_t spliced_bytes_ = 0;
+    bool is_cut_ = false;
 };
 
 }  // namespace bps

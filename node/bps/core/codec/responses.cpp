@@ -20,7 +20,9 @@ Encoder begin_response(const Api& api, std::int16_t version, std::int32_t correl
 
 ResponseFrame end_response(Encoder encoder) {
     constexpr std::size_t kLengthBytes = 4;
-    ResponseFrame frame{.bytes = encoder.out().take(), .splices = encoder.take_splices()};
+    ResponseFrame frame{.bytes = encoder.out().take(),
+                        .splices = encoder.take_splices(),
+                        .is_cut = encoder.is_cut()};
     const std::uint64_t size = frame.bytes.size() - kLengthBytes + encoder.spliced_bytes();
     CHECK(size <= std::numeric_limits<std::int32_t>::max());
     for (std::size_t i = 0; i < kLengthBytes; ++i) {

@@ -13,6 +13,7 @@ namespace bps {
 struct ResponseFrame {
     base::Bytes bytes;
     std::vector<Splice> splices;
+    bool is_cut = false;  // It would be too long (kMessageBytesMax), and is not to be sent.
 };
 
 // Begins a frame: room for the length, then version 0 or 1 of Kafka's response header.

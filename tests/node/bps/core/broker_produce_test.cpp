@@ -107,6 +107,26 @@ TEST_CASE("what may not be produced is refused with Kafka's code", "[bps][produc
     CHECK_FALSE(f.effects.sync.has_value());
 }
 
+TEST_CASE("a reason that quotes the longest name fits into an answer of any version",
+          "[bps][produce]") {
+    BrokerFixture f;
+    const std::string longest(32'767, 't');
+    base::Bytes frame = make_batch(record("a"));
+    bps::ProduceRequest request;
+    request.acks = 1;
+    request.topic_data = {{longest, {{0, frame}}}};
+    for (const std::int16_t version : {std::int16_t{8}, std::int16_t{9}}) {
+        const auto answer =
+            f.decoded<bps::ProduceResponse>(f.ask(version, request, frame), version);
+        CHECK(answer.responses[0].name == longest);
+        const auto& part = answer.responses[0].partition_responses[0];
+        CHECK(part.error_code == ErrorCode::topic_authorization_failed);
+        CHECK(part.error_message->size() == bps::Refusal::kReasonBytesMax);
+        CHECK(part.error_message->starts_with("there is no topic ttt"));
+        CHECK(part.error_message->ends_with("ttt..."));
+    }
+}
+
 TEST_CASE("zstd needs a client that knows it", "[bps][produce]") {
     BrokerFixture f;
     const base::Bytes batch =

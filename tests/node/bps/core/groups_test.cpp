@@ -261,6 +261,20 @@ TEST_CASE("a static member that comes back keeps its part, and nobody notices", 
     CHECK(f.heartbeat(now) == ErrorCode::none);
 }
 
+TEST_CASE("the longest name of an instance begins ids and records as others do", "[bps][groups]") {
+    GroupFixture f;
+    const std::string longest(32'767, 'i');
+    const auto first = f.joined(f.join({"", longest, -1}));
+    CHECK(first.code == ErrorCode::none);
+    CHECK(first.member.id.size() == 255 + 1 + 32);
+    const Member member{first.member.id, longest, first.member.generation};
+    const auto asked = f.sync_group(member, {{member.id, "0"}});
+    f.sync();
+    CHECK(f.synced(asked) == Synced{ErrorCode::none, "0"});
+    f.restart();
+    CHECK(f.heartbeat(member) == ErrorCode::none);
+}
+
 TEST_CASE("a static leader that comes back does not lead a group that is stable", "[bps][groups]") {
     GroupFixture f;
     Member a{"", "one", -1};
