@@ -43,7 +43,10 @@ void Groups::describe(std::int64_t now,
                       const DescribeGroupsRequest& request,
                       GroupEffects& out) {
     DescribeGroupsResponse response;
-    const RequestItems named(request.groups, [](std::string_view name) { return name; });
+    // Clients ask a coordinator for all its groups at once.
+    constexpr std::size_t kGroupsMax = 10'000;
+    const RequestItems named(
+        request.groups, [](std::string_view name) { return name; }, kGroupsMax);
     for (const std::string_view name : request.groups) {
         if (const auto good = named.check(name); !good) {
             response.groups.emplace_back().group_id = name;

@@ -21,9 +21,10 @@ inline constexpr std::size_t kRequestItemsMax = 1'000;
 template <class Name>
 class RequestItems {
   public:
-    // `name_of` says what an item names. The items outlive this.
+    // `name_of` says what an item names. The items outlive this. `most`: so many are not too many.
     template <class List, class NameOf>
-    RequestItems(const List& items, NameOf name_of) : count_(items.size()) {
+    RequestItems(const List& items, NameOf name_of, std::size_t most = kRequestItemsMax)
+        : count_(items.size()), most_(most) {
         std::set<Name> seen;
         for (const auto& item : items) {
             const Name name = name_of(item);
@@ -32,11 +33,10 @@ class RequestItems {
     }
     // invalid_request: it is named more than once, or too much is named.
     [[nodiscard]] Verdict<void> check(const Name& name) const {
-        if (count_ > kRequestItemsMax) {
+        if (count_ > most_) {
             return refuse(
                 ErrorCode::invalid_request,
-                fmt::format(
-                    "the request names {} things: name at most {}", count_, kRequestItemsMax));
+                fmt::format("the request names {} things: name at most {}", count_, most_));
         }
         if (!repeated_.contains(name)) return {};
         return refuse(ErrorCode::invalid_request,
@@ -45,8 +45,13 @@ class RequestItems {
 
   private:
     std::size_t count_;
+    std::size_t most_;
     std::set<Name> repeated_;
 };
+template <class List, class NameOf>
+RequestItems(const List&, NameOf, std::size_t = 0)
+    -> RequestItems<std::invoke_result_t<NameOf, const typename List::value_type&>>;
+
 // The partitions that a request of data names: each once, and not too many, since it costs what it
 // names.
 class PartitionsNamed {
@@ -61,9 +66,5 @@ class PartitionsNamed {
   private:
     std::set<std::pair<std::string_view, std::int32_t>> seen_;
 };
-
-template <class List, class NameOf>
-RequestItems(const List&, NameOf)
-    -> RequestItems<std::invoke_result_t<NameOf, const typename List::value_type&>>;
 
 }  // namespace bps

@@ -1,5 +1,4 @@
 // Requests of a few bytes that ask for much: they cost who sends them.
-#include "node/bps/core/request_items.hpp"
 #include "tests/node/bps/core/group_fixture.hpp"
 
 #include <catch2/catch.hpp>
@@ -29,7 +28,7 @@ TEST_CASE("a group is described once, however often it is named", "[bps][hostile
         CHECK(answer.groups[i].members.empty());
     }
     CHECK(answer.groups[1].group_state == "Dead");
-    request.groups.assign(bps::kRequestItemsMax + 1, "other");
+    request.groups.assign(10'001, "other");
     const auto many = f.decoded<bps::DescribeGroupsResponse>(f.ask(5, request), 5);
     CHECK(many.groups.front().error_code == ErrorCode::invalid_request);
 }
