@@ -13,6 +13,9 @@ namespace bps {
 
 namespace {
 
+// Of a turn: other clients wait meanwhile, some 5 ms for each.
+constexpr std::size_t kMadeAtOnce = 4;
+
 bool has_replica(const rows::Partition& row, std::int32_t broker) {
     return std::ranges::find(row.replicas, broker, &rows::Replica::broker) != row.replicas.end();
 }
@@ -20,8 +23,26 @@ bool has_replica(const rows::Partition& row, std::int32_t broker) {
 }  // namespace
 
 void LocalPartitions::update(std::int64_t now, const std::set<PartitionId>& changed, Effects& out) {
-    for (const PartitionId id : changed)
+    for (const PartitionId id : changed) {
+        if (is_new(id)) {
+            to_make_.insert(id);
+        } else {
+            update(now, id, out);
+        }
+    }
+}
+
+bool LocalPartitions::make_some(std::int64_t now, Effects& out) {
+    for (std::size_t i = 0; i < kMadeAtOnce && !to_make_.empty(); ++i) {
+        const PartitionId id = to_make_.extract(to_make_.begin()).value();
         update(now, id, out);
+    }
+    return !to_make_.empty();
+}
+
+bool LocalPartitions::is_new(PartitionId id) const {
+    const rows::Partition* const row = world_.rows.find_partition(id);
+    return row != nullptr && has_replica(*row, settings_.broker) && !partitions_.contains(id);
 }
 
 void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {

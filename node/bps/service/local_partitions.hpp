@@ -49,8 +49,11 @@ class LocalPartitions final : public RecordFiles {
     // The final row of this broker has its start: it may lead what is elected in this boot.
     // Nothing: it has another one.
     void set_boot(std::optional<std::uint32_t> boot) { boot_ = boot; }
-    // Rows of these have changed, or of their topics.
+    // Rows of these have changed, or of their topics. Those that are new here wait for make_some().
     void update(std::int64_t now, const std::set<PartitionId>& changed, Effects& out);
+    // Makes or opens a few of them, each of which waits for the disk some times. False: none is
+    // left.
+    bool make_some(std::int64_t now, Effects& out);
 
     [[nodiscard]] base::Result<std::shared_ptr<const RecordFile>> open(
         const StoredRecords& records) override;
@@ -64,6 +67,7 @@ class LocalPartitions final : public RecordFiles {
         std::int64_t log_start = 0;       // As its row had it last.
     };
 
+    [[nodiscard]] bool is_new(PartitionId id) const;
     void update(std::int64_t now, PartitionId id, Effects& out);
     [[nodiscard]] base::Result<Local*> make(std::int64_t now,
                                             PartitionId id,
@@ -77,6 +81,7 @@ class LocalPartitions final : public RecordFiles {
     base::Log log_;
     std::optional<std::uint32_t> boot_;
     std::map<PartitionId, Local> partitions_;
+    std::set<PartitionId> to_make_;
 };
 
 }  // namespace bps

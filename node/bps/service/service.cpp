@@ -171,15 +171,16 @@ void Service::run() {
     take(all, effects);
     carry_out(effects);
     std::vector<Input> inputs;
-    bool has_more = false;
+    bool has_more = true;
     while (wait(inputs, has_more)) {
         for (Input& input : inputs)
             take(input, effects);
         inputs.clear();
         gateway_->deliver(now(), effects);
         on_time(effects);
+        const bool makes_more = partitions_->make_some(now(), effects);
         carry_out(effects);
-        has_more = compact(effects);
+        has_more = compact(effects) || makes_more;
     }
 }
 
