@@ -64,10 +64,10 @@ Verdict<void> Groups::may_make(chain::Name owner) const {
     return quotas_.may_add_group(owner, static_cast<std::size_t>(has));
 }
 
-bool Groups::take_room_of(std::int64_t now,
-                          const Group* group,
-                          chain::Name owner,
-                          std::size_t more) {
+bool Groups::take_member_room(std::int64_t now,
+                              const Group* group,
+                              chain::Name owner,
+                              std::size_t more) {
     const std::size_t has = group == nullptr ? 0 : group->member_bytes();
     return has + more <= settings_.group_bytes_max && take_room(now, owner, more);
 }

@@ -173,13 +173,13 @@ class Groups : base::Pinned {
                                           Right right);
     // policy_violation: the tenant has as many groups as its quota says.
     [[nodiscard]] Verdict<void> may_make(chain::Name owner) const;
-    // Whether the tenant's groups may take so much more memory, which is counted then; and whether
-    // the members of one of them may. Null: a new one.
+    // Whether the groups of a tenant may take so much more memory, which is counted then. The
+    // second asks for members of this group, null: a new one, which have a bound of their own, too.
     [[nodiscard]] bool take_room(std::int64_t now, chain::Name owner, std::size_t more);
-    [[nodiscard]] bool take_room_of(std::int64_t now,
-                                    const Group* group,
-                                    chain::Name owner,
-                                    std::size_t more);
+    [[nodiscard]] bool take_member_room(std::int64_t now,
+                                        const Group* group,
+                                        chain::Name owner,
+                                        std::size_t more);
     [[nodiscard]] Group& make(std::int64_t now, std::string_view name, chain::Name owner);
     [[nodiscard]] Verdict<Group*> find_or_make(std::int64_t now,
                                                std::string_view name,
@@ -296,7 +296,8 @@ class Groups : base::Pinned {
     [[nodiscard]] ErrorCode check_commit(std::int64_t now,
                                          Group* group,
                                          const OffsetCommitRequest& request);
-    // Whose group it is, or will be; what is committed has room among his.
+    // Who owns the group, or will. Offsets that find no room in the memory of that tenant's groups
+    // are refused.
     [[nodiscard]] Verdict<chain::Name> owner_of(std::int64_t now,
                                                 const Caller& caller,
                                                 const OffsetCommitRequest& request,

@@ -101,7 +101,7 @@ ErrorCode Groups::try_join(std::int64_t now,
                           ? at->second.accepts(request.protocol_type, request.protocols, replaced)
                           : !request.protocol_type.empty() && !request.protocols.empty();
     if (!fits) return ErrorCode::inconsistent_group_protocol;
-    if (!take_room_of(now, is_known ? &at->second : nullptr, *owner, bytes_of(caller, request)))
+    if (!take_member_room(now, is_known ? &at->second : nullptr, *owner, bytes_of(caller, request)))
         return ErrorCode::group_max_size_reached;
     const auto found = find_or_make(now, request.group_id, *owner);
     if (!found) return found.error().code;

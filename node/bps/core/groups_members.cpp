@@ -82,7 +82,7 @@ ErrorCode Groups::try_sync(std::int64_t now,
         (request.protocol_type && *request.protocol_type != group.protocol_type) ||
         (request.protocol_name && request.protocol_name != group.protocol);
     if (has_other_protocol) return ErrorCode::inconsistent_group_protocol;
-    if (!take_room_of(now, &group, group.owner, bytes_of(request)))
+    if (!take_member_room(now, &group, group.owner, bytes_of(request)))
         return ErrorCode::group_max_size_reached;
     switch (group.state) {
         case GroupState::empty:

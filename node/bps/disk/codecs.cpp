@@ -26,8 +26,7 @@ tl::unexpected<base::Error> too_much(std::string_view kind,
 base::Result<base::Bytes> Codecs::decompress(Compression compression,
                                              base::ByteView bytes,
                                              std::size_t bytes_max) const {
-    CHECK(bytes_max < std::numeric_limits<std::int32_t>::max());
-    if (bytes_max == 0) return too_much("records", bytes.size(), bytes_max);
+    CHECK(bytes_max > 0 && bytes_max < std::numeric_limits<std::int32_t>::max());
     if (bytes.empty()) return base::fail(base::Errc::malformed, "no bytes to open");
     // As long as the length of a batch can be; zlib counts in 32 bits.
     CHECK(bytes.size() <= std::numeric_limits<std::int32_t>::max());

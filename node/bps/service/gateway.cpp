@@ -71,7 +71,7 @@ void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
 
 void Gateway::on_closed(std::uint64_t connection) {
     const auto found = sessions_.find(connection);
-    // Without a login it has asked for nothing that could wait.
+    // Nothing of a client that never logged in can wait at the broker.
     const bool may_wait = found != sessions_.end() && found->second->is_admitted;
     if (found != sessions_.end()) sessions_.erase(found);
     if (may_wait) world_.broker.on_closed(now_, connection);

@@ -323,8 +323,8 @@ void Host::signs_as_old_copy(const base::crypto::PublicKey& key) {
     if (has_asked) cluster_.observer().excuse(key);
 }
 
-// Somebody says what it has seen of our votes. Those up to its floor a key that was lost has given
-// up.
+// Somebody says what it has seen of our votes. A key that was lost, and votes again, has given up
+// the votes up to its floor: it knows no less without them.
 void Host::is_told(std::size_t from, const VotesSeen& seen) {
     answered_.insert(from);
     for (const chain::Vote& vote : seen.votes) {
