@@ -303,6 +303,9 @@ class Consensus {
     // The schedules of a block that is built on our head.
     [[nodiscard]] chain::ScheduleState next_schedules() const;
     [[nodiscard]] std::vector<KeyStatus> keys() const;
+    // Whether this vote says that an own key has promised more than is known here. One that does
+    // not binds nobody: its signature need not be looked at for that.
+    [[nodiscard]] bool is_bound_by(const chain::Vote& vote) const;
     [[nodiscard]] ClockStatus clocks(base::Timestamp now) const;
     // Whether this key votes or signs headers on our head, or will once its change is in force.
     [[nodiscard]] bool serves(const base::crypto::PublicKey& key) const;

@@ -25,6 +25,15 @@ bool has_vote_key(const chain::Schedule& schedule, KeyTag key) {
                                [&](const auto& entry) { return key_tag(entry.vote_key) == key; });
 }
 
+bool says_more(const KeySafety& safety, const chain::VoteData& vote) {
+    if (!safety.known || vote.slot <= safety.floor) return false;
+    const bool commits = vote.kind == chain::VoteKind::commit;
+    const chain::Slot slot = commits ? safety.lock_slot : safety.last_notarize.slot;
+    const base::Hash256& block = commits ? safety.lock : safety.last_notarize.block;
+    const bool same_slot = vote.slot == slot && vote.block_id != block;
+    return vote.slot > slot || same_slot;
+}
+
 }  // namespace
 
 const KeySafety* Consensus::voting_safety(const OwnKey& own) const {
@@ -160,13 +169,12 @@ void Consensus::remember(Ready ready, Effects& out) {
     out.insert(out.end(), alarms.begin(), alarms.end());
 }
 
-bool says_more(const KeySafety& safety, const chain::VoteData& vote) {
-    if (!safety.known || vote.slot <= safety.floor) return false;
-    const bool commits = vote.kind == chain::VoteKind::commit;
-    const chain::Slot slot = commits ? safety.lock_slot : safety.last_notarize.slot;
-    const base::Hash256& block = commits ? safety.lock : safety.last_notarize.block;
-    const bool same_slot = vote.slot == slot && vote.block_id != block;
-    return vote.slot > slot || same_slot;
+// Of a lost key nothing is known but what it was told.
+bool Consensus::is_bound_by(const chain::Vote& vote) const {
+    const OwnKey* own = find_own(vote.key);
+    if (own == nullptr) return false;
+    if (own->lost_until) return vote.data.slot > own->signed_until;
+    return says_more(journals_.at(own->tag).safety(), vote.data);
 }
 
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {

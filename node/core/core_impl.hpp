@@ -176,7 +176,6 @@ class Core::Impl {
     void on_transaction(const p2p::effect::TransactionArrived& arrived, Effects& out);
     void on_vote(const p2p::effect::VoteArrived& arrived, Effects& out);
     [[nodiscard]] bool is_past(chain::Slot slot) const;
-    [[nodiscard]] bool says_more_of_own(const chain::Vote& vote) const;
     void on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out);
     // Of a certificate of what is proved.
     [[nodiscard]] base::Result<void> hear_others(ProvedCertificates::Entry& known,

@@ -2,7 +2,6 @@
 #include "base/crypto/hash.hpp"
 #include "chain/execution/membership.hpp"
 #include "chain/types/rule.hpp"
-#include "consensus/own_votes.hpp"
 #include "node/core/core_impl.hpp"
 
 #include <fmt/format.h>
@@ -210,7 +209,6 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
     const chain::Vote& vote = arrived.vote;
     p2p::input::Judged judged{Item::vote, arrived.id, arrived.channel, Verdict::unsure, ""};
     const chain::ScheduleState* schedules = consensus_.schedules_of(vote.data);
-    const bool is_own = std::ranges::find(own_keys_, vote.key) != own_keys_.end();
     // Nobody votes for a block before its slot. Such votes have no end, where no two are of one
     // slot: they are not passed on.
     const bool is_ahead = consensus_.is_too_early(now_, vote.data.slot);
@@ -227,7 +225,7 @@ void Core::Impl::on_vote(const p2p::effect::VoteArrived& arrived, Effects& out) 
     const bool counts = schedules != nullptr && !is_ahead && !is_old;
     // What a key of ours has signed binds it, also where our disk is too old to know the schedule,
     // and whenever that was.
-    const bool binds = is_own && says_more_of_own(vote);
+    const bool binds = consensus_.is_bound_by(vote);
     if (!counts && !binds) return judge(std::move(judged), out);
     const auto has_key = [&](const chain::Schedule* schedule) {
         return schedule != nullptr &&
@@ -262,12 +260,6 @@ bool Core::Impl::is_past(chain::Slot slot) const {
     const auto slots =
         static_cast<chain::Slot>(kPastFor.count()) / chain_->identity().times.interval_milliseconds;
     return slot + std::max(kPastSlots, slots) < consensus_.finalized().slot;
-}
-
-bool Core::Impl::says_more_of_own(const chain::Vote& vote) const {
-    const auto journal = consensus_.journals().find(consensus::key_tag(vote.key));
-    return journal != consensus_.journals().end() &&
-           consensus::says_more(journal->second.safety(), vote.data);
 }
 
 void Core::Impl::on_certificate(const p2p::effect::CertificateArrived& arrived, Effects& out) {

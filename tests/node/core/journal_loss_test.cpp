@@ -102,6 +102,35 @@ TEST_CASE("a vote of its own that a node knows nothing of binds it, whatever the
     }
 }
 
+// Such as one of a time when all clocks were ahead: nothing else tells how far.
+TEST_CASE("what others have seen of a lost key's votes binds it", "[journal]") {
+    Cluster cluster(4);
+    cluster.run(1, 3);
+    cluster.kill(3);
+    cluster[3].log().clear();
+    cluster.start(3);
+    REQUIRE(cluster[3].view().keys.at(0).lost);
+    const auto own = support::key_of(10);
+    chain::VoteData data{.kind = chain::VoteKind::notarize,
+                         .schedule_version = cluster[0].view().head->header.schedule_version,
+                         .slot = 30,
+                         .height = 4,
+                         .block_id = {},
+                         .justify_slot = 3};
+    data.block_id.bytes[5] = std::byte{1};
+    const base::Hash256 digest = data.digest(cluster[3].genesis().chain_id());
+    cluster.send(0,
+                 3,
+                 p2p::effect::VoteArrived{
+                     Cluster::channel(0), {}, {data, own.public_key(), own.sign(digest)}});
+    cluster.deliver();
+    cluster.run(4, 31);
+    CHECK(cluster[0].view().finalized->header.slot == 31);
+    CHECK(voted(cluster, 3, 0) == 3);
+    cluster.run(32, 34);
+    CHECK(voted(cluster, 3, 0) == 34);
+}
+
 TEST_CASE("a validator alone without its journal makes nothing final until that is accepted",
           "[journal]") {
     Cluster cluster(1);
