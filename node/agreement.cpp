@@ -65,7 +65,7 @@ void add_lack(const std::vector<std::string>& names,
 }
 
 // What was seen of its votes, and how its key stands if it is here.
-void add_votes(const Published& view, api::ValidatorStatus& validator) {
+void add_votes(const Published& view, const OwnStart& own, api::ValidatorStatus& validator) {
     for (const chain::Vote& vote : view.votes) {
         if (vote.key != validator.entry.vote_key) continue;
         const api::Promise promise{vote.data.kind, vote.data.height, vote.data.slot};
@@ -83,6 +83,10 @@ void add_votes(const Published& view, api::ValidatorStatus& validator) {
     validator.waits = key->waits;
     validator.stopped = key->stopped;
     validator.lacks_lock = key->lacks_lock;
+    validator.signing_failure = own.failures->of(validator.entry.vote_key);
+    if (validator.signing_failure.empty()) {
+        validator.signing_failure = own.failures->of(validator.entry.signing_key);
+    }
 }
 
 // The validators in force at the final block, and what is known of each.
@@ -104,7 +108,7 @@ base::Result<std::vector<api::ValidatorStatus>> validators_of(const ApiContext& 
         if (fits) validator.voted_final = api::has_signed(*certificate, i);
         const auto amnesia = chain::find_amnesia(*view.final_state, validator.entry.producer);
         validator.forgot = amnesia && amnesia->vote_key == validator.entry.vote_key;
-        add_votes(view, validator);
+        add_votes(view, own, validator);
         add_peer(peers, validator);
         add_lack(own.producer_names, view, validator);
         list.push_back(std::move(validator));

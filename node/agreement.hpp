@@ -3,7 +3,9 @@
 #include "genesis/recovery.hpp"
 #include "node/api/diagnosis.hpp"
 #include "node/calls.hpp"
+#include "node/signer.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +16,7 @@ namespace node {
 struct OwnStart {
     std::vector<std::string> producer_names;
     std::vector<std::string> storage_losses;            // RocksDbStorage::losses().
+    std::shared_ptr<const SigningFailures> failures;    // Of the keys of this node.
     std::optional<genesis::Recovery> recovery{};        // That the operator confirms.
     std::optional<base::crypto::PublicKey> node_key{};  // Null: it has no peers.
 };

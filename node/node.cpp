@@ -216,7 +216,8 @@ class Node::Parts {
     // Of the broker; empty: this node has none.
     [[nodiscard]] std::function<bps::Figures()> broker_figures();
     [[nodiscard]] OwnStart own_start() const {
-        return {options.producer_names, ledger.storage->losses(), recovery, node_key};
+        const auto failures = ledger.signer->failures();
+        return {options.producer_names, ledger.storage->losses(), failures, recovery, node_key};
     }
     void add_routes();
 };

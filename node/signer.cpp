@@ -84,6 +84,21 @@ base::Result<std::unique_ptr<Signer>> open_key_file(const PublicKey& key, const 
     return std::unique_ptr<Signer>(std::make_unique<FileSigner>(*secret));
 }
 
+void SigningFailures::note(const PublicKey& key, const base::Result<Signature>& signature) {
+    const std::scoped_lock lock(mutex_);
+    if (signature) {
+        reasons_.erase(key);
+    } else {
+        reasons_.insert_or_assign(key, signature.error().detail);
+    }
+}
+
+std::string SigningFailures::of(const PublicKey& key) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = reasons_.find(key);
+    return found == reasons_.end() ? std::string() : found->second;
+}
+
 base::Result<std::unique_ptr<NodeSigner>> NodeSigner::make(
     const std::vector<std::string>& providers) {
     std::vector<Source> sources;
@@ -113,8 +128,13 @@ std::vector<PublicKey> NodeSigner::keys() const {
 template <class Ask>
 base::Result<Signature> NodeSigner::signed_by(const PublicKey& key, const Ask& ask) const {
     const auto source = std::ranges::find(sources_, key, &Source::first);
-    if (source != sources_.end()) return ask(*source->second);
-    return base::fail(Errc::unavailable, "no signature-provider has the key " + key.to_string());
+    if (source == sources_.end()) {
+        return base::fail(Errc::unavailable,
+                          "no signature-provider has the key " + key.to_string());
+    }
+    auto signature = ask(*source->second);
+    failures_->note(key, signature);
+    return signature;
 }
 
 base::Result<Signature> NodeSigner::sign(const PublicKey& key, const base::Hash256& digest) {

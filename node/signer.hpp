@@ -1,9 +1,12 @@
 #pragma once
 
 #include "base/log.hpp"
+#include "base/pinned.hpp"
 #include "node/core/core.hpp"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +24,20 @@ namespace node {
 [[nodiscard]] std::unique_ptr<Signer> open_wallet(const base::crypto::PublicKey& key,
                                                   const std::string& socket);
 
+// Which keys did not sign when they were asked last, and why: that their wallet is locked or gone,
+// or that its journal forbids it. Thread: any.
+class SigningFailures : base::Pinned {
+  public:
+    void note(const base::crypto::PublicKey& key,
+              const base::Result<base::crypto::Signature>& signature);
+    // Empty: it signed.
+    [[nodiscard]] std::string of(const base::crypto::PublicKey& key) const;
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<base::crypto::PublicKey, std::string> reasons_;
+};
+
 // The keys of this node, from the option signature-provider.
 //
 // Thread: core, after make().
@@ -30,6 +47,7 @@ class NodeSigner final : public Signer {
     [[nodiscard]] static base::Result<std::unique_ptr<NodeSigner>> make(
         const std::vector<std::string>& providers);
 
+    [[nodiscard]] std::shared_ptr<const SigningFailures> failures() const { return failures_; }
     [[nodiscard]] std::vector<base::crypto::PublicKey> keys() const override;
     [[nodiscard]] base::Result<base::crypto::Signature> sign(const base::crypto::PublicKey& key,
                                                              const base::Hash256& digest) override;
@@ -70,6 +88,7 @@ class NodeSigner final : public Signer {
         const base::crypto::PublicKey& key, const Ask& ask) const;
 
     std::vector<Source> sources_;
+    const std::shared_ptr<SigningFailures> failures_ = std::make_shared<SigningFailures>();
 };
 
 }  // namespace node

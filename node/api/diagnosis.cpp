@@ -152,6 +152,16 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        name_of(each),
                                        each.lacks)});
         }
+        if (!each.signing_failure.empty()) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} signed nothing when it was asked last: {}. Its key is "
+                                       "in a wallet: see that the daemon runs at the socket of "
+                                       "signature-provider, and unlock the wallet ('bor-cli "
+                                       "wallet unlock').",
+                                       name_of(each),
+                                       each.signing_failure)});
+        }
         if (each.twin) {
             out.push_back(
                 {Kind::twin,

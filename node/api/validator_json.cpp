@@ -36,6 +36,7 @@ Json validator_to_json(const ValidatorStatus& validator) {
               {"lacks_lock", validator.lacks_lock},
               {"twin", validator.twin},
               {"waits", validator.waits},
+              {"signing_failure", nullptr},
               {"connected", validator.connected},
               {"voted_final", nullptr},
               {"last_vote", promise_to_json(validator.last_vote)},
@@ -46,6 +47,7 @@ Json validator_to_json(const ValidatorStatus& validator) {
     if (validator.clock_nanoseconds) {
         json["clock_error_ms"] = milliseconds_to_json(validator.clock_error_nanoseconds);
     }
+    if (!validator.signing_failure.empty()) json["signing_failure"] = validator.signing_failure;
     if (validator.voted_final) json["voted_final"] = *validator.voted_final;
     if (validator.head) json["head"] = *validator.head;
     return json;

@@ -38,6 +38,7 @@ struct ValidatorStatus {
     std::optional<chain::Height> head;  // Of its node, as that says.
     std::optional<std::int64_t> clock_nanoseconds;  // Its clock minus ours.
     std::int64_t clock_error_nanoseconds = 0;       // By which that may be wrong: its way here.
+    std::string signing_failure;  // Own: why its key did not sign when it was asked last.
     std::string lacks;  // The validator of this node: its key in the schedule, which is not here.
 };
 

@@ -97,3 +97,20 @@ TEST_CASE("a wallet that does not answer in time is as good as none") {
         CHECK(refusal(path).starts_with("wallet " + path + ": "));
     }
 }
+
+TEST_CASE("a key that did not sign when it was asked last is known with the reason") {
+    const TemporaryDirectory directory;
+    const std::string path = directory / "wallet.sock";
+    const auto key = base::crypto::PrivateKey::generate(base::crypto::KeyType::k1).public_key();
+    const auto signer = node::NodeSigner::make({key.to_string() + "=WALLET:" + path});
+    REQUIRE(signer.has_value());
+    const auto failures = (*signer)->failures();
+    CHECK(failures->of(key).empty());
+    REQUIRE_FALSE((*signer)->sign(key, base::Hash256{}).has_value());
+    CHECK(failures->of(key).starts_with("wallet " + path + ": "));
+    node::SigningFailures signed_again;
+    signed_again.note(key, base::fail(base::Errc::unavailable, "locked"));
+    CHECK(signed_again.of(key) == "locked");
+    signed_again.note(key, base::crypto::Signature{});
+    CHECK(signed_again.of(key).empty());
+}

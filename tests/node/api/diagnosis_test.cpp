@@ -47,6 +47,13 @@ TEST_CASE("all is well") {
     CHECK(why_finality_waits(four(), {}).empty());
 }
 
+TEST_CASE("a validator whose wallet is locked says so") {
+    AgreementView view = four();
+    view.validators[0].signing_failure = "no unlocked wallet has the key";
+    CHECK(has(only(view, Finding::Kind::silent, "bora"),
+              "bora signed nothing when it was asked last: no unlocked wallet has the key."));
+}
+
 TEST_CASE("a node without history says whom it waits for, and not that it is stale") {
     AgreementView view = four();
     view.joining_waits_for = "waiting for peers of two organisations";
