@@ -99,7 +99,7 @@ Verdict<std::optional<ProducedBatch>> Producers::check(const BatchHeader& batch)
 
 void Producers::add(const BatchHeader& placed) {
     if (!placed.is_idempotent()) return;
-    Producer producer{.epoch = placed.producer_epoch, .batches = {}};
+    Producer producer{.epoch = placed.producer_epoch, .batches = {}, .used = 0};
     if (const auto at = producers_.find(placed.producer_id); at != producers_.end()) {
         by_offset_.erase(at->second.batches.back().next_offset);
         if (at->second.epoch == placed.producer_epoch) producer = std::move(at->second);
@@ -119,10 +119,20 @@ void Producers::insert(std::int64_t id, Producer producer) {
     producers_[id] = std::move(producer);
 }
 
+void Producers::note_use(std::int64_t id, std::int64_t now) {
+    const auto at = producers_.find(id);
+    if (at != producers_.end()) at->second.used = now;
+}
+
+void Producers::note_use_of_all(std::int64_t now) {
+    for (auto& [id, producer] : producers_)
+        producer.used = now;
+}
+
 void Producers::expire(std::int64_t before) {
     std::erase_if(producers_, [&](const auto& entry) {
         const ProducedBatch& last = entry.second.batches.back();
-        if (last.max_timestamp >= before) return false;
+        if (std::max(last.max_timestamp, entry.second.used) >= before) return false;
         by_offset_.erase(last.next_offset);
         return true;
     });
@@ -155,7 +165,8 @@ base::Result<Producers> Producers::read_snapshot(base::ByteView bytes, std::int6
     const auto count = in.integer<std::int32_t>("producers");
     for (std::int32_t i = 0; i < count && in.ok(); ++i) {
         const auto id = in.integer<std::int64_t>("producer id");
-        Producer producer{.epoch = in.integer<std::int16_t>("producer epoch"), .batches = {}};
+        Producer producer{
+            .epoch = in.integer<std::int16_t>("producer epoch"), .batches = {}, .used = 0};
         const auto batches = in.integer<std::int8_t>("batches");
         if (batches < 1 || batches > static_cast<std::int8_t>(kBatchesKept)) {
             in.set_error("batches", fmt::format("{}", batches));

@@ -45,6 +45,10 @@ class Producers {
     // Takes a batch as it stands in the log.
     void add(const BatchHeader& placed);
 
+    // This one has produced now; all have that are known, as far as one who opens a log can say.
+    // Their records may be of any time.
+    void note_use(std::int64_t id, std::int64_t now);
+    void note_use_of_all(std::int64_t now);
     // Forgets who has not produced since `before`, in milliseconds since 1970.
     void expire(std::int64_t before);
 
@@ -62,8 +66,11 @@ class Producers {
     struct Producer {
         std::int16_t epoch = 0;
         std::vector<ProducedBatch> batches;
+        std::int64_t used = 0;  // When it was seen to produce. Not of the log.
 
-        friend bool operator==(const Producer&, const Producer&) = default;
+        friend bool operator==(const Producer& a, const Producer& b) {
+            return a.epoch == b.epoch && a.batches == b.batches;
+        }
     };
 
     void insert(std::int64_t id, Producer producer);

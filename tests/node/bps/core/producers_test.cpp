@@ -112,6 +112,23 @@ TEST_CASE("who has not produced for long is forgotten", "[bps][producers]") {
     CHECK(code_of(producers, {.id = 2, .sequence = 9}) == ErrorCode::out_of_order_sequence_number);
 }
 
+// Such as who copies records of last year.
+TEST_CASE("a producer is known for as long as it produces, of whatever time its records are",
+          "[bps][producers]") {
+    Producers producers;
+    producers.add(batch_of({.id = 1}, 10, 5));
+    producers.note_use(1, 1'000);
+    producers.add(batch_of({.id = 2}, 11, 5));
+    producers.expire(1'000);
+    CHECK(producers.size() == 1);
+    CHECK(code_of(producers, {.id = 1, .sequence = 9}) == ErrorCode::out_of_order_sequence_number);
+    producers.note_use_of_all(2'000);
+    producers.expire(2'000);
+    CHECK(producers.size() == 1);
+    producers.expire(2'001);
+    CHECK(producers.size() == 0);
+}
+
 TEST_CASE("above a bound the producer of longest ago is forgotten", "[bps][producers]") {
     Producers producers;
     constexpr auto kMax = static_cast<std::int64_t>(Producers::kProducersMax);
