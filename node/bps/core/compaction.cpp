@@ -51,24 +51,35 @@ void Compaction::open_source(std::size_t source) {
     source_ = source;
     const Segment named{.base = sources_[source].base};
     walk_.emplace(files_, named.log_name(), 0, sources_[source].bytes);
+    read_to_ = named.base;
 }
 
-// The CRC is looked at: a batch that is written anew gets another, which would hide the damage.
+// The CRC is looked at: a batch that is written anew gets another, which would hide the damage. So
+// are offsets, of which the CRC says nothing.
 base::Result<std::optional<BatchHeader>> Compaction::read_batch() {
     const auto found = walk_->next();
     if (!found) return base::fail(found.error());
-    if (!*found) return std::optional<BatchHeader>();
+    const Source& source = sources_[source_];
+    const std::string name = Segment{.base = source.base}.log_name();
+    if (!*found) {
+        if (read_to_ == source.next) return std::optional<BatchHeader>();
+        return base::fail(base::Errc::corrupt,
+                          fmt::format("{} ends with offset {}; {} follows on it",
+                                      name,
+                                      read_to_,
+                                      Segment{.base = source.next}.log_name()));
+    }
     const BatchHeader& header = (*found)->header;
-    const std::string name = Segment{.base = sources_[source_].base}.log_name();
     auto bytes = files_.read(name, (*found)->position, header.bytes());
     if (!bytes) return base::fail(bytes.error());
     batch_ = *std::move(bytes);
     step_bytes_ += header.bytes();
-    if (const auto whole = read_stored_batch(batch_, sources_[source_].base); !whole) {
+    if (const auto whole = read_stored_batch(batch_, read_to_); !whole) {
         return base::fail(
             base::Errc::corrupt,
             fmt::format("{} at byte {}: {}", name, (*found)->position, whole.error().detail));
     }
+    read_to_ = header.next_offset();
     return std::optional(header);
 }
 

@@ -98,7 +98,8 @@ class Compaction : base::Pinned {
     State state_ = State::noting;
     LastOffsets last_;
     std::int64_t clean_end_;
-    std::size_t source_ = 0;  // That is read.
+    std::size_t source_ = 0;    // That is read.
+    std::int64_t read_to_ = 0;  // The offset behind its last batch.
     std::optional<BatchWalk> walk_;
     std::uint64_t step_bytes_ = 0;  // Read and opened in this step.
     base::Bytes batch_;

@@ -68,6 +68,7 @@ Verdict<Log::Appended> Log::append(std::span<std::byte> batch,
     if (segments_.back().bytes == 0) begun_at_ = now;
     segments_.back().add(*placed, now);
     producers_.add(*placed);
+    producers_.note_use(placed->producer_id, now);
     return Appended{.base_offset = placed->base_offset,
                     .next_offset = placed->next_offset(),
                     .append_time = settings_.append_time ? now : -1,
@@ -227,6 +228,7 @@ Verdict<std::int64_t> Log::delete_records(std::int64_t offset, std::int64_t limi
 base::Result<void> Log::truncate(std::int64_t offset) {
     CHECK(offset >= start_);
     if (offset >= end()) return {};
+    const bool may_have_gaps = segment_of(offset).is_sealed;
     const auto kept = first_part(segment_of(offset), offset);
     if (!kept) return base::fail(kept.error());
     give_up_compaction();
@@ -248,7 +250,9 @@ base::Result<void> Log::truncate(std::int64_t offset) {
     snapshots_.clear();
     epochs_.cut(end());
     if (auto written = files_.replace(kEpochsFile, epochs_.pack()); !written) return written;
-    return rebuild_producers();
+    if (auto rebuilt = rebuild_producers(); !rebuilt) return rebuilt;
+    // It may be compacted, as the last segment never is (check_place).
+    return may_have_gaps && kept->bytes > 0 ? roll() : base::Result<void>();
 }
 
 base::Result<Segment> Log::first_part(const Segment& segment, std::int64_t offset) const {

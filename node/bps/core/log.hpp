@@ -120,7 +120,8 @@ class Log : base::Pinned {
     [[nodiscard]] Verdict<std::optional<TimeHit>> find_latest_time(
         std::int64_t limit, const Decompressor& opener) const;
 
-    // Gives each batch of the log, in order, with its bytes. Ends with the first error.
+    // Gives each batch of the log, in order, with its bytes. Ends with the first error. corrupt: a
+    // batch is damaged.
     using TakeBatch = std::function<base::Result<void>(const BatchHeader&, base::ByteView)>;
     base::Result<void> for_each_batch(const TakeBatch& take) const;
 
@@ -166,13 +167,17 @@ class Log : base::Pinned {
 
     // Opening (log_open.cpp).
     base::Result<void> read_segments(std::int64_t now, Findings& findings);
+    // `bases`: of all segments' files, ascending.
     base::Result<void> take_segment(const LogFiles::File& file,
+                                    const std::vector<std::int64_t>& bases,
                                     std::int64_t now,
                                     Findings& findings);
     base::Result<void> read_segment(const LogFiles::File& file,
+                                    std::int64_t last_base,
                                     std::int64_t now,
                                     Findings& findings);
-    [[nodiscard]] bool is_compacted_away(const LogFiles::File& file) const;
+    [[nodiscard]] base::Result<void> check_place(const BatchHeader& batch,
+                                                 std::int64_t last_base) const;
     [[nodiscard]] bool is_behind_gap(const LogFiles::File& file, Findings& findings) const;
     [[nodiscard]] std::optional<Segment> trusted_index(const LogFiles::File& file) const;
     base::Result<void> cut_tail(const LogFiles::File& file,

@@ -81,6 +81,12 @@ base::Result<void> Log::for_each_batch(const TakeBatch& take) const {
             if (header.next_offset() <= start_) continue;
             const auto bytes = files_.read(name, (*batch)->position, header.bytes());
             if (!bytes) return base::fail(bytes.error());
+            if (const auto whole = read_stored_batch(*bytes, segment.base); !whole) {
+                return base::fail(
+                    base::Errc::corrupt,
+                    fmt::format(
+                        "{} at byte {}: {}", name, (*batch)->position, whole.error().detail));
+            }
             if (auto taken = take(header, *bytes); !taken) return taken;
         }
     }
@@ -103,7 +109,10 @@ base::Result<std::optional<Log::TimeHit>> Log::find_time_in(const Segment& segme
                                                             std::int64_t time,
                                                             const Decompressor& opener) const {
     const std::string name = segment.log_name();
-    BatchWalk walk(files_, name, segment.mark_before(time).position, segment.bytes);
+    // Deleted records may be many.
+    const std::uint64_t from =
+        std::max(segment.mark_before(time).position, segment.mark_at(start_).position);
+    BatchWalk walk(files_, name, from, segment.bytes);
     while (true) {
         const auto batch = walk.next();
         if (!batch) return base::fail(batch.error());
@@ -138,7 +147,7 @@ base::Result<std::optional<Log::TimeHit>> Log::latest_in(const Segment& segment,
     if (!hit || (*hit && (*hit)->offset < limit)) return hit;
     std::optional<StoredBatch> greatest;  // Of the batches that are whole.
     std::optional<TimeHit> cut;           // Of the one of which a part is deleted.
-    BatchWalk walk(files_, segment.log_name(), 0, segment.bytes);
+    BatchWalk walk(files_, segment.log_name(), segment.mark_at(start_).position, segment.bytes);
     while (true) {
         const auto batch = walk.next();
         if (!batch) return base::fail(batch.error());

@@ -36,6 +36,7 @@ base::Result<Log::Opened> Log::open(LogFiles& files,
     if (const auto noted = log.note_begin(now); !noted) return base::fail(noted.error());
     if (const auto rebuilt = log.rebuild_epochs(); !rebuilt) return base::fail(rebuilt.error());
     if (const auto rebuilt = log.rebuild_producers(); !rebuilt) return base::fail(rebuilt.error());
+    log.producers_.note_use_of_all(now);
     log.check_invariants();
     return opened;
 }
@@ -76,8 +77,11 @@ base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
             noted_end_ = std::max(noted_end_, indexed->next);
         }
     }
+    std::vector<std::int64_t> bases;
+    for (const LogFiles::File& file : *list)
+        bases.push_back(*base_of(file.name));
     for (const LogFiles::File& file : *list) {
-        if (auto taken = take_segment(file, now, findings); !taken) return taken;
+        if (auto taken = take_segment(file, bases, now, findings); !taken) return taken;
     }
     if (end() < noted_end_) {
         return base::fail(base::Errc::corrupt,
@@ -98,25 +102,36 @@ base::Result<void> Log::read_segments(std::int64_t now, Findings& findings) {
 }
 
 base::Result<void> Log::take_segment(const LogFiles::File& file,
+                                     const std::vector<std::int64_t>& bases,
                                      std::int64_t now,
                                      Findings& findings) {
     const Segment named{.base = *base_of(file.name)};
-    if (is_compacted_away(file)) return remove_segment(named);
-    if (findings.cut_reason.empty() && !is_behind_gap(file, findings)) {
-        return read_segment(file, now, findings);
+    if (!segments_.empty() && named.base < end()) {
+        // Its records are in the segment before, which took the place of several; another one
+        // follows on them.
+        if (std::ranges::binary_search(bases, end())) return remove_segment(named);
+        return base::fail(base::Errc::corrupt,
+                          fmt::format("{} says that it ends with offset {}, within {}",
+                                      segments_.back().log_name(),
+                                      end(),
+                                      file.name));
     }
-    // What was written behind a tail that was lost.
+    if (findings.cut_reason.empty() && !is_behind_gap(file, findings)) {
+        return read_segment(file, bases.back(), now, findings);
+    }
+    // What was written behind a tail that was lost; nothing goes of what was durable.
+    if (end() < noted_end_) {
+        return base::fail(base::Errc::corrupt,
+                          fmt::format("{}; offset {} of the log, which was durable up to {}",
+                                      findings.cut_reason,
+                                      end(),
+                                      noted_end_));
+    }
     findings.cut_bytes += file.bytes;
     return remove_segment(named);
 }
 
-// Its records are in the segment before, which took the place of several.
-bool Log::is_compacted_away(const LogFiles::File& file) const {
-    return !segments_.empty() && *base_of(file.name) < end();
-}
-
-// A full segment may have lost a tail at the border of a batch. Whether that was durable,
-// read_segments() sees.
+// A full segment may have lost a tail at the border of a batch.
 bool Log::is_behind_gap(const LogFiles::File& file, Findings& findings) const {
     if (segments_.empty() || *base_of(file.name) == end()) return false;
     findings.cut_reason = fmt::format("{} follows on offset {}", file.name, end());
@@ -135,7 +150,24 @@ std::optional<Segment> Log::trusted_index(const LogFiles::File& file) const {
     return *std::move(segment);
 }
 
+// A CRC does not cover where a batch says that it is. Offsets are missing where a segment was
+// compacted, which the last one never is; up to that one at most.
+base::Result<void> Log::check_place(const BatchHeader& batch, std::int64_t last_base) const {
+    const bool is_last = segments_.back().base == last_base;
+    const bool fits = is_last ? batch.base_offset == end() : batch.next_offset() <= last_base;
+    if (fits) return {};
+    return base::fail(base::Errc::corrupt,
+                      fmt::format("{} at byte {}: a batch says that it has offsets {} to {}; {}",
+                                  segments_.back().log_name(),
+                                  segments_.back().bytes,
+                                  batch.base_offset,
+                                  batch.next_offset(),
+                                  is_last ? fmt::format("{} is the next", end())
+                                          : fmt::format("another file has {}", last_base)));
+}
+
 base::Result<void> Log::read_segment(const LogFiles::File& file,
+                                     std::int64_t last_base,
                                      std::int64_t now,
                                      Findings& findings) {
     const std::int64_t base = *base_of(file.name);
@@ -150,6 +182,9 @@ base::Result<void> Log::read_segment(const LogFiles::File& file,
         if (!batch && batch.error().code != base::Errc::corrupt) return base::fail(batch.error());
         if (!batch) return cut_tail(file, batch.error(), findings);
         if (!*batch) break;
+        if (const auto placed = check_place((*batch)->header, last_base); !placed) {
+            return cut_tail(file, placed.error(), findings);
+        }
         segments_.back().add((*batch)->header, now);
     }
     findings.indexes_rebuilt += 1;

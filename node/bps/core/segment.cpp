@@ -47,7 +47,9 @@ void Segment::add(const BatchHeader& placed, std::int64_t now) {
     next = placed.next_offset();
     bytes += placed.bytes();
     max_time = std::max(max_time, placed.max_timestamp);
-    kept_time = std::max(kept_time, std::min(placed.max_timestamp, now));
+    // Records may have no time (-1).
+    const std::int64_t time = placed.max_timestamp < 0 ? now : placed.max_timestamp;
+    kept_time = std::max(kept_time, std::min(time, now));
 }
 
 Segment::Mark Segment::mark_at(std::int64_t offset) const {

@@ -336,14 +336,27 @@ TEST_CASE("damage is named, and not written anew", "[bps][log][compaction]") {
     for (int i = 0; i < 40; ++i)
         append_synced(*log, files, support::record(std::to_string(i)));
     const std::string name = log->segments()[1].log_name();
-    files.content(name)[65] ^= std::byte{1};
+    base::Bytes& content = files.content(name);
+    std::string reason = " at byte 0: CRC";
+    SECTION("a record") {
+        content[65] ^= std::byte{1};
+    }
+    SECTION("the offset of its last batch, which no CRC covers") {
+        std::size_t last = 0;
+        for (std::size_t at = 0; at < content.size();) {
+            last = at;
+            at += bps::read_batch_header(base::ByteView(content).subspan(at)).value().bytes();
+        }
+        content[last + 6] ^= std::byte{1};
+        reason = " ends with offset ";
+    }
     base::Result<Compacted> step = Compacted::more;
     while (step && *step == Compacted::more)
         step = log->compact(0, log->durable_end(), kOpener);
     REQUIRE_FALSE(step.has_value());
     CHECK(step.error().code == base::Errc::corrupt);
     INFO(step.error().detail);
-    CHECK(step.error().detail.starts_with(name + " at byte 0: CRC"));
+    CHECK(step.error().detail.starts_with(name + reason));
     CHECK_FALSE(log->has_failed());
 }
 

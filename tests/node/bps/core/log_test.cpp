@@ -164,10 +164,69 @@ TEST_CASE("damage below what was durable is named, and nothing is cut", "[bps][l
         content.resize(content.size() - 10);
         CHECK(refused(files).code == base::Errc::corrupt);
     }
-    SECTION("a lost segment") {
+    SECTION("a lost segment, which may be put back") {
+        const base::Bytes kept = content;
         REQUIRE(files.remove(name).has_value());
         CHECK(refused(files).code == base::Errc::corrupt);
+        REQUIRE(files.replace(name, kept).has_value());
+        CHECK(open_log(files, small_segments())->end() == 20);
     }
+    SECTION("an end that is lost at the border of a batch") {
+        const base::Bytes kept = content;
+        const auto first = bps::read_batch_header(content);
+        REQUIRE(first.has_value());
+        content.resize(first->bytes());
+        CHECK(refused(files).code == base::Errc::corrupt);
+        REQUIRE(files.replace(name, kept).has_value());
+        CHECK(open_log(files, small_segments())->end() == 20);
+    }
+}
+
+// No CRC covers it.
+TEST_CASE("an offset that was changed on disk is named, and nothing is cut", "[bps][log]") {
+    SimulatedFiles files;
+    const bool is_last = GENERATE(false, true);
+    const std::size_t byte = GENERATE(5U, 6U, 7U);
+    std::string name = sealed_log(files);
+    if (is_last) {
+        const auto log = open_log(files, small_segments());
+        append(*log, record("last"));
+        append(*log, record("last"));
+        sync(*log, files);
+        REQUIRE(log->checkpoint().has_value());
+        name = log->segments().back().log_name();
+    } else {
+        REQUIRE(files.remove(name.substr(0, 20) + ".index").has_value());
+    }
+    const auto all = [&] {
+        std::uint64_t bytes = 0;
+        for (const auto& file : files.list().value())
+            bytes += file.bytes;
+        return bytes;
+    };
+    const std::uint64_t before = all();
+    base::Bytes& content = files.content(name);
+    const auto first = bps::read_batch_header(content);
+    REQUIRE(first.has_value());
+    content[first->bytes() + byte] ^= std::byte{64};
+    CHECK(refused(files).code == base::Errc::corrupt);
+    CHECK(all() == before);
+    content[first->bytes() + byte] ^= std::byte{64};
+    CHECK(open_log(files, small_segments())->end() == (is_last ? 22 : 20));
+}
+
+TEST_CASE("records without a time are kept as long as others", "[bps][log]") {
+    SimulatedFiles files;
+    bps::LogSettings settings = small_segments();
+    settings.retention_ms = 100;
+    const auto log = open_log(files, settings);
+    for (int i = 0; i < 20; ++i)
+        append(*log, record("value", -1), 1'000);
+    sync(*log, files);
+    REQUIRE(log->retain(1'100, log->end()).has_value());
+    CHECK(log->start() == 0);
+    REQUIRE(log->retain(1'101, log->end()).has_value());
+    CHECK(log->start() == 20);
 }
 
 TEST_CASE("each torn tail that was not durable is cut at the last whole batch", "[bps][log]") {
