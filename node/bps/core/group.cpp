@@ -32,35 +32,53 @@ GroupMember* Group::find_member(std::string_view id) {
     return at == members.end() ? nullptr : &at->second;
 }
 
+std::set<std::string_view> Group::common_protocols(std::string_view except) const {
+    std::map<std::string_view, std::size_t> known;
+    std::size_t others = 0;
+    for (const auto& [id, member] : members) {
+        if (id == except) continue;
+        ++others;
+        std::set<std::string_view> names;
+        for (const GroupMember::Protocol& each : member.protocols) {
+            if (names.insert(each.name).second) ++known[each.name];
+        }
+    }
+    std::set<std::string_view> common;
+    for (const auto& [each, count] : known) {
+        if (count == others) common.insert(each);
+    }
+    return common;
+}
+
 bool Group::accepts(std::string_view type,
                     const std::vector<JoinGroupRequest::Protocol>& protocols,
                     std::string_view except) const {
     if (type.empty() || protocols.empty()) return false;
-    const auto others_know = [&](const JoinGroupRequest::Protocol& each) {
-        return std::ranges::all_of(members, [&](const auto& entry) {
-            return entry.first == except || entry.second.find_protocol(each.name) != nullptr;
-        });
-    };
     const bool is_alone = members.empty() || (members.size() == 1 && members.contains(except));
-    return is_alone || (type == protocol_type && std::ranges::any_of(protocols, others_know));
+    if (is_alone || type != protocol_type) return is_alone;
+    const auto common = common_protocols(except);
+    return std::ranges::any_of(protocols,
+                               [&](const auto& each) { return common.contains(each.name); });
 }
 
 std::optional<std::string> Group::select_protocol() const {
     if (members.empty()) return std::nullopt;
-    const auto all_know = [&](const GroupMember::Protocol& each) {
-        return std::ranges::all_of(members, [&](const auto& entry) {
-            return entry.second.find_protocol(each.name) != nullptr;
-        });
-    };
+    const auto common = common_protocols({});
     std::map<std::string, std::size_t> votes;
     for (const auto& [id, member] : members) {
-        const auto vote = std::ranges::find_if(member.protocols, all_know);
+        const auto vote = std::ranges::find_if(
+            member.protocols, [&](const auto& each) { return common.contains(each.name); });
         if (vote != member.protocols.end()) ++votes[vote->name];
     }
     // Of those with as many votes, the first by name.
     const auto most = std::ranges::max_element(
         votes, [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == votes.end() ? std::nullopt : std::optional(most->first);
+}
+
+bool Group::is_committing(PartitionId id) const {
+    const auto at = committing.lower_bound({id, 0});
+    return at != committing.end() && at->first == id;
 }
 
 bool Group::have_all_joined() const {

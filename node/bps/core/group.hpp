@@ -99,6 +99,10 @@ struct Group {
                                std::string_view except) const;
     // What most members prefer among what all of them know; nothing: there is no such protocol.
     [[nodiscard]] std::optional<std::string> select_protocol() const;
+    // That all members know but this one.
+    [[nodiscard]] std::set<std::string_view> common_protocols(std::string_view except) const;
+    // Whether an offset of it is on its way to the disk.
+    [[nodiscard]] bool is_committing(PartitionId id) const;
     [[nodiscard]] bool have_all_joined() const;
     [[nodiscard]] std::int32_t rebalance_timeout_ms() const;  // The longest of its members'.
     // A leader that joined; false: none of them did.

@@ -257,6 +257,8 @@ base::Result<void> Groups::load(base::ByteView key, std::optional<base::ByteView
 base::Result<void> Groups::load_group(const GroupKey& key, const GroupValue& value) {
     const auto at = groups_.find(key.group);
     Group& group = at != groups_.end() ? at->second : make(0, key.group, {});
+    // What an earlier owner of the name committed is not this one's.
+    if (!group.owner.empty() && group.owner.value != value.owner) group.offsets.clear();
     group.owner = {value.owner};
     group.is_recorded = true;
     group.state = value.members.empty() ? GroupState::empty : GroupState::stable;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int16_t kRebalanceTimeoutSince = 1;  // Of JoinGroup.
 constexpr std::int16_t kMemberIdRequiredSince = 4;  // KIP-394.
 // Of a member, which are compared with those of all others; clients have less than ten.
-constexpr std::size_t kProtocolsMax = 64;
+constexpr std::size_t kProtocolsMax = 16;
 // Of what its client calls itself: with more the id would be longer than a string may be.
 constexpr std::size_t kMemberPrefixBytesMax = 255;
 

@@ -312,7 +312,7 @@ void Groups::expire(std::int64_t now, GroupEffects& out) {
         if (!is_idle || group.state_since > before) continue;
         std::vector<GroupRecord> records;
         std::erase_if(group.offsets, [&](const auto& entry) {
-            if (entry.second.time > before) return false;
+            if (entry.second.time > before || group.is_committing(entry.first)) return false;
             records.push_back(gone(group, entry.first));
             return true;
         });
