@@ -10,6 +10,13 @@
 
 namespace bps {
 
+namespace {
+
+// Each may write and sync a few small files, and requests wait for that.
+constexpr std::size_t kExpiredAtOnce = 4;
+
+}  // namespace
+
 Broker::Broker(const World& world, const GroupSettings& groups, std::string cluster_id)
     : directory_(world.directory),
       opener_(world.opener),
@@ -157,22 +164,35 @@ std::optional<std::int64_t> Broker::next_time() const {
     return first;
 }
 
+base::Result<void> Broker::expire(std::int64_t now, Partition& partition) {
+    auto done = partition.expire(now);
+    if (done) done = partition.log().checkpoint();
+    const PartitionId id = partition.id();
+    const bool is_new = std::ranges::find(to_compact_, id) == to_compact_.end();
+    if (is_new && partition.wants_compaction()) to_compact_.push_back(id);
+    if (done) return {};
+    return base::fail(
+        done.error().code,
+        fmt::format("partition {} of topic {}: {}", id.index, id.topic, done.error().detail));
+}
+
 std::vector<base::Error> Broker::expire(std::int64_t now, Effects& out) {
-    GroupEffects effects;
-    groups_.expire(now, effects);
-    carry_out(now, std::move(effects), out);
-    std::vector<base::Error> errors;
-    for (const auto& [id, partition] : partitions_.all) {
-        auto done = partition->expire(now);
-        if (done) done = partition->log().checkpoint();
-        const bool is_new = std::ranges::find(to_compact_, id) == to_compact_.end();
-        if (is_new && partition->wants_compaction()) to_compact_.push_back(id);
-        if (done) continue;
-        errors.push_back(
-            {done.error().code,
-             fmt::format("partition {} of topic {}: {}", id.index, id.topic, done.error().detail)});
+    if (!expired_) {
+        GroupEffects effects;
+        groups_.expire(now, effects);
+        carry_out(now, std::move(effects), out);
     }
-    partitions_.count_stored();
+    std::vector<base::Error> errors;
+    const auto& all = partitions_.all;
+    auto at = expired_ ? all.upper_bound(*expired_) : all.begin();
+    for (std::size_t i = 0; i < kExpiredAtOnce && at != all.end(); ++i, ++at) {
+        expired_ = at->first;
+        if (auto done = expire(now, *at->second); !done) errors.push_back(std::move(done).error());
+    }
+    if (at == all.end()) {
+        expired_.reset();
+        partitions_.count_stored();
+    }
     settle(now, out);
     return errors;
 }
@@ -199,7 +219,7 @@ base::Result<bool> Broker::compact(std::int64_t now, Effects& out) {
 }
 
 void Broker::settle(std::int64_t now, Effects& out) {
-    do {
+    while (partitions_.commit.has_ready()) {
         for (const GroupCommit::Answer& answer : partitions_.commit.take_ready())
             on_answer(now, answer, out);
         for (const LogId log : partitions_.commit.take_changed()) {
@@ -208,15 +228,19 @@ void Broker::settle(std::int64_t now, Effects& out) {
             (void)get(id).follow_log_start();
             fetches_.on_changed(now, id, out);
         }
-        begin_sync(out);
-    } while (partitions_.commit.has_ready());
+    }
 }
 
-void Broker::begin_sync(Effects& out) {
-    auto sync = partitions_.commit.begin_sync();
-    if (!sync) return;
-    CHECK(!out.sync);
-    out.sync = std::move(sync);
+void Broker::begin_sync(std::int64_t now, Effects& out) {
+    while (true) {
+        if (auto sync = partitions_.commit.begin_sync()) {
+            CHECK(!out.sync);
+            out.sync = std::move(sync);
+        }
+        // Of logs that have failed; groups may want more stored then.
+        if (!partitions_.commit.has_ready()) return;
+        settle(now, out);
+    }
 }
 
 void Broker::check_invariants() const {

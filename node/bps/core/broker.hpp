@@ -79,13 +79,17 @@ class Broker : base::Pinned {
     // To be called at next_time() or soon after.
     void on_time(std::int64_t now, Effects& out);
     [[nodiscard]] std::optional<std::int64_t> next_time() const;
-    // Retention, every minute or so; what failed.
+    // Retention, every minute or so, of a few partitions: what failed. The next call goes on behind
+    // them, at once if is_expiring().
     [[nodiscard]] std::vector<base::Error> expire(std::int64_t now, Effects& out);
+    [[nodiscard]] bool is_expiring() const { return expired_.has_value(); }
     // A step of compacting a log, which expire() has found to want it. Replies that were made
     // before are sent: the records that they name may lie elsewhere afterwards. True: there is more
     // to do. An error gives it up until the next expire().
     [[nodiscard]] base::Result<bool> compact(std::int64_t now, Effects& out);
     void set_disk_low(bool is_low) { partitions_.is_disk_low = is_low; }
+    // After the inputs of a turn: what waits for the disk shares one sync, unless one runs.
+    void begin_sync(std::int64_t now, Effects& out);
 
     [[nodiscard]] const Partitions& partitions() const { return partitions_; }
     [[nodiscard]] const Groups& groups() const { return groups_; }
@@ -112,13 +116,14 @@ class Broker : base::Pinned {
     void carry_out(std::int64_t now, GroupEffects effects, Effects& out);
     [[nodiscard]] ErrorCode store(std::int64_t now, const GroupWrite& write);
     void on_answer(std::int64_t now, const GroupCommit::Answer& answer, Effects& out);
-    // Answers what can be answered, and begins the next sync.
+    // Answers what can be answered.
     void settle(std::int64_t now, Effects& out);
-    void begin_sync(Effects& out);
+    [[nodiscard]] base::Result<void> expire(std::int64_t now, Partition& partition);
 
     // Logs that want compaction; the first is under way, so that one at a time has its keys in
     // memory.
     std::vector<PartitionId> to_compact_;
+    std::optional<PartitionId> expired_;  // The last one; nothing: the next call is of the first.
 
     const Directory& directory_;
     const Decompressor& opener_;

@@ -12,6 +12,8 @@ namespace bps {
 namespace {
 
 constexpr std::int32_t kConsumer = -1;
+// An answer without records costs a client nothing, and what waits takes memory.
+constexpr std::int32_t kWaitMaxMs = 60'000;
 
 std::size_t to_size(std::int32_t value) {
     return static_cast<std::size_t>(std::max(value, 0));
@@ -67,7 +69,7 @@ void Fetches::start(std::int64_t now,
         return;
     }
     Waiting waiting{.caller = caller,
-                    .deadline = now + std::max<std::int64_t>(request.max_wait_ms, 0),
+                    .deadline = now + std::clamp(request.max_wait_ms, 0, kWaitMaxMs),
                     .bytes_min = 0,
                     .bytes_max = std::min(to_size(request.max_bytes), kFetchBytesMax),
                     .bytes = 0,

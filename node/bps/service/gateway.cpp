@@ -13,11 +13,29 @@
 
 namespace bps {
 
-void Gateway::deliver(std::int64_t now, Effects& out) {
+namespace {
+
+// Then what was done goes to the disk and to clients, and what else happened is looked at.
+constexpr std::chrono::milliseconds kTurn{10};
+
+}  // namespace
+
+bool Gateway::deliver(std::int64_t now, Effects& out) {
+    using Clock = std::chrono::steady_clock;
     now_ = now;
     out_ = &out;
     world_.listener.deliver(*this);
+    auto began = Clock::now();
+    const auto until = began + kTurn;
+    while (!waiting_.empty() && began < until) {
+        FairQueue::Next next = waiting_.take();
+        serve(next.item);
+        const auto ended = Clock::now();
+        waiting_.charge(next.tenant, ended - began);
+        began = ended;
+    }
     out_ = nullptr;
+    return !waiting_.empty();
 }
 
 void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
@@ -31,6 +49,7 @@ void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
         give(std::move(reply));
     }
     replies.clear();
+    mute_tenants();
 }
 
 void Gateway::give(Reply reply) {
@@ -41,12 +60,12 @@ void Gateway::give(Reply reply) {
         }
     }
     const std::uint64_t connection = reply.id.connection;
-    const std::chrono::milliseconds throttle(charge(reply));
+    const std::int32_t throttle = charge(reply);
     world_.listener.send(std::move(reply));
-    if (throttle.count() == 0) return;
+    if (throttle == 0) return;
     ++throttled_;
     const Principal* who = sessions_.at(connection)->login.principal();
-    if (who != nullptr) mute_tenant(who->account, throttle);
+    if (who != nullptr) mute(who->account, throttle);
 }
 
 std::int32_t Gateway::charge(const Reply& reply) {
@@ -56,11 +75,20 @@ std::int32_t Gateway::charge(const Reply& reply) {
     return std::max(reply.throttle_ms, world_.quotas.take_out(now_, who->account, bytes));
 }
 
-void Gateway::mute_tenant(chain::Name tenant, std::chrono::milliseconds duration) {
+void Gateway::mute(chain::Name tenant, std::int32_t milliseconds) {
+    std::int32_t& most = to_mute_[tenant];
+    most = std::max(most, milliseconds);
+}
+
+void Gateway::mute_tenants() {
+    if (to_mute_.empty()) return;
     for (const auto& [connection, session] : sessions_) {
         const Principal* who = session->login.principal();
-        if (who != nullptr && who->account == tenant) world_.listener.mute(connection, duration);
+        const auto found = who == nullptr ? to_mute_.end() : to_mute_.find(who->account);
+        if (found == to_mute_.end()) continue;
+        world_.listener.mute(connection, std::chrono::milliseconds(found->second));
     }
+    to_mute_.clear();
 }
 
 void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
@@ -69,18 +97,36 @@ void Gateway::on_open(std::uint64_t connection, const ClientPeer& peer) {
     (void)admit(connection, *made.first->second);
 }
 
-void Gateway::on_closed(std::uint64_t connection) {
+Tenant Gateway::tenant_of(std::uint64_t connection) const {
     const auto found = sessions_.find(connection);
-    // Nothing of a client that never logged in can wait at the broker.
-    const bool may_wait = found != sessions_.end() && found->second->is_admitted;
-    if (found != sessions_.end()) sessions_.erase(found);
-    if (may_wait) world_.broker.on_closed(now_, connection);
+    CHECK(found != sessions_.end());
+    const Principal* who = found->second->login.principal();
+    return who == nullptr ? 0 : who->account.value;
 }
 
 void Gateway::on_request(const RequestId& id, Frame frame) {
-    const auto found = sessions_.find(id.connection);
-    CHECK(found != sessions_.end());
-    answer(id, *found->second, frame);
+    waiting_.put(tenant_of(id.connection), {.id = id, .frame = std::move(frame)});
+}
+
+// What it asked before is carried out before.
+void Gateway::on_closed(std::uint64_t connection) {
+    waiting_.put(tenant_of(connection), {.id = {.connection = connection}, .frame = {}});
+}
+
+void Gateway::serve(FairQueue::Item& item) {
+    const std::uint64_t connection = item.id.connection;
+    if (!item.frame) return end_session(connection);
+    // It may have ended by what waited elsewhere: the client did not wait for its login.
+    const auto found = sessions_.find(connection);
+    if (found != sessions_.end()) answer(item.id, *found->second, *item.frame);
+}
+
+void Gateway::end_session(std::uint64_t connection) {
+    const auto found = sessions_.find(connection);
+    // Nothing of a client that never logged in can wait at the broker.
+    const bool may_wait = found->second->is_admitted;
+    sessions_.erase(found);
+    if (may_wait) world_.broker.on_closed(now_, connection);
 }
 
 void Gateway::answer(const RequestId& id, Session& session, Frame& frame) {
@@ -126,7 +172,7 @@ void Gateway::ask_broker(const RequestId& id,
     caller.principal = *who;
     if (header.key != ProduceRequest::kApi.key) {
         const auto wait = world_.quotas.take_in(now_, who->account, frame.bytes().size());
-        if (wait > 0) mute_tenant(who->account, std::chrono::milliseconds(wait));
+        if (wait > 0) mute(who->account, wait);
     }
     const bool is_known = world_.broker.on_request(now_, caller, request, frame.bytes(), *out_);
     CHECK(is_known);

@@ -5,6 +5,7 @@
 #include "node/bps/core/login.hpp"
 #include "node/bps/core/token.hpp"
 #include "node/bps/server/kafka_listener.hpp"
+#include "node/bps/service/fair_queue.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -35,8 +36,9 @@ class Gateway final : public KafkaListener::Handler {
     Gateway(Settings settings, const World& world)
         : settings_(std::move(settings)), world_(world) {}
 
-    // Takes what the listener has; what the broker wants done for it is added to `out`.
-    void deliver(std::int64_t now, Effects& out);
+    // Takes what the listener has, and asks the broker for a turn's time; what that wants done is
+    // added to `out`. True: more waits.
+    [[nodiscard]] bool deliver(std::int64_t now, Effects& out);
     // Gives answers to their connections. One whose session has ended is closed instead.
     void send(std::int64_t now, std::vector<Reply>& replies);
     [[nodiscard]] const LoginCounts& logins() const { return counts_; }
@@ -66,6 +68,9 @@ class Gateway final : public KafkaListener::Handler {
         bool is_admitted = false;
     };
 
+    [[nodiscard]] Tenant tenant_of(std::uint64_t connection) const;
+    void serve(FairQueue::Item& item);
+    void end_session(std::uint64_t connection);
     void answer(const RequestId& id, Session& session, Frame& frame);
     // Bytes that Produce and Fetch do not count by themselves. For how long the tenant is not read.
     [[nodiscard]] std::int32_t charge(const Reply& reply);
@@ -76,8 +81,10 @@ class Gateway final : public KafkaListener::Handler {
                     Frame& frame);
     void close(const RequestId& id, std::string reason);
     void give(Reply reply);
-    // Of all its connections, lest it goes on by another one.
-    void mute_tenant(chain::Name tenant, std::chrono::milliseconds duration);
+    void mute(chain::Name tenant, std::int32_t milliseconds);
+    // Reads nothing of tenants that are over their quota: of all connections of each, lest it goes
+    // on by another one.
+    void mute_tenants();
     // False: its tenant has as many connections as its quota says, and it is closed.
     [[nodiscard]] bool admit(std::uint64_t connection, Session& session);
 
@@ -88,6 +95,9 @@ class Gateway final : public KafkaListener::Handler {
     std::uint64_t sent_bytes_ = 0;
     std::uint64_t throttled_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // By connection.
+    FairQueue waiting_;
+    // Milliseconds for which nothing is to be read of a tenant, after this turn.
+    std::map<chain::Name, std::int32_t> to_mute_;
     // Of the call of deliver() that is under way.
     std::int64_t now_ = 0;
     Effects* out_ = nullptr;

@@ -176,11 +176,11 @@ void Service::run() {
         for (Input& input : inputs)
             take(input, effects);
         inputs.clear();
-        gateway_->deliver(now(), effects);
+        const bool has_requests = gateway_->deliver(now(), effects);
         on_time(effects);
         const bool makes_more = partitions_->make_some(now(), effects);
         carry_out(effects);
-        has_more = compact(effects) || makes_more;
+        has_more = compact(effects) || has_requests || makes_more || broker_.is_expiring();
     }
 }
 
@@ -291,9 +291,9 @@ void Service::on_time(Effects& out) {
         publish_figures();
     }
     if (time >= expire_at_) {
-        expire_at_ = time + kExpireEveryMs;
         for (const base::Error& error : broker_.expire(time, out))
             log_.error("{}", error.detail);
+        if (!broker_.is_expiring()) expire_at_ = time + kExpireEveryMs;
     }
 }
 
@@ -330,6 +330,7 @@ void Service::carry_out(Effects& effects) {
         for (const ChainCall& call : calls)
             push(call.ticket, call.action, call.data, effects);
     }
+    broker_.begin_sync(now(), effects);
     if (effects.sync) {
         sync_began_ = std::chrono::steady_clock::now();
         syncer_->start(*std::exchange(effects.sync, std::nullopt));

@@ -75,7 +75,7 @@ struct BrokerFixture {
     // Every sync that is asked for is done; returns how many there were.
     std::size_t sync() {
         std::size_t syncs = 0;
-        while (effects.sync) {
+        for (broker->begin_sync(now, effects); effects.sync; broker->begin_sync(now, effects)) {
             const auto asked = *std::exchange(effects.sync, std::nullopt);
             for (const auto& part : asked.parts)
                 REQUIRE(files[bps::PartitionId::of(part.log)].sync(part.files));

@@ -60,6 +60,7 @@ TEST_CASE("a request with parts is answered when the last is durable", "[bps][pr
         {"t", {{0, both.first(a.size())}, {1, both.subspan(a.size())}, {2, both.first(0)}}},
         {"other", {{0, both.first(a.size())}}}};
     const auto id = f.ask(9, request, frame);
+    f.broker->begin_sync(f.now, f.effects);
     CHECK(f.effects.sync->parts.size() == 2);
     CHECK(f.sync() == 1);
     const auto answer = f.decoded<bps::ProduceResponse>(id, 9);
@@ -104,7 +105,7 @@ TEST_CASE("what may not be produced is refused with Kafka's code", "[bps][produc
     f.view.revoke(f.tenant, bps::rows::Operation::produce);
     CHECK(code(1, 9) == ErrorCode::topic_authorization_failed);
     CHECK(f.broker->partitions().find({1, 0})->log().end() == 0);
-    CHECK_FALSE(f.effects.sync.has_value());
+    CHECK(f.sync() == 0);
 }
 
 TEST_CASE("a reason that quotes the longest name fits into an answer of any version",
@@ -213,6 +214,7 @@ TEST_CASE("who waited too long for the disk is told so once", "[bps][produce]") 
 TEST_CASE("a sync that fails fails who waited for it, and the log", "[bps][produce]") {
     BrokerFixture f;
     const auto first = f.produce(0, make_batch(record("a")));
+    f.broker->begin_sync(f.now, f.effects);
     const auto other = f.produce(1, make_batch(record("b")));
     f.effects.sync.reset();
     f.broker->on_synced(f.now, {bps::PartitionId{1, 0}.log()}, f.effects);
@@ -222,7 +224,7 @@ TEST_CASE("a sync that fails fails who waited for it, and the log", "[bps][produ
     CHECK(f.produced(f.produce(0, make_batch(record("c")))).error_code ==
           ErrorCode::kafka_storage_error);
     // The batch of before is not made durable by a later sync.
-    CHECK_FALSE(f.effects.sync.has_value());
+    CHECK(f.sync() == 0);
     CHECK(f.fetched_parts(f.fetch({{0, 0}}))[0].error_code == ErrorCode::kafka_storage_error);
 }
 
@@ -261,8 +263,13 @@ TEST_CASE("nothing is kept for a connection that is gone", "[bps][produce]") {
 
 TEST_CASE("while a sync runs, all that comes shares the next one", "[bps][produce]") {
     BrokerFixture f;
-    for (int i = 0; i < 50; ++i)
-        f.produce(i % 2, make_batch(record("a")));
+    const auto produce = [&] {
+        for (int i = 0; i < 50; ++i)
+            f.produce(i % 2, make_batch(record("a")));
+    };
+    produce();
+    f.broker->begin_sync(f.now, f.effects);
+    produce();
     CHECK(f.sync() == 2);
-    CHECK(f.effects.replies.size() == 50);
+    CHECK(f.effects.replies.size() == 100);
 }

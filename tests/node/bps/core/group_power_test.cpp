@@ -12,7 +12,8 @@ constexpr std::int64_t kCommits = 6;
 
 // Syncs as long as the disk lives.
 void sync_or_fail(GroupFixture& f) {
-    while (f.effects.sync) {
+    for (f.broker->begin_sync(f.now, f.effects); f.effects.sync;
+         f.broker->begin_sync(f.now, f.effects)) {
         const auto asked = *std::exchange(f.effects.sync, std::nullopt);
         std::vector<bps::LogId> failed;
         for (const auto& part : asked.parts) {

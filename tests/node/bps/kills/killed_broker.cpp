@@ -338,6 +338,7 @@ void KilledBroker::compact() {
 // --- What they are told ---------------------------------------------------------------------
 
 void KilledBroker::take_replies() {
+    broker_->begin_sync(now_, effects_);
     if (effects_.sync) sync_ = std::exchange(effects_.sync, std::nullopt);
     const auto replies = std::exchange(effects_.replies, {});
     for (const bps::Reply& reply : replies) {
