@@ -110,6 +110,7 @@ void Gateway::on_request(const RequestId& id, Frame frame) {
 
 // What it asked before is carried out before.
 void Gateway::on_closed(std::uint64_t connection) {
+    sessions_.at(connection)->has_closed = true;
     waiting_.put(tenant_of(connection), {.id = {.connection = connection}, .frame = {}});
 }
 
@@ -187,7 +188,8 @@ bool Gateway::admit(std::uint64_t connection, Session& session) {
     if (who == nullptr || session.is_admitted) return true;
     const auto others = std::ranges::count_if(sessions_, [who](const auto& each) {
         const Principal* other = each.second->login.principal();
-        return each.second->is_admitted && other != nullptr && other->account == who->account;
+        return each.second->is_admitted && !each.second->has_closed && other != nullptr &&
+               other->account == who->account;
     });
     const auto may = world_.quotas.may_connect(who->account, static_cast<std::size_t>(others));
     if (!may) {

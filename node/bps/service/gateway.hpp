@@ -66,6 +66,7 @@ class Gateway final : public KafkaListener::Handler {
         ClientPeer peer;
         Login login;
         bool is_admitted = false;
+        bool has_closed = false;  // What it asked before may wait yet.
     };
 
     [[nodiscard]] Tenant tenant_of(std::uint64_t connection) const;
