@@ -94,6 +94,21 @@ void Consensus::note_signed(OwnKey& own, chain::Slot slot) {
     }
 }
 
+// Blocks of slots that have not come are certified where all clocks were ahead, and were set back.
+// Up to these a lost key may have signed, whatever clocks show now.
+void Consensus::note_certified_ahead(base::Timestamp now) {
+    const bool is_any_lost =
+        std::ranges::any_of(own_, [](const OwnKey& own) { return own.lost_until.has_value(); });
+    if (!is_any_lost || is_left_out(Rule::lost_key_waits_for_certified)) return;
+    const chain::Certificate* highest = highest_certificate();
+    const chain::Slot certified =
+        std::max(finalized().slot, highest == nullptr ? 0 : highest->data.slot);
+    if (certified <= slot_shown(now + ahead_ + 2 * options_.clock_bound)) return;
+    for (OwnKey& own : own_) {
+        if (own.lost_until) note_signed(own, certified);
+    }
+}
+
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by
 // way of others, of whom one repeats what it showed long ago. A lost key goes by what is heard
 // later, too: where our own clock is behind, the floor is passed by blocks of long ago.

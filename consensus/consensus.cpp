@@ -171,6 +171,7 @@ void Consensus::on_tick(base::Timestamp now, Effects& out) {
     follow_reset(now, out);
     look_around(now);
     look_at_clocks(now, out);
+    note_certified_ahead(now);
     give_up_missing_locks(now, out);
     vote_late(now, out);
     if (!has_spared()) try_produce(now, slot, out);  // Else what it builds on is not checked.
@@ -219,7 +220,7 @@ void Consensus::follow_reset(base::Timestamp now, Effects& out) {
     if (from == nullptr || from->height() <= tree_.finalized().height()) return;
     make_final(now, *from);
     out.push_back(effect::Finalize{from->id(), std::nullopt, tree_.base()});
-    regain(out);
+    regain(now, out);
 }
 
 void Consensus::learn_witness(base::Timestamp now, const chain::Witness& witness, Effects& out) {

@@ -306,6 +306,8 @@ class Consensus {
     // Whether this vote says that an own key has promised more than is known here. One that does
     // not binds nobody: its signature need not be looked at for that.
     [[nodiscard]] bool is_bound_by(const chain::Vote& vote) const;
+    // Whether this key was found to be lost, maybe after it has promised a vote: that stays here.
+    [[nodiscard]] bool is_lost(const base::crypto::PublicKey& key) const;
     [[nodiscard]] ClockStatus clocks(base::Timestamp now) const;
     // Whether this key votes or signs headers on our head, or will once its change is in force.
     [[nodiscard]] bool serves(const base::crypto::PublicKey& key) const;
@@ -468,6 +470,8 @@ class Consensus {
     [[nodiscard]] std::optional<chain::Slot> latest_signed(base::Timestamp now) const;
     [[nodiscard]] chain::Slot lost_at(base::Timestamp now, chain::Slot theirs) const;
     static void note_signed(OwnKey& own, chain::Slot slot);
+    void note_certified_ahead(base::Timestamp now);
+    void lose(base::Timestamp now, OwnKey& own, effect::Persist& persist, Effects& alarms);
 
     // --- Our keys (own_keys.cpp) ---
     // Null: this key must not vote.
@@ -475,7 +479,7 @@ class Consensus {
     [[nodiscard]] const OwnKey* find_own(const base::crypto::PublicKey& key) const;
     [[nodiscard]] OwnKey* find_own(const base::crypto::PublicKey& key);
     void tell_lost_keys(Effects& out);
-    void regain(Effects& out);
+    void regain(base::Timestamp now, Effects& out);
     // Makes what is promised durable with `persist`; before it, the block of a COMMIT.
     void persist_promises(Promises& promises, effect::Persist persist, Effects& out);
     // The records of one key; `lock` is the certificate of the lock that they set.

@@ -99,7 +99,8 @@ void Consensus::tell_lost_keys(Effects& out) {
 
 // A block of a slot that begun after the loss is final: what was promised before can do no harm
 // any more. It becomes the lock and the last vote. Comes after effect::Finalize, so it is durable.
-void Consensus::regain(Effects& out) {
+void Consensus::regain(base::Timestamp now, Effects& out) {
+    note_certified_ahead(now);
     const auto is_over = [&](const OwnKey& own) {
         return is_left_out(Rule::lost_key_regains_later) || finalized().slot > *own.lost_until;
     };
@@ -177,23 +178,36 @@ bool Consensus::is_bound_by(const chain::Vote& vote) const {
     return says_more(journals_.at(own->tag).safety(), vote.data);
 }
 
+bool Consensus::is_lost(const base::crypto::PublicKey& key) const {
+    const OwnKey* own = find_own(key);
+    return own != nullptr && own->lost_until && !is_left_out(Rule::lost_key_votes_later);
+}
+
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     OwnKey* own = find_own(vote.key);
     if (own == nullptr || is_left_out(Rule::own_vote_seen)) return;
     if (own->lost_until) return note_signed(*own, vote.data.slot);
     const KeySafety& safety = journals_.at(own->tag).safety();
     if (!says_more(safety, vote.data)) return;
-    // It may have promised something up to now that we do not know: it signs for later slots only.
-    own->lost_until = floor_ ? lost_at(now, latest_signed(now).value_or(*floor_)) : kLostSlot;
-    note_signed(
-        *own,
-        std::max(
-            {vote.data.slot, safety.last_notarize.slot, safety.lock_slot, safety.produced_slot}));
-    const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};
+    // What one journal lacks, those beside it on the disk may lack, too.
     effect::Persist persist;
-    write_journal(own->tag, {&record, 1}, nullptr, persist);
+    Effects alarms;
+    for (OwnKey& each : own_) {
+        if (!each.lost_until) lose(now, each, persist, alarms);
+    }
+    note_signed(*own, vote.data.slot);
     out.push_back(std::move(persist));
-    out.push_back(effect::Alarm{effect::Alarm::Kind::journal_lost, own->key});
+    out.insert(out.end(), alarms.begin(), alarms.end());
+}
+
+// It may have promised something up to now that we do not know: it signs for later slots only.
+void Consensus::lose(base::Timestamp now, OwnKey& own, effect::Persist& persist, Effects& alarms) {
+    const KeySafety& safety = journals_.at(own.tag).safety();
+    own.lost_until = floor_ ? lost_at(now, latest_signed(now).value_or(*floor_)) : kLostSlot;
+    note_signed(own, std::max({safety.last_notarize.slot, safety.lock_slot, safety.produced_slot}));
+    const SafetyRecord record{.kind = RecordKind::base, .slot = kLostSlot};
+    write_journal(own.tag, {&record, 1}, nullptr, persist);
+    alarms.push_back(effect::Alarm{effect::Alarm::Kind::journal_lost, own.key});
 }
 
 void Consensus::on_heard(base::Timestamp now, const input::ValidatorHeard& heard) {

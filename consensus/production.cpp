@@ -92,8 +92,8 @@ void Consensus::try_produce(base::Timestamp now, chain::Slot slot, Effects& out)
 
 bool Consensus::may_sign_header(const OwnKey& own, chain::Slot slot) const {
     if (!is_left_out(Rule::hear_others_first) && !is_acquainted_) return false;
-    const bool is_lost = own.lost_until && slot <= *own.lost_until;
-    if (!is_left_out(Rule::lost_key_produces_later) && is_lost) return false;
+    // Until when it may have made some, only what is final later tells for sure.
+    if (!is_left_out(Rule::lost_key_produces_later) && own.lost_until) return false;
     if (!is_left_out(Rule::twin_key_is_silent) && own.twin) return false;
     const bool has_answered = journals_.at(own.tag).safety().stopped;
     if (!is_left_out(Rule::answered_key_is_silent) && has_answered) return false;

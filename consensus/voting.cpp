@@ -112,7 +112,7 @@ void Consensus::finalize(base::Timestamp now, const chain::Certificate& certific
     make_final(now, *block);
     final_certificate_ = certificate;
     out.push_back(effect::Finalize{block->id(), certificate, tree_.base()});
-    regain(out);
+    regain(now, out);
 }
 
 // One of them, whichever votes are in it: a block that was spared is not final with it, and there

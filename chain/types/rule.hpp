@@ -75,6 +75,7 @@ enum class Rule : std::uint8_t {
     header_once,
     lost_key_votes_later,
     lost_key_produces_later,
+    lost_key_waits_for_certified,
     lost_key_regains_later,
     own_vote_seen,
     hear_others_first,

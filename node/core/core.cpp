@@ -241,6 +241,7 @@ void Core::Impl::begin_write(effect::Write write, Effects& out) {
 }
 
 void Core::Impl::cast_vote(const consensus::effect::CastVote& vote, Effects& out) {
+    if (consensus_.is_lost(vote.key)) return;
     auto signature =
         environment_.signer.sign_vote(vote.key, vote.data, chain_->identity().chain_id);
     if (!signature) {

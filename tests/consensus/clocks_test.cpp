@@ -253,6 +253,35 @@ TEST_CASE("a lost key waits for what it is seen to have signed, and for a clock 
     CHECK(v->keys()[1].lost);
 }
 
+// All clocks were ahead for a while. They are right again, and the machine has a new disk.
+TEST_CASE("a lost key waits for slots that were certified before they have come",
+          "[consensus][clocks]") {
+    Validator v;
+    const auto a = v.block(30, v.genesis());
+    const auto b = v.block(31, a, {.justify = a});
+    const auto c = v.block(33, b, {.justify = b});
+    v.options().started = v.at(7);
+    v.restart(v.lost_journals(0));
+    (void)v.tick(7);
+    CHECK(v->keys()[1].silent_until == 7);
+    for (const auto& block : {a, b})
+        (void)v.step(v.at(8), input::BlockAdopted{block, false});
+    (void)v.step(v.at(8), input::CertificateReceived{v.certificate(kCommit, a)});
+    CHECK(v->finalized().slot == 30);
+    CHECK(v->keys()[1].silent_until == 30);
+    (void)v.step(v.at(8), input::CertificateReceived{v.certificate(kNotarize, b)});
+    (void)v.tick(9);
+    CHECK(v->keys()[1].silent_until == 31);
+    (void)v.tick(33);
+    (void)v.step(v.at(33), input::CertificateReceived{v.certificate(kCommit, b)});
+    CHECK(v->keys()[1].lost);
+    (void)v.step(v.at(33), input::BlockAdopted{c, false});
+    (void)v.step(v.at(33), input::CertificateReceived{v.certificate(kNotarize, c)});
+    (void)v.step(v.at(33), input::CertificateReceived{v.certificate(kCommit, c)});
+    CHECK(v->finalized().slot == 33);
+    CHECK_FALSE(v->keys()[1].lost);
+}
+
 // Member 2 is Byzantine: it repeats what member 3's clock showed long ago to a node that has just
 // started on a new disk, before anybody else is heard.
 TEST_CASE("an old statement of another's clock does not make a lost journal vote again",

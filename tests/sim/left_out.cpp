@@ -73,6 +73,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "header-once",
     "lost-key-votes-later",
     "lost-key-produces-later",
+    "lost-key-waits-for-certified",
     "lost-key-regains-later",
     "own-vote-seen",
     "hear-others-first",

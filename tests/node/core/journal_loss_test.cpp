@@ -94,10 +94,10 @@ TEST_CASE("a vote of its own that a node knows nothing of binds it, whatever the
         hear(own);
         CHECK(cluster.refused.empty());
         // As with a journal that is lost: not before a block of a later slot is final.
-        cluster.run(4, 31);
-        CHECK(cluster[0].view().finalized->header.slot == 31);
+        cluster.run(4, 32);
+        CHECK(cluster[0].view().finalized->header.slot == 32);
         CHECK(voted(cluster, 3, 0) == 3);
-        cluster.run(32, 34);
+        cluster.run(33, 34);
         CHECK(voted(cluster, 3, 0) == 34);
     }
 }
@@ -124,10 +124,10 @@ TEST_CASE("what others have seen of a lost key's votes binds it", "[journal]") {
                  p2p::effect::VoteArrived{
                      Cluster::channel(0), {}, {data, own.public_key(), own.sign(digest)}});
     cluster.deliver();
-    cluster.run(4, 31);
-    CHECK(cluster[0].view().finalized->header.slot == 31);
+    cluster.run(4, 32);
+    CHECK(cluster[0].view().finalized->header.slot == 32);
     CHECK(voted(cluster, 3, 0) == 3);
-    cluster.run(32, 34);
+    cluster.run(33, 34);
     CHECK(voted(cluster, 3, 0) == 34);
 }
 

@@ -341,6 +341,7 @@ void Host::on_synced(std::size_t position) {
 }
 
 void Host::cast_vote(const consensus::effect::CastVote& vote) {
+    if (consensus_->is_lost(vote.key)) return;
     const auto kind = vote.data.kind == chain::VoteKind::commit ? consensus::RecordKind::commit
                                                                 : consensus::RecordKind::notarize;
     if (!disk_.state().promises.contain(kind, vote.key, vote.data.slot)) {

@@ -52,7 +52,8 @@ class Observer {
     // The node has lost its disk or the last of it, and may show less as final.
     void starts_over(std::size_t node) { shown_.erase(node); }
     // An old copy of all that its machine had was put back, and nobody who was asked knew better:
-    // it counts as Byzantine, but for what clocks alone keep it from.
+    // it counts as Byzantine, but for what clocks alone keep it from. Or its operator let it go on
+    // without its journal (accept-amnesia).
     void excuse(const base::crypto::PublicKey& key) { excused_.insert(key); }
     // A key has answered a recovery, and signs nothing more; or its machine has lost all that it
     // knew of that.

@@ -73,6 +73,9 @@ void Fleet::forget_finals(const std::set<std::size_t>& renewed) {
     for (const std::size_t i : renewed) {
         shown_final_[i] = std::min(shown_final_[i], kept);
         observer_.starts_over(i);
+        // Others may have what such a key has promised and forgotten (spec 04).
+        for (const auto& key : world_.universe.members[world_.member_of(i)].vote_keys)
+            observer_.excuse(key);
     }
     final_.erase(final_.upper_bound(kept), final_.end());
     std::erase_if(included_, [kept](const auto& each) { return each.second > kept; });
