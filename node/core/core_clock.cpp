@@ -82,7 +82,10 @@ void Core::Impl::say_clock_to_who_came(Effects& out) {
 void Core::Impl::on_clock(const p2p::effect::ClockArrived& arrived, Effects& out) {
     const p2p::ClockStatement& statement = arrived.statement;
     p2p::input::Judged judged{p2p::Item::clock, arrived.id, arrived.channel, Verdict::unsure, ""};
-    if (!consensus_.is_validator(statement.key)) {
+    // What an earlier life of ours has said counts also while its key is in no schedule: once it
+    // is, who heard that takes nothing older.
+    const bool is_own = std::ranges::find(own_keys_, statement.key) != own_keys_.end();
+    if (!is_own && !consensus_.is_validator(statement.key)) {
         judged.text = "the clock of a key that is in no schedule";
         return judge(std::move(judged), out);
     }
@@ -92,7 +95,7 @@ void Core::Impl::on_clock(const p2p::effect::ClockArrived& arrived, Effects& out
         judged.text = "the signature of a clock is wrong";
         return judge(std::move(judged), out);
     }
-    if (std::ranges::find(own_keys_, statement.key) != own_keys_.end()) {
+    if (is_own) {
         // Said before this start: from now on what is said is newer than that.
         clock_life_ = std::max(clock_life_, statement.life + 1);
         say_clock_at_ = now_;
