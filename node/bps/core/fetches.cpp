@@ -84,16 +84,33 @@ void Fetches::start(std::int64_t now,
     }
     Result found = read(now, waiting);
     const bool is_ready = found.has_error || found.is_full || found.bytes >= waiting.bytes_min;
-    if (is_ready || waiting.deadline <= now || request.topics.empty()) {
+    const auto others = items_waiting_.find(caller.principal.account);
+    const std::size_t has = others == items_waiting_.end() ? 0 : others->second;
+    const bool may_wait = waiting.deadline > now && has + items_of(waiting) <= kItemsWaitingMax;
+    if (is_ready || !may_wait || request.topics.empty()) {
         reply(now, caller, found, out);
-        return;
+    } else {
+        wait(std::move(waiting));
     }
-    for (const Topic& topic : waiting.topics) {
-        for (const Item& item : topic.items)
-            by_partition_[*item.id].insert(caller.id);
+}
+
+void Fetches::wait(Waiting waiting) {
+    const RequestId id = waiting.caller.id;
+    for (std::size_t t = 0; t < waiting.topics.size(); ++t) {
+        const std::vector<Item>& items = waiting.topics[t].items;
+        for (std::size_t i = 0; i < items.size(); ++i)
+            by_partition_[*items[i].id][id] = {.topic = t, .item = i};
     }
-    deadlines_.add(waiting.deadline, caller.id);
-    waiting_.emplace(caller.id, std::move(waiting));
+    items_waiting_[waiting.caller.principal.account] += items_of(waiting);
+    deadlines_.add(waiting.deadline, id);
+    waiting_.emplace(id, std::move(waiting));
+}
+
+std::size_t Fetches::items_of(const Waiting& waiting) {
+    std::size_t all = 0;
+    for (const Topic& topic : waiting.topics)
+        all += topic.items.size();
+    return all;
 }
 
 Fetches::Result Fetches::read(std::int64_t now, Waiting& waiting) const {
@@ -147,29 +164,26 @@ FetchResponse::Partition Fetches::read_item(const Verdict<TopicAccess>& topic,
     return answer;
 }
 
-bool Fetches::is_done(Waiting& waiting, PartitionId changed) const {
-    for (Topic& topic : waiting.topics) {
-        for (Item& item : topic.items) {
-            if (item.id != changed) continue;
-            const Partition* const partition = partitions_.find(changed);
-            if (partition == nullptr) return true;
-            const auto found = partition->read(
-                item.want, waiting.caller.version, to_size(item.want.partition_max_bytes));
-            if (!found) return true;
-            waiting.bytes += found->bytes - std::exchange(item.bytes, found->bytes);
-        }
-    }
+bool Fetches::is_done(Waiting& waiting, const Place& changed) const {
+    Item& item = waiting.topics[changed.topic].items[changed.item];
+    const Partition* const partition = partitions_.find(*item.id);
+    if (partition == nullptr) return true;
+    const auto found =
+        partition->read(item.want, waiting.caller.version, to_size(item.want.partition_max_bytes));
+    if (!found) return true;
+    waiting.bytes += found->bytes - std::exchange(item.bytes, found->bytes);
     return waiting.bytes >= waiting.bytes_min;
 }
 
 void Fetches::on_changed(std::int64_t now, PartitionId id, Effects& out) {
     const auto at = by_partition_.find(id);
     if (at == by_partition_.end()) return;
-    // Answering changes the set.
-    const std::set<RequestId> requests = at->second;
-    for (const RequestId& request : requests) {
-        if (is_done(waiting_.at(request), id)) answer(now, request, out);
+    std::vector<RequestId> done;
+    for (const auto& [request, place] : at->second) {
+        if (is_done(waiting_.at(request), place)) done.push_back(request);
     }
+    for (const RequestId& request : done)
+        answer(now, request, out);
 }
 
 void Fetches::answer(std::int64_t now, const RequestId& id, Effects& out) {
@@ -183,19 +197,25 @@ void Fetches::reply(std::int64_t now, const Caller& to, Result& found, Effects& 
     out.replies.push_back(reply_to(to, found.response));
 }
 
+void Fetches::forget(PartitionId partition, const RequestId& id) {
+    const auto entry = by_partition_.find(partition);
+    CHECK(entry != by_partition_.end());
+    entry->second.erase(id);
+    if (entry->second.empty()) by_partition_.erase(entry);
+}
+
 Fetches::Waiting Fetches::take(const RequestId& id) {
     const auto at = waiting_.find(id);
     CHECK(at != waiting_.end());
     Waiting waiting = std::move(at->second);
     waiting_.erase(at);
     deadlines_.remove(waiting.deadline, id);
+    const auto items = items_waiting_.find(waiting.caller.principal.account);
+    items->second -= items_of(waiting);
+    if (items->second == 0) items_waiting_.erase(items);
     for (const Topic& topic : waiting.topics) {
-        for (const Item& item : topic.items) {
-            const auto entry = by_partition_.find(*item.id);
-            if (entry == by_partition_.end()) continue;  // The request names it twice.
-            entry->second.erase(id);
-            if (entry->second.empty()) by_partition_.erase(entry);
-        }
+        for (const Item& item : topic.items)
+            forget(*item.id, id);
     }
     return waiting;
 }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -22,13 +21,18 @@ namespace bps {
 inline constexpr std::size_t kFetchBytesMax = 64U << 20U;
 
 // Fetch requests: answered when as many bytes are there as they want, when they have waited long
-// enough, or when some partition refuses. Rights are asked for at the start, and again before an
-// answer that waited leaves (spec 08). Partitions are read in the order of the request, and the
-// first batch that is found goes even where it is larger than all bounds (KIP-74).
+// enough, or when some partition refuses; at once, where its tenant has too many that wait. Rights
+// are asked for at the start, and again before an answer that waited leaves (spec 08). Partitions
+// are read in the order of the request, and the first batch that is found goes even where it is
+// larger than all bounds (KIP-74).
 //
 // Thread: that of the broker. What it is given outlives it.
 class Fetches : base::Pinned {
   public:
+    // Partitions that the waiting requests of one tenant name: each takes memory, and time whenever
+    // it changes.
+    static constexpr std::size_t kItemsWaitingMax = 100'000;
+
     Fetches(Partitions& partitions, const Access& access, Quotas& quotas)
         : partitions_(partitions), access_(access), quotas_(quotas) {}
 
@@ -67,23 +71,34 @@ class Fetches : base::Pinned {
         bool is_full = false;  // There was more than fits.
     };
     using Waitings = std::map<RequestId, Waiting>;
+    // Which item of a request; each partition is named once.
+    struct Place {
+        std::size_t topic = 0;
+        std::size_t item = 0;
+    };
 
     [[nodiscard]] Result read(std::int64_t now, Waiting& waiting) const;
     [[nodiscard]] FetchResponse::Partition read_item(const Verdict<TopicAccess>& topic,
                                                      Item& item,
                                                      Result& so_far,
                                                      const Waiting& of) const;
-    // Whether it need not wait any longer, now that this partition has changed.
-    [[nodiscard]] bool is_done(Waiting& waiting, PartitionId changed) const;
+    void wait(Waiting waiting);
+    // Whether it need not wait any longer, now that this partition of it has changed.
+    [[nodiscard]] bool is_done(Waiting& waiting, const Place& changed) const;
+    // How many partitions it names.
+    [[nodiscard]] static std::size_t items_of(const Waiting& waiting);
     void answer(std::int64_t now, const RequestId& id, Effects& out);
     void reply(std::int64_t now, const Caller& to, Result& found, Effects& out);
+    // It waits no more.
     [[nodiscard]] Waiting take(const RequestId& id);
+    void forget(PartitionId partition, const RequestId& id);
 
     Partitions& partitions_;
     const Access& access_;
     Quotas& quotas_;
     Waitings waiting_;
-    std::map<PartitionId, std::set<RequestId>> by_partition_;
+    std::map<PartitionId, std::map<RequestId, Place>> by_partition_;
+    std::map<chain::Name, std::size_t> items_waiting_;  // By tenant.
     Deadlines<RequestId> deadlines_;
 };
 

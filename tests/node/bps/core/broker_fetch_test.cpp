@@ -3,10 +3,13 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace {
+
+using namespace chain::literals;  // NOLINT(google-build-using-namespace)
 
 using bps::ErrorCode;
 using support::BrokerFixture;
@@ -172,6 +175,30 @@ TEST_CASE("no session is given out, and none is known", "[bps][fetch]") {
     request.replica_id = 2;
     CHECK(f.fetched_parts(f.ask(12, request))[0].error_code ==
           ErrorCode::cluster_authorization_failed);
+}
+
+TEST_CASE("a tenant has no more fetches that wait than are worth their memory", "[bps][fetch]") {
+    BrokerFixture f;
+    for (std::size_t i = 0; i < bps::Fetches::kItemsWaitingMax / 2; ++i)
+        (void)f.fetch({{0, 0}, {1, 0}});
+    CHECK(f.effects.replies.empty());
+    // It is answered at once, and others are not kept from waiting.
+    CHECK(f.texts(f.fetch({{0, 0}})) == std::vector<std::string>{});
+    f.tenant = "bob"_n;
+    const auto waits = f.fetch({{0, 0}});
+    CHECK_FALSE(f.reply(waits).has_value());
+    f.broker->on_closed(f.now, 1);
+    f.tenant = "alice"_n;
+    CHECK_FALSE(f.reply(f.fetch({{0, 0}})).has_value());
+}
+
+TEST_CASE("a fetch that waits longest is answered after a minute", "[bps][fetch]") {
+    BrokerFixture f;
+    const auto id = f.fetch({{0, 0}}, 1, std::numeric_limits<std::int32_t>::max());
+    f.pass(59'999);
+    CHECK_FALSE(f.reply(id).has_value());
+    f.pass(1);
+    CHECK(f.texts(id) == std::vector<std::string>{});
 }
 
 TEST_CASE("one record wakes every fetch that waits for it, and no other", "[bps][fetch]") {
