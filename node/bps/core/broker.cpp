@@ -233,10 +233,7 @@ void Broker::settle(std::int64_t now, Effects& out) {
 
 void Broker::begin_sync(std::int64_t now, Effects& out) {
     while (true) {
-        if (auto sync = partitions_.commit.begin_sync()) {
-            CHECK(!out.sync);
-            out.sync = std::move(sync);
-        }
+        if (auto sync = partitions_.commit.begin_sync()) out.sync = std::move(sync);
         // Of logs that have failed; groups may want more stored then.
         if (!partitions_.commit.has_ready()) return;
         settle(now, out);

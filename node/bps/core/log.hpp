@@ -184,6 +184,9 @@ class Log : base::Pinned {
                                 const base::Error& reason,
                                 Findings& findings);
     base::Result<void> read_small_files();
+    // The bytes of a batch; corrupt: its CRC is wrong.
+    [[nodiscard]] base::Result<base::Bytes> read_whole(const Segment& segment,
+                                                       const StoredBatch& batch) const;
     base::Result<void> rebuild_epochs();
     base::Result<void> rebuild_producers();
     base::Result<void> replay_producers(std::int64_t from);
