@@ -200,7 +200,9 @@ TEST_CASE("an offset that was changed on disk is named, and nothing is cut", "[b
     }
     const auto all = [&] {
         std::uint64_t bytes = 0;
-        for (const auto& file : files.list().value())
+        const auto list = files.list();
+        REQUIRE(list.has_value());
+        for (const auto& file : *list)
             bytes += file.bytes;
         return bytes;
     };
