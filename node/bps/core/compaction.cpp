@@ -70,15 +70,10 @@ base::Result<std::optional<BatchHeader>> Compaction::read_batch() {
                                       Segment{.base = source.next}.log_name()));
     }
     const BatchHeader& header = (*found)->header;
-    auto bytes = files_.read(name, (*found)->position, header.bytes());
+    auto bytes = read_whole(files_, name, **found, read_to_);
     if (!bytes) return base::fail(bytes.error());
     batch_ = *std::move(bytes);
     step_bytes_ += header.bytes();
-    if (const auto whole = read_stored_batch(batch_, read_to_); !whole) {
-        return base::fail(
-            base::Errc::corrupt,
-            fmt::format("{} at byte {}: {}", name, (*found)->position, whole.error().detail));
-    }
     read_to_ = header.next_offset();
     return std::optional(header);
 }

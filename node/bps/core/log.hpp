@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bps {
@@ -180,13 +181,12 @@ class Log : base::Pinned {
                                                  std::int64_t last_base) const;
     [[nodiscard]] bool is_behind_gap(const LogFiles::File& file, Findings& findings) const;
     [[nodiscard]] std::optional<Segment> trusted_index(const LogFiles::File& file) const;
+    // corrupt, for this reason: the log ends below what was durable.
+    [[nodiscard]] base::Result<void> check_durable(std::string_view reason) const;
     base::Result<void> cut_tail(const LogFiles::File& file,
                                 const base::Error& reason,
                                 Findings& findings);
     base::Result<void> read_small_files();
-    // The bytes of a batch; corrupt: its CRC is wrong.
-    [[nodiscard]] base::Result<base::Bytes> read_whole(const Segment& segment,
-                                                       const StoredBatch& batch) const;
     base::Result<void> rebuild_epochs();
     base::Result<void> rebuild_producers();
     base::Result<void> replay_producers(std::int64_t from);

@@ -69,26 +69,17 @@ base::Result<StoredRecords> Log::range(const Segment& segment,
                          .bytes = static_cast<std::uint32_t>(end - first->position)};
 }
 
-base::Result<base::Bytes> Log::read_whole(const Segment& segment, const StoredBatch& batch) const {
-    const std::string name = segment.log_name();
-    auto bytes = files_.read(name, batch.position, batch.header.bytes());
-    if (!bytes) return bytes;
-    const auto whole = read_stored_batch(*bytes, segment.base);
-    if (whole) return bytes;
-    return base::fail(base::Errc::corrupt,
-                      fmt::format("{} at byte {}: {}", name, batch.position, whole.error().detail));
-}
-
 base::Result<void> Log::for_each_batch(const TakeBatch& take) const {
     for (const Segment& segment : segments_) {
-        BatchWalk walk(files_, segment.log_name(), 0, segment.bytes);
+        const std::string name = segment.log_name();
+        BatchWalk walk(files_, name, 0, segment.bytes);
         while (true) {
             const auto batch = walk.next();
             if (!batch) return base::fail(batch.error());
             if (!*batch) break;
             const BatchHeader& header = (*batch)->header;
             if (header.next_offset() <= start_) continue;
-            const auto bytes = read_whole(segment, **batch);
+            const auto bytes = read_whole(files_, name, **batch, segment.base);
             if (!bytes) return base::fail(bytes.error());
             if (auto taken = take(header, *bytes); !taken) return taken;
         }

@@ -120,13 +120,7 @@ base::Result<void> Log::take_segment(const LogFiles::File& file,
         return read_segment(file, bases.back(), now, findings);
     }
     // What was written behind a tail that was lost; nothing goes of what was durable.
-    if (end() < noted_end_) {
-        return base::fail(base::Errc::corrupt,
-                          fmt::format("{}; offset {} of the log, which was durable up to {}",
-                                      findings.cut_reason,
-                                      end(),
-                                      noted_end_));
-    }
+    if (auto durable = check_durable(findings.cut_reason); !durable) return durable;
     findings.cut_bytes += file.bytes;
     return remove_segment(named);
 }
@@ -191,16 +185,18 @@ base::Result<void> Log::read_segment(const LogFiles::File& file,
     return {};
 }
 
+base::Result<void> Log::check_durable(std::string_view reason) const {
+    if (end() >= noted_end_) return {};
+    return base::fail(
+        base::Errc::corrupt,
+        fmt::format(
+            "{}; offset {} of the log, which was durable up to {}", reason, end(), noted_end_));
+}
+
 base::Result<void> Log::cut_tail(const LogFiles::File& file,
                                  const base::Error& reason,
                                  Findings& findings) {
-    if (end() < noted_end_) {
-        return base::fail(base::Errc::corrupt,
-                          fmt::format("{}; offset {} of the log, which was durable up to {}",
-                                      reason.detail,
-                                      end(),
-                                      noted_end_));
-    }
+    if (auto durable = check_durable(reason.detail); !durable) return durable;
     if (is_left_out(Rule::tail_cut_at_damage)) {
         auto shorter = first_part(segments_.back(), end() - 1);
         if (!shorter) return base::fail(shorter.error());

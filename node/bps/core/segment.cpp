@@ -121,6 +121,16 @@ base::Result<Segment> read_index(base::ByteView bytes, std::int64_t base) {
     return segment;
 }
 
+base::Result<base::Bytes> read_whole(const LogFiles& files,
+                                     const std::string& name,
+                                     const StoredBatch& batch,
+                                     std::int64_t offset) {
+    auto bytes = files.read(name, batch.position, batch.header.bytes());
+    if (!bytes) return bytes;
+    const auto whole = read_stored_batch(*bytes, offset);
+    return whole ? std::move(bytes) : corrupt(name, batch.position, whole.error().detail);
+}
+
 base::Result<base::ByteView> BatchWalk::at_least(std::size_t bytes) {
     const auto left = static_cast<std::size_t>(end_ - position_);
     const std::size_t wanted = std::min(bytes, left);

@@ -69,6 +69,12 @@ struct StoredBatch {
     [[nodiscard]] std::uint64_t end() const { return position + header.bytes(); }
 };
 
+// The bytes of a batch. corrupt: its CRC is wrong, or it is of offsets below this one.
+[[nodiscard]] base::Result<base::Bytes> read_whole(const LogFiles& files,
+                                                   const std::string& name,
+                                                   const StoredBatch& batch,
+                                                   std::int64_t offset);
+
 // Goes over the batches of a segment in order, by their headers.
 class BatchWalk {
   public:
