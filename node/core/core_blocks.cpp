@@ -45,7 +45,8 @@ void Core::Impl::on_block(const p2p::effect::BlockArrived& arrived, Effects& out
     arrivals_.forget_slots_up_to(consensus_.finalized().slot);
     const bool is_below_certified =
         arrived.is_certified && !chain::is_left_out(chain::Rule::third_below_certified);
-    const bool is_certified = is_below_certified || consensus_.is_certified(block.id);
+    const bool is_certified =
+        is_below_certified || proved_.contains(block.id) || consensus_.is_certified(block.id);
     const bool is_third = !chain::is_left_out(chain::Rule::two_of_a_slot) && !is_certified &&
                           arrivals_.has_twins(block.header, block.id, below->is_known);
     if (auto good = check_owner(block.header, below->schedules); !good) {
@@ -322,7 +323,7 @@ bool Core::Impl::try_adopt(const Arrivals::Key& key, Effects& out) {
             conclude(key, Verdict::duplicate, verdict.reason, out);
             return false;
         case Fate::too_early:
-            if (may_wait(key.second, arrival.is_sync)) {
+            if (arrival.is_certified || may_wait(key.second, arrival.is_sync)) {
                 wait_for_clock(key, out);
             } else {
                 conclude(key, Verdict::early, verdict.reason, out);

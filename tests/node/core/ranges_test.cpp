@@ -397,3 +397,23 @@ TEST_CASE("ranges of two liars do not keep out a third that is right", "[ranges]
     }
     CHECK(play.rows() == 0);
 }
+
+TEST_CASE("what a proof binds and is dated ahead waits for our clock, and costs nobody anything",
+          "[ranges]") {
+    Play play;
+    support::Observer behind{play.cluster[0].genesis()};
+    behind.start_at(20);
+    const auto range = play.range(2, play.last);
+    REQUIRE(range.blocks.back()->header.slot > 30);
+    behind.give(range);
+    CHECK(behind.answers.empty());
+    CHECK(behind.view().finalized->header.height == 1);
+    const chain::Slot last = range.blocks.back()->header.slot;
+    behind.set_time(behind.genesis().times.time_of(last + 1).to_timestamp());
+    behind.step(node::input::Tick{});
+    REQUIRE_FALSE(behind.answers.empty());
+    CHECK(behind.answers.back().id == range.blocks.back()->id);
+    for (const auto& answer : behind.answers)
+        CHECK(answer.verdict == Verdict::good);
+    CHECK(behind.view().finalized->header.height >= play.last - 3);
+}

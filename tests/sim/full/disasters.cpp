@@ -124,16 +124,40 @@ void Fleet::check_amnesia() {
 
 void Fleet::go_ahead() {
     calm_down();
-    ahead_ = kDay;
+    const bool is_little = dice_.percent(40);
+    ahead_ = is_little ? seconds(dice_.between(3, 8)) : kDay;
     for (const auto& machine : machines_)
-        machine->clock.set(kDay + milliseconds(dice_.between(-10, 10)), 0);
-    at(milliseconds(dice_.between(1'500, 4'000)), [this] { come_back(); });
+        machine->clock.set(ahead_ + milliseconds(dice_.between(-10, 10)), 0);
+    at(milliseconds(dice_.between(1'500, 4'000)), [this, is_little] {
+        const base::Duration was_ahead = ahead_;
+        come_back();
+        if (is_little) {
+            lose_one_meanwhile(was_ahead);
+        } else {
+            retime_later();
+        }
+    });
 }
 
 void Fleet::come_back() {
     ahead_ = {};
     for (const auto& machine : machines_)
         machine->clock.set(milliseconds(dice_.between(-10, 10)), 0);
+}
+
+// The chain waits until its time has come, and one machine gets a new disk: clocks tell its key
+// nothing of what it has signed.
+void Fleet::lose_one_meanwhile(base::Duration was_ahead) {
+    const std::size_t one = dice_.below(world_.validators);
+    at(milliseconds(dice_.between(10, 2'000)), [this, one] {
+        renew_disk(one);
+        at(milliseconds(dice_.between(50, 500)), [this, one] { start(one); });
+    });
+    ++outcome_.counts["little ahead"];
+    at(was_ahead + seconds(4), [this] { is_calm_ = false; });
+}
+
+void Fleet::retime_later() {
     // What is signed already arrives.
     at(milliseconds(300), [this] {
         stood_at_ = final_.rbegin()->first;

@@ -138,6 +138,8 @@ class Fleet : public Watch {
     void check_amnesia();
     void go_ahead();
     void come_back();
+    void lose_one_meanwhile(base::Duration was_ahead);
+    void retime_later();
     void retime();
 
     // --- When more than f are lost for ever (recoveries.cpp) ---
