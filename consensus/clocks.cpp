@@ -94,6 +94,14 @@ void Consensus::note_signed(OwnKey& own, chain::Slot slot) {
     }
 }
 
+// Keys that are lost together were used together: of what another key than that of its votes has
+// signed, a validator's votes tell (headers, by its signing key).
+void Consensus::note_signed_with_lost(chain::Slot slot) {
+    for (OwnKey& own : own_) {
+        if (own.lost_until) note_signed(own, slot);
+    }
+}
+
 // Blocks of slots that have not come are certified where all clocks were ahead, and were set back.
 // Up to these a lost key may have signed, whatever clocks show now.
 void Consensus::note_certified_ahead(base::Timestamp now) {
@@ -104,9 +112,7 @@ void Consensus::note_certified_ahead(base::Timestamp now) {
     const chain::Slot certified =
         std::max(finalized().slot, highest == nullptr ? 0 : highest->data.slot);
     if (certified <= slot_shown(now + ahead_ + 2 * options_.clock_bound)) return;
-    for (OwnKey& own : own_) {
-        if (own.lost_until) note_signed(own, certified);
-    }
+    note_signed_with_lost(certified);
 }
 
 // As long as the floor is not passed, what is heard of clocks corrects it: a clock may be heard by

@@ -470,6 +470,7 @@ class Consensus {
     [[nodiscard]] std::optional<chain::Slot> latest_signed(base::Timestamp now) const;
     [[nodiscard]] chain::Slot lost_at(base::Timestamp now, chain::Slot theirs) const;
     static void note_signed(OwnKey& own, chain::Slot slot);
+    void note_signed_with_lost(chain::Slot slot);
     void note_certified_ahead(base::Timestamp now);
     void lose(base::Timestamp now, OwnKey& own, effect::Persist& persist, Effects& alarms);
 

@@ -186,7 +186,7 @@ bool Consensus::is_lost(const base::crypto::PublicKey& key) const {
 void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, Effects& out) {
     OwnKey* own = find_own(vote.key);
     if (own == nullptr || is_left_out(Rule::own_vote_seen)) return;
-    if (own->lost_until) return note_signed(*own, vote.data.slot);
+    if (own->lost_until) return note_signed_with_lost(vote.data.slot);
     const KeySafety& safety = journals_.at(own->tag).safety();
     if (!says_more(safety, vote.data)) return;
     // What one journal lacks, those beside it on the disk may lack, too.
@@ -195,7 +195,7 @@ void Consensus::on_own_vote_seen(base::Timestamp now, const chain::Vote& vote, E
     for (OwnKey& each : own_) {
         if (!each.lost_until) lose(now, each, persist, alarms);
     }
-    note_signed(*own, vote.data.slot);
+    note_signed_with_lost(vote.data.slot);
     out.push_back(std::move(persist));
     out.insert(out.end(), alarms.begin(), alarms.end());
 }
