@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -39,15 +40,24 @@ struct Arguments {
 };
 
 [[noreturn]] void usage(std::string_view problem) {
-    std::cerr
-        << "bor-sim: " << problem
-        << "\nusage: bor-sim --profile consensus|beyond|full|restored (--seed N | --seeds COUNT "
-           "[--from N]) [--workers W] [--mutant RULE] [--expect-failure]\nrules:";
+    std::cerr << "bor-sim: " << problem
+              << "\nusage: bor-sim --profile consensus|beyond|lives|full|restored|ahead|narrow "
+                 "(--seed N | --seeds COUNT [--from N]) [--workers W] [--mutant RULE] "
+                 "[--expect-failure]\nrules:";
     for (const std::string_view mutant : sim::rule_names()) {
         std::cerr << ' ' << mutant;
     }
     std::cerr << '\n';
     std::exit(2);
+}
+
+// Of a profile of whole nodes.
+std::optional<sim::full::Worlds> worlds_of(std::string_view profile) {
+    if (profile == "full") return sim::full::Worlds::any;
+    if (profile == "restored") return sim::full::Worlds::restored;
+    if (profile == "ahead") return sim::full::Worlds::ahead;
+    if (profile == "narrow") return sim::full::Worlds::narrow;
+    return std::nullopt;
 }
 
 Arguments parse(int count, char** values) {
@@ -77,19 +87,17 @@ Arguments parse(int count, char** values) {
             usage("unknown option " + std::string(name));
         }
     }
-    constexpr std::array<std::string_view, 4> kProfiles = {
-        "consensus", "beyond", "full", "restored"};
-    if (std::ranges::find(kProfiles, arguments.profile) == kProfiles.end()) {
+    constexpr std::array<std::string_view, 3> kFast = {"consensus", "beyond", "lives"};
+    const bool is_fast = std::ranges::find(kFast, arguments.profile) != kFast.end();
+    if (!is_fast && !worlds_of(arguments.profile)) {
         usage("unknown profile " + arguments.profile);
     }
     return arguments;
 }
 
 sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
-    if (arguments.profile == "full" || arguments.profile == "restored") {
-        const auto worlds =
-            arguments.profile == "restored" ? sim::full::Worlds::restored : sim::full::Worlds::any;
-        const sim::full::Outcome full = sim::full::Fleet(seed, worlds).run();
+    if (const auto worlds = worlds_of(arguments.profile)) {
+        const sim::full::Outcome full = sim::full::Fleet(seed, *worlds).run();
         sim::Outcome outcome;
         outcome.failure = full.failure;
         outcome.events = full.events;
@@ -107,6 +115,7 @@ sim::Outcome run(const Arguments& arguments, std::uint64_t seed) {
     sim::Plan plan;
     plan.seed = seed;
     plan.faults_beyond = arguments.profile == "beyond" ? 1 : 0;
+    plan.renews_disks = arguments.profile == "lives";
     return sim::Cluster(plan).run();
 }
 

@@ -94,6 +94,10 @@ run_campaign() {
       simulate consensus "${SEEDS:-100000}" "${FROM:-1}" || outcome=FAILED
       simulate beyond "${BEYOND:-5000}" "${FROM:-1}" || outcome=FAILED
       simulate full "${FULL:-3000}" "${FROM:-1}" || outcome=FAILED
+      simulate lives 2000 "${FROM:-1}" || outcome=FAILED
+      for profile in restored ahead narrow; do
+        simulate "$profile" 200 "${FROM:-1}" || outcome=FAILED
+      done
       ;;
     *) echo "unknown campaign '$1'; known are crash, engine, fuzz, mutants, patterns, pruning, rdma, ring, sanitizers, sim and tidy" >&2; return 2 ;;
   esac

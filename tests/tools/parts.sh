@@ -142,8 +142,8 @@ notice_mutant() {
 # seeds; each has to be missed within the seeds that spec 09 gives it.
 notice_mutants() {
   export -f notice_mutant
-  awk -F ' *[|] *' -v most="$1" '$3 ~ /^(consensus|beyond|full)$/ && $4 + 0 <= most {
-    print $2, $3, ($3 == "full" ? 200 : 2000), $4 }' tests/sim/MUTANTS.md |
+  awk -F ' *[|] *' -v most="$1" '$3 ~ /^(consensus|beyond|lives|full|narrow)$/ && $4 + 0 <= most {
+    print $2, $3, ($3 ~ /full|narrow/ ? 200 : 2000), $4 }' tests/sim/MUTANTS.md |
     xargs -P 2 -L 1 bash -c 'notice_mutant "$@"' -
 }
 
@@ -163,7 +163,8 @@ run_model() {
 # One minute: worlds of every day, mutants, and every seed that ever failed.
 run_simulator() {
   run_model || return 1
-  simulate consensus 1200 1 && simulate beyond 200 1 && simulate full 20 1 &&
+  simulate consensus 1200 1 && simulate beyond 200 1 && simulate lives 200 1 &&
+    simulate full 20 1 && simulate ahead 10 1 && simulate narrow 10 1 &&
     notice_mutants 40 || return 1
   local profile seed
   while read -r profile seed _; do

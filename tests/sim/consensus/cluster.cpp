@@ -74,7 +74,7 @@ Cluster::Cluster(const Plan& plan)
         hosts_.push_back(byzantine ? nullptr : std::make_unique<Host>(*this, i));
     }
     adversary_ = std::make_unique<Adversary>(*this);
-    loses_journals_ = chance_.percent(30);
+    loses_journals_ = chance_.percent(30) || plan_.renews_disks;
     // Where a journal is lost, too, the machine counts as Byzantine (spec 04).
     loses_synced_ = !loses_journals_ && chance_.percent(30);
     // Where no fault is tolerated, one wrong clock is one too many.
@@ -82,7 +82,7 @@ Cluster::Cluster(const Plan& plan)
         universe_.choices, [](const auto& entries) { return entries.size() > 3; });
     sets_clocks_ = chance_.percent(20) && tolerates_one;
     power_cuts_percent_ = static_cast<int>(chance_.below(3)) * 2;
-    crashes_percent_ = crash_dice_.percent(40) ? 6 : 0;
+    crashes_percent_ = crash_dice_.percent(40) || plan_.renews_disks ? 6 : 0;
     dies_percent_ = crash_dice_.percent(40) ? 1 : 0;
     choose_weather();
     choose_operators();
@@ -329,6 +329,11 @@ void Cluster::crash(std::size_t node) {
 void Cluster::lose_data(std::size_t node) {
     Host& host = *hosts_[node];
     Faults& faults = outcome_.faults;
+    if (plan_.renews_disks) {
+        if (crash_dice_.percent(50)) return host.replace_disk(false);
+        faults.old_rows += host.put_back_rows() ? 1U : 0U;
+        return;
+    }
     switch (crash_dice_.below(9)) {
         case 0:
         case 1:

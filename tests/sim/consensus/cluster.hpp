@@ -267,6 +267,7 @@ class Cluster {
     [[nodiscard]] chain::Slot slot() const;
     // Blocks that are not final, of those for which a node has room.
     [[nodiscard]] std::size_t tree_max() const { return tree_max_; }
+    [[nodiscard]] std::size_t journal_blocks_max() const { return plan_.renews_disks ? 4 : 48; }
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] const Universe& universe() const { return universe_; }
     [[nodiscard]] Observer& observer() { return observer_; }

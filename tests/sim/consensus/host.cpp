@@ -16,7 +16,6 @@ constexpr base::Duration kClockEvery = std::chrono::seconds(2);
 constexpr base::Duration kFarOff = std::chrono::seconds(10);
 constexpr int kSlowAnswersPercent = 60;
 constexpr std::size_t kOrphansMax = 256;
-constexpr std::size_t kJournalBlocksMax = 48;
 constexpr base::Duration kClockBound = std::chrono::milliseconds(100);
 
 bool verify(const chain::Certificate& certificate, const chain::ScheduleState& schedules) {
@@ -156,7 +155,7 @@ void Host::start() {
                                       .own_keys = keys(),
                                       .started = local_now(),
                                       .clock_bound = kClockBound,
-                                      .journal_blocks_max = kJournalBlocksMax,
+                                      .journal_blocks_max = cluster_.journal_blocks_max(),
                                       .asks_around_for = kAsksFor},
         state.base,
         std::move(journals));

@@ -19,6 +19,8 @@ struct Plan {
     chain::Slot chaos_until = 140;  // Slots with faults.
     chain::Slot end = 200;
     std::size_t faults_beyond = 0;  // Byzantine members above f.
+    // Disks are replaced, and rows of earlier ones come back; journals are short.
+    bool renews_disks = false;
 };
 
 // A possible validator. It has two vote keys, or more after a recovery: schedules differ in which

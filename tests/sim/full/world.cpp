@@ -51,6 +51,15 @@ void make_room(World& world) {
     world.wrong_time.reset();
 }
 
+// No fault that counts is beside it.
+void let_all_go_ahead(World& world) {
+    world.byzantine.clear();
+    world.wrong_time.reset();
+    world.forgetful.reset();
+    world.upgrade_at.reset();
+    world.goes_ahead = true;
+}
+
 // None beside other faults that count.
 void choose_disaster(World& world, Chance& dice) {
     const bool is_alone = world.byzantine.empty() && !world.wrong_time && !world.forgetful;
@@ -147,8 +156,13 @@ void choose_restored(World& world, std::uint64_t seed) {
 
 // Nodes have room for fewer blocks that are not final than a genesis file, by which one is
 // restored, may say.
-void choose_room(World& world, std::uint64_t seed) {
+void choose_room(World& world, std::uint64_t seed, Worlds worlds) {
     Chance dice(seed ^ kRoomSalt);
+    if (worlds == Worlds::narrow) {
+        world.restored.reset();
+        world.genesis.parameters.max_reversible = static_cast<std::uint64_t>(dice.between(2, 4));
+        return;
+    }
     if (world.restored || !dice.percent(kLittleRoomPercent)) return;
     world.genesis.parameters.max_reversible = static_cast<std::uint64_t>(dice.between(3, 16));
 }
@@ -175,6 +189,7 @@ World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     if (is_alone && chance.percent(30)) world.forgetful = chance.below(world.validators);
     enlarge(world, dice);
     if (worlds == Worlds::restored) make_room(world);
+    if (worlds == Worlds::ahead) let_all_go_ahead(world);
     for (const std::size_t one : world.byzantine) {
         if (world.is_large() ? dice.percent(40) : is_double) world.twins.push_back(one);
     }
@@ -185,7 +200,7 @@ World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     make_genesis(world, chance);
     choose_pruner(world, seed);
     choose_restored(world, seed);
-    choose_room(world, seed);
+    choose_room(world, seed, worlds);
     choose_journals(world, seed);
     world.universe.times = world.genesis.times;
     world.universe.repetitions = static_cast<std::uint32_t>(world.genesis.parameters.repetitions);

@@ -11,8 +11,9 @@
 
 namespace sim::full {
 
-// Which worlds a seed is to draw: any, or those in which one validator is restored from a snapshot.
-enum class Worlds : std::uint8_t { any, restored };
+// Which worlds a seed is to draw: any, or those in which one validator is restored from a snapshot,
+// in which all clocks are ahead for a while, or in which nodes have room for few blocks.
+enum class Worlds : std::uint8_t { any, restored, ahead, narrow };
 
 // What a seed decides before the first event: who there is, and what may go wrong.
 struct World {
