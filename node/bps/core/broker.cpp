@@ -19,6 +19,7 @@ constexpr std::size_t kExpiredAtOnce = 4;
 
 Broker::Broker(const World& world, const GroupSettings& groups, std::string cluster_id)
     : directory_(world.directory),
+      quotas_(world.quotas),
       opener_(world.opener),
       produces_(partitions_, world.rights, world.opener, world.quotas),
       fetches_(partitions_, world.rights, world.quotas),
@@ -104,6 +105,7 @@ bool Broker::on_request(std::int64_t now,
         if (!on_group_request(now, caller, request, effects)) {
             return admin_.on_request(now, caller, request, out);
         }
+        charge(now, caller, effects);
         carry_out(now, std::move(effects), out);
     }
     settle(now, out);

@@ -112,6 +112,8 @@ class Broker : base::Pinned {
                           const Caller& caller,
                           const FindCoordinatorRequest& request,
                           Effects& out);
+    // What is stored for a request counts as bytes of who asks: it may be far more than it has.
+    void charge(std::int64_t now, const Caller& caller, const GroupEffects& effects);
     // Appends what groups want stored.
     void carry_out(std::int64_t now, GroupEffects effects, Effects& out);
     [[nodiscard]] ErrorCode store(std::int64_t now, const GroupWrite& write);
@@ -126,6 +128,7 @@ class Broker : base::Pinned {
     std::optional<PartitionId> expired_;  // The last one; nothing: the next call is of the first.
 
     const Directory& directory_;
+    Quotas& quotas_;
     const Decompressor& opener_;
     Partitions partitions_;
     Produces produces_;

@@ -126,6 +126,16 @@ void Broker::find_coordinator(std::int64_t now,
     out.replies.push_back(reply_to(caller, response));
 }
 
+void Broker::charge(std::int64_t now, const Caller& caller, const GroupEffects& effects) {
+    std::size_t bytes = 0;
+    for (const GroupWrite& write : effects.writes) {
+        for (const GroupRecord& record : write.records)
+            bytes += record.key.size() + (record.value ? record.value->size() : 0);
+    }
+    // The caller's next request tells it to wait, or waits.
+    if (bytes > 0) (void)quotas_.take_in(now, caller.principal.account, bytes);
+}
+
 void Broker::carry_out(std::int64_t now, GroupEffects effects, Effects& out) {
     for (std::size_t i = 0; i < effects.writes.size(); ++i) {
         const GroupWrite write = std::move(effects.writes[i]);

@@ -13,7 +13,8 @@ constexpr std::int64_t kMicro = 1'000;  // In a millisecond.
 
 // In whole milliseconds.
 std::int32_t time_until(std::int64_t until, std::int64_t at) {
-    return static_cast<std::int32_t>(std::max<std::int64_t>(until - at + kMicro - 1, 0) / kMicro);
+    const std::int64_t wait = std::max<std::int64_t>(until - at + kMicro - 1, 0) / kMicro;
+    return static_cast<std::int32_t>(std::min(wait, Quotas::kThrottleMaxMs));
 }
 
 // Above it, who has paid is forgotten.
@@ -73,7 +74,7 @@ std::int32_t Quotas::take(
                       [&](const auto& each) { return each.second <= at - kBurstMs * kMicro; });
     }
     constexpr std::int64_t kSecond = 1'000'000;  // In microseconds.
-    constexpr std::int64_t kMost = kThrottleMaxMs * kMicro;
+    constexpr std::int64_t kMost = kDebtMaxMs * kMicro;
     constexpr std::size_t kBytesMax = std::size_t{1} << 40U;  // Times a second, they fit.
     const std::int64_t cost = static_cast<std::int64_t>(std::min(bytes, kBytesMax)) * kSecond /
                               std::max<std::int64_t>(rate, 1);
@@ -84,13 +85,22 @@ std::int32_t Quotas::take(
     return time_until(until, at);
 }
 
-std::int32_t Quotas::wait_of(std::int64_t now, chain::Name tenant) const {
+std::int64_t Quotas::paid_until(chain::Name tenant) const {
     std::int64_t until = 0;
     for (const Paid* paid : {&paid_in_, &paid_out_}) {
         const auto found = paid->find(tenant);
         if (found != paid->end()) until = std::max(until, found->second);
     }
-    return time_until(until, now * kMicro);
+    return until;
+}
+
+std::int32_t Quotas::wait_of(std::int64_t now, chain::Name tenant) const {
+    return time_until(paid_until(tenant), now * kMicro);
+}
+
+std::optional<std::int64_t> Quotas::overdrawn_until(std::int64_t now, chain::Name tenant) const {
+    const std::int64_t until = paid_until(tenant) / kMicro - kThrottleMaxMs;
+    return until > now ? std::optional(until) : std::nullopt;
 }
 
 Verdict<void> Quotas::may_connect(chain::Name tenant, std::size_t connections) const {

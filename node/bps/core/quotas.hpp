@@ -20,7 +20,8 @@ namespace bps {
 //
 // Bytes are counted by a leaky bucket (the generic cell rate algorithm of ITU-T I.371): a tenant
 // may be ahead of its rate by kBurstMs. One that is further ahead is not read until it is not, but
-// nobody waits for longer than kThrottleMaxMs.
+// for kThrottleMaxMs at most; and while it owes more than
+// that, what was read already waits, too (overdrawn_until()). It owes kDebtMaxMs at most.
 //
 // Thread: that of the broker. Times are milliseconds since 1970, and never fall.
 class Quotas : base::Pinned {
@@ -28,6 +29,7 @@ class Quotas : base::Pinned {
     static constexpr std::int64_t kBurstMs = 1'000;
     // Less than the shortest session of a group: heartbeats wait, too.
     static constexpr std::int64_t kThrottleMaxMs = 5'000;
+    static constexpr std::int64_t kDebtMaxMs = 30'000;
 
     // A row as the last final block left it; nothing: it is erased. Rows of other tables are passed
     // over. malformed: it is not what the contract writes.
@@ -39,6 +41,9 @@ class Quotas : base::Pinned {
     [[nodiscard]] std::int32_t take_out(std::int64_t now, chain::Name tenant, std::size_t bytes);
     // For how long nothing is to be read from a connection of the tenant that is new.
     [[nodiscard]] std::int32_t wait_of(std::int64_t now, chain::Name tenant) const;
+    // When the tenant owes no more than it can be told to wait for; nothing: it does not now.
+    [[nodiscard]] std::optional<std::int64_t> overdrawn_until(std::int64_t now,
+                                                              chain::Name tenant) const;
     // policy_violation: the tenant has as many, and may have no more.
     [[nodiscard]] Verdict<void> may_connect(chain::Name tenant, std::size_t connections) const;
     [[nodiscard]] Verdict<void> may_add_group(chain::Name tenant, std::size_t groups) const;
@@ -49,6 +54,8 @@ class Quotas : base::Pinned {
     using Paid = std::map<chain::Name, std::int64_t>;
 
     [[nodiscard]] const rows::Quota& of(chain::Name tenant) const;
+    // In microseconds since 1970.
+    [[nodiscard]] std::int64_t paid_until(chain::Name tenant) const;
     [[nodiscard]] static std::int32_t take(
         std::int64_t now, Paid& paid, chain::Name tenant, std::int64_t rate, std::size_t bytes);
 

@@ -6,6 +6,7 @@
 #include "node/bps/server/memory_shares.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -33,9 +34,17 @@ class FairQueue : base::Pinned {
     };
 
     void put(Tenant tenant, Item item);
+    // Nobody has anything that waits, but those who are held.
     [[nodiscard]] bool empty() const { return ready_.empty(); }
+    // Whose the next is. Not where it is empty.
+    [[nodiscard]] Tenant first() const { return ready_.begin()->second; }
     // Not where it is empty.
     [[nodiscard]] Next take();
+    // Nothing is taken of first() until then, in the time of release().
+    void hold_first(std::int64_t until);
+    void release(std::int64_t now);
+    // When the first of those who are held goes on; nothing: nobody is held.
+    [[nodiscard]] std::optional<std::int64_t> next_release() const;
     // What was taken of this tenant has cost so much.
     void charge(Tenant tenant, Time cost);
     // Tenants of which anything is known.
@@ -45,6 +54,7 @@ class FairQueue : base::Pinned {
     struct Line {
         std::deque<Item> items;
         Time had{};
+        bool is_held = false;  // It has something that waits, then.
     };
     using Places = std::set<std::pair<Time, Tenant>>;
 
@@ -54,8 +64,9 @@ class FairQueue : base::Pinned {
     void forget_rested();
 
     std::map<Tenant, Line> lines_;
-    Places ready_;    // Who has something that waits, by what it had.
+    Places ready_;    // Who has something that waits and is not held, by what it had.
     Places resting_;  // Who has nothing, and had more than now_.
+    std::set<std::pair<std::int64_t, Tenant>> held_;
     Time now_{};      // What the tenant had of which the last item was taken.
 };
 

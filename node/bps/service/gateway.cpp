@@ -17,6 +17,8 @@ namespace {
 
 // Then what was done goes to the disk and to clients, and what else happened is looked at.
 constexpr std::chrono::milliseconds kTurn{10};
+// Of a tenant, that have closed while what they asked waits.
+constexpr std::size_t kClosedMax = 1'000;
 
 }  // namespace
 
@@ -27,7 +29,12 @@ bool Gateway::deliver(std::int64_t now, Effects& out) {
     world_.listener.deliver(*this);
     auto began = Clock::now();
     const auto until = began + kTurn;
+    waiting_.release(now);
     while (!waiting_.empty() && began < until) {
+        if (const auto held = held_until(waiting_.first())) {
+            waiting_.hold_first(*held);
+            continue;
+        }
         FairQueue::Next next = waiting_.take();
         serve(next.item);
         const auto ended = Clock::now();
@@ -36,6 +43,12 @@ bool Gateway::deliver(std::int64_t now, Effects& out) {
     }
     out_ = nullptr;
     return !waiting_.empty();
+}
+
+// By any of its connections it could have sent more, before it was read no further.
+std::optional<std::int64_t> Gateway::held_until(Tenant tenant) const {
+    if (tenant == 0) return std::nullopt;
+    return world_.quotas.overdrawn_until(now_, chain::Name{tenant});
 }
 
 void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
@@ -186,14 +199,23 @@ void Gateway::close(const RequestId& id, std::string reason) {
 bool Gateway::admit(std::uint64_t connection, Session& session) {
     const Principal* who = session.login.principal();
     if (who == nullptr || session.is_admitted) return true;
-    const auto others = std::ranges::count_if(sessions_, [who](const auto& each) {
-        const Principal* other = each.second->login.principal();
-        return each.second->is_admitted && !each.second->has_closed && other != nullptr &&
-               other->account == who->account;
-    });
-    const auto may = world_.quotas.may_connect(who->account, static_cast<std::size_t>(others));
-    if (!may) {
+    std::size_t open = 0;
+    std::size_t closed = 0;
+    for (const auto& [id, each] : sessions_) {
+        const Principal* other = each->login.principal();
+        if (!each->is_admitted || other == nullptr || other->account != who->account) continue;
+        ++(each->has_closed ? closed : open);
+    }
+    if (auto may = world_.quotas.may_connect(who->account, open); !may) {
         world_.listener.close(connection, may.error().reason);
+        return false;
+    }
+    if (closed >= kClosedMax) {
+        world_.listener.close(connection,
+                              fmt::format("{} connections of {} have closed and are not done: it is "
+                                          "over its quota of bytes (setquota of the contract)",
+                                          closed,
+                                          who->account.to_string()));
         return false;
     }
     session.is_admitted = true;

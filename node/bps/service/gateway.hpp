@@ -39,6 +39,8 @@ class Gateway final : public KafkaListener::Handler {
     // Takes what the listener has, and asks the broker for a turn's time; what that wants done is
     // added to `out`. True: more waits.
     [[nodiscard]] bool deliver(std::int64_t now, Effects& out);
+    // When deliver() has something to do again, whatever comes meanwhile.
+    [[nodiscard]] std::optional<std::int64_t> next_time() const { return waiting_.next_release(); }
     // Gives answers to their connections. One whose session has ended is closed instead.
     void send(std::int64_t now, std::vector<Reply>& replies);
     [[nodiscard]] const LoginCounts& logins() const { return counts_; }
@@ -70,6 +72,8 @@ class Gateway final : public KafkaListener::Handler {
     };
 
     [[nodiscard]] Tenant tenant_of(std::uint64_t connection) const;
+    // Until when nothing of this tenant is carried out; nothing: it is now.
+    [[nodiscard]] std::optional<std::int64_t> held_until(Tenant tenant) const;
     void serve(FairQueue::Item& item);
     void end_session(std::uint64_t connection);
     void answer(const RequestId& id, Session& session, Frame& frame);

@@ -151,8 +151,9 @@ std::int64_t Service::now() {
 }
 
 bool Service::wait(std::vector<Input>& inputs, bool has_more) {
-    const auto next = broker_.next_time();
-    const std::int64_t until = std::min(next.value_or(now_ + kDiskEveryMs), now_ + kDiskEveryMs);
+    std::int64_t until = now_ + kDiskEveryMs;
+    for (const auto next : {broker_.next_time(), gateway_->next_time()})
+        until = std::min(until, next.value_or(until));
     const std::int64_t time = has_more ? 0 : std::max<std::int64_t>(until - now(), 0);
     std::unique_lock lock(mutex_);
     ready_.wait_for(lock, std::chrono::milliseconds(time), [&] {

@@ -56,13 +56,50 @@ TEST_CASE("a rate holds on the average, for whatever sizes", "[bps][quotas]") {
     CHECK(rate < 105'000);
 }
 
-TEST_CASE("nobody waits for longer than five seconds", "[bps][quotas]") {
+TEST_CASE("nobody waits for longer than five seconds, or owes more than thirty",
+          "[bps][quotas]") {
     bps::Quotas quotas;
     set(quotas, {.account = "alice"_n, .bytes_in = 0, .bytes_out = 1});
     CHECK(quotas.take_in(1'000'000, "alice"_n, 100'000'000) == 5'000);
     CHECK(quotas.take_in(1'000'000, "alice"_n, 100'000'000) == 5'000);
     CHECK(quotas.take_out(1'000'000, "alice"_n, 100'000'000) == 5'000);
-    CHECK(quotas.take_in(1'005'000, "alice"_n, 0) == 0);
+    CHECK(quotas.take_in(1'010'000, "alice"_n, 0) == 5'000);
+    CHECK(quotas.take_in(1'028'000, "alice"_n, 0) == 2'000);
+    CHECK(quotas.take_in(1'030'000, "alice"_n, 0) == 0);
+}
+
+TEST_CASE("who owes more than a wait is overdrawn until it owes a wait", "[bps][quotas]") {
+    bps::Quotas quotas;
+    set(quotas, {.account = "alice"_n, .bytes_in = 1'000, .bytes_out = 1'000});
+    constexpr std::int64_t kNow = 1'000'000;
+    CHECK_FALSE(quotas.overdrawn_until(kNow, "alice"_n).has_value());
+    CHECK(quotas.take_in(kNow, "alice"_n, 6'000) == 5'000);
+    CHECK_FALSE(quotas.overdrawn_until(kNow, "alice"_n).has_value());
+    CHECK(quotas.take_in(kNow, "alice"_n, 2'000) == 5'000);
+    CHECK(quotas.overdrawn_until(kNow, "alice"_n) == kNow + 2'000);
+    CHECK(quotas.take_out(kNow, "alice"_n, 10'000) == 5'000);
+    CHECK(quotas.overdrawn_until(kNow, "alice"_n) == kNow + 4'000);
+    CHECK_FALSE(quotas.overdrawn_until(kNow + 4'000, "alice"_n).has_value());
+    CHECK_FALSE(quotas.overdrawn_until(kNow, "bob"_n).has_value());
+}
+
+TEST_CASE("what groups store counts as bytes of who asks", "[bps][quotas]") {
+    support::GroupFixture f;
+    const support::GroupFixture::Member asked{.id = "", .instance = "one"};
+    auto member = f.joined(f.join(asked, {{"range", std::string(3'000, 't')}})).member;
+    member.instance = "one";
+    const auto synced = f.sync_group(member);
+    f.sync();
+    REQUIRE(f.synced(synced).first == ErrorCode::none);
+    set(f.quotas, {.account = "alice"_n, .bytes_in = 1'000});
+    CHECK(f.quotas.wait_of(f.now, "alice"_n) == 0);
+    // It was started again: its group is stored anew.
+    const auto again = f.join(asked, {{"range", std::string(3'000, 't')}});
+    f.sync();
+    REQUIRE(f.joined(again).code == ErrorCode::none);
+    const auto wait = f.quotas.wait_of(f.now, "alice"_n);
+    CHECK(wait > 2'000);
+    CHECK(wait < 2'500);
 }
 
 TEST_CASE("the row of the empty name is of all without one of their own", "[bps][quotas]") {

@@ -36,6 +36,7 @@ class Queue {
         return taken;
     }
     [[nodiscard]] bool empty() const { return queue_.empty(); }
+    FairQueue& queue() { return queue_; }
     [[nodiscard]] std::size_t tenants() const { return queue_.tenants(); }
 
   private:
@@ -98,4 +99,25 @@ TEST_CASE("nothing is kept of tenants that rest and owe nothing", "[bps][fair]")
     queue.put(3, 3);
     (void)queue.take(3);
     CHECK(queue.tenants() == 1);
+}
+
+TEST_CASE("who is held waits for its time, and nobody else for it", "[bps][fair]") {
+    Queue queue({{1, 1}, {2, 1}});
+    queue.put(1, 2);
+    CHECK(queue.queue().first() == 1);
+    queue.queue().hold_first(500);
+    CHECK(queue.empty());
+    queue.put(1);
+    CHECK(queue.empty());
+    queue.put(2, 2);
+    CHECK(queue.take(2) == std::vector<Tenant>{2, 2});
+    queue.queue().release(499);
+    CHECK(queue.empty());
+    CHECK(queue.queue().next_release() == 500);
+    queue.queue().release(500);
+    CHECK_FALSE(queue.queue().next_release().has_value());
+    queue.put(2);
+    const auto taken = queue.take(4);
+    CHECK(std::ranges::count(taken, Tenant{1}) == 3);
+    CHECK(queue.empty());
 }
