@@ -111,7 +111,8 @@ void Consensus::note_certified_ahead(base::Timestamp now) {
     const chain::Certificate* highest = highest_certificate();
     const chain::Slot certified =
         std::max(finalized().slot, highest == nullptr ? 0 : highest->data.slot);
-    if (certified <= slot_shown(now + ahead_ + 2 * options_.clock_bound)) return;
+    // What the clocks of others have come to is not ahead, though ours may be behind.
+    if (certified <= lost_at(now, latest_signed(now).value_or(0))) return;
     note_signed_with_lost(certified);
 }
 

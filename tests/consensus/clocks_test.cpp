@@ -283,6 +283,32 @@ TEST_CASE("a lost key waits for slots that were certified before they have come"
     CHECK_FALSE(v->keys()[1].lost);
 }
 
+// It is told of each block by its certificates before its own clock comes to the slot.
+TEST_CASE("a lost key votes again on a machine whose clock is a little behind",
+          "[consensus][clocks]") {
+    const auto behind = GENERATE(100ms, 250ms, 450ms);
+    Validator v;
+    v.options().clock_bound = 100ms;
+    v.options().started = v.at(7);
+    v.restart(v.lost_journals(0));
+    v.hear_no_clocks();
+    for (const unsigned member : {2U, 3U, 4U})
+        (void)v.step(v.at(7), input::ClockHeard{voting(member), v.at(7) + behind});
+    auto parent = v.genesis();
+    for (chain::Slot slot = 9; slot < 20; ++slot) {
+        const auto block =
+            slot == 9 ? v.block(slot, parent) : v.block(slot, parent, {.justify = parent});
+        for (const auto kind : {kNotarize, kCommit})
+            (void)v.step(v.at(slot) - behind + 20ms,
+                         input::CertificateReceived{v.certificate(kind, block)});
+        (void)v.step(v.at(slot), input::BlockAdopted{block, false});
+        (void)v.tick(slot);
+        parent = block;
+    }
+    CHECK(v->finalized().slot >= 18);
+    CHECK_FALSE(v->keys()[1].lost);
+}
+
 // Member 2 is Byzantine: it repeats what member 3's clock showed long ago to a node that has just
 // started on a new disk, before anybody else is heard.
 TEST_CASE("an old statement of another's clock does not make a lost journal vote again",
