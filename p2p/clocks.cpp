@@ -24,7 +24,7 @@ void ClockGossip::on_clock(Peer& peer, const ClockStatement& statement, base::By
     if (known != heard_.end()) {
         Said& newest = known->second.newest;
         if (newest.statement == statement) newest.holders.add(peer.slot);
-        if (!statement.is_newer_than(newest.statement)) return;
+        if (!statement.is_newer_than(newest.statement)) return answer_older(peer, newest);
     }
     const base::Hash256 id = base::crypto::sha256(body);
     if (const auto same = judging_.find(id); same != judging_.end()) {
@@ -35,6 +35,14 @@ void ClockGossip::on_clock(Peer& peer, const ClockStatement& statement, base::By
     said.statement = statement;
     said.holders.add(peer.slot);
     peers_.emit(effect::ClockArrived{peer.channel, id, statement});
+}
+
+// Who was started anew and does not know what it said before begins at the first life again: what
+// it says is news to nobody until this has come to it, by way of others where it must.
+void ClockGossip::answer_older(Peer& peer, Said& newest) {
+    if (newest.holders.has(peer.slot)) return;
+    newest.holders.add(peer.slot);
+    peers_.send(peer, MessageType::clock, pack_message(newest.statement));
 }
 
 void ClockGossip::on_judged(const input::Judged& judged) {

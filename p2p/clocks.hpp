@@ -11,7 +11,7 @@ namespace p2p {
 // Passes on what the clocks of validators show, so that validators without a connection hear each
 // other's: of each key the newest statement, to all who vote. Who comes is told what was heard of
 // its own keys, so that what it says from now on is newer, and what ours said last: that is a
-// moment old, and what they say next sets it right.
+// moment old, and what they say next sets it right. Who says something older is told the newest.
 //
 // What is newer than all before goes to the ledger at once, however soon it comes: who repeats an
 // older statement delays none. What goes on of a key is bounded (kRelayedClocksOfKey); the newest
@@ -41,6 +41,7 @@ class ClockGossip {
         std::optional<base::Timestamp> due{};     // It waits.
     };
 
+    void answer_older(Peer& peer, Said& newest);
     void keep(Said said);
     void pass_on(Heard& heard);
 

@@ -14,6 +14,13 @@ ClockStatement clock_of(std::size_t number, std::uint64_t life, std::uint64_t co
     return {.key = vote_key_of(number), .life = life, .number = count, .shown = 5, .signature = {}};
 }
 
+std::vector<RegisteredNode> nodes(std::size_t count) {
+    std::vector<RegisteredNode> all;
+    for (std::size_t i = 0; i < count; ++i)
+        all.push_back({key_of(i), World::organisation(i), kValidator});
+    return all;
+}
+
 TEST_CASE("a clock is heard by nodes in a line, once by each") {
     World world(4);
     world.join_line();
@@ -123,6 +130,41 @@ TEST_CASE("who passes a wrongly signed clock on is gone") {
     CHECK(id != base::Hash256{});
     test.step(input::Judged{Item::clock, id, channel, Verdict::bad, "wrong"});
     CHECK(test.closed(channel) == Reason::bad_vote);
+}
+
+// Validators 0 - 1 - 2 in a line. 0 and 1 are started anew together, so that only 2 knows what 0
+// has said before.
+TEST_CASE("what a key said in an earlier life comes back to it by way of others, too") {
+    World world(3);
+    world.join_line();
+    world.run(milliseconds(100));
+    for (std::uint64_t number = 1; number <= 100; ++number) {
+        world.input(world[0], input::PushClock{clock_of(0, 1, number)});
+        world.run(seconds(1));
+    }
+    REQUIRE(world[2].clocks.back() == clock_of(0, 1, 100));
+    world.part(0, 1);
+    world.part(1, 2);
+    for (const std::size_t i : {0U, 1U}) {
+        world[i].options.boot_id += 1'000;
+        world[i].start_slot = 1'000;
+        world[i].clocks.clear();
+        world.start(world[i]);
+        world.input(world[i], input::RegistryChanged{nodes(3)});
+    }
+    world.join(0, 1);
+    world.join(1, 2);
+    world.run(milliseconds(500));
+    // As the core does: what it hears of its own key makes its life a later one.
+    std::uint64_t life = 1;
+    for (std::uint64_t number = 1; number <= 10; ++number) {
+        for (const ClockStatement& own : world[0].clocks)
+            life = std::max(life, own.life + 1);
+        world.input(world[0], input::PushClock{clock_of(0, life, number)});
+        world.run(seconds(1));
+    }
+    CHECK(world[0].clocks.size() == 1);
+    CHECK(world[2].clocks.back() == clock_of(0, 2, 10));
 }
 
 }  // namespace
