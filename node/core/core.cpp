@@ -333,6 +333,7 @@ void Core::Impl::alarm(const consensus::effect::Alarm& alarm, Effects& out) {
             "NAME NEWKEY'. Where bor-wallet keeps the key it refuses votes that the old lock "
             "forbids: 'bor-cli wallet give_up_lock {0}'",
             key);
+        note_amnesia(alarm.key, out);
     } else {
         environment_.log.info("key {} votes again", key);
     }

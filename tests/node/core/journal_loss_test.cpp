@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 // A node whose safety journal is gone, damaged or put back from a copy (spec 04).
 
 namespace {
@@ -411,4 +413,35 @@ TEST_CASE("rows that lose the write beside which a journal was replaced stop not
         CHECK_FALSE(cluster[i].view().keys[0].lost);
     cluster.run(slot + 1, slot + 20);
     CHECK(cluster[0].view().finalized->header.slot >= slot + 15);
+}
+
+// Its directory is an older copy: journal and rows are whole, and the answer to hello knows more.
+TEST_CASE("an amnesia is on the chain also where others told of the loss", "[core]") {
+    Cluster cluster(4);
+    cluster.run(1, 6);
+    cluster.kill(3);
+    cluster[3].accept_amnesia = true;
+    cluster.start(3);
+    const auto own = support::key_of(10);
+    chain::VoteData data{.kind = chain::VoteKind::notarize,
+                         .schedule_version = cluster[0].view().head->header.schedule_version,
+                         .slot = 7,
+                         .height = 7,
+                         .block_id = {},
+                         .justify_slot = 5};
+    data.block_id.bytes[5] = std::byte{1};
+    data.block_id.bytes[3] = std::byte{7};
+    const base::Hash256 digest = data.digest(cluster[3].genesis().chain_id());
+    cluster[3].step(node::input::FromPeers{p2p::effect::VoteArrived{
+        Cluster::channel(0), {}, {data, own.public_key(), own.sign(digest)}}});
+    cluster.deliver();
+    cluster.run(7, 60);
+    const auto goes_on = std::ranges::count_if(cluster[3].warnings(), [](const std::string& line) {
+        return line.find("goes on without all") != std::string::npos;
+    });
+    CHECK(goes_on == 1);
+    const auto name = cluster[3].genesis().schedule.entries[3].producer;
+    CHECK(chain::find_amnesia(*cluster[0].view().final_state, name).has_value());
+    CHECK_FALSE(cluster[3].view().keys[0].lost);
+    CHECK(cluster[0].view().finalized->header.slot > 50);
 }
