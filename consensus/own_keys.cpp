@@ -84,7 +84,8 @@ void Consensus::write_journal(KeyTag key,
                               const CertificatePtr& lock,
                               effect::Persist& persist) {
     SafetyJournal& journal = journals_.at(key);
-    const bool is_replaced = journal.torn() || journal.blocks() >= options_.journal_blocks_max;
+    const bool is_torn = journal.torn() && !is_left_out(Rule::journal_torn_replaced);
+    const bool is_replaced = is_torn || journal.blocks() >= options_.journal_blocks_max;
     persist.pages.push_back(is_replaced ? journal.compacted(durable_final_slot_, records, lock)
                                         : journal.append(records, lock));
 }

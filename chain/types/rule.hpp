@@ -92,6 +92,7 @@ enum class Rule : std::uint8_t {
     journal_certificate_checksum,
     journal_floor,
     journal_follows_written,
+    journal_torn_replaced,
     journal_keeps_votes,
     journal_keeps_answer,
     lock_with_certificate,

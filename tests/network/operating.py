@@ -92,6 +92,7 @@ def journal_from_copy(net):
 def storage_damaged(net):
     """After kill -9 a bit of the tail of RocksDB's log flips, in the rows of a vote: all that comes
     after it is lost. The journal has the vote, and nothing is taken back."""
+    promised = own(net, LOST)
     net.stop(LOST)
     with open(newest_log(net, LOST), 'r+b') as f:
         at = f.read().rindex(b'journal_mark/') + 60
@@ -105,11 +106,16 @@ def storage_damaged(net):
     text = log_of(net, LOST)[said:]
     if 'the storage lacks' not in text or 'votes again' in text:
         raise AssertionError('the log does not say what happened: %s' % text[-2000:])
+    now = own(net, LOST)
+    for what in ('last_vote', 'lock'):
+        if not now[what] or int(now[what]['slot']) < int(promised[what]['slot']):
+            raise AssertionError('%s is taken back: %s, and before %s' % (what, now[what], promised[what]))
     net.stop('bora')
     before = net.final('borb')
     wait_for('finality with ' + LOST, lambda: (net.final('borb') > before + 5, before))
     net.start('bora')
     healthy(net)
+    nobody_convicted(net)
 
 
 def storage_log(net):
@@ -139,6 +145,7 @@ def storage_log(net):
         if 'put an older journal in its place' in text:
             raise AssertionError('the journal is blamed: %s' % text[-2000:])
         print('  %s' % found[0])
+    nobody_convicted(net)
 
 
 def provider_gone(net):

@@ -89,6 +89,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(chain::Rule::cou
     "journal-certificate-checksum",
     "journal-floor",
     "journal-follows-written",
+    "journal-torn-replaced",
     "journal-keeps-votes",
     "journal-keeps-answer",
     "lock-with-certificate",

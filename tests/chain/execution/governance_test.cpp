@@ -328,6 +328,30 @@ TEST_CASE("two headers of one slot convict who signed both") {
     CHECK_FALSE(shown[0].convicted);
 }
 
+// Validators of two chains may have the same names and keys.
+TEST_CASE("two headers, or two votes, of another chain convict nobody") {
+    Governed net;
+    ChainId other;
+    other.bytes[0] = std::byte{1};
+    REQUIRE(other != net.chain.block().chain_id);
+    TwoHeaders two;
+    two.first.header.slot = 7;
+    two.first.header.producer = name("v3");
+    two.second.header = two.first.header;
+    two.second.header.height = 9;
+    for (SignedHeader* each : {&two.first, &two.second})
+        each->signature = private_key("v3").sign(each->header.signing_digest(other));
+    CHECK(net.report(two).code != 0);
+    // One is of this chain.
+    two.first.signature = private_key("v3").sign(two.first.header.signing_digest({}));
+    CHECK(net.report(two).code != 0);
+    TwoVotes votes{net.vote("v1", 1), net.vote("v1", 2)};
+    votes.second.signature = private_key("v1").sign(votes.second.data.digest(other));
+    CHECK(contains(net.report(votes), "is not signed by its key"));
+    for (const char* each : {"v1", "v3"})
+        CHECK_FALSE(is_convicted(net.chain.state(), public_key(each)));
+}
+
 TEST_CASE("setchain changes what may change while the chain runs") {
     Governed net;
     CHECK(contains(net.set_chain("repetitions", 12), "is set by the genesis file alone"));
