@@ -438,6 +438,12 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
         "recover-from = {}\n",
         genesis::kRecoveryFile,
         base::to_hex(recovery->id().view()));
+    for (const chain::ScheduleEntry& entry : recovery->reset.schedule.entries) {
+        fmt::print(
+            "on the node of {} also: signature-provider = {}=KEY:file:FILE or WALLET:SOCKET\n",
+            entry.producer.to_string(),
+            entry.signing_key.to_string());
+    }
     return {};
 }
 

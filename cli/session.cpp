@@ -17,6 +17,7 @@ base::Result<Session> make_session(const Arguments& globals, bool makes_network)
         const auto file = NetworkFile::read(session.dir);
         if (file) {
             session.url = file->validators.front().http;
+            session.names_wallet = !file->join;
             if (!file->join) session.wallet_url = "unix://" + file->wallet.socket;
         } else if (!makes_network) {
             return base::fail(file.error());
@@ -24,6 +25,7 @@ base::Result<Session> make_session(const Arguments& globals, bool makes_network)
     }
     session.url = globals.get("url", session.url);
     session.wallet_url = globals.get("wallet-url", session.wallet_url);
+    session.names_wallet |= globals.has("wallet-url");
     return session;
 }
 

@@ -93,10 +93,18 @@ class WalletSigner final : public Signer {
         auto answer = post("/v1/wallet/" + call, Json(words).dump());
         if (!answer) return base::fail(answer.error());
         const Json text = Json::parse(*answer, nullptr, false);
-        if (!text.is_string()) return base::fail(Errc::unavailable, refused(*answer));
+        if (!text.is_string()) return base::fail(Errc::unavailable, refused(message_of(text)));
         auto signature = Signature::from_string(text.get<std::string>());
         if (signature && base::crypto::verify(key_, *signature, digest)) return signature;
         return base::fail(Errc::unavailable, refused("a signature of another key or digest"));
+    }
+
+    // Of an error as nodeos has it, what it says.
+    [[nodiscard]] static std::string message_of(const Json& answer) {
+        const Json::json_pointer place("/error/details/0/message");
+        const bool is_there = answer.is_object() && answer.contains(place);
+        return is_there && answer.at(place).is_string() ? answer.at(place).get<std::string>()
+                                                        : answer.dump();
     }
 
     [[nodiscard]] std::string refused(const std::string& reason) const {

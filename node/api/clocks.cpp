@@ -88,8 +88,10 @@ Clocks compare_clocks(const AgreementView& view) {
         measured.push_back(ahead_of_ours(each));
         if (is_off_by_more(each, limit)) clocks.off.emplace_back(&each, ahead_of_ours(each));
     }
-    // A clock that differs from most is wrong itself, unless it is between them.
-    if (clocks.measured < 2 || clocks.off.size() * 2 <= clocks.measured) return clocks;
+    // A clock that differs from most, itself among them, is wrong, unless it is between them.
+    const std::size_t all = clocks.measured + 1;
+    clocks.is_tie = clocks.off.size() * 2 == all;
+    if (clocks.measured < 2 || clocks.off.size() * 2 <= all) return clocks;
     std::ranges::sort(measured);
     const std::int64_t lower = measured[(measured.size() - 1) / 2];
     const std::int64_t upper = measured[measured.size() / 2];
@@ -111,7 +113,8 @@ void find_own_clock(const Clocks& clocks, std::vector<Finding>& out) {
                    "",
                    fmt::format("The clock of this node is {} those of {} of its {} peers, so "
                                "that it signs nothing, or too late, and the times of others "
-                               "cannot be judged here: set it, and keep it set (NTP).",
+                               "cannot be judged here: set it by a time source (NTP), and keep "
+                               "it set.",
                                off_text(*clocks.ours_ahead),
                                agree,
                                clocks.measured)});
@@ -120,14 +123,18 @@ void find_own_clock(const Clocks& clocks, std::vector<Finding>& out) {
 void find_clocks(const AgreementView& view, const Clocks& clocks, std::vector<Finding>& out) {
     if (clocks.ours_ahead) return;
     find_times(view, out);
+    const std::string remedy = clocks.is_tie
+                                   ? "as many clocks show the one time as the other: which are "
+                                     "right a time source says (NTP), by which the others are set"
+                                   : "it signs nothing, or too late, until its clock is set; keep "
+                                     "it set (NTP)";
     for (const auto& [validator, ahead] : clocks.off) {
-        out.push_back(
-            {Kind::clock,
-             name_of(*validator),
-             fmt::format("The clock of {} is {} this node's: it signs nothing, or too late, "
-                         "until its clock is set; keep it set (NTP).",
-                         name_of(*validator),
-                         off_text(ahead))});
+        out.push_back({Kind::clock,
+                       name_of(*validator),
+                       fmt::format("The clock of {} is {} this node's: {}.",
+                                   name_of(*validator),
+                                   off_text(ahead),
+                                   remedy)});
     }
 }
 
@@ -147,7 +154,11 @@ void find_unheard(const AgreementView& view, std::vector<Finding>& out) {
 // A chain that stood still is joined as any other: the operator is told, and of what clocks show.
 void find_stale(const AgreementView& view, const Clocks& clocks, std::vector<Finding>& out) {
     const std::int64_t behind = (view.clock.microseconds - view.final_time.microseconds) / 1'000;
-    const bool is_told = !view.joining_waits_for.empty() || clocks.ours_ahead;
+    const auto is_lagging = [](const Finding& each) {
+        return each.kind == Finding::Kind::lagging && each.who.empty();
+    };
+    const bool is_told = !view.joining_waits_for.empty() || clocks.ours_ahead ||
+                         std::ranges::any_of(out, is_lagging);
     if (is_told || behind <= kStaleMilliseconds) return;
     std::vector<std::string> shown;
     for (const ValidatorStatus& each : view.validators) {

@@ -17,6 +17,7 @@ struct Clocks {
     // Those that differ from ours by more than the limit, each with by how much it is ahead.
     std::vector<std::pair<const ValidatorStatus*, std::int64_t>> off;
     std::size_t measured = 0;
+    bool is_tie = false;  // As many clocks differ from ours as do not, ours among them.
     // By how much ours is ahead of those of most others, where that is over the limit: then no
     // other time can be judged by it.
     std::optional<std::int64_t> ours_ahead;

@@ -114,7 +114,8 @@ void find_revoked(const AgreementView& view, std::vector<Finding>& out) {
                        "",
                        fmt::format("Peers refuse this node, since its key is revoked or was never "
                                    "registered ({}): where it was rotated, set p2p-node-key to the "
-                                   "new one; else register it with 'bor-cli node add'.",
+                                   "new one; else a member registers it at a node that peers "
+                                   "accept: 'bor-cli -u URL node add'.",
                                    *revoked)});
     }
     for (const ValidatorStatus& each : view.validators) {
@@ -147,18 +148,18 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
             out.push_back({Kind::silent,
                            name_of(each),
                            fmt::format("{} is in the schedule with the key {}, which no "
-                                       "signature-provider of this node has: give it back, until "
-                                       "the schedule has another key ('bor-cli get schedule').",
+                                       "signature-provider of this node has: add it, and start "
+                                       "the node, until the schedule has another key ('bor-cli "
+                                       "get schedule').",
                                        name_of(each),
                                        each.lacks)});
         }
         if (!each.signing_failure.empty()) {
             out.push_back({Kind::silent,
                            name_of(each),
-                           fmt::format("{} signed nothing when it was asked last: {}. Its key is "
-                                       "in a wallet: see that the daemon runs at the socket of "
-                                       "signature-provider, and unlock the wallet ('bor-cli "
-                                       "wallet unlock').",
+                           fmt::format("{} signed nothing when it was asked last: {}. The daemon "
+                                       "has to run at the socket of signature-provider, with its "
+                                       "wallet unlocked ('bor-cli wallet unlock').",
                                        name_of(each),
                                        each.signing_failure)});
         }
@@ -197,17 +198,54 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        name_of(each),
                                        after_answer(view))});
         }
-        if (each.journal_lost) {
+        if (each.journal_lost && view.finalized <= 1) {
+            out.push_back({Kind::silent,
+                           name_of(each),
+                           fmt::format("{} does not vote: its safety journal is lost, and neither "
+                                       "this node nor a peer has a block of the chain. Look for "
+                                       "what is left of it first, a data directory, a snapshot or "
+                                       "an archive, of observers too, and start that node: "
+                                       "--accept-amnesia would begin the chain again from its "
+                                       "first block, without all that was final.",
+                                       name_of(each))});
+        } else if (each.journal_lost) {
             out.push_back({Kind::silent,
                            name_of(each),
                            fmt::format("{} does not vote yet, since its safety journal is lost or "
                                        "behind, or its storage was set back: it waits for a final "
                                        "block made after its start. Where too many wait so that "
-                                       "none is made, start each once with --accept-amnesia "
-                                       "(README, \"A safety journal is lost\").",
+                                       "none is made, start one once with --accept-amnesia, or as "
+                                       "many as are short of a quorum (README, \"A safety journal "
+                                       "is lost\").",
                                        name_of(each))});
         }
     }
+}
+
+// The head of most peers, where that is far above ours.
+std::optional<chain::Height> head_of_peers(const AgreementView& view) {
+    std::size_t above = 0;
+    std::size_t known = 0;
+    chain::Height best = view.head;
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.own || !each.connected || !each.head) continue;
+        ++known;
+        best = std::max(best, *each.head);
+        if (*each.head > view.head + late_blocks(view)) ++above;
+    }
+    return above * 2 > known ? std::optional(best) : std::nullopt;
+}
+
+bool lags(const AgreementView& view) {
+    return head_of_peers(view).has_value();
+}
+
+// It was said why peers do not want this node.
+bool is_refused(const std::vector<Finding>& said) {
+    return std::ranges::any_of(said, [](const Finding& each) {
+        return each.kind == Kind::twin || each.kind == Kind::fork ||
+               (each.kind == Kind::revoked && each.who.empty());
+    });
 }
 
 void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
@@ -224,6 +262,8 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     if (view.recovery && reached < view.quorum) return;
     if (admitted(view) < view.quorum) return;
     if (reached < view.quorum && names.size() > 1) {
+        // It may be connected to few while it fetches what it lacks, or peers refuse it.
+        if (lags(view) || is_refused(out)) return;
         out.push_back(
             {Kind::partition,
              "",
@@ -259,22 +299,16 @@ std::string why_silent(const ValidatorStatus& validator) {
 
 void find_lagging(const AgreementView& view, std::vector<Finding>& out) {
     const chain::Height late = late_blocks(view);
-    std::size_t above = 0;
-    std::size_t known = 0;
     chain::Height best = view.head;
-    for (const ValidatorStatus& each : view.validators) {
-        if (each.own || !each.connected || !each.head) continue;
-        ++known;
-        best = std::max(best, *each.head);
-        if (*each.head > view.head + late) ++above;
-    }
-    if (above * 2 > known) {
+    for (const ValidatorStatus& each : view.validators)
+        if (!each.own && each.connected) best = std::max(best, each.head.value_or(0));
+    if (const auto theirs = head_of_peers(view)) {
         out.push_back({Kind::lagging,
                        "",
                        fmt::format("This node lags: its head is block {}, its peers are at block "
                                    "{}; 'bor-cli net sync' shows how it catches up.",
                                    view.head,
-                                   best)});
+                                   *theirs)});
     }
     for (const ValidatorStatus& each : view.validators) {
         if (each.own || !each.connected) continue;

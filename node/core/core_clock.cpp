@@ -45,12 +45,7 @@ void Core::Impl::say_clock(Effects& out) {
     say_clock_at_ = now_ + kSayEvery;
     ++clock_number_;
     // Nothing else tells readers of clocks while the chain stands still.
-    const consensus::ClockStatus status = consensus_.clocks(now_);
-    if (status.floor != shown_floor_ || status.shown.size() != shown_clocks_) {
-        shown_floor_ = status.floor;
-        shown_clocks_ = status.shown.size();
-        publish(out);
-    }
+    publish(out);
     for (const base::crypto::PublicKey& key : own_keys_) {
         if (!consensus_.is_validator(key)) continue;
         p2p::ClockStatement statement{.key = key,

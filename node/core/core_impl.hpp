@@ -399,8 +399,6 @@ class Core::Impl {
     base::Timestamp said_to_who_came_at_{};
     std::uint64_t clock_life_ = 1;
     std::uint64_t clock_number_ = 0;
-    std::optional<chain::Slot> shown_floor_;  // As published.
-    std::size_t shown_clocks_ = 0;
     std::string trouble_;
     bool is_write_trouble_ = false;  // That goes with the next write that succeeds.
     std::uint64_t executed_ = 0;     // effect::Pending so far,

@@ -29,9 +29,13 @@ base::Error error_of(const rocksdb::Status& status, const std::string& directory
                 "no space is left on the device of " + directory + "; free some: " + said};
     }
     if (status.IsCorruption()) {
-        return {base::Errc::corrupt,
-                "the database in " + directory +
-                    " is damaged; check the disk, then restore it from a snapshot: " + said};
+        return {
+            base::Errc::corrupt,
+            "the database in " + directory +
+                " is damaged; check the disk; then move that folder away, leave 'safety' beside "
+                "it where it is, and start: the node fetches from peers what it had, or begins "
+                "with --snapshot: " +
+                said};
     }
     return {base::Errc::unavailable, "the database in " + directory + " failed: " + said};
 }

@@ -211,11 +211,12 @@ bool Gateway::admit(std::uint64_t connection, Session& session) {
         return false;
     }
     if (closed >= kClosedMax) {
-        world_.listener.close(connection,
-                              fmt::format("{} connections of {} have closed and are not done: it is "
-                                          "over its quota of bytes (setquota of the contract)",
-                                          closed,
-                                          who->account.to_string()));
+        world_.listener.close(
+            connection,
+            fmt::format("{} connections of {} have closed and are not done: it is "
+                        "over its quota of bytes (setquota of the contract)",
+                        closed,
+                        who->account.to_string()));
         return false;
     }
     session.is_admitted = true;

@@ -56,8 +56,7 @@ TEST_CASE("a rate holds on the average, for whatever sizes", "[bps][quotas]") {
     CHECK(rate < 105'000);
 }
 
-TEST_CASE("nobody waits for longer than five seconds, or owes more than thirty",
-          "[bps][quotas]") {
+TEST_CASE("nobody waits for longer than five seconds, or owes more than thirty", "[bps][quotas]") {
     bps::Quotas quotas;
     set(quotas, {.account = "alice"_n, .bytes_in = 0, .bytes_out = 1});
     CHECK(quotas.take_in(1'000'000, "alice"_n, 100'000'000) == 5'000);
