@@ -71,6 +71,7 @@ void Host::cut_power(bool loses_synced) {
         }
     });
     if (loses_synced && rows_before_) {
+        lost_nothing_ = false;
         const auto is_known = [](const auto& each) { return each.second.safety().known; };
         const bool knows_all = std::ranges::all_of(read_journals(to_mend), is_known);
         // Such a page is there after its rows were: they lose two writes then.
@@ -144,7 +145,7 @@ bool Host::has_lock_on(const chain::BlockId& block) const {
 
 // What the keys knew before something is lost.
 void Host::remember_journals() {
-    lost_one_write_ = false;
+    lost_nothing_ = lost_one_write_ = false;
     std::vector<consensus::KeyTag> to_mend;
     if (!known_before_) known_before_ = read_journals(to_mend);
 }
@@ -153,6 +154,15 @@ void Host::remember_journals() {
 // can have acted on.
 void Host::check_journals(const consensus::Journals& opened) {
     const auto done = std::exchange(done_, {});
+    const auto knew = std::exchange(knew_, {});
+    for (const auto& [key, journal] : opened) {
+        if (journal.safety().known) {
+            knew_.insert(key);
+        } else if (lost_nothing_ && knew_all_ && knew.contains(key)) {
+            cluster_.observer().fail("a key is lost whose disk has lost nothing");
+        }
+    }
+    lost_nothing_ = true;
     if (std::exchange(lost_one_write_, false)) {
         // Whichever of the two it was, the other has it (spec 04).
         for (const base::crypto::PublicKey& own : keys()) {
@@ -237,6 +247,7 @@ bool Host::put_back_rows() {
 // --- While it is down: both ---
 
 void Host::forget_all() {
+    lost_nothing_ = false;
     for (const base::crypto::PublicKey& key : keys())
         cluster_.observer().forgets_answer(key);
     forget_last_sync();
