@@ -18,6 +18,7 @@ constexpr std::uint64_t kWorldSalt = 0x5851F42D4C957F2D;
 constexpr std::uint64_t kPrunerSalt = 0x9E3779B97F4A7C15;
 constexpr std::uint64_t kRestoreSalt = 0xBF58476D1CE4E5B9;
 constexpr std::uint64_t kRoomSalt = 0x8CB92BA72F3D8DD7;
+constexpr std::uint64_t kKeysSalt = 0xD6E8FEB86659FD93;
 constexpr std::uint64_t kJournalSalt = 0xC2B2AE3D27D4EB4F;
 constexpr int kLittleRoomPercent = 40;
 constexpr int kAmnesiaPercent = 10;  // Of those that may have it.
@@ -71,7 +72,14 @@ void choose_disaster(World& world, Chance& dice) {
     if (has_other || world.loses_half) world.upgrade_at.reset();
 }
 
-void make_genesis(World& world, Chance& chance) {
+// Byzantine members use the first of their keys for all; without them votes may have the second.
+std::size_t choose_vote_key(const World& world, std::uint64_t seed) {
+    Chance dice(seed ^ kKeysSalt);
+    return world.goes_ahead && dice.percent(50) ? 1 : 0;
+}
+
+void make_genesis(World& world, Chance& chance, std::uint64_t seed) {
+    const std::size_t vote_key = choose_vote_key(world, seed);
     genesis::Genesis& genesis = world.genesis;
     genesis.times = {.initial = {1'700'000'000'000'000}, .interval_milliseconds = 250};
     for (std::size_t i = 0; i < world.members; ++i) {
@@ -79,7 +87,8 @@ void make_genesis(World& world, Chance& chance) {
         const auto key = signing_key(i).public_key();
         genesis.members.push_back({name, chain::Authority::of_key(key), 1});
         genesis.nodes.push_back({name, name, node_key(i), 1});
-        if (i < world.validators) genesis.schedule.entries.push_back({name, key, key});
+        if (i < world.validators)
+            genesis.schedule.entries.push_back({name, key, signing_key(i, vote_key).public_key()});
         world.universe.members.push_back(
             {name, key, {key, signing_key(i, 1).public_key()}, !world.is_honest(i)});
     }
@@ -197,7 +206,7 @@ World make_world(Chance& chance, std::uint64_t seed, Worlds worlds) {
     if (chance.percent(25)) world.upgrade_at = static_cast<chain::Height>(chance.between(8, 40));
     if (worlds == Worlds::any) choose_disaster(world, dice);
     world.elects_itself = Candidates::is_in(world, seed);
-    make_genesis(world, chance);
+    make_genesis(world, chance, seed);
     choose_pruner(world, seed);
     choose_restored(world, seed);
     choose_room(world, seed, worlds);
