@@ -433,17 +433,16 @@ base::Result<void> recover_check(const Session& /*session*/, const Arguments& ar
         fmt::print("note: one key has signed for {} members, whose authority it has\n",
                    signers.size());
     }
+    for (const chain::ScheduleEntry& entry : recovery->reset.schedule.entries) {
+        fmt::print("on the node of {}: signature-provider = {}=KEY:file:FILE or WALLET:SOCKET\n",
+                   entry.producer.to_string(),
+                   entry.signing_key.to_string());
+    }
     fmt::print(
         "good. On every node: copy it to DATA_DIR/{}, and start with\n"
         "recover-from = {}\n",
         genesis::kRecoveryFile,
         base::to_hex(recovery->id().view()));
-    for (const chain::ScheduleEntry& entry : recovery->reset.schedule.entries) {
-        fmt::print(
-            "on the node of {} also: signature-provider = {}=KEY:file:FILE or WALLET:SOCKET\n",
-            entry.producer.to_string(),
-            entry.signing_key.to_string());
-    }
     return {};
 }
 
