@@ -51,7 +51,7 @@ class Arguments {
 struct Session {
     std::string url = "http://127.0.0.1:8888";  // Or unix:///path.
     std::string wallet_url;
-    bool names_wallet = false;  // An option does, or the network's file.
+    bool names_wallet = false;        // An option does, or the network's file.
     std::string dir = "bor-network";  // A local network's folder.
     bool json = false;
 };

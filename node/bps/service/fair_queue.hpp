@@ -67,7 +67,7 @@ class FairQueue : base::Pinned {
     Places ready_;    // Who has something that waits and is not held, by what it had.
     Places resting_;  // Who has nothing, and had more than now_.
     std::set<std::pair<std::int64_t, Tenant>> held_;
-    Time now_{};      // What the tenant had of which the last item was taken.
+    Time now_{};  // What the tenant had of which the last item was taken.
 };
 
 }  // namespace bps
