@@ -20,8 +20,8 @@ namespace bps {
 //
 // Bytes are counted by a leaky bucket (the generic cell rate algorithm of ITU-T I.371): a tenant
 // may be ahead of its rate by kBurstMs. One that is further ahead is not read until it is not, but
-// for kThrottleMaxMs at most; and while it owes more than
-// that, what was read already waits, too (overdrawn_until()). It owes kDebtMaxMs at most.
+// for kThrottleMaxMs at most; while it owes more than that, what was read already waits, too
+// (overdrawn_until()). It owes kDebtMaxMs at most.
 //
 // Thread: that of the broker. Times are milliseconds since 1970, and never fall.
 class Quotas : base::Pinned {
