@@ -141,6 +141,23 @@ std::string after_answer(const AgreementView& view) {
            "new key; else make it, once for all ('bor-cli recover make').";
 }
 
+std::string without_journal(const AgreementView& view, const std::string& name) {
+    if (view.finalized <= 1) {
+        return fmt::format(
+            "{} does not vote: its safety journal is lost, and neither this node nor a peer has a "
+            "block of the chain. Look for what is left of it first, a data directory, a snapshot "
+            "or an archive, of observers too, and start that node: --accept-amnesia would begin "
+            "the chain again from its first block, without all that was final.",
+            name);
+    }
+    return fmt::format(
+        "{} does not vote yet, since its safety journal is lost or behind, or its storage was set "
+        "back: it waits for a final block made after its start. Where too many wait so that none "
+        "is made, start one once with --accept-amnesia, or as many as are short of a quorum "
+        "(README, \"A safety journal is lost\").",
+        name);
+}
+
 // Keys of this node that keep still, and those that should be here.
 void find_keys(const AgreementView& view, std::vector<Finding>& out) {
     for (const ValidatorStatus& each : view.validators) {
@@ -198,26 +215,8 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
                                        name_of(each),
                                        after_answer(view))});
         }
-        if (each.journal_lost && view.finalized <= 1) {
-            out.push_back({Kind::silent,
-                           name_of(each),
-                           fmt::format("{} does not vote: its safety journal is lost, and neither "
-                                       "this node nor a peer has a block of the chain. Look for "
-                                       "what is left of it first, a data directory, a snapshot or "
-                                       "an archive, of observers too, and start that node: "
-                                       "--accept-amnesia would begin the chain again from its "
-                                       "first block, without all that was final.",
-                                       name_of(each))});
-        } else if (each.journal_lost) {
-            out.push_back({Kind::silent,
-                           name_of(each),
-                           fmt::format("{} does not vote yet, since its safety journal is lost or "
-                                       "behind, or its storage was set back: it waits for a final "
-                                       "block made after its start. Where too many wait so that "
-                                       "none is made, start one once with --accept-amnesia, or as "
-                                       "many as are short of a quorum (README, \"A safety journal "
-                                       "is lost\").",
-                                       name_of(each))});
+        if (each.journal_lost) {
+            out.push_back({Kind::silent, name_of(each), without_journal(view, name_of(each))});
         }
     }
 }

@@ -298,9 +298,10 @@ TEST_CASE("a lost key votes again on a machine whose clock is a little behind",
     for (chain::Slot slot = 9; slot < 20; ++slot) {
         const auto block =
             slot == 9 ? v.block(slot, parent) : v.block(slot, parent, {.justify = parent});
-        for (const auto kind : {kNotarize, kCommit})
+        for (const auto kind : {kNotarize, kCommit}) {
             (void)v.step(v.at(slot) - behind + 20ms,
                          input::CertificateReceived{v.certificate(kind, block)});
+        }
         (void)v.step(v.at(slot), input::BlockAdopted{block, false});
         (void)v.tick(slot);
         parent = block;
