@@ -244,10 +244,27 @@ void check_broker(const Session& session, std::vector<Finding>& out) {
                                number_of(*broker, "partitions"))});
 }
 
-// Where nothing names one, the node's keys may be elsewhere: a node whose key is in a wallet that
-// does not answer says so itself.
-Finding check_wallet(const Session& session) {
+// Whose keys vote: of it, too, when it keeps still.
+bool is_validator(const Session& session) {
+    const auto finality = call(session.url, "/v1/bor/finality", Json());
+    return finality && std::ranges::any_of(list_of(*finality, "validators"), [](const Json& each) {
+               return shown(each, "own") == "true";
+           });
+}
+
+// A validator's keys may be in the wallet; another node needs it for nothing. A node that does not
+// answer may be either. Where nothing names a wallet the keys may be elsewhere: a node whose key is
+// in one that does not answer says so itself.
+Finding check_wallet(const Session& session, bool has_votes) {
     const auto wallets = call(session.wallet_url, "/v1/wallet/list_wallets", Json());
+    if (!wallets && !has_votes) {
+        return {"wallet",
+                true,
+                fmt::format("No wallet daemon answers, and this node, which is no validator, needs "
+                            "none; commands that sign do: {}",
+                            wallets.error().detail),
+                true};
+    }
     if (!wallets && !session.names_wallet) {
         return {"wallet",
                 true,
@@ -314,7 +331,8 @@ namespace {
 
 base::Result<void> doctor(const Session& session, const Arguments& /*arguments*/) {
     std::vector<Finding> findings = examine_node(session);
-    findings.push_back(check_wallet(session));
+    const bool answers = findings.front().good;
+    findings.push_back(check_wallet(session, !answers || is_validator(session)));
     std::size_t bad = 0;
     Json json = Json::array();
     for (const Finding& finding : findings) {
