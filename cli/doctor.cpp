@@ -257,19 +257,13 @@ bool is_validator(const Session& session) {
 // in one that does not answer says so itself.
 Finding check_wallet(const Session& session, bool has_votes) {
     const auto wallets = call(session.wallet_url, "/v1/wallet/list_wallets", Json());
-    if (!wallets && !has_votes) {
+    if (!wallets && (!has_votes || !session.names_wallet)) {
+        const std::string_view why = has_votes ? "no --wallet-url names one"
+                                               : "this node, which is no validator, needs none";
         return {"wallet",
                 true,
-                fmt::format("No wallet daemon answers, and this node, which is no validator, needs "
-                            "none; commands that sign do: {}",
-                            wallets.error().detail),
-                true};
-    }
-    if (!wallets && !session.names_wallet) {
-        return {"wallet",
-                true,
-                fmt::format("No wallet daemon answers, and no --wallet-url names one; commands "
-                            "that sign need it: {}",
+                fmt::format("No wallet daemon answers, and {}; commands that sign need one: {}",
+                            why,
                             wallets.error().detail),
                 true};
     }

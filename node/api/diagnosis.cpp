@@ -235,10 +235,6 @@ std::optional<chain::Height> head_of_peers(const AgreementView& view) {
     return above * 2 > known ? std::optional(best) : std::nullopt;
 }
 
-bool lags(const AgreementView& view) {
-    return head_of_peers(view).has_value();
-}
-
 // It was said why peers do not want this node.
 bool is_refused(const std::vector<Finding>& said) {
     return std::ranges::any_of(said, [](const Finding& each) {
@@ -261,8 +257,8 @@ void find_unreachable(const AgreementView& view, std::vector<Finding>& out) {
     if (view.recovery && reached < view.quorum) return;
     if (admitted(view) < view.quorum) return;
     if (reached < view.quorum && names.size() > 1) {
-        // It may be connected to few while it fetches what it lacks, or peers refuse it.
-        if (lags(view) || is_refused(out)) return;
+        // A node that catches up may be connected to few, and one that peers refuse to none.
+        if (head_of_peers(view) || is_refused(out)) return;
         out.push_back(
             {Kind::partition,
              "",

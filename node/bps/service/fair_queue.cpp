@@ -31,7 +31,6 @@ FairQueue::Next FairQueue::take() {
 void FairQueue::hold_first(std::int64_t until) {
     CHECK(!ready_.empty());
     const Tenant tenant = ready_.extract(ready_.begin()).value().second;
-    lines_.at(tenant).is_held = true;
     held_.emplace(until, tenant);
 }
 
@@ -39,7 +38,6 @@ void FairQueue::release(std::int64_t now) {
     while (!held_.empty() && held_.begin()->first <= now) {
         const Tenant tenant = held_.extract(held_.begin()).value().second;
         Line& line = lines_.at(tenant);
-        line.is_held = false;
         line.had = std::max(line.had, now_);
         ready_.emplace(line.had, tenant);
     }

@@ -54,7 +54,6 @@ class FairQueue : base::Pinned {
     struct Line {
         std::deque<Item> items;
         Time had{};
-        bool is_held = false;  // It has something that waits, then.
     };
     using Places = std::set<std::pair<Time, Tenant>>;
 
@@ -66,7 +65,7 @@ class FairQueue : base::Pinned {
     std::map<Tenant, Line> lines_;
     Places ready_;    // Who has something that waits and is not held, by what it had.
     Places resting_;  // Who has nothing, and had more than now_.
-    std::set<std::pair<std::int64_t, Tenant>> held_;
+    std::set<std::pair<std::int64_t, Tenant>> held_;  // And until when; something of each waits.
     Time now_{};  // What the tenant had of which the last item was taken.
 };
 

@@ -57,7 +57,6 @@ void let_all_go_ahead(World& world) {
     world.byzantine.clear();
     world.wrong_time.reset();
     world.forgetful.reset();
-    world.upgrade_at.reset();
     world.goes_ahead = true;
 }
 
