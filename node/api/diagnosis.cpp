@@ -141,11 +141,27 @@ std::string after_answer(const AgreementView& view) {
            "new key; else make it, once for all ('bor-cli recover make').";
 }
 
+// The head of most peers, where that is far above ours.
+std::optional<chain::Height> head_of_peers(const AgreementView& view) {
+    std::size_t above = 0;
+    std::size_t known = 0;
+    chain::Height best = view.head;
+    for (const ValidatorStatus& each : view.validators) {
+        if (each.own || !each.connected || !each.head) continue;
+        ++known;
+        best = std::max(best, *each.head);
+        if (*each.head > view.head + late_blocks(view)) ++above;
+    }
+    return above * 2 > known ? std::optional(best) : std::nullopt;
+}
+
 std::string without_journal(const AgreementView& view, const std::string& name) {
-    if (view.finalized <= 1) {
+    // Peers that have blocks give them: then nothing is to be looked for.
+    if (view.finalized <= 1 && !head_of_peers(view)) {
         return fmt::format(
-            "{} does not vote: its safety journal is lost, and neither this node nor a peer has a "
-            "block of the chain. Look for what is left of it first, a data directory, a snapshot "
+            "{} does not vote: its safety journal is lost, and neither this node nor a connected "
+            "peer has a block of the chain. Look for what is left of it first, a data directory, a "
+            "snapshot "
             "or an archive, of observers too, and start that node: --accept-amnesia would begin "
             "the chain again from its first block, without all that was final.",
             name);
@@ -219,20 +235,6 @@ void find_keys(const AgreementView& view, std::vector<Finding>& out) {
             out.push_back({Kind::silent, name_of(each), without_journal(view, name_of(each))});
         }
     }
-}
-
-// The head of most peers, where that is far above ours.
-std::optional<chain::Height> head_of_peers(const AgreementView& view) {
-    std::size_t above = 0;
-    std::size_t known = 0;
-    chain::Height best = view.head;
-    for (const ValidatorStatus& each : view.validators) {
-        if (each.own || !each.connected || !each.head) continue;
-        ++known;
-        best = std::max(best, *each.head);
-        if (*each.head > view.head + late_blocks(view)) ++above;
-    }
-    return above * 2 > known ? std::optional(best) : std::nullopt;
 }
 
 // It was said why peers do not want this node.

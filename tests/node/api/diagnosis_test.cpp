@@ -402,6 +402,11 @@ TEST_CASE("a key of this node that keeps still") {
     CHECK(has(only(view, Finding::Kind::silent, "bora"), "start one once with --accept-amnesia"));
     view.finalized = 1;
     CHECK(has(only(view, Finding::Kind::silent, "bora"), "Look for what is left of it first"));
+    // A new disk beside peers that have the chain.
+    view.head = 1;
+    const auto fetching = diagnose(view);
+    REQUIRE_FALSE(fetching.empty());
+    CHECK(has(fetching.front().text, "it waits for a final block made after its start"));
 }
 
 TEST_CASE("a partition") {
