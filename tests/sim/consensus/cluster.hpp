@@ -193,7 +193,7 @@ class Host {
     // Since the process ended, one of the two parts has lost that, and nothing else was lost.
     bool lost_one_write_ = false;
     bool lost_nothing_ = false;         // That was durable, since the last start.
-    std::set<consensus::KeyTag> knew_;  // Keys that were not lost then.
+    std::set<consensus::KeyTag> knew_;  // Keys not lost then, nor since.
     std::vector<consensus::JournalPage> synced_pages_;
     std::vector<consensus::JournalPage> unsynced_pages_;
     std::unique_ptr<consensus::Consensus> consensus_;
