@@ -29,6 +29,10 @@ base::Result<void> Directory::apply(const RowId& id, std::optional<base::ByteVie
         const PartitionId said{row->topic, static_cast<std::int32_t>(row->partition)};
         if (said != key || said.index < 0) return rows::misplaced(id);
         partitions_[key] = std::move(*row);
+    } else if (id.table == rows::Ids::kTable && value) {
+        auto row = rows::read<rows::Ids>(id, *value);
+        if (!row) return base::fail(row.error());
+        last_topic_ = row->topic;
     }
     return {};
 }

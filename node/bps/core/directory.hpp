@@ -14,8 +14,8 @@
 
 namespace bps {
 
-// Where the brokers are and who leads what (spec 08, "Contract"), from the rows `brokers` and
-// `partitions` as the last final block left them. Which topics there are, Rights knows.
+// Where the brokers are and who leads what (spec 08, "Contract"), from the rows `brokers`,
+// `partitions` and `ids` as the last final block left them. Which topics there are, Rights knows.
 //
 // Thread: that of the broker.
 class Directory final : public Cluster {
@@ -36,6 +36,8 @@ class Directory final : public Cluster {
         return partitions_;
     }
 
+    // Of the topic that was made last; 0: none was.
+    [[nodiscard]] TopicId last_topic() const { return last_topic_; }
     // Whether the broker has started and is not fenced.
     [[nodiscard]] bool is_live(std::int32_t broker) const;
     // Who leads, in the start of its broker that was elected, and is live; nothing: nobody.
@@ -48,6 +50,7 @@ class Directory final : public Cluster {
 
     std::map<std::int32_t, rows::Broker> brokers_;
     std::map<PartitionId, rows::Partition> partitions_;
+    TopicId last_topic_ = 0;
 };
 
 }  // namespace bps

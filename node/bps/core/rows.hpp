@@ -322,4 +322,19 @@ struct Partition {
     }
 };
 
+// What was given out last. Key: the table.
+struct Ids {
+    static constexpr chain::Name kTable = "ids"_n;
+
+    std::int32_t broker = -1;
+    std::uint32_t topic = 0;
+    std::uint64_t row = 0;
+    std::int64_t next_producer = 0;
+    std::uint32_t id_space = 0;
+
+    static void each_field(auto& self, auto&& visit) {
+        visit(self.broker, self.topic, self.row, self.next_producer, self.id_space);
+    }
+};
+
 }  // namespace bps::rows

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace bps {
 
@@ -37,22 +38,46 @@ bool LocalPartitions::make_some(std::int64_t now, Effects& out) {
         const PartitionId id = to_make_.extract(to_make_.begin()).value();
         update(now, id, out);
     }
-    return !to_make_.empty();
+    for (std::size_t i = 0; i < kMadeAtOnce && !to_remove_.empty(); ++i) {
+        const PartitionId id = to_remove_.extract(to_remove_.begin()).value();
+        if (is_deleted(id)) remove_directory(id);
+    }
+    if (auto saved = list_.save(); !saved) log_.error("{}", saved.error().detail);
+    return !to_make_.empty() || !to_remove_.empty();
+}
+
+void LocalPartitions::find_deleted() {
+    const auto on_disk = list_.on_disk();
+    if (!on_disk) return log_.error("{}", on_disk.error().detail);
+    std::ranges::copy_if(*on_disk,
+                         std::inserter(to_remove_, to_remove_.end()),
+                         [this](PartitionId id) { return is_deleted(id); });
+}
+
+// A topic that the chain has not made yet may be of blocks that a recovery gave up: what it had
+// stays.
+bool LocalPartitions::is_deleted(PartitionId id) const {
+    return find_row(id) == nullptr && id.topic <= world_.rows.last_topic();
+}
+
+const rows::Partition* LocalPartitions::find_row(PartitionId id) const {
+    const rows::Partition* const row = world_.rows.find_partition(id);
+    const bool is_ours = row != nullptr && has_replica(*row, broker_);
+    return is_ours && world_.rights.find_topic(id.topic) != nullptr ? row : nullptr;
 }
 
 bool LocalPartitions::is_new(PartitionId id) const {
-    const rows::Partition* const row = world_.rows.find_partition(id);
-    return row != nullptr && has_replica(*row, settings_.broker) && !partitions_.contains(id);
+    return find_row(id) != nullptr && !partitions_.contains(id);
 }
 
 void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
-    const rows::Partition* row = world_.rows.find_partition(id);
-    const rows::Topic* topic = world_.rights.find_topic(id.topic);
+    const rows::Partition* const row = find_row(id);
     const auto found = partitions_.find(id);
-    if (row == nullptr || topic == nullptr || !has_replica(*row, settings_.broker)) {
+    if (row == nullptr) {
         if (found != partitions_.end()) remove(now, id, out);
         return;
     }
+    const rows::Topic* const topic = world_.rights.find_topic(id.topic);
     auto settings =
         partition_settings(topic->settings, static_cast<std::int32_t>(row->replicas.size()));
     settings.owner = topic->owner;
@@ -77,6 +102,7 @@ void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
 base::Result<LocalPartitions::Local*> LocalPartitions::make(std::int64_t now,
                                                             PartitionId id,
                                                             const PartitionSettings& settings) {
+    if (auto checked = list_.check(id); !checked) return base::fail(checked.error());
     auto files = DiskLogFiles::open(path_of(id), world_.files);
     if (!files) return base::fail(files.error());
     auto opened = Log::open(**files, settings.log, now);
@@ -88,6 +114,7 @@ base::Result<LocalPartitions::Local*> LocalPartitions::make(std::int64_t now,
                   findings.cut_bytes,
                   findings.cut_reason);
     }
+    list_.add(id);
     Local& local = partitions_[id];
     local.files = *std::move(files);
     world_.syncer.attach(id.log(), *local.files);
@@ -99,6 +126,11 @@ void LocalPartitions::remove(std::int64_t now, PartitionId id, Effects& out) {
     world_.broker.remove(now, id, out);
     world_.syncer.detach(id.log());
     partitions_.erase(id);
+    remove_directory(id);
+}
+
+void LocalPartitions::remove_directory(PartitionId id) {
+    list_.remove(id);
     if (auto removed = node::remove_tree(path_of(id)); !removed) {
         log_.warn("{} stays: {}", path_of(id), removed.error().detail);
     }
@@ -115,7 +147,7 @@ void LocalPartitions::follow(std::int64_t now,
             log_.error("{}: {}", path_of(id), set.error().detail);
         }
     }
-    const bool is_elected = boot_ && row.leader == settings_.broker && row.leader_boot == *boot_;
+    const bool is_elected = boot_ && row.leader == broker_ && row.leader_boot == *boot_;
     const auto insync = static_cast<std::int32_t>(std::ranges::count_if(
         row.replicas, [&](const rows::Replica& each) { return world_.rows.is_in_sync(each); }));
     // Nothing is copied to other replicas: one in sync could be elected, and would have no record
@@ -141,10 +173,6 @@ void LocalPartitions::follow(std::int64_t now,
     }
     local.epoch = row.leader_epoch;
     local.insync = insync;
-}
-
-std::string LocalPartitions::path_of(PartitionId id) const {
-    return fmt::format("{}/{}-{}", settings_.directory, id.topic, id.index);
 }
 
 base::Result<std::shared_ptr<const RecordFile>> LocalPartitions::open(

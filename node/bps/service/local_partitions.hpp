@@ -11,6 +11,7 @@
 #include "node/bps/disk/log_syncer.hpp"
 #include "node/bps/disk/open_files.hpp"
 #include "node/bps/server/record_files.hpp"
+#include "node/bps/service/partition_list.hpp"
 
 #include <cstdint>
 #include <map>
@@ -31,10 +32,6 @@ namespace bps {
 // Thread: that of the broker.
 class LocalPartitions final : public RecordFiles {
   public:
-    struct Settings {
-        std::string directory;  // Has one for each partition: "<topic id>-<partition>".
-        std::int32_t broker = 0;
-    };
     // All of it outlives this.
     struct World {
         Broker& broker;
@@ -43,16 +40,19 @@ class LocalPartitions final : public RecordFiles {
         OpenFiles& files;
         LogSyncer& syncer;
     };
-    LocalPartitions(Settings settings, const World& world, base::Log log)
-        : settings_(std::move(settings)), world_(world), log_(log) {}
+    LocalPartitions(std::int32_t broker, PartitionList list, const World& world, base::Log log)
+        : broker_(broker), list_(std::move(list)), world_(world), log_(log) {}
 
     // The final row of this broker has its start: it may lead what is elected in this boot.
     // Nothing: it has another one.
     void set_boot(std::optional<std::uint32_t> boot) { boot_ = boot; }
     // Rows of these have changed, or of their topics. Those that are new here wait for make_some().
     void update(std::int64_t now, const std::set<PartitionId>& changed, Effects& out);
-    // Makes or opens a few of them, each of which waits for the disk some times. False: none is
-    // left.
+    // The rows are those of now: directories of topics that were deleted while this broker did not
+    // run wait for make_some(), which removes them.
+    void find_deleted();
+    // Makes, opens or removes a few, each of which waits for the disk some times. False: none is
+    // left. Before anything of a new one is acknowledged it is listed.
     bool make_some(std::int64_t now, Effects& out);
 
     [[nodiscard]] base::Result<std::shared_ptr<const RecordFile>> open(
@@ -67,6 +67,8 @@ class LocalPartitions final : public RecordFiles {
         std::int64_t log_start = 0;       // As its row had it last.
     };
 
+    // Null: this broker has no replica of it.
+    [[nodiscard]] const rows::Partition* find_row(PartitionId id) const;
     [[nodiscard]] bool is_new(PartitionId id) const;
     void update(std::int64_t now, PartitionId id, Effects& out);
     [[nodiscard]] base::Result<Local*> make(std::int64_t now,
@@ -74,14 +76,18 @@ class LocalPartitions final : public RecordFiles {
                                             const PartitionSettings& settings);
     void remove(std::int64_t now, PartitionId id, Effects& out);
     void follow(std::int64_t now, Local& local, const rows::Partition& row, Effects& out);
-    [[nodiscard]] std::string path_of(PartitionId id) const;
+    [[nodiscard]] bool is_deleted(PartitionId id) const;
+    void remove_directory(PartitionId id);
+    [[nodiscard]] std::string path_of(PartitionId id) const { return list_.path_of(id); }
 
-    const Settings settings_;
+    const std::int32_t broker_;
+    PartitionList list_;
     const World world_;
     base::Log log_;
     std::optional<std::uint32_t> boot_;
     std::map<PartitionId, Local> partitions_;
     std::set<PartitionId> to_make_;
+    std::set<PartitionId> to_remove_;
 };
 
 }  // namespace bps

@@ -67,14 +67,17 @@ base::Result<std::unique_ptr<Service>> Service::open(Options options, Node node,
     self.start_ = *std::move(start);
     self.syncer_ = std::make_unique<LogSyncer>(
         [&self](LogSyncer::Failed failed) { self.post(Synced{std::move(failed)}); });
-    self.partitions_ = std::make_unique<LocalPartitions>(
-        LocalPartitions::Settings{.directory = with.directory, .broker = with.rights.broker},
-        LocalPartitions::World{.broker = self.broker_,
-                               .rights = self.rights_,
-                               .rows = self.directory_,
-                               .files = self.files_,
-                               .syncer = *self.syncer_},
-        log);
+    auto list = PartitionList::open(with.directory, with.chain.chain);
+    if (!list) return base::fail(list.error());
+    self.partitions_ =
+        std::make_unique<LocalPartitions>(with.rights.broker,
+                                          *std::move(list),
+                                          LocalPartitions::World{.broker = self.broker_,
+                                                                 .rights = self.rights_,
+                                                                 .rows = self.directory_,
+                                                                 .files = self.files_,
+                                                                 .syncer = *self.syncer_},
+                                          log);
     self.listener_ = std::make_unique<KafkaListener>(
         with.listener, *self.partitions_, [&self] { self.wake(); }, log);
     self.counted_.broker = with.rights.broker;
@@ -261,6 +264,7 @@ void Service::step_start(std::set<PartitionId>& changed) {
     }
     if (!step->has_started && !step->has_ended) return;
     partitions_->set_boot(start_->boot());
+    if (step->has_started) partitions_->find_deleted();
     changed.insert(known_.begin(), known_.end());
 }
 

@@ -331,6 +331,47 @@ TEST_CASE_METHOD(LeadingBroker,
     CHECK(broker.fetch().first == ErrorCode::topic_authorization_failed);
 }
 
+TEST_CASE("a topic that is deleted while the broker is down goes with its next start",
+          "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    {
+        ServedBroker broker(chain, directory.path());
+        REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+        chain.add_topic();
+        REQUIRE(broker.leads());
+    }
+    REQUIRE(std::filesystem::exists(directory / "7-0"));
+    std::filesystem::create_directory(directory / "8-0");
+    chain.erase<bps::rows::Partition>(bps::PartitionId{7, 0}.log());
+    chain.erase<bps::rows::Topic>(7);
+    chain.put(bps::rows::Ids{.broker = 1, .topic = 7}, bps::rows::Ids::kTable.value);
+    const ServedBroker broker(chain, directory.path());
+    CHECK(tests::soon([&] { return !std::filesystem::exists(directory / "7-0"); }));
+    CHECK(std::filesystem::exists(directory / "8-0"));  // The chain has not made it yet.
+}
+
+TEST_CASE("a partition whose directory is lost is not begun anew", "[bps][service]") {
+    const TemporaryDirectory directory;
+    ChainInMemory chain;
+    {
+        ServedBroker broker(chain, directory.path());
+        REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
+        chain.add_topic();
+        REQUIRE(broker.leads());
+        REQUIRE(broker.produce("the first") == ErrorCode::none);
+    }
+    std::filesystem::rename(directory / "7-0", directory / "elsewhere");
+    ServedBroker broker(chain, directory.path());
+    REQUIRE(tests::soon([&] { return chain.broker().boot == 2; }));
+    CHECK(broker.log.has("partition 0 of 't' is not served: " + (directory / "7-0") + " is gone"));
+    CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
+    std::filesystem::rename(directory / "elsewhere", directory / "7-0");
+    chain.put(chain.partition({7, 0}), bps::PartitionId{7, 0}.log());
+    REQUIRE(broker.leads());
+    CHECK(tests::soon([&] { return has(broker.fetch().second, "the first"); }));
+}
+
 TEST_CASE_METHOD(LeadingBroker,
                  "who waits for records is answered before the broker stops",
                  "[bps][service]") {
