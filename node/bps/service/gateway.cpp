@@ -19,6 +19,8 @@ namespace {
 constexpr std::chrono::milliseconds kTurn{10};
 // Of a tenant, that have closed while what they asked waits.
 constexpr std::size_t kClosedMax = 1'000;
+// Sessions in a call of end_sessions(): some 10 us each.
+constexpr std::size_t kLookedAtOnce = 500;
 
 }  // namespace
 
@@ -63,6 +65,18 @@ void Gateway::send(std::int64_t now, std::vector<Reply>& replies) {
     }
     replies.clear();
     mute_tenants();
+}
+
+void Gateway::end_sessions(std::int64_t now) {
+    auto at = sessions_.lower_bound(next_looked_at_);
+    for (std::size_t i = 0; i < kLookedAtOnce && at != sessions_.end(); ++i, ++at) {
+        Login& login = at->second->login;
+        if (login.principal() == nullptr) continue;
+        if (auto goes_on = login.check(now); !goes_on) {
+            world_.listener.close(at->first, goes_on.error().reason);
+        }
+    }
+    next_looked_at_ = at == sessions_.end() ? 0 : at->first;
 }
 
 void Gateway::give(Reply reply) {

@@ -43,6 +43,9 @@ class Gateway final : public KafkaListener::Handler {
     [[nodiscard]] std::optional<std::int64_t> next_time() const { return waiting_.next_release(); }
     // Gives answers to their connections. One whose session has ended is closed instead.
     void send(std::int64_t now, std::vector<Reply>& replies);
+    // Closes connections whose session has ended, also where nothing is asked on them: a bounded
+    // number, from where the last call ended.
+    void end_sessions(std::int64_t now);
     [[nodiscard]] const LoginCounts& logins() const { return counts_; }
     // What was answered: by key, and the first error that the answer tells.
     using Answered = std::map<std::pair<std::int16_t, ErrorCode>, std::uint64_t>;
@@ -100,6 +103,7 @@ class Gateway final : public KafkaListener::Handler {
     std::uint64_t sent_bytes_ = 0;
     std::uint64_t throttled_ = 0;
     std::map<std::uint64_t, std::unique_ptr<Session>> sessions_;  // By connection.
+    std::uint64_t next_looked_at_ = 0;                            // By end_sessions().
     FairQueue waiting_;
     // Milliseconds for which nothing is to be read of a tenant, after this turn.
     std::map<chain::Name, std::int32_t> to_mute_;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kNice = 10;  // Finality comes first (spec 08).
 constexpr std::int64_t kExpireEveryMs = 60'000;
-constexpr std::int64_t kDiskEveryMs = 1'000;
+constexpr std::int64_t kLookEveryMs = 1'000;
 // The ticket of our own start; those of the broker's calls begin at 1.
 constexpr std::uint64_t kStartTicket = 0;
 
@@ -154,7 +154,7 @@ std::int64_t Service::now() {
 }
 
 bool Service::wait(std::vector<Input>& inputs, bool has_more) {
-    std::int64_t until = now_ + kDiskEveryMs;
+    std::int64_t until = now_ + kLookEveryMs;
     for (const auto next : {broker_.next_time(), gateway_->next_time()})
         until = std::min(until, next.value_or(until));
     const std::int64_t time = has_more ? 0 : std::max<std::int64_t>(until - now(), 0);
@@ -288,11 +288,12 @@ void Service::take(const Refused& refused, Effects& out) {
 void Service::on_time(Effects& out) {
     const std::int64_t time = now();
     broker_.on_time(time, out);
-    if (time >= disk_looked_at_ + kDiskEveryMs) {
-        disk_looked_at_ = time;
+    if (time >= looked_at_ + kLookEveryMs) {
+        looked_at_ = time;
         const auto left = free_percent(options_.directory);
         counted_.is_disk_low = !left || *left < kFreePercentMin;
         broker_.set_disk_low(counted_.is_disk_low);
+        gateway_->end_sessions(time);
         publish_figures();
     }
     if (time >= expire_at_) {

@@ -140,7 +140,7 @@ class Service : base::Pinned {
     std::int64_t now_ = 0;
     std::optional<Ahead> ahead_;  // Of the system's clock.
     std::int64_t expire_at_ = 0;
-    std::int64_t disk_looked_at_ = 0;
+    std::int64_t looked_at_ = 0;
     Figures counted_;
     std::chrono::steady_clock::time_point sync_began_;
 

@@ -1,7 +1,9 @@
 // A whole broker: real sockets and a real directory, a ledger in memory.
 #include "node/bps/service/service.hpp"
 
+#include "base/crypto/hash.hpp"
 #include "tests/node/bps/core/batches.hpp"
+#include "tests/node/bps/core/login_fixture.hpp"
 #include "tests/node/bps/server/served.hpp"
 #include "tests/node/bps/service/chain_in_memory.hpp"
 #include "tests/support/temporary_directory.hpp"
@@ -10,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 
 namespace {
@@ -17,16 +20,6 @@ namespace {
 using namespace chain::literals;  // NOLINT(google-build-using-namespace)
 using bps::ErrorCode;
 using tests::ChainInMemory;
-
-class NobodySatisfies final : public bps::PermissionCheck {
-  public:
-    [[nodiscard]] std::uint32_t height() const override { return 1; }
-    [[nodiscard]] bool satisfies(chain::Name,
-                                 chain::Name,
-                                 const std::vector<base::crypto::PublicKey>&) const override {
-        return false;
-    }
-};
 
 // A segment that has had its time ends, and a fetch has batches of one: records are of today.
 std::int64_t milliseconds_now() {
@@ -63,6 +56,7 @@ class ServedBroker : base::Pinned {
              .permissions = permissions_},
             base::Log(log, "bps"));
         if (!opened) FAIL(opened.error().detail);
+        permissions_.needs[{("alice"_n).value, ("active"_n).value}] = {1, {alice_key.public_key()}};
         service_ = *std::move(opened);
         chain.follow([this](bps::FinalRows rows) { service_->on_final(std::move(rows)); });
         if (const auto started = service_->start(); !started) FAIL(started.error().detail);
@@ -130,7 +124,37 @@ class ServedBroker : base::Pinned {
     void stop() { service_->stop(); }
     [[nodiscard]] bps::Figures figures() { return service_->figures(); }
 
+    // Logs in with a token of alice that is good for an hour.
+    void log_in(tests::Client& client, const std::string& jti) {
+        const auto now = static_cast<std::uint32_t>(milliseconds_now() / 1'000);
+        bps::TokenTerms terms;
+        terms.claims = {.account = "alice"_n,
+                        .jti = jti,
+                        .issued_at = now,
+                        .not_before = now,
+                        .expires_at = now + 3'600};
+        terms.permission = "active"_n;
+        terms.scope.items = {{.prefixed = true, .topic = "t", .rights = {bps::Right::consume}}};
+        bps::Writer handshake;
+        handshake.integer<std::int16_t>(5);
+        handshake.raw(base::as_bytes("PLAIN"));
+        send(client, 17, 1, handshake.take());
+        REQUIRE(client.answer().has_value());
+        const std::string zero(1, '\0');
+        const std::string message =
+            zero + "alice@active" + zero + support::LoginFixture::sign(terms, {alice_key});
+        bps::Writer login;
+        login.integer(static_cast<std::int32_t>(message.size()));
+        login.raw(base::as_bytes(message));
+        send(client, 36, 0, login.take());
+        const auto answer = client.answer();
+        REQUIRE(answer.has_value());
+        REQUIRE(code_at(*answer, 4) == ErrorCode::none);
+    }
+
     tests::LogLines log;
+    const base::crypto::PrivateKey alice_key =
+        base::crypto::PrivateKey::generate(base::crypto::KeyType::r1);
 
   private:
     // In an answer with one topic "t" and one partition of it, where the code of that is.
@@ -150,7 +174,7 @@ class ServedBroker : base::Pinned {
     }
 
     ChainInMemory& chain_;
-    NobodySatisfies permissions_;
+    support::Permissions permissions_;
     std::unique_ptr<bps::Service> service_;
 };
 
@@ -231,6 +255,25 @@ TEST_CASE_METHOD(LeadingBroker,
     // More than 6,000 bytes, of which 2,000 are ahead of the rate.
     CHECK(std::chrono::steady_clock::now() - begin > std::chrono::seconds(1));
     CHECK(tests::soon([&] { return broker.figures().throttled > 0; }));
+}
+
+TEST_CASE_METHOD(LeadingBroker,
+                 "the connection of a token that is revoked is closed, also where it is idle",
+                 "[bps][service]") {
+    tests::Client revoked(broker.port());
+    broker.log_in(revoked, "one");
+    tests::Client kept(broker.port());
+    broker.log_in(kept, "two");
+    const auto until = static_cast<std::uint32_t>(milliseconds_now() / 1'000 + 7'200);
+    std::uint64_t key = 0;
+    std::memcpy(&key, base::crypto::sha256(base::as_bytes("one")).bytes.data(), sizeof(key));
+    chain.put(bps::rows::Revocation{.key = key, .jti = "one", .until = {.seconds = until}},
+              key,
+              "alice"_n);
+    CHECK(broker.log.has("the token one of alice is revoked"));
+    CHECK(revoked.is_ended());
+    ServedBroker::send(kept, 1, 4, ServedBroker::fetch_body(0));
+    CHECK(kept.answer().has_value());
 }
 
 TEST_CASE("what a broker does is counted", "[bps][service]") {
