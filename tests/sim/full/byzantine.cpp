@@ -29,7 +29,7 @@ Byzantine::Byzantine(Fleet& fleet, std::uint64_t seed)
     splits_ = liking();
     forges_ = liking() / 2;
     babbles_ = chance_.percent(15);
-    spreads_variants_ = dice_.percent(kVariantsSeedsPercent);
+    spreads_variants_ = dice_.percent(kVariantsSeedsPercent) || fleet.world().is_narrow;
     if (Divider::is_in(fleet.world(), seed)) divider_ = std::make_unique<Divider>(fleet, seed);
     if (divider_ == nullptr && Splitter::is_in(fleet.world(), seed)) {
         splitter_ = std::make_unique<Splitter>(fleet);
@@ -215,7 +215,9 @@ void Byzantine::became_final(const chain::ExecutedBlockPtr& block) {
 void Byzantine::spread_variants(std::size_t machine, const chain::BlockPtr& block) {
     const auto view = fleet_.view_of(machine);
     if (view == nullptr) return;
-    const auto count = static_cast<std::size_t>(dice_.between(2, 19));
+    // One more where it takes all room: whoever drops the one that others certify needs it again.
+    const bool is_pair = fleet_.world().is_narrow && dice_.percent(80);
+    const std::size_t count = is_pair ? 1 : static_cast<std::size_t>(dice_.between(2, 19));
     auto made = variants_->make(*block, fleet_.world().member_of(machine), *view, count);
     if (made.empty()) return;
     made.push_back(block);

@@ -62,7 +62,10 @@ void Fleet::forget_commits(std::size_t i) {
 
 void Fleet::on_death(std::size_t i, const std::string& why) {
     drop_channels(i);
-    if (!machines_[i]->has_bad_disk() || why.find(kSimulated) == std::string::npos) {
+    // It names the file, or says that the last that a load had written is lost.
+    const bool is_of_disk = why.find(kSimulated) != std::string::npos ||
+                            why.find("a load was cut") != std::string::npos;
+    if (!machines_[i]->has_bad_disk() || !is_of_disk) {
         return fail(fmt::format("node {} ends: {}", i, why));
     }
     plan_repair(i);

@@ -168,7 +168,8 @@ void choose_room(World& world, std::uint64_t seed, Worlds worlds) {
     Chance dice(seed ^ kRoomSalt);
     if (worlds == Worlds::narrow) {
         world.restored.reset();
-        world.genesis.parameters.max_reversible = static_cast<std::uint64_t>(dice.between(2, 4));
+        world.is_narrow = true;
+        world.genesis.parameters.max_reversible = static_cast<std::uint64_t>(dice.between(1, 3));
         return;
     }
     if (world.restored || !dice.percent(kLittleRoomPercent)) return;

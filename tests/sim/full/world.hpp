@@ -40,6 +40,8 @@ struct World {
     std::optional<std::size_t> restored;
     std::optional<std::size_t> replaced;
     chain::Height snapshot_every = 1;  // Blocks.
+    // There is room for very few blocks that are not final.
+    bool is_narrow = false;
     // Of 4 KiB: a safety journal that has more is replaced by one page. 0: as shipped.
     std::size_t journal_blocks_max = 0;
     // From this height on other rules hold, which no program knows at first.
