@@ -54,10 +54,10 @@ void LocalPartitions::find_deleted() {
                          [this](PartitionId id) { return is_deleted(id); });
 }
 
-// A topic that the chain has not made yet may be of blocks that a recovery gave up: what it had
-// stays.
+// A topic that the chain has not made yet may be of blocks that a recovery gave up, and a partition
+// whose replicas are others' is one where this is another broker's directory: what they had stays.
 bool LocalPartitions::is_deleted(PartitionId id) const {
-    return find_row(id) == nullptr && id.topic <= world_.rows.last_topic();
+    return world_.rows.find_partition(id) == nullptr && id.topic <= world_.rows.last_topic();
 }
 
 const rows::Partition* LocalPartitions::find_row(PartitionId id) const {

@@ -388,9 +388,15 @@ TEST_CASE("a topic that is deleted while the broker is down goes with its next s
     std::filesystem::create_directory(directory / "8-0");
     chain.erase<bps::rows::Partition>(bps::PartitionId{7, 0}.log());
     chain.erase<bps::rows::Topic>(7);
+    bps::rows::Partition others;
+    others.topic = 6;
+    others.replicas = {{2, 0}};
+    chain.put(others, bps::PartitionId{6, 0}.log());
+    std::filesystem::create_directory(directory / "6-0");
     chain.put(bps::rows::Ids{.broker = 1, .topic = 7}, bps::rows::Ids::kTable.value);
     const ServedBroker broker(chain, directory.path());
     CHECK(tests::soon([&] { return !std::filesystem::exists(directory / "7-0"); }));
+    CHECK(std::filesystem::exists(directory / "6-0"));  // It is another broker's.
     CHECK(std::filesystem::exists(directory / "8-0"));  // The chain has not made it yet.
 }
 
