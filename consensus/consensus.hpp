@@ -294,6 +294,9 @@ class Consensus {
     // That of the highest slot of all that are here, those of journals and of blocks that are not
     // here included; null: none.
     [[nodiscard]] const chain::Certificate* highest_certificate() const;
+    // On which keys are locked, above the final block, and that are not here: each peer is asked
+    // for them. Where none of the others has the certificate, nothing else brings them.
+    [[nodiscard]] std::vector<chain::BlockId> missing_locks() const;
     // The newest votes seen of a key, at most one of each kind: the answer to hello.
     [[nodiscard]] std::vector<chain::Vote> newest_votes(const base::crypto::PublicKey& key) const {
         return history_.newest(key);

@@ -123,6 +123,14 @@ bool Consensus::is_lock_missing(const OwnKey& own) const {
     return tree_.find(safety.lock) == nullptr;
 }
 
+std::vector<chain::BlockId> Consensus::missing_locks() const {
+    std::vector<chain::BlockId> missing;
+    for (const OwnKey& own : own_) {
+        if (is_lock_missing(own)) missing.push_back(journals_.at(own.tag).safety().lock);
+    }
+    return missing;
+}
+
 // Where all storages have lost it, no key could ever vote again.
 void Consensus::give_up_missing_locks(base::Timestamp now, Effects& out) {
     const base::Timestamp asked_since = std::max(floor_at_, final_at_);

@@ -315,6 +315,8 @@ void Core::Impl::on_peer_ready(const p2p::effect::PeerReady& ready, Effects& out
             tell(p2p::input::PassCertificate{*certificate, ready.channel}, out);
         }
     }
+    for (const chain::BlockId& lock : consensus_.missing_locks())
+        tell(p2p::input::Certified{lock, ready.channel}, out);
 }
 
 // What is held is answered at once; the rest is read from the disk.

@@ -87,6 +87,47 @@ TEST_CASE("a lock stays where the storage loses its last synced write", "[core][
     }
 }
 
+// Where none of the others has heard that it is certified, nothing that they send names it.
+TEST_CASE("each peer is asked for the block of a lock that the storage has lost", "[core][power]") {
+    int found = 0;
+    for (int cut = 0; cut < 16; ++cut) {
+        CAPTURE(cut);
+        Cluster cluster(4);
+        cluster.run(1, 2);
+        (void)run_to_the_cut(cluster, cut, Left::nothing);
+        auto& loser = cluster[1];
+        loser.start();
+        const chain::Slot lock = loser.view().keys[0].lock;
+        const auto held = loser.view().reversible;
+        const auto locked = std::ranges::find_if(
+            held, [&](const auto& each) { return each->block->header.slot == lock; });
+        if (locked == held.end()) continue;
+        ++found;
+        const chain::Block& block = *(*locked)->block;
+        loser.stop();
+        base::Batch lost;
+        chain::erase_reversible(lost, block.header, block.id);
+        REQUIRE(loser.storage().commit(lost, true));
+        loser.start();
+        CHECK(loser.view().keys[0].lacks_lock);
+        std::vector<p2p::input::Certified> asked;
+        loser.to_peers = [&](const p2p::Input& said) {
+            if (const auto* wanted = std::get_if<p2p::input::Certified>(&said))
+                asked.push_back(*wanted);
+        };
+        for (const std::size_t peer : {0U, 2U}) {
+            loser.step(node::input::FromPeers{
+                p2p::effect::PeerReady{Cluster::channel(peer), {}, {cluster[peer].public_key()}}});
+        }
+        REQUIRE(asked.size() == 2);
+        CHECK(asked[0].id == block.id);
+        CHECK(asked[0].channel == Cluster::channel(0));
+        CHECK(asked[1].id == block.id);
+        CHECK(asked[1].channel == Cluster::channel(2));
+    }
+    CHECK(found > 0);
+}
+
 TEST_CASE("one that loses power again and again, each time in another part, stays honest",
           "[core][power]") {
     Cluster cluster(4);

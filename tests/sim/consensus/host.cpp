@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace sim {
@@ -412,6 +413,7 @@ void Host::on_wake(base::Timestamp at) {
     for (const auto& [id, orphan] : orphans_) {
         missing.push_back(id);
     }
+    std::ranges::copy(consensus_->missing_locks(), std::back_inserter(missing));
     for (const chain::BlockId& id : missing) {
         ask(cluster_.chance().below(cluster_.universe().members.size()), id);
     }
