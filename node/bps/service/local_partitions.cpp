@@ -16,6 +16,8 @@ namespace {
 
 // Of a turn: other clients wait meanwhile, some 5 ms for each.
 constexpr std::size_t kMadeAtOnce = 4;
+// After the disk did not take the list.
+constexpr std::int64_t kSaveAgainMs = 10'000;
 
 bool has_replica(const rows::Partition& row, std::int32_t broker) {
     return std::ranges::find(row.replicas, broker, &rows::Replica::broker) != row.replicas.end();
@@ -42,7 +44,12 @@ bool LocalPartitions::make_some(std::int64_t now, Effects& out) {
         const PartitionId id = to_remove_.extract(to_remove_.begin()).value();
         if (is_deleted(id)) remove_directory(id);
     }
-    if (auto saved = list_.save(); !saved) log_.error("{}", saved.error().detail);
+    if (now >= save_at_) {
+        if (auto saved = list_.save(); !saved) {
+            log_.error("{}", saved.error().detail);
+            save_at_ = now + kSaveAgainMs;
+        }
+    }
     return !to_make_.empty() || !to_remove_.empty();
 }
 

@@ -52,7 +52,7 @@ class LocalPartitions final : public RecordFiles {
     // run wait for make_some(), which removes them.
     void find_deleted();
     // Makes, opens or removes a few, each of which waits for the disk some times. False: none is
-    // left. Before anything of a new one is acknowledged it is listed.
+    // left. Before anything of a new one is acknowledged it is listed, if the disk takes that.
     bool make_some(std::int64_t now, Effects& out);
 
     [[nodiscard]] base::Result<std::shared_ptr<const RecordFile>> open(
@@ -88,6 +88,7 @@ class LocalPartitions final : public RecordFiles {
     std::map<PartitionId, Local> partitions_;
     std::set<PartitionId> to_make_;
     std::set<PartitionId> to_remove_;
+    std::int64_t save_at_ = 0;
 };
 
 }  // namespace bps

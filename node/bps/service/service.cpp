@@ -228,7 +228,10 @@ void Service::apply(const FinalRows& rows, std::set<PartitionId>& changed, Effec
         std::optional<base::ByteView> value;
         if (change.value) value = base::ByteView(*change.value);
         const auto read = feed(change.id, value);
-        if (!read) log_.error("a row of the contract is passed over: {}", read.error().detail);
+        if (!read) {
+            log_.error("a row of the contract is passed over: {}", read.error().detail);
+            has_unread_rows_ = true;
+        }
         if (change.id.table == rows::Partition::kTable) {
             const PartitionId id = PartitionId::of(change.id.key);
             changed.insert(id);
@@ -264,7 +267,8 @@ void Service::step_start(std::set<PartitionId>& changed) {
     }
     if (!step->has_started && !step->has_ended) return;
     partitions_->set_boot(start_->boot());
-    if (step->has_started) partitions_->find_deleted();
+    // What is not among the rows that were read may be in one that was not.
+    if (step->has_started && !has_unread_rows_) partitions_->find_deleted();
     changed.insert(known_.begin(), known_.end());
 }
 
