@@ -7,33 +7,41 @@
 namespace bps {
 
 base::Result<void> Directory::apply(const RowId& id, std::optional<base::ByteView> value) {
-    if (id.table == rows::Broker::kTable) {
-        if (id.key > std::numeric_limits<std::int32_t>::max()) return rows::misplaced(id);
-        const auto key = static_cast<std::int32_t>(id.key);
-        if (!value) {
-            brokers_.erase(key);
-            return {};
-        }
-        auto row = rows::read<rows::Broker>(id, *value);
-        if (!row) return base::fail(row.error());
-        if (row->id != key) return rows::misplaced(id);
-        brokers_[key] = std::move(*row);
-    } else if (id.table == rows::Partition::kTable) {
-        const PartitionId key = PartitionId::of(id.key);
-        if (!value) {
-            partitions_.erase(key);
-            return {};
-        }
-        auto row = rows::read<rows::Partition>(id, *value);
-        if (!row) return base::fail(row.error());
-        const PartitionId said{row->topic, static_cast<std::int32_t>(row->partition)};
-        if (said != key || said.index < 0) return rows::misplaced(id);
-        partitions_[key] = std::move(*row);
-    } else if (id.table == rows::Ids::kTable && value) {
-        auto row = rows::read<rows::Ids>(id, *value);
-        if (!row) return base::fail(row.error());
-        last_topic_ = row->topic;
+    if (id.table == rows::Broker::kTable) return apply_broker(id, value);
+    if (id.table == rows::Partition::kTable) return apply_partition(id, value);
+    if (id.table != rows::Ids::kTable || !value) return {};
+    auto row = rows::read<rows::Ids>(id, *value);
+    if (!row) return base::fail(row.error());
+    last_topic_ = row->topic;
+    return {};
+}
+
+base::Result<void> Directory::apply_broker(const RowId& id, std::optional<base::ByteView> value) {
+    if (id.key > std::numeric_limits<std::int32_t>::max()) return rows::misplaced(id);
+    const auto key = static_cast<std::int32_t>(id.key);
+    if (!value) {
+        brokers_.erase(key);
+        return {};
     }
+    auto row = rows::read<rows::Broker>(id, *value);
+    if (!row) return base::fail(row.error());
+    if (row->id != key) return rows::misplaced(id);
+    brokers_[key] = std::move(*row);
+    return {};
+}
+
+base::Result<void> Directory::apply_partition(const RowId& id,
+                                              std::optional<base::ByteView> value) {
+    const PartitionId key = PartitionId::of(id.key);
+    if (!value) {
+        partitions_.erase(key);
+        return {};
+    }
+    auto row = rows::read<rows::Partition>(id, *value);
+    if (!row) return base::fail(row.error());
+    const PartitionId said{row->topic, static_cast<std::int32_t>(row->partition)};
+    if (said != key || said.index < 0) return rows::misplaced(id);
+    partitions_[key] = std::move(*row);
     return {};
 }
 

@@ -46,6 +46,8 @@ class Directory final : public Cluster {
     [[nodiscard]] bool is_in_sync(const rows::Replica& replica) const;
 
   private:
+    base::Result<void> apply_broker(const RowId& id, std::optional<base::ByteView> value);
+    base::Result<void> apply_partition(const RowId& id, std::optional<base::ByteView> value);
     [[nodiscard]] std::optional<Node> node_of(std::int32_t broker, const Caller& caller) const;
 
     std::map<std::int32_t, rows::Broker> brokers_;
