@@ -294,8 +294,8 @@ class Consensus {
     // That of the highest slot of all that are here, those of journals and of blocks that are not
     // here included; null: none.
     [[nodiscard]] const chain::Certificate* highest_certificate() const;
-    // On which keys are locked, above the final block, and that are not here: each peer is asked
-    // for them. Where none of the others has the certificate, nothing else brings them.
+    // The blocks above the final one on which keys are locked, and that are not here: each peer is
+    // asked for them. Where nobody else has the certificate of one, nothing else brings it.
     [[nodiscard]] std::vector<chain::BlockId> missing_locks() const;
     // The newest votes seen of a key, at most one of each kind: the answer to hello.
     [[nodiscard]] std::vector<chain::Vote> newest_votes(const base::crypto::PublicKey& key) const {

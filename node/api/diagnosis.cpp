@@ -161,9 +161,8 @@ std::string without_journal(const AgreementView& view, const std::string& name) 
         return fmt::format(
             "{} does not vote: its safety journal is lost, and neither this node nor a connected "
             "peer has a block of the chain. Look for what is left of it first, a data directory, a "
-            "snapshot "
-            "or an archive, of observers too, and start that node: --accept-amnesia would begin "
-            "the chain again from its first block, without all that was final.",
+            "snapshot or an archive, of observers too, and start that node: --accept-amnesia would "
+            "begin the chain again from its first block, without all that was final.",
             name);
     }
     return fmt::format(

@@ -36,7 +36,7 @@ class Directory final : public Cluster {
         return partitions_;
     }
 
-    // Of the topic that was made last; 0: none was.
+    // The id of the topic that was made last; 0: none was.
     [[nodiscard]] TopicId last_topic() const { return last_topic_; }
     // Whether the broker has started and is not fenced.
     [[nodiscard]] bool is_live(std::int32_t broker) const;

@@ -29,12 +29,12 @@ class PartitionList {
     [[nodiscard]] bool has(PartitionId id) const { return listed_.contains(id); }
     // corrupt: it is listed, and its directory is gone.
     [[nodiscard]] base::Result<void> check(PartitionId id) const;
-    // On the disk with the next save().
+    // Both are on the disk with the next save().
     void add(PartitionId id);
     void remove(PartitionId id);
-    // Nothing is written where nothing has changed.
+    // Writes nothing where nothing has changed.
     base::Result<void> save();
-    // Those that have a directory.
+    // The partitions that have a directory, listed or not, in no order.
     [[nodiscard]] base::Result<std::vector<PartitionId>> on_disk() const;
 
   private:

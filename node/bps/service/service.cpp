@@ -267,7 +267,7 @@ void Service::step_start(std::set<PartitionId>& changed) {
     }
     if (!step->has_started && !step->has_ended) return;
     partitions_->set_boot(start_->boot());
-    // What is not among the rows that were read may be in one that was not.
+    // A partition without a row may be in a row that could not be read.
     if (step->has_started && !has_unread_rows_) partitions_->find_deleted();
     changed.insert(known_.begin(), known_.end());
 }

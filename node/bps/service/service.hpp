@@ -141,7 +141,7 @@ class Service : base::Pinned {
     std::optional<Ahead> ahead_;  // Of the system's clock.
     std::int64_t expire_at_ = 0;
     std::int64_t looked_at_ = 0;
-    bool has_unread_rows_ = false;  // A newer contract may write others.
+    bool has_unread_rows_ = false;  // Rows of a newer contract were passed over.
     Figures counted_;
     std::chrono::steady_clock::time_point sync_began_;
 

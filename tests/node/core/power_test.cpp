@@ -87,7 +87,7 @@ TEST_CASE("a lock stays where the storage loses its last synced write", "[core][
     }
 }
 
-// Where none of the others has heard that it is certified, nothing that they send names it.
+// Where no peer has heard that the block is certified, nothing that peers send names the block.
 TEST_CASE("each peer is asked for the block of a lock that the storage has lost", "[core][power]") {
     int found = 0;
     for (int cut = 0; cut < 16; ++cut) {

@@ -295,7 +295,7 @@ void Host::carry_out(const consensus::Effect& effect) {
     } else if (std::holds_alternative<effects::StoppedSigning>(effect)) {
         note_answers();
     } else if (const auto* alarm = std::get_if<effects::Alarm>(&effect)) {
-        // The page that says that it knows all again may be lost in a cut.
+        // A cut may take the page by which the key comes back.
         if (alarm->kind == effects::Alarm::Kind::journal_lost) {
             knew_.erase(consensus::key_tag(alarm->key));
         }

@@ -215,7 +215,7 @@ void Byzantine::became_final(const chain::ExecutedBlockPtr& block) {
 void Byzantine::spread_variants(std::size_t machine, const chain::BlockPtr& block) {
     const auto view = fleet_.view_of(machine);
     if (view == nullptr) return;
-    // One more where it takes all room: whoever drops the one that others certify needs it again.
+    // Two blocks fill a narrow world: a node that drops the one that others certify needs it again.
     const bool is_pair = fleet_.world().is_narrow && dice_.percent(80);
     const std::size_t count = is_pair ? 1 : static_cast<std::size_t>(dice_.between(2, 19));
     auto made = variants_->make(*block, fleet_.world().member_of(machine), *view, count);

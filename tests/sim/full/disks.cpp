@@ -62,7 +62,7 @@ void Fleet::forget_commits(std::size_t i) {
 
 void Fleet::on_death(std::size_t i, const std::string& why) {
     drop_channels(i);
-    // It names the file, or says that the last that a load had written is lost.
+    // The refusal names the file, or says that the last batch of a load is lost.
     const bool is_of_disk = why.find(kSimulated) != std::string::npos ||
                             why.find("a load was cut") != std::string::npos;
     if (!machines_[i]->has_bad_disk() || !is_of_disk) {

@@ -117,6 +117,12 @@ class ServedBroker : base::Pinned {
     [[nodiscard]] bool leads() {
         return tests::soon([&] { return fetch().first == ErrorCode::none; });
     }
+    // The first start of a broker: then it leads the partition of the topic "t".
+    void begin_to_lead() {
+        REQUIRE(tests::soon([this] { return chain_.broker().boot == 1; }));
+        chain_.add_topic();
+        REQUIRE(leads());
+    }
     [[nodiscard]] std::uint16_t port() const {
         const std::string& address = service_->addresses().at(0);
         return static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1)));
@@ -193,11 +199,7 @@ bool has(const std::string& text, std::string_view part) {
 
 // It has started, and leads the partition of the topic "t".
 struct LeadingBroker {
-    LeadingBroker() {
-        REQUIRE(tests::soon([this] { return chain.broker().boot == 1; }));
-        chain.add_topic();
-        REQUIRE(broker.leads());
-    }
+    LeadingBroker() { broker.begin_to_lead(); }
 
     const TemporaryDirectory directory;
     ChainInMemory chain;
@@ -390,9 +392,7 @@ TEST_CASE("a topic that is deleted while the broker is down goes with its next s
     ChainInMemory chain;
     {
         ServedBroker broker(chain, directory.path());
-        REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-        chain.add_topic();
-        REQUIRE(broker.leads());
+        broker.begin_to_lead();
     }
     REQUIRE(std::filesystem::exists(directory / "7-0"));
     std::filesystem::create_directory(directory / "8-0");
@@ -423,9 +423,7 @@ TEST_CASE("a partition whose directory is lost is not begun anew", "[bps][servic
     ChainInMemory chain;
     {
         ServedBroker broker(chain, directory.path());
-        REQUIRE(tests::soon([&] { return chain.broker().boot == 1; }));
-        chain.add_topic();
-        REQUIRE(broker.leads());
+        broker.begin_to_lead();
         REQUIRE(broker.produce("the first") == ErrorCode::none);
     }
     std::filesystem::rename(directory / "7-0", directory / "elsewhere");
