@@ -40,9 +40,19 @@ void Cluster::choose_operators() {
     } else if (world == kRanges) {
         for (char& takes : takes_ranges_)
             takes = static_cast<char>(operator_dice_.percent(kTakesRangesPercent));
-    } else if (world == kSmallTrees) {
+    } else if (has_small_trees()) {
         tree_max_ = static_cast<std::size_t>(operator_dice_.between(kTreeMin, kTreeMax));
     }
+}
+
+bool Cluster::has_small_trees() const {
+    return plan_.seed % kWorlds == kSmallTrees;
+}
+
+// Which blocks are certified no certificate tells it that it can check, and without one it has no
+// room for them: p2p asks for what is final with its proof.
+void Cluster::lacks_schedules(std::size_t node) {
+    if (healed_ && has_small_trees()) takes_ranges_[node] = 1;
 }
 
 void Cluster::operate() {

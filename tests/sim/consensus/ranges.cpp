@@ -18,7 +18,8 @@ std::shared_ptr<const Range> Host::range_from(const Seen& first) const {
     const chain::Certificate* final = consensus_->final_certificate();
     if (final == nullptr) return nullptr;
     const chain::Height from = first.header().height;
-    if (final->data.height <= from || final->data.height - from > kRangeMax) return nullptr;
+    if (final->data.height <= from) return nullptr;
+    if (final->data.height - from > kRangeMax && !cluster_.has_small_trees()) return nullptr;
     Range range{.blocks = {}, .final = std::make_shared<const chain::Certificate>(*final)};
     const Seen* at = cluster_.observer().find(final->data.block_id);
     for (; at != nullptr && at->header().height >= from; at = at->parent)
