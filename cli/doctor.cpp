@@ -207,6 +207,15 @@ Finding check_disk(const Session& session) {
                         good ? "." : ": make room before blocks stop.")};
 }
 
+std::string joined(const Json& texts, std::string_view between) {
+    std::string all;
+    for (const Json& each : texts) {
+        if (!all.empty()) all += between;
+        all += each.is_string() ? each.get<std::string>() : each.dump();
+    }
+    return all;
+}
+
 void check_broker(const Session& session, std::vector<Finding>& out) {
     const auto broker = call(session.url, "/v1/bor/broker", Json());
     if (!broker || member_of(*broker, "broker").is_null()) return;
@@ -229,17 +238,21 @@ void check_broker(const Session& session, std::vector<Finding>& out) {
                        name + " takes no records: less than 5 % of its disk is free; make room."});
         return;
     }
-    std::string places;
-    for (const Json& each : list_of(*broker, "listen")) {
-        if (!places.empty()) places += ", ";
-        places += each.is_string() ? each.get<std::string>() : each.dump();
+    if (const std::uint64_t unserved = number_of(*broker, "unserved"); unserved > 0) {
+        out.push_back({"broker",
+                       false,
+                       fmt::format("{} does not serve {} of its partitions: {}.",
+                                   name,
+                                   unserved,
+                                   joined(list_of(*broker, "unserved_reasons"), "; "))});
+        return;
     }
     out.push_back({"broker",
                    true,
                    fmt::format("{} serves {} clients at {}, and leads {} of its {} partitions.",
                                name,
                                number_of(*broker, "connections"),
-                               places,
+                               joined(list_of(*broker, "listen"), ", "),
                                number_of(*broker, "led"),
                                number_of(*broker, "partitions"))});
 }

@@ -21,6 +21,8 @@ Json json_of(const bps::Figures& figures) {
                  {"disk_low", figures.is_disk_low},
                  {"partitions", figures.partitions},
                  {"led", figures.led},
+                 {"unserved", figures.unserved},
+                 {"unserved_reasons", figures.reasons},
                  {"connections", figures.connections},
                  {"groups", figures.groups},
                  {"log_bytes", json_integer(figures.log_bytes)},

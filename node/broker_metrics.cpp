@@ -42,6 +42,9 @@ void show_broker(const bps::Figures& figures, std::int64_t now, prometheus::Regi
     };
     set("bor_broker_partitions", "Partitions that it has a log of", figures.partitions);
     set("bor_broker_led_partitions", "Of these, those that it leads", figures.led);
+    set("bor_broker_unserved_partitions",
+        "Partitions that it should serve and does not, as its log says",
+        figures.unserved);
     set("bor_broker_connections", "Clients", figures.connections);
     set("bor_broker_groups", "Groups of consumers that it coordinates", figures.groups);
     set("bor_broker_started", "1: its start is in a final block", figures.boot ? 1 : 0);

@@ -101,12 +101,31 @@ base::Result<std::unique_ptr<BrokerPlugin>> BrokerPlugin::open(const BrokerSetti
                             .all_rows = [&self] { return self.all_rows(); },
                             .permissions = self.permissions_},
                            log);
-    if (!service) return base::fail(service.error());
-    self.service_ = *std::move(service);
+    if (service) {
+        self.service_ = *std::move(service);
+        return made;
+    }
+    if (service.error().code == base::Errc::invalid) return base::fail(service.error());
+    log.error("the node goes on without its broker: {}", service.error().detail);
+    self.absent_.broker = options.rights.broker;
+    self.absent_.trouble = service.error().detail;
     return made;
 }
 
+void BrokerPlugin::stop() {
+    if (service_) service_->stop();
+}
+
+std::vector<std::string> BrokerPlugin::addresses() const {
+    return service_ ? service_->addresses() : std::vector<std::string>();
+}
+
+bps::Figures BrokerPlugin::figures() {
+    return service_ ? service_->figures() : absent_;
+}
+
 base::Result<void> BrokerPlugin::start() {
+    if (!service_) return {};
     auto started = service_->start();
     if (started) return started;
     return base::fail(started.error().code,
@@ -114,6 +133,7 @@ base::Result<void> BrokerPlugin::start() {
 }
 
 void BrokerPlugin::on_finalized(const effect::Finalized& finalized) {
+    if (!service_) return;
     const chain::ExecutedBlock& block = *finalized.block;
     service_->on_final(
         bps::rows_of_block(block, world_.times.time_of(block.block->header.slot), contract_));

@@ -31,20 +31,20 @@ class BrokerPlugin final : public Plugin {
         std::filesystem::path data_dir;
         std::optional<base::crypto::PublicKey> node_key;  // Absent: this node has no peers.
     };
-    // Reads the key and opens the directory of the logs. invalid, unavailable, corrupt: names the
-    // option or the file, and what to do.
+    // Reads the key and opens the directory of the logs. invalid: names the option or the
+    // directory, and what to do. With a damaged directory the node goes on without its broker: the
+    // log and the figures say why.
     [[nodiscard]] static base::Result<std::unique_ptr<BrokerPlugin>> open(
         const BrokerSettings& settings, const World& world, base::Log log);
 
     // After the runtime's. unavailable: the address cannot be served.
     base::Result<void> start();
     // Before the runtime's.
-    void stop() { service_->stop(); }
-    [[nodiscard]] const std::vector<std::string>& addresses() const {
-        return service_->addresses();
-    }
+    void stop();
+    // Empty: it serves nobody.
+    [[nodiscard]] std::vector<std::string> addresses() const;
 
-    [[nodiscard]] bps::Figures figures() { return service_->figures(); }
+    [[nodiscard]] bps::Figures figures();
 
     void on_finalized(const effect::Finalized& finalized) override;
 
@@ -58,7 +58,8 @@ class BrokerPlugin final : public Plugin {
     const chain::Name contract_;
     const World world_;
     FinalPermissions permissions_;
-    std::unique_ptr<bps::Service> service_;
+    bps::Figures absent_;                    // Those of a broker that is not there.
+    std::unique_ptr<bps::Service> service_;  // Null: its directory could not be opened.
 };
 
 }  // namespace node

@@ -113,10 +113,13 @@ function showBroker(broker) {
   if (broker.broker === null) return;
   const serves = broker.boot !== null && !broker.trouble;
   at('broker-id').textContent = broker.broker;
-  at('broker-trouble').hidden = serves && !broker.disk_low;
-  at('broker-trouble').textContent = broker.trouble ? 'It serves nobody: ' + broker.trouble :
-    serves ? 'It takes no records: less than 5 % of its disk is free.' :
-    'It serves nobody yet: its start is not in a final block.';
+  const trouble = broker.trouble ? 'It serves nobody: ' + broker.trouble :
+    !serves ? 'It serves nobody yet: its start is not in a final block.' :
+    broker.disk_low ? 'It takes no records: less than 5 % of its disk is free.' :
+    broker.unserved ? 'It does not serve ' + broker.unserved + ' of its partitions: ' +
+      broker.unserved_reasons.join('; ') : '';
+  at('broker-trouble').hidden = !trouble;
+  at('broker-trouble').textContent = trouble;
   at('broker-serves').hidden = !serves;
   at('broker-serves').textContent = broker.connections + ' clients and ' + broker.groups +
     ' groups at ' + broker.listen.join(', ') + '; it leads ' + broker.led + ' of its ' +

@@ -7,6 +7,8 @@ revoked   a grant is taken back: a consumer that waits for records gets no more 
 kills     the node is killed with SIGKILL under producers with acks=all, again and again: nothing that was
           acknowledged is lost, and what is read twice is equal.
 stopped   an orderly stop and a start lose nothing either.
+damaged   a partition whose directory is gone is named, and served once it is back; a broker whose directory cannot
+          be opened serves nobody and says why, and its node goes on.
 old       a producer that does not ask for versions is refused with Kafka's error 43, and the log says why.
 refusals  each option that is wrong, or lacks another, ends the start with a text that names it.
 
@@ -117,7 +119,7 @@ class Network:
         missing = self.run('bps', 'brokers')
         assert missing.returncode == 1 and "'bor-cli set contract bps" in missing.stderr, missing.stderr
         with open(os.path.join(self.dir, 'network.json'), encoding='utf-8') as file:
-            key = json.load(file)['system_key']['public']
+            self.public_key = key = json.load(file)['system_key']['public']
         self.key_file = os.path.join(self.dir, 'broker.key')
         broker_key = self.cli('key', 'create', '--r1', '--node', '--file', self.key_file).split()[-1]
         for name in ('bps', 'alice', 'guest'):
@@ -307,6 +309,46 @@ def stopped(network):
     check_acknowledged(network, 'stopped', producers)
 
 
+def flip_first_bit(path):
+    with open(path, 'r+b') as file:
+        byte = file.read(1)[0]
+        file.seek(0)
+        file.write(bytes([byte ^ 1]))
+
+
+def damaged(network):
+    logs = os.path.join(network.node()['data_dir'], 'bps')
+    before = set(os.listdir(logs))
+    network.topic('damaged')
+    network.produce('damaged', ['one'])
+    directory, = (os.path.join(logs, name) for name in set(os.listdir(logs)) - before if name.endswith('-0'))
+
+    def doctor(text):
+        done = network.run('doctor')
+        return done.returncode == 1 and text in done.stdout
+
+    network.end(signal.SIGTERM)
+    os.rename(directory, directory + '.away')
+    network.start()
+    soon('doctor names the partition', lambda: doctor(
+        "does not serve 1 of its partitions: partition 0 of 'damaged' is not served: %s is gone" % directory))
+    equal(network.log().count("partition 0 of 'damaged' is not served"), 1)
+    os.rename(directory + '.away', directory)
+    soon('the partition is served', lambda: network.run('doctor').returncode == 0)
+    equal(network.consume('damaged'), ['one'])
+
+    network.end(signal.SIGTERM)
+    flip_first_bit(os.path.join(logs, 'partitions'))
+    network.cli('network', 'up')
+    soon('doctor names the file', lambda: doctor('serves nobody: %s/partitions' % logs))
+    network.cli('create', 'account', 'eosio', 'goeson', network.public_key)
+    network.end(signal.SIGTERM)
+    flip_first_bit(os.path.join(logs, 'partitions'))
+    network.start()
+    soon('the partition is served', lambda: network.run('doctor').returncode == 0)
+    equal(network.consume('damaged'), ['one'])
+
+
 def old(network):
     network.topic('old')
     refused = network.kcat('-P', '-t', 'old', '-X', 'api.version.request=false', '-X', 'broker.version.fallback=0.9.0',
@@ -350,7 +392,7 @@ def main():
     arguments = parser.parse_args()
     parts = {'records': records, 'group': group, 'revoked': revoked,
              'kills': lambda network: kills(network, arguments.kills), 'stopped': stopped,
-             'old': old, 'refusals': refusals}
+             'damaged': damaged, 'old': old, 'refusals': refusals}
     run_parts(Network(arguments.build), parts, arguments.only)
     return 0
 

@@ -33,6 +33,7 @@ TEST_CASE("each figure of a broker has its name", "[broker][metrics]") {
         .sync_microseconds = 10,
         .partitions = 11,
         .led = 12,
+        .unserved = 18,
         .connections = 13,
         .groups = 14,
         .log_bytes = 15,
@@ -40,6 +41,7 @@ TEST_CASE("each figure of a broker has its name", "[broker][metrics]") {
         .broker = 1,
         .boot = 2,
         .trouble = {},
+        .reasons = {},
         .addresses = {},
         .is_disk_low = false};
     const std::string text = text_of(figures, 1'016);
@@ -54,6 +56,7 @@ TEST_CASE("each figure of a broker has its name", "[broker][metrics]") {
                                         "bor_broker_sync_microseconds_sum 10",
                                         "bor_broker_partitions 11",
                                         "bor_broker_led_partitions 12",
+                                        "bor_broker_unserved_partitions 18",
                                         "bor_broker_connections 13",
                                         "bor_broker_groups 14",
                                         "bor_broker_log_bytes 15",

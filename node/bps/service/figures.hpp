@@ -22,6 +22,7 @@ struct Figures {
     std::uint64_t sync_microseconds = 0;
     std::size_t partitions = 0;  // That it has a log of.
     std::size_t led = 0;         // Of these.
+    std::size_t unserved = 0;    // That it should serve and does not.
     std::size_t connections = 0;
     std::size_t groups = 0;
     std::uint64_t log_bytes = 0;
@@ -30,6 +31,7 @@ struct Figures {
     // Of its start that is in a final block; absent: it serves nobody.
     std::optional<std::uint32_t> boot;
     std::string trouble;                 // Why it serves nobody, as the log says; empty: none.
+    std::vector<std::string> reasons;    // Of the first that it does not serve, four at most.
     std::vector<std::string> addresses;  // Where it listens.
     bool is_disk_low = false;            // Nothing is taken.
 };

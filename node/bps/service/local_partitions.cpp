@@ -18,6 +18,9 @@ namespace {
 constexpr std::size_t kMadeAtOnce = 4;
 // After the disk did not take the list.
 constexpr std::int64_t kSaveAgainMs = 10'000;
+// What could not be opened, or led: to open a log reads much of it, while all others wait.
+constexpr std::int64_t kTryAgainMs = 10'000;
+constexpr std::int64_t kTryAgainMsMax = 600'000;
 
 bool has_replica(const rows::Partition& row, std::int32_t broker) {
     return std::ranges::find(row.replicas, broker, &rows::Replica::broker) != row.replicas.end();
@@ -36,6 +39,7 @@ void LocalPartitions::update(std::int64_t now, const std::set<PartitionId>& chan
 }
 
 bool LocalPartitions::make_some(std::int64_t now, Effects& out) {
+    try_again(now);
     for (std::size_t i = 0; i < kMadeAtOnce && !to_make_.empty(); ++i) {
         const PartitionId id = to_make_.extract(to_make_.begin()).value();
         update(now, id, out);
@@ -61,6 +65,14 @@ void LocalPartitions::find_deleted() {
                          [this](PartitionId id) { return is_deleted(id); });
 }
 
+void LocalPartitions::try_again(std::int64_t now) {
+    if (unserved_.empty() || now < try_again_at_) return;
+    try_again_ms_ = std::min(2 * try_again_ms_, kTryAgainMsMax);
+    try_again_at_ = now + try_again_ms_;
+    for (const auto& [id, trouble] : unserved_)
+        to_make_.insert(id);
+}
+
 // A topic that the chain has not made yet may be of blocks that a recovery gave up, and a partition
 // whose replicas are others' is one where this is another broker's directory: what they had stays.
 bool LocalPartitions::is_deleted(PartitionId id) const {
@@ -81,6 +93,7 @@ void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
     const rows::Partition* const row = find_row(id);
     const auto found = partitions_.find(id);
     if (row == nullptr) {
+        unserved_.erase(id);
         if (found != partitions_.end()) remove(now, id, out);
         return;
     }
@@ -94,16 +107,28 @@ void LocalPartitions::update(std::int64_t now, PartitionId id, Effects& out) {
         world_.broker.configure(id, settings);
     } else {
         const auto made = make(now, id, settings);
-        if (!made) {
-            log_.error("partition {} of '{}' is not served: {}",
-                       id.index,
-                       topic->name,
-                       made.error().detail);
-            return;
-        }
+        if (!made) return note(now, id, topic->name, made.error().detail);
         local = *made;
     }
-    follow(now, *local, *row, out);
+    note(now, id, topic->name, follow(now, *local, *row, out));
+}
+
+void LocalPartitions::note(std::int64_t now,
+                           PartitionId id,
+                           const std::string& topic,
+                           const std::string& trouble) {
+    if (trouble.empty()) {
+        unserved_.erase(id);
+        return;
+    }
+    std::string text =
+        fmt::format("partition {} of '{}' is not served: {}", id.index, topic, trouble);
+    std::string& known = unserved_[id];
+    if (known == text) return;
+    log_.error("{}", text);
+    known = std::move(text);
+    try_again_ms_ = kTryAgainMs;
+    try_again_at_ = now + try_again_ms_;
 }
 
 base::Result<LocalPartitions::Local*> LocalPartitions::make(std::int64_t now,
@@ -143,10 +168,10 @@ void LocalPartitions::remove_directory(PartitionId id) {
     }
 }
 
-void LocalPartitions::follow(std::int64_t now,
-                             Local& local,
-                             const rows::Partition& row,
-                             Effects& out) {
+std::string LocalPartitions::follow(std::int64_t now,
+                                    Local& local,
+                                    const rows::Partition& row,
+                                    Effects& out) {
     const PartitionId id{row.topic, static_cast<std::int32_t>(row.partition)};
     if (row.log_start > local.log_start) {
         local.log_start = row.log_start;
@@ -160,26 +185,24 @@ void LocalPartitions::follow(std::int64_t now,
     // Nothing is copied to other replicas: one in sync could be elected, and would have no record
     // of those that were acknowledged.
     const bool is_alone = insync == 1;
-    if (is_elected && !is_alone &&
-        std::exchange(local.refused_epoch, row.leader_epoch) != row.leader_epoch) {
-        log_.error(
-            "partition {} of topic {} has {} replicas in sync and is not served, since "
-            "records are not copied yet: make a topic with one replica",
-            id.index,
-            id.topic,
-            insync);
-    }
     if (!is_elected || !is_alone) {
         if (std::exchange(local.epoch, -1) != -1) world_.broker.stop_leading(now, id, out);
-        return;
+        if (!is_elected) return {};
+        return fmt::format(
+            "it has {} replicas in sync, and records are not copied yet: make a topic with one "
+            "replica",
+            insync);
     }
-    if (local.epoch == row.leader_epoch && local.insync == insync) return;
+    if (local.epoch == row.leader_epoch && local.insync == insync) return {};
     if (auto led = world_.broker.lead(now, id, row.leader_epoch, insync, out); !led) {
-        log_.error("{}: {}", path_of(id), led.error().detail);
-        if (led.error().code != base::Errc::malformed) return;
+        // Its groups may not be read: the next try begins anew.
+        local.epoch = -1;
+        world_.broker.stop_leading(now, id, out);
+        return fmt::format("{}: {}", path_of(id), led.error().detail);
     }
     local.epoch = row.leader_epoch;
     local.insync = insync;
+    return {};
 }
 
 base::Result<std::shared_ptr<const RecordFile>> LocalPartitions::open(

@@ -27,7 +27,7 @@ namespace bps {
 // broker, as the last final rows say (spec 08, "Final only").
 //
 // A partition whose directory cannot be opened is not led: clients are told that nobody leads it,
-// the log names the reason, and it is tried again with the next row of it.
+// the log names the reason once, and it is tried again after 10, 20, 40 s, and so on.
 //
 // Thread: that of the broker.
 class LocalPartitions final : public RecordFiles {
@@ -55,27 +55,38 @@ class LocalPartitions final : public RecordFiles {
     // left. Before anything of a new one is acknowledged it is listed, if the disk takes that.
     bool make_some(std::int64_t now, Effects& out);
 
+    // Those that this broker should serve and does not, each with the reason as the log says it.
+    [[nodiscard]] const std::map<PartitionId, std::string>& unserved() const { return unserved_; }
+
     [[nodiscard]] base::Result<std::shared_ptr<const RecordFile>> open(
         const StoredRecords& records) override;
 
   private:
     struct Local {
         std::unique_ptr<DiskLogFiles> files;
-        std::int32_t epoch = -1;          // In which it is led; -1: it is not.
-        std::int32_t refused_epoch = -1;  // The last in which it could not be led.
-        std::int32_t insync = 0;          // With so many members in sync.
-        std::int64_t log_start = 0;       // As its row had it last.
+        std::int32_t epoch = -1;     // In which it is led; -1: it is not.
+        std::int32_t insync = 0;     // With so many members in sync.
+        std::int64_t log_start = 0;  // As its row had it last.
     };
 
     // Null: this broker has no replica of it.
     [[nodiscard]] const rows::Partition* find_row(PartitionId id) const;
     [[nodiscard]] bool is_new(PartitionId id) const;
+    void try_again(std::int64_t now);
     void update(std::int64_t now, PartitionId id, Effects& out);
     [[nodiscard]] base::Result<Local*> make(std::int64_t now,
                                             PartitionId id,
                                             const PartitionSettings& settings);
     void remove(std::int64_t now, PartitionId id, Effects& out);
-    void follow(std::int64_t now, Local& local, const rows::Partition& row, Effects& out);
+    // Why it is not served though it should be; empty: it is, or another broker leads it.
+    [[nodiscard]] std::string follow(std::int64_t now,
+                                     Local& local,
+                                     const rows::Partition& row,
+                                     Effects& out);
+    void note(std::int64_t now,
+              PartitionId id,
+              const std::string& topic,
+              const std::string& trouble);
     [[nodiscard]] bool is_deleted(PartitionId id) const;
     void remove_directory(PartitionId id);
     [[nodiscard]] std::string path_of(PartitionId id) const { return list_.path_of(id); }
@@ -86,9 +97,13 @@ class LocalPartitions final : public RecordFiles {
     base::Log log_;
     std::optional<std::uint32_t> boot_;
     std::map<PartitionId, Local> partitions_;
+    std::map<PartitionId, std::string> unserved_;
     std::set<PartitionId> to_make_;
     std::set<PartitionId> to_remove_;
     std::int64_t save_at_ = 0;
+    // Those that are not served.
+    std::int64_t try_again_at_ = 0;
+    std::int64_t try_again_ms_ = 0;
 };
 
 }  // namespace bps

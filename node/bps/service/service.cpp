@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstring>
 #include <pthread.h>
+#include <ranges>
 #include <unistd.h>
 #include <utility>
 
@@ -24,6 +25,7 @@ namespace {
 constexpr int kNice = 10;  // Finality comes first (spec 08).
 constexpr std::int64_t kExpireEveryMs = 60'000;
 constexpr std::int64_t kLookEveryMs = 1'000;
+constexpr std::size_t kReasonsMax = 4;
 // The ticket of our own start; those of the broker's calls begin at 1.
 constexpr std::uint64_t kStartTicket = 0;
 
@@ -184,12 +186,19 @@ void Service::run() {
         on_time(effects);
         const bool makes_more = partitions_->make_some(now(), effects);
         carry_out(effects);
-        has_more = compact(effects) || has_requests || makes_more || broker_.is_expiring();
+        has_more = tidy(effects) || has_requests || makes_more || broker_.is_expiring();
     }
 }
 
 // Once the answers of a turn are sent: they name places in files.
-bool Service::compact(Effects& out) {
+bool Service::tidy(Effects& out) {
+    const std::int64_t time = now();
+    if (time >= expire_at_) {
+        for (const base::Error& error : broker_.expire(time, out))
+            log_.error("{}", error.detail);
+        if (!broker_.is_expiring()) expire_at_ = time + kExpireEveryMs;
+        carry_out(out);
+    }
     const auto more = broker_.compact(now(), out);
     if (!more) log_.error("{}", more.error().detail);
     carry_out(out);
@@ -300,11 +309,6 @@ void Service::on_time(Effects& out) {
         gateway_->end_sessions(time);
         publish_figures();
     }
-    if (time >= expire_at_) {
-        for (const base::Error& error : broker_.expire(time, out))
-            log_.error("{}", error.detail);
-        if (!broker_.is_expiring()) expire_at_ = time + kExpireEveryMs;
-    }
 }
 
 void Service::publish_figures() {
@@ -320,6 +324,10 @@ void Service::publish_figures() {
         if (partition->leads()) ++now.led;
         now.log_bytes += partition->log().bytes();
     }
+    now.unserved = partitions_->unserved().size();
+    now.reasons.clear();
+    for (const auto& [id, reason] : partitions_->unserved() | std::views::take(kReasonsMax))
+        now.reasons.push_back(reason);
     now.connections = gateway_->connections();
     now.groups = broker_.groups().all().size();
     now.boot = start_->boot();

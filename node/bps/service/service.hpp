@@ -109,8 +109,8 @@ class Service : base::Pinned {
     void add_topic(std::uint32_t topic, std::set<PartitionId>& changed) const;
     void step_start(std::set<PartitionId>& changed);
     void on_time(Effects& out);
-    // True: there is more to do.
-    [[nodiscard]] bool compact(Effects& out);
+    // Retention and compaction. True: there is more to do.
+    [[nodiscard]] bool tidy(Effects& out);
     void carry_out(Effects& out);
     void publish_figures();
     void push(std::uint64_t ticket, chain::Name action, base::Bytes data, Effects& out);

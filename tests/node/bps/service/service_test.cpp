@@ -367,12 +367,16 @@ TEST_CASE("a partition that has another replica in sync is not served", "[bps][s
     row.replicas.push_back({2, other.generation});
     ++row.leader_epoch;
     chain.put(row, bps::PartitionId{7, 0}.log());
-    CHECK(broker.log.has("has 2 replicas in sync and is not served"));
+    CHECK(broker.log.has("partition 0 of 't' is not served: it has 2 replicas in sync"));
     CHECK(broker.produce("lost") == ErrorCode::not_leader_or_follower);
+    REQUIRE(tests::soon([&] { return broker.figures().unserved == 1; }));
+    CHECK(broker.figures().reasons.at(0).starts_with("partition 0 of 't' is not served"));
     row.replicas[1].generation = -1;
     chain.put(row, bps::PartitionId{7, 0}.log());
     REQUIRE(broker.leads());
     CHECK(broker.produce("kept") == ErrorCode::none);
+    CHECK(tests::soon([&] { return broker.figures().unserved == 0; }));
+    CHECK(broker.figures().reasons.empty());
 }
 
 TEST_CASE_METHOD(LeadingBroker,
