@@ -27,7 +27,8 @@ namespace bps {
 // broker, as the last final rows say (spec 08, "Final only").
 //
 // A partition whose directory cannot be opened is not led: clients are told that nobody leads it,
-// the log names the reason once, and it is tried again after 10, 20, 40 s, and so on.
+// the log names the reason once, and its directory is tried again after 10, 20, 40 s, up to ten
+// minutes.
 //
 // Thread: that of the broker.
 class LocalPartitions final : public RecordFiles {
@@ -101,9 +102,8 @@ class LocalPartitions final : public RecordFiles {
     std::set<PartitionId> to_make_;
     std::set<PartitionId> to_remove_;
     std::int64_t save_at_ = 0;
-    // Those that are not served.
-    std::int64_t try_again_at_ = 0;
-    std::int64_t try_again_ms_ = 0;
+    std::int64_t try_again_at_ = 0;  // Partitions that are not served.
+    std::int64_t try_again_ms_ = 0;  // From the last try to that.
 };
 
 }  // namespace bps

@@ -263,8 +263,9 @@ class Cluster {
     [[nodiscard]] bool loses_synced() const { return loses_synced_; }
     // Whether the node adopts what is below a final block unchecked (`trust = certified`).
     [[nodiscard]] bool takes_ranges(std::size_t node) const { return takes_ranges_[node] != 0; }
-    // It heard a certificate under schedules that it does not know.
-    void lacks_schedules(std::size_t node);
+    // A node has heard a certificate under schedules that the node does not know.
+    void on_unknown_schedules(std::size_t node);
+    // Whether nodes have room for few blocks that are not final.
     [[nodiscard]] bool has_small_trees() const;
     void count(const std::string& what) { ++outcome_.counts[what]; }
     void synced(std::size_t node, std::size_t position);

@@ -539,7 +539,7 @@ void Host::adopt(const chain::BlockPtr& block, bool spared) {
 void Host::receive(std::size_t from, const std::shared_ptr<const chain::Certificate>& certificate) {
     const chain::VoteData& data = certificate->data;
     const auto* schedules = consensus_->schedules_of(data);
-    if (schedules == nullptr) cluster_.lacks_schedules(index_);
+    if (schedules == nullptr) cluster_.on_unknown_schedules(index_);
     if (schedules != nullptr && judge(*certificate, *schedules)) {
         step(consensus::input::CertificateReceived{*certificate});
         if (!consensus_->holds(data.block_id)) conduct_.misses(data, local_now());

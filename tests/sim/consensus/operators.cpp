@@ -40,7 +40,7 @@ void Cluster::choose_operators() {
     } else if (world == kRanges) {
         for (char& takes : takes_ranges_)
             takes = static_cast<char>(operator_dice_.percent(kTakesRangesPercent));
-    } else if (has_small_trees()) {
+    } else if (world == kSmallTrees) {
         tree_max_ = static_cast<std::size_t>(operator_dice_.between(kTreeMin, kTreeMax));
     }
 }
@@ -49,9 +49,9 @@ bool Cluster::has_small_trees() const {
     return plan_.seed % kWorlds == kSmallTrees;
 }
 
-// Which blocks are certified no certificate tells it that it can check, and without one it has no
-// room for them: p2p asks for what is final with its proof.
-void Cluster::lacks_schedules(std::size_t node) {
+// Such a node can check no certificate, so that nothing tells it which blocks are certified, and it
+// has no room for others. Production's p2p asks for final blocks together with their proof.
+void Cluster::on_unknown_schedules(std::size_t node) {
     if (healed_ && has_small_trees()) takes_ranges_[node] = 1;
 }
 
