@@ -78,14 +78,13 @@ run_crash_rounds() { tests/network/crash.py --build build/release --rounds "$1";
 run_network() {
   ctest --test-dir build/release --output-on-failure -L network
   export -f network_test
-  printf '%s\n' operating pruning archive snapshot_join members snapshots doctor partition clocks fork transports \
+  printf '%s\n' operating contracts pruning archive snapshot_join members snapshots doctor partition clocks fork transports \
     invite full_disk believed broker_versions broker broker_cli broker_syncs | xargs -P 2 -I{} bash -c 'network_test {}'
   tests/network/hostile.py --build build/release
   tests/network/trust.py --build build/release --seconds 20
   for only in poison deep failing dry_runs; do
     tests/network/poison.py --build build/release --only $only
   done
-  tests/network/contracts.py --build build/release
 }
 
 # network_test <name>   what it says comes when it has ended, in one piece.
